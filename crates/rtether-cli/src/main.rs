@@ -1,0 +1,2 @@
+//! The `rtether` command.
+fn main() {}

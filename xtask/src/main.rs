@@ -1,0 +1,2 @@
+//! Upkeep commands of the workspace.
+fn main() {}
