@@ -1,1 +1,196 @@
-//! In the making.
+//! Flows: who sends what to whom, how often, and by when it has to be there.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::network::{NodeId, Pcp, Vid};
+use crate::quantity::{BitRate, Bytes, Duration};
+use crate::wire::Encapsulation;
+
+/// Index of a flow in the scenario's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// Returns the position in the list of flows.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Frames of one talker to its listeners under one contract.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Unique name.
+    pub name: String,
+    /// Flows of the same class are shown together; empty for none.
+    pub class: String,
+    /// Sending end station.
+    pub talker: NodeId,
+    /// Receiving end stations, at least one.
+    pub listeners: Vec<NodeId>,
+    /// How several listeners are reached.
+    pub delivery: Delivery,
+    /// Protocol headers.
+    pub encapsulation: Encapsulation,
+    /// Octets the application sends; for bulk TCP the maximum segment size counts instead.
+    pub payload: Bytes,
+    /// Tag the talker puts on its frames.
+    pub tag: Option<Tag>,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: u8,
+    /// When frames are released.
+    pub traffic: Traffic,
+    /// No frame is released before this time.
+    pub start: Duration,
+    /// No frame is released from this time on.
+    pub stop: Option<Duration>,
+    /// What each listener answers at once, if it answers.
+    pub reply: Option<Reply>,
+    /// Longest permitted latency, application to application; with a reply the round trip.
+    pub deadline: Option<Duration>,
+}
+
+/// How several listeners are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// One frame for each listener, sent in the order of the list.
+    Unicast,
+    /// One frame, copied by the switches.
+    Multicast,
+}
+
+/// IEEE 802.1Q tag as sent by the talker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Priority.
+    pub pcp: Pcp,
+    /// VLAN; 0 for a priority tag.
+    pub vid: Vid,
+}
+
+/// Answer of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Octets of the answer.
+    pub payload: Bytes,
+    /// Time the listener's application takes.
+    pub after: Duration,
+}
+
+/// When an application releases its frames.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// Every `period`, late by at most `release_jitter` (uniform; the grid does not move).
+    Periodic {
+        /// Distance of the grid.
+        period: Duration,
+        /// Place of the first release.
+        phase: Phase,
+        /// Largest lateness of a release.
+        release_jitter: Duration,
+    },
+    /// Bursts of `burst` frames, at least `min_gap` from one burst to the next; gaps are
+    /// `min_gap` plus an exponential time such that their mean is `mean_gap`.
+    Sporadic {
+        /// Shortest time between the starts of two bursts.
+        min_gap: Duration,
+        /// Mean time between them, at least `min_gap`.
+        mean_gap: Duration,
+        /// Frames released together.
+        burst: u32,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Mean gap.
+        mean_interval: Duration,
+    },
+    /// Frames at a constant rate without regard to capacity.
+    Flood {
+        /// Time between two frames.
+        interval: Duration,
+    },
+    /// TCP transfers from talker to listener.
+    Bulk(Bulk),
+}
+
+/// Place of the first release of a periodic flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// This long after the start of the flow; equal phases are synchronised.
+    Fixed(Duration),
+    /// Uniform within one period, drawn from the seed.
+    Random,
+}
+
+/// File transfers over TCP, one connection each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bulk {
+    /// In order of their start. One that is due while its predecessor runs starts right after it.
+    pub transfers: Vec<Transfer>,
+    /// Rate at which the application hands data to TCP; as fast as it goes if `None`.
+    pub rate: Option<BitRate>,
+    /// Parameters of both ends.
+    pub tcp: TcpParameters,
+}
+
+/// One file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Time of the request, from the start of the run.
+    pub start: Duration,
+    /// Octets; `None` sends until the run ends.
+    pub size: Option<Bytes>,
+}
+
+/// What is tunable of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpParameters {
+    /// Maximum segment size.
+    pub segment: Bytes,
+    /// Receive window.
+    pub window: Bytes,
+    /// Initial congestion window in segments.
+    pub initial_window: u32,
+    /// An acknowledgement for every so many segments.
+    pub ack_every: u32,
+    /// Longest delay of an acknowledgement.
+    pub ack_delay: Duration,
+    /// Smallest retransmission timeout.
+    pub min_rto: Duration,
+}
+
+impl Default for TcpParameters {
+    /// The defaults of Linux, with a window of 64 KiB.
+    fn default() -> Self {
+        Self {
+            segment: Bytes::new(1460),
+            window: Bytes::new(65_535),
+            initial_window: 10,
+            ack_every: 2,
+            ack_delay: Duration::from_ms(40),
+            min_rto: Duration::from_ms(200),
+        }
+    }
+}
+
+impl Flow {
+    /// Returns whether latency of single frames is what the flow is about.
+    pub const fn is_real_time(&self) -> bool {
+        !matches!(self.traffic, Traffic::Flood { .. } | Traffic::Bulk(_))
+    }
+
+    /// Returns the mean time between two frames to a listener, or `None` if the network decides
+    /// (bulk TCP).
+    pub fn mean_interval(&self) -> Option<Duration> {
+        match self.traffic {
+            Traffic::Periodic { period, .. } => Some(period),
+            Traffic::Sporadic {
+                mean_gap, burst, ..
+            } => Some(mean_gap / i64::from(burst.max(1))),
+            Traffic::Poisson { mean_interval } => Some(mean_interval),
+            Traffic::Flood { interval } => Some(interval),
+            Traffic::Bulk(_) => None,
+        }
+    }
+}

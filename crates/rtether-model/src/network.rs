@@ -1,1 +1,536 @@
-//! In the making.
+//! The plant: end stations, switches and the links between them.
+//!
+//! Indices are positions in [`Network::nodes`] and [`Network::links`]; ports are counted from zero
+//! within their node. An end station has exactly one port, number 0.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::quantity::{BitRate, Bytes, Duration};
+
+/// Index of a node in [`Network::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// Returns the position in [`Network::nodes`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Index of a link in [`Network::links`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+impl LinkId {
+    /// Returns the position in [`Network::links`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One port of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId {
+    /// The node that owns the port.
+    pub node: NodeId,
+    /// Number of the port within its node, from zero.
+    pub port: u16,
+}
+
+/// Priority code point, 0 to 7 (IEEE 802.1Q-2022, 9.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pcp(u8);
+
+impl Pcp {
+    /// Returns the code point, or `None` above 7.
+    pub const fn new(value: u8) -> Option<Self> {
+        if value <= 7 { Some(Self(value)) } else { None }
+    }
+
+    /// Returns the value, 0 to 7.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// VLAN identifier, 0 (priority tag only) to 4094 (IEEE 802.1Q-2022, 9.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Vid(u16);
+
+impl Vid {
+    /// The VLAN of untagged frames where nothing else is said (IEEE 802.1Q-2022, table 9-2).
+    pub const DEFAULT: Self = Self(1);
+    /// A tag that carries a priority and no VLAN.
+    pub const PRIORITY_ONLY: Self = Self(0);
+
+    /// Returns the identifier, or `None` above 4094.
+    pub const fn new(value: u16) -> Option<Self> {
+        if value <= 4094 {
+            Some(Self(value))
+        } else {
+            None
+        }
+    }
+
+    /// Returns the value, 0 to 4094.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// The whole plant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// End stations and switches, in the order of the scenario.
+    pub nodes: Vec<Node>,
+    /// Full-duplex links.
+    pub links: Vec<Link>,
+}
+
+/// An end station or a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Unique name.
+    pub name: String,
+    /// What the node is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NodeKind {
+    /// Sends and receives.
+    EndStation(EndStation),
+    /// Forwards.
+    Switch(Switch),
+}
+
+/// A node with applications, a protocol stack and one network interface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndStation {
+    /// What the stack costs a packet.
+    pub stack: Stack,
+    /// Packets that may wait for the stack, both directions together; more are dropped.
+    pub stack_queue: u32,
+    /// Octets of frames that may wait in the FIFO queue of the driver; more are dropped.
+    pub driver_queue: Bytes,
+}
+
+/// Cost model of a protocol stack (catalogue 0.3).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stack {
+    /// Takes no time; what remains is communication time (R53).
+    Zero,
+    /// One FIFO server for sent and received packets alike; the same time whatever the size (R50).
+    IpRate {
+        /// Time per packet: the reciprocal of the IP processing rate.
+        service: Duration,
+    },
+    /// Costs that grow with the size, a network interface, jitter and rare outliers (R52).
+    Linear(LinearStack),
+}
+
+/// Parameters of [`Stack::Linear`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearStack {
+    /// From the application's call to the driver queue, per frame.
+    pub send: Cost,
+    /// From the driver to the application, per frame.
+    pub receive: Cost,
+    /// Delay of the network interface, each way; does not occupy the server.
+    pub interface: Cost,
+    /// Added to every send and receive cost.
+    pub jitter: Jitter,
+    /// Whether both directions share one processor.
+    pub servers: Servers,
+}
+
+/// A time that grows with the frame: `base + per_octet * frame_size` (untagged, addresses to FCS).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Time whatever the size.
+    pub base: Duration,
+    /// Time per octet of the frame.
+    pub per_octet: Duration,
+}
+
+impl Cost {
+    /// Returns the cost of a frame of `size`.
+    ///
+    /// # Panics
+    /// If the size does not fit 63 bits.
+    pub fn of(self, size: Bytes) -> Duration {
+        let octets = i64::try_from(size.get()).expect("a frame size fits 63 bits");
+        self.base + self.per_octet * octets
+    }
+}
+
+/// How many processors a stack has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Servers {
+    /// One, shared by sent and received packets in order of arrival.
+    Shared,
+    /// One for each direction.
+    PerDirection,
+}
+
+/// Random addition to a cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jitter {
+    /// What every packet gets.
+    pub spread: Spread,
+    /// What few packets get on top.
+    pub outliers: Option<Outliers>,
+}
+
+/// Distribution of the everyday jitter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// None.
+    #[default]
+    None,
+    /// Uniform from zero to `max`.
+    Uniform {
+        /// The largest addition.
+        max: Duration,
+    },
+    /// Exponential, cut at `max` (larger draws become `max`).
+    Exponential {
+        /// Mean before the cut.
+        mean: Duration,
+        /// The largest addition.
+        max: Duration,
+    },
+}
+
+/// Rare large delays, uniform between two limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outliers {
+    /// How many packets of a million are hit.
+    pub per_million: u32,
+    /// The smallest addition.
+    pub min: Duration,
+    /// The largest addition.
+    pub max: Duration,
+}
+
+/// A bridge in the sense of IEEE 802.1Q.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switch {
+    /// Time from the moment a frame may be forwarded to its entry into the egress queue.
+    pub latency: Duration,
+    /// When a frame may be forwarded.
+    pub mode: ForwardingMode,
+    /// Queues of each egress port and the map from PCP to queue.
+    pub queues: QueueMap,
+    /// Which queue sends next.
+    pub selection: Selection,
+    /// Memory for waiting frames.
+    pub buffer: Buffer,
+    /// How unicast destinations are found.
+    pub addresses: AddressTable,
+    /// How multicast is forwarded.
+    pub multicast: MulticastForwarding,
+    /// Whether tags survive.
+    pub tags: TagHandling,
+    /// One entry a port.
+    pub ports: Vec<SwitchPort>,
+}
+
+/// When a switch may begin to forward a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForwardingMode {
+    /// After its last bit; frames with errors are discarded.
+    StoreAndForward,
+    /// After its header, towards ports that are not faster than the one it arrives on; towards
+    /// faster ones after its last bit. Frames with errors are forwarded.
+    CutThrough,
+}
+
+/// Up to eight egress queues; a higher number is more urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueMap {
+    count: u8,
+    queue_of_pcp: [u8; 8],
+}
+
+impl QueueMap {
+    /// Largest number of queues of a port.
+    pub const MAX_QUEUES: u8 = 8;
+
+    /// Returns the default map for `count` queues, 1 to 8 (IEEE 802.1D-2004, table 7-2).
+    ///
+    /// Priority 0 (best effort) stands above 1 (background) and 2 (spare).
+    pub const fn standard(count: u8) -> Option<Self> {
+        let queue_of_pcp = match count {
+            1 => [0; 8],
+            2 => [0, 0, 0, 0, 1, 1, 1, 1],
+            3 => [0, 0, 0, 0, 1, 1, 2, 2],
+            4 => [1, 0, 0, 1, 2, 2, 3, 3],
+            5 => [1, 0, 0, 1, 2, 3, 4, 4],
+            6 => [1, 0, 0, 2, 3, 4, 5, 5],
+            7 => [1, 0, 0, 2, 3, 4, 5, 6],
+            8 => [2, 0, 1, 3, 4, 5, 6, 7],
+            _ => return None,
+        };
+        Some(Self {
+            count,
+            queue_of_pcp,
+        })
+    }
+
+    /// Returns a map of one's own, or `None` if an entry names a queue that does not exist.
+    pub fn new(count: u8, queue_of_pcp: [u8; 8]) -> Option<Self> {
+        let valid = (1..=Self::MAX_QUEUES).contains(&count)
+            && queue_of_pcp.iter().all(|&queue| queue < count);
+        valid.then_some(Self {
+            count,
+            queue_of_pcp,
+        })
+    }
+
+    /// Returns the number of queues.
+    pub const fn count(self) -> u8 {
+        self.count
+    }
+
+    /// Returns the queue of a priority.
+    pub const fn queue_of(self, pcp: Pcp) -> u8 {
+        self.queue_of_pcp[pcp.0 as usize]
+    }
+}
+
+/// Transmission selection at an egress port; never interrupts a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// First come, first served over all queues.
+    Fcfs,
+    /// The highest queue that is not empty (IEEE 802.1Q-2022, 8.6.8.1).
+    StrictPriority,
+    /// Up to `weights[q]` frames of queue `q` in turn, highest queue first in each round.
+    Wrr {
+        /// Frames per round, indexed by queue; at least one for every queue in use.
+        weights: [u8; 8],
+    },
+    /// The highest queue strictly first, the others by weighted round robin (1P3Q1T).
+    StrictWrr {
+        /// Frames per round, indexed by queue; the entry of the highest queue is not used.
+        weights: [u8; 8],
+    },
+}
+
+/// Memory for frames that wait in a switch. Frames in transmission are not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Octets that may wait at one port; a frame that does not fit is dropped (tail drop).
+    pub per_port: Bytes,
+    /// Octets that may wait in the whole switch, if its ports share one memory.
+    pub shared: Option<Bytes>,
+}
+
+/// How a switch finds the port of a unicast address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressTable {
+    /// Filled before the run by shortest paths.
+    Static,
+    /// Empty at the start, filled from source addresses (IEEE 802.1Q-2022, 8.7); unknown
+    /// destinations are flooded.
+    Learning {
+        /// Age at which an entry is forgotten.
+        aging: Duration,
+    },
+}
+
+/// How a switch forwards multicast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MulticastForwarding {
+    /// Only towards listeners (static entries, as GMRP, MMRP or IGMP snooping would make them).
+    Managed,
+    /// To every port of the VLAN but the one it came from.
+    Unmanaged,
+}
+
+/// What a switch does with IEEE 802.1Q tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagHandling {
+    /// Leaves them as the VLAN settings of the egress port say.
+    Keep,
+    /// Honours the priority of tagged frames and sends all frames untagged.
+    Strip,
+}
+
+/// Settings of one port of a switch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwitchPort {
+    /// VLAN membership.
+    pub vlan: PortVlan,
+    /// Priority of untagged frames that arrive here.
+    pub default_pcp: Pcp,
+}
+
+/// VLAN membership of a port.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PortVlan {
+    /// Not VLAN-aware: every frame passes, tags stay as they are.
+    Transparent,
+    /// Member of one VLAN, untagged.
+    Access(Vid),
+    /// Member of several VLANs, tagged; `native` travels untagged.
+    Trunk {
+        /// Members, sorted; `None` for all.
+        allowed: Option<Vec<Vid>>,
+        /// VLAN of untagged frames.
+        native: Option<Vid>,
+    },
+}
+
+impl PortVlan {
+    /// Returns whether frames of `vid` may pass.
+    pub fn admits(&self, vid: Vid) -> bool {
+        match self {
+            Self::Transparent | Self::Trunk { allowed: None, .. } => true,
+            Self::Access(own) => *own == vid,
+            Self::Trunk {
+                allowed: Some(list),
+                native,
+            } => list.contains(&vid) || *native == Some(vid),
+        }
+    }
+
+    /// Returns the VLAN of a frame that arrives untagged or with a priority tag only.
+    pub const fn vid_of_untagged(&self) -> Option<Vid> {
+        match self {
+            Self::Transparent => Some(Vid::DEFAULT),
+            Self::Access(own) => Some(*own),
+            Self::Trunk { native, .. } => *native,
+        }
+    }
+
+    /// Returns whether a frame of `vid` leaves with a tag, or `None` if it stays as it came.
+    pub fn sends_tagged(&self, vid: Vid) -> Option<bool> {
+        match self {
+            Self::Transparent => None,
+            Self::Access(_) => Some(false),
+            Self::Trunk { native, .. } => Some(*native != Some(vid)),
+        }
+    }
+}
+
+/// A full-duplex link between two ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The two ports it joins.
+    pub ends: [PortId; 2],
+    /// Rate in both directions; an octet takes a whole number of picoseconds.
+    pub rate: BitRate,
+    /// Propagation delay.
+    pub propagation: Duration,
+    /// Frames of a billion that arrive with a wrong FCS.
+    pub errors_per_billion: u32,
+    /// Blocked by a redundancy protocol: carries nothing.
+    pub standby: bool,
+}
+
+impl Network {
+    /// Returns the node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// Returns the switch with this id, or `None` for an end station.
+    pub fn switch(&self, id: NodeId) -> Option<&Switch> {
+        match &self.node(id).kind {
+            NodeKind::Switch(switch) => Some(switch),
+            NodeKind::EndStation(_) => None,
+        }
+    }
+
+    /// Returns the end station with this id, or `None` for a switch.
+    pub fn end_station(&self, id: NodeId) -> Option<&EndStation> {
+        match &self.node(id).kind {
+            NodeKind::EndStation(station) => Some(station),
+            NodeKind::Switch(_) => None,
+        }
+    }
+
+    /// Returns all ids with their nodes, in order.
+    pub fn iter_nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        (0u32..).map(NodeId).zip(&self.nodes)
+    }
+
+    /// Returns all ids with their links, in order.
+    pub fn iter_links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
+        (0u32..).map(LinkId).zip(&self.links)
+    }
+
+    /// Returns the node of this name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.iter_nodes()
+            .find(|(_, node)| node.name == name)
+            .map(|(id, _)| id)
+    }
+}
+
+impl Link {
+    /// Returns the other end, as seen from `port`; `None` if the link does not end there.
+    pub fn peer_of(&self, port: PortId) -> Option<PortId> {
+        match self.ends {
+            [a, b] if a == port => Some(b),
+            [a, b] if b == port => Some(a),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_maps_name_existing_queues_and_use_each() {
+        // Oracle: IEEE 802.1D-2004 table 7-2 never leaves a queue without a priority.
+        for count in 1..=8 {
+            let map = QueueMap::standard(count).unwrap();
+            for queue in 0..count {
+                assert!(
+                    (0..8).any(|p| map.queue_of(Pcp::new(p).unwrap()) == queue),
+                    "{count} {queue}"
+                );
+            }
+            assert!(QueueMap::new(count, map.queue_of_pcp).is_some());
+        }
+        assert!(QueueMap::standard(0).is_none());
+        assert!(QueueMap::standard(9).is_none());
+    }
+
+    #[test]
+    fn standard_maps_are_those_of_the_catalogue() {
+        // Oracle: catalogue section 6, "802.1D queue maps".
+        let queues = |count| {
+            let map = QueueMap::standard(count).unwrap();
+            [0, 1, 2, 3, 4, 5, 6, 7].map(|p| map.queue_of(Pcp::new(p).unwrap()))
+        };
+        assert_eq!(queues(8), [2, 0, 1, 3, 4, 5, 6, 7]);
+        assert_eq!(queues(4), [1, 0, 0, 1, 2, 2, 3, 3]);
+        assert_eq!(queues(2), [0, 0, 0, 0, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn vlan_membership() {
+        let [ten, twenty] = [10, 20].map(|v| Vid::new(v).unwrap());
+        let access = PortVlan::Access(ten);
+        assert!(access.admits(ten) && !access.admits(twenty));
+        assert_eq!(access.sends_tagged(ten), Some(false));
+        let trunk = PortVlan::Trunk {
+            allowed: Some(alloc::vec![twenty]),
+            native: Some(ten),
+        };
+        assert!(trunk.admits(ten) && trunk.admits(twenty) && !trunk.admits(Vid::DEFAULT));
+        assert_eq!(trunk.sends_tagged(ten), Some(false));
+        assert_eq!(trunk.sends_tagged(twenty), Some(true));
+        assert_eq!(PortVlan::Transparent.sends_tagged(ten), None);
+        assert!(Vid::new(4095).is_none());
+    }
+}

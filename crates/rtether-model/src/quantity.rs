@@ -125,7 +125,10 @@ impl Duration {
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for display; 53 bits of a picosecond count are 2.5 h")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "for display; 53 bits of a picosecond count are 2.5 h"
+)]
 const fn to_f64(value: i64) -> f64 {
     value as f64
 }
@@ -385,7 +388,10 @@ mod tests {
             (200_000, 40),
             (400_000, 20),
         ] {
-            assert_eq!(BitRate::from_mbps(mbps).octet_time(), Some(Duration::from_ps(ps)));
+            assert_eq!(
+                BitRate::from_mbps(mbps).octet_time(),
+                Some(Duration::from_ps(ps))
+            );
         }
         assert_eq!(BitRate::from_bps(3).octet_time(), None);
         assert_eq!(BitRate::from_bps(0).octet_time(), None);

@@ -1,1 +1,484 @@
-//! In the making.
+//! Paths through the network: shortest in hops, the lower port number where two are equal.
+//!
+//! Switches forward by destination: a [`Routing`] holds for each pair of switches the port towards
+//! the other one. Links on standby carry nothing. The paths are facts of the plant, not behaviour,
+//! which is why the simulator and the bounds may both use them.
+
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::flow::{Delivery, Flow};
+use crate::network::{LinkId, Network, NodeId, NodeKind, PortId, Vid};
+
+/// Shortest paths of one network.
+#[derive(Clone, Debug)]
+pub struct Routing {
+    /// Links by node and port.
+    links: Vec<Vec<Option<LinkId>>>,
+    /// Position of a node among the switches; `None` for end stations.
+    switch_index: Vec<Option<u32>>,
+    /// `next[from * switches + to]` is the port of `from` towards `to`.
+    next: Vec<Option<u16>>,
+    switches: usize,
+}
+
+/// One link passed by a frame, seen from the sending port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hop {
+    /// Port the frame leaves by.
+    pub egress: PortId,
+    /// Port it arrives at.
+    pub ingress: PortId,
+    /// The link between them.
+    pub link: LinkId,
+}
+
+/// Why a frame cannot get from one node to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouteError {
+    /// The end station has no link (or only one on standby).
+    Unconnected {
+        /// The station.
+        node: NodeId,
+    },
+    /// The two nodes are in parts of the network that no link joins.
+    Separated {
+        /// Where the frame starts.
+        from: NodeId,
+        /// Where it should go.
+        to: NodeId,
+    },
+    /// The path crosses a port that is not a member of the frame's VLAN.
+    OutsideVlan {
+        /// The port.
+        port: PortId,
+        /// The VLAN.
+        vid: Vid,
+    },
+    /// An untagged frame arrives at a trunk port without a native VLAN.
+    NoVlan {
+        /// The port.
+        port: PortId,
+    },
+}
+
+impl fmt::Display for RouteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unconnected { .. } => write!(f, "the node has no link in use"),
+            Self::Separated { .. } => write!(f, "no path of links joins the two nodes"),
+            Self::OutsideVlan { port, vid } => {
+                write!(
+                    f,
+                    "port {} on the path is not a member of VLAN {}",
+                    port.port,
+                    vid.get()
+                )
+            }
+            Self::NoVlan { port } => {
+                write!(
+                    f,
+                    "trunk port {} has no native VLAN for untagged frames",
+                    port.port
+                )
+            }
+        }
+    }
+}
+
+impl Routing {
+    /// Computes all paths.
+    pub fn new(network: &Network) -> Self {
+        let links = links_by_port(network);
+        let mut switches = Vec::new();
+        let mut switch_index = vec![None; network.nodes.len()];
+        for (id, node) in network.iter_nodes() {
+            if matches!(node.kind, NodeKind::Switch(_)) {
+                switch_index[id.index()] = u32::try_from(switches.len()).ok();
+                switches.push(id);
+            }
+        }
+        let mut routing = Self {
+            links,
+            switch_index,
+            next: Vec::new(),
+            switches: switches.len(),
+        };
+        routing.next = vec![None; switches.len() * switches.len()];
+        for (to, &target) in switches.iter().enumerate() {
+            routing.fill_towards(network, target, to);
+        }
+        routing
+    }
+
+    /// Breadth-first search from `target`; every switch learns its port back.
+    fn fill_towards(&mut self, network: &Network, target: NodeId, to: usize) {
+        let mut queue = VecDeque::from([target]);
+        let mut seen = vec![false; self.switches];
+        seen[to] = true;
+        while let Some(node) = queue.pop_front() {
+            let hops: Vec<Hop> = self.hops_from(network, node).collect();
+            for hop in hops {
+                let Some(neighbour) = self.index_of(hop.ingress.node) else {
+                    continue;
+                };
+                if !core::mem::replace(&mut seen[neighbour], true) {
+                    self.next[neighbour * self.switches + to] = Some(hop.ingress.port);
+                    queue.push_back(hop.ingress.node);
+                }
+            }
+        }
+    }
+
+    fn index_of(&self, node: NodeId) -> Option<usize> {
+        self.switch_index[node.index()].map(|index| index as usize)
+    }
+
+    /// Returns the link at a port, standby or not.
+    pub fn link_at(&self, port: PortId) -> Option<LinkId> {
+        *self
+            .links
+            .get(port.node.index())?
+            .get(usize::from(port.port))?
+    }
+
+    /// Returns the links in use that leave `node`, by port.
+    pub fn hops_from<'a>(
+        &'a self,
+        network: &'a Network,
+        node: NodeId,
+    ) -> impl Iterator<Item = Hop> + 'a {
+        (0u16..)
+            .zip(&self.links[node.index()])
+            .filter_map(move |(port, link)| hop_at(network, PortId { node, port }, (*link)?))
+    }
+
+    /// Returns the hop by which a frame for the end station `to` leaves `from`.
+    pub fn next_hop(&self, network: &Network, from: NodeId, to: NodeId) -> Option<Hop> {
+        let own_switch = self.index_of(from);
+        let Some(own) = own_switch else {
+            return self.hops_from(network, from).next();
+        };
+        let access = self.hops_from(network, to).next()?;
+        let egress = if access.ingress.node == from {
+            access.ingress
+        } else {
+            let target = self.index_of(access.ingress.node)?;
+            PortId {
+                node: from,
+                port: self.next[own * self.switches + target]?,
+            }
+        };
+        hop_at(network, egress, self.link_at(egress)?)
+    }
+
+    /// Returns the hops from one end station to another, without regard to VLANs.
+    pub fn path(
+        &self,
+        network: &Network,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Vec<Hop>, RouteError> {
+        for node in [from, to] {
+            if self.hops_from(network, node).next().is_none() {
+                return Err(RouteError::Unconnected { node });
+            }
+        }
+        let mut hops = Vec::new();
+        let mut at = from;
+        while at != to {
+            let hop = self
+                .next_hop(network, at, to)
+                .filter(|_| hops.len() <= self.switches)
+                .ok_or(RouteError::Separated { from, to })?;
+            // A cable to the wrong end station: it does not forward.
+            if hop.ingress.node != to && network.switch(hop.ingress.node).is_none() {
+                return Err(RouteError::Separated { from, to });
+            }
+            at = hop.ingress.node;
+            hops.push(hop);
+        }
+        Ok(hops)
+    }
+
+    /// Returns the hops of a flow to one listener, checked against VLAN membership.
+    pub fn flow_path(
+        &self,
+        network: &Network,
+        flow: &Flow,
+        listener: NodeId,
+    ) -> Result<Vec<Hop>, RouteError> {
+        let hops = self.path(network, flow.talker, listener)?;
+        check_vlan(network, &hops, flow.tag.map(|tag| tag.vid))?;
+        Ok(hops)
+    }
+
+    /// Returns every hop a frame of the flow passes: the path, or the tree of a multicast flow with
+    /// each link once.
+    pub fn flow_hops(&self, network: &Network, flow: &Flow) -> Result<Vec<Hop>, RouteError> {
+        let mut hops = Vec::new();
+        for &listener in &flow.listeners {
+            hops.extend(self.flow_path(network, flow, listener)?);
+        }
+        if flow.delivery == Delivery::Multicast {
+            let unique: BTreeSet<Hop> = hops.into_iter().collect();
+            hops = unique.into_iter().collect();
+        }
+        Ok(hops)
+    }
+
+    /// Returns one set of links in use that form a loop of switches, or `None` in a tree.
+    pub fn find_loop(&self, network: &Network) -> Option<Vec<LinkId>> {
+        let mut parent: Vec<Option<(NodeId, LinkId)>> = vec![None; network.nodes.len()];
+        let mut seen = vec![false; network.nodes.len()];
+        for (root, _) in network.iter_nodes() {
+            if self.index_of(root).is_none() || core::mem::replace(&mut seen[root.index()], true) {
+                continue;
+            }
+            let mut queue = VecDeque::from([root]);
+            while let Some(node) = queue.pop_front() {
+                let uplink = parent[node.index()].map(|(_, link)| link);
+                for hop in self.hops_from(network, node) {
+                    let next = hop.ingress.node;
+                    if self.index_of(next).is_none() || Some(hop.link) == uplink {
+                        continue;
+                    }
+                    if core::mem::replace(&mut seen[next.index()], true) {
+                        return Some(close_loop(&parent, node, next, hop.link));
+                    }
+                    parent[next.index()] = Some((node, hop.link));
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+}
+
+fn hop_at(network: &Network, egress: PortId, link: LinkId) -> Option<Hop> {
+    let ends = &network.links[link.index()];
+    let ingress = ends.peer_of(egress)?;
+    (!ends.standby).then_some(Hop {
+        egress,
+        ingress,
+        link,
+    })
+}
+
+/// Joins the two branches of a search tree that meet over `link`.
+fn close_loop(
+    parent: &[Option<(NodeId, LinkId)>],
+    a: NodeId,
+    b: NodeId,
+    link: LinkId,
+) -> Vec<LinkId> {
+    let branch = |mut node: NodeId| {
+        let mut links = Vec::new();
+        while let Some((up, link)) = parent[node.index()] {
+            links.push(link);
+            node = up;
+        }
+        links
+    };
+    let (mut left, mut right) = (branch(a), branch(b));
+    while let (Some(x), Some(y)) = (left.last(), right.last()) {
+        if x != y {
+            break;
+        }
+        left.pop();
+        right.pop();
+    }
+    left.push(link);
+    left.extend(right.into_iter().rev());
+    left
+}
+
+fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
+    let mut links: Vec<Vec<Option<LinkId>>> = network
+        .nodes
+        .iter()
+        .map(|node| match &node.kind {
+            NodeKind::EndStation(_) => vec![None],
+            NodeKind::Switch(switch) => vec![None; switch.ports.len()],
+        })
+        .collect();
+    for (id, link) in network.iter_links() {
+        for end in link.ends {
+            let slot = links
+                .get_mut(end.node.index())
+                .and_then(|l| l.get_mut(usize::from(end.port)));
+            if let Some(slot) = slot {
+                *slot = Some(id);
+            }
+        }
+    }
+    links
+}
+
+/// Follows the VLAN of a frame along its path (IEEE 802.1Q-2022, 6.9 and 8.6).
+fn check_vlan(network: &Network, hops: &[Hop], tag: Option<Vid>) -> Result<(), RouteError> {
+    let mut tag = tag.filter(|&vid| vid != Vid::PRIORITY_ONLY);
+    for pair in hops.windows(2) {
+        let (ingress, egress) = (pair[0].ingress, pair[1].egress);
+        let Some(switch) = network.switch(ingress.node) else {
+            continue;
+        };
+        let vlan_of = |port: PortId| &switch.ports[usize::from(port.port)].vlan;
+        let vid = match tag {
+            Some(vid) => vid,
+            None => vlan_of(ingress)
+                .vid_of_untagged()
+                .ok_or(RouteError::NoVlan { port: ingress })?,
+        };
+        for port in [ingress, egress] {
+            if !vlan_of(port).admits(vid) {
+                return Err(RouteError::OutsideVlan { port, vid });
+            }
+        }
+        tag = match vlan_of(egress).sends_tagged(vid) {
+            Some(true) => Some(vid),
+            Some(false) => None,
+            None => tag,
+        };
+        if switch.tags == crate::network::TagHandling::Strip {
+            tag = None;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{
+        AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Node, Pcp,
+        PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, TagHandling,
+    };
+    use crate::quantity::{BitRate, Bytes, Duration};
+
+    fn station() -> NodeKind {
+        NodeKind::EndStation(EndStation {
+            stack: Stack::Zero,
+            stack_queue: 1000,
+            driver_queue: Bytes::new(1_000_000),
+        })
+    }
+
+    fn switch(ports: usize) -> NodeKind {
+        let port = SwitchPort {
+            vlan: PortVlan::Transparent,
+            default_pcp: Pcp::default(),
+        };
+        NodeKind::Switch(Switch {
+            latency: Duration::ZERO,
+            mode: ForwardingMode::StoreAndForward,
+            queues: QueueMap::standard(1).unwrap(),
+            selection: Selection::Fcfs,
+            buffer: Buffer {
+                per_port: Bytes::new(1_000_000),
+                shared: None,
+            },
+            addresses: AddressTable::Static,
+            multicast: MulticastForwarding::Managed,
+            tags: TagHandling::Keep,
+            ports: vec![port; ports],
+        })
+    }
+
+    fn port(node: u32, port: u16) -> PortId {
+        PortId {
+            node: NodeId(node),
+            port,
+        }
+    }
+
+    fn join(a: PortId, b: PortId) -> Link {
+        Link {
+            ends: [a, b],
+            rate: BitRate::from_mbps(100),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+        }
+    }
+
+    /// Three switches 0, 1, 2 in a ring; stations 3, 4, 5 at their port 2.
+    fn ring() -> Network {
+        let kinds = [
+            switch(3),
+            switch(3),
+            switch(3),
+            station(),
+            station(),
+            station(),
+        ];
+        let nodes = kinds
+            .into_iter()
+            .enumerate()
+            .map(|(i, kind)| Node {
+                name: alloc::format!("n{i}"),
+                kind,
+            })
+            .collect();
+        let links = vec![
+            join(port(0, 0), port(1, 1)),
+            join(port(1, 0), port(2, 1)),
+            join(port(2, 0), port(0, 1)),
+            join(port(0, 2), port(3, 0)),
+            join(port(1, 2), port(4, 0)),
+            join(port(2, 2), port(5, 0)),
+        ];
+        Network { nodes, links }
+    }
+
+    fn nodes_of(hops: &[Hop]) -> Vec<u32> {
+        hops.iter().map(|hop| hop.ingress.node.0).collect()
+    }
+
+    #[test]
+    fn a_ring_is_crossed_the_short_way() {
+        let network = ring();
+        let routing = Routing::new(&network);
+        let path = routing.path(&network, NodeId(3), NodeId(5)).unwrap();
+        assert_eq!(nodes_of(&path), [0, 2, 5]);
+        assert!(
+            routing
+                .find_loop(&network)
+                .is_some_and(|links| links.len() == 3)
+        );
+    }
+
+    #[test]
+    fn a_link_on_standby_opens_the_ring() {
+        let mut network = ring();
+        network.links[2].standby = true;
+        let routing = Routing::new(&network);
+        let path = routing.path(&network, NodeId(3), NodeId(5)).unwrap();
+        assert_eq!(nodes_of(&path), [0, 1, 2, 5]);
+        assert_eq!(routing.find_loop(&network), None);
+    }
+
+    #[test]
+    fn missing_links_are_errors_not_panics() {
+        let mut network = ring();
+        for link in &mut network.links {
+            link.standby = true;
+        }
+        let routing = Routing::new(&network);
+        let error = routing.path(&network, NodeId(3), NodeId(5)).unwrap_err();
+        assert_eq!(error, RouteError::Unconnected { node: NodeId(3) });
+        network.links[3].standby = false;
+        network.links[5].standby = false;
+        let routing = Routing::new(&network);
+        let error = routing.path(&network, NodeId(3), NodeId(5)).unwrap_err();
+        assert_eq!(
+            error,
+            RouteError::Separated {
+                from: NodeId(3),
+                to: NodeId(5)
+            }
+        );
+    }
+}

@@ -98,8 +98,14 @@ mod tests {
         // Catalogue 0.1: frame(UDP p) = max(64, p + 46), frame(RAW p) = max(64, p + 18).
         for p in 0..=1472 {
             let payload = Bytes::new(p);
-            assert_eq!(frame_size(payload, Encapsulation::Udp).get(), (p + 46).max(64));
-            assert_eq!(frame_size(payload, Encapsulation::Raw).get(), (p + 18).max(64));
+            assert_eq!(
+                frame_size(payload, Encapsulation::Udp).get(),
+                (p + 46).max(64)
+            );
+            assert_eq!(
+                frame_size(payload, Encapsulation::Raw).get(),
+                (p + 18).max(64)
+            );
         }
         assert_eq!(Encapsulation::Udp.max_payload().get(), 1472);
     }
@@ -107,7 +113,10 @@ mod tests {
     #[test]
     fn times_printed_in_the_papers() {
         // 000 Skeie: a full frame at 100 Mbit/s takes "122 us".
-        assert_eq!(wire_time(Bytes::new(1518), FAST), Duration::from_ns(122_080));
+        assert_eq!(
+            wire_time(Bytes::new(1518), FAST),
+            Duration::from_ns(122_080)
+        );
         // 000 Skeie: 60 octets over UDP through two links, "19 us" with the switch.
         let frame = frame_size(Bytes::new(60), Encapsulation::Udp);
         assert_eq!(wire_time(frame, FAST) * 2, Duration::from_ns(18_240));

@@ -1,1 +1,2 @@
-//! x
+//! Simulator.
+#![no_std]

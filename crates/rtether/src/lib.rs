@@ -1,1 +1,14 @@
-//! x
+//! rtether: know, prove, measure and control application-to-application delay over Ethernet.
+//!
+//! One scenario file describes the plant. [`scenario`] reads it and reports every mistake with its
+//! place; [`run`] simulates it; [`verdict`] judges each stream against what the scenario accepts;
+//! [`report`] writes tables, JSON, CSV and one HTML page; [`reproduce`] repeats the experiments of
+//! the five papers that specify the product.
+//!
+//! The library neither prints nor exits nor reads arguments: that is the command line's work.
+
+pub mod report;
+pub mod reproduce;
+pub mod run;
+pub mod scenario;
+pub mod verdict;

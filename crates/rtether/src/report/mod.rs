@@ -1,0 +1,1 @@
+//! Results for people and programs: table, JSON, CSV and one self-contained HTML page.

@@ -1,0 +1,89 @@
+//! A scenario as the engines see it: after parsing, checking and lowering.
+
+use rtether_model::flow::Flow;
+use rtether_model::network::Network;
+use rtether_model::quantity::Duration;
+
+/// A plant, its traffic, how long to run it and what to accept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Title.
+    pub name: String,
+    /// Nodes and links.
+    pub network: Network,
+    /// All flows; indices are [`rtether_model::flow::FlowId`]s.
+    pub flows: Vec<Flow>,
+    /// How to simulate.
+    pub run: RunPlan,
+    /// The verdict: a stream fails if a requirement that matches it does not hold.
+    pub accept: Vec<Requirement>,
+}
+
+/// How to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunPlan {
+    /// Simulated time of one run, warm-up included.
+    pub duration: Duration,
+    /// Start of every run that does not count.
+    pub warmup: Duration,
+    /// Number of replications, at least one; their seeds are consecutive.
+    pub runs: u32,
+    /// Seed of the first replication.
+    pub seed: u64,
+    /// Length of the buckets on the time axis.
+    pub bucket: Duration,
+}
+
+/// One line of `accept:`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// Flow name, class, or a pattern with `*`.
+    pub flow: String,
+    /// Upper limits on simulated statistics.
+    pub simulated: Vec<(Statistic, Limit)>,
+    /// Upper limit on the proved bound.
+    pub bound: Option<Limit>,
+    /// Packets that may be dropped, over all runs.
+    pub lost: Option<u64>,
+    /// Largest ratio of late or lost packets, in parts per billion.
+    pub miss_per_billion: Option<u64>,
+}
+
+/// A statistic of the latency of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// Mean.
+    Mean,
+    /// The quantile `part / whole`: 999/1000 for p99.9.
+    Quantile {
+        /// Numerator.
+        part: u64,
+        /// Denominator.
+        whole: u64,
+    },
+    /// Largest value seen.
+    Max,
+}
+
+/// An upper limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The flow's deadline; holds for flows without one.
+    Deadline,
+    /// This time.
+    Time(Duration),
+}
+
+impl Requirement {
+    /// Returns what holds where a scenario has no `accept:`: nothing lost, and no packet later than
+    /// its deadline in simulation.
+    pub fn default_for_all() -> Self {
+        Self {
+            flow: "*".into(),
+            simulated: vec![(Statistic::Max, Limit::Deadline)],
+            bound: None,
+            lost: Some(0),
+            miss_per_billion: None,
+        }
+    }
+}

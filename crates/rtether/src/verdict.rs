@@ -1,0 +1,193 @@
+//! The verdict per stream: what was required, what was found, by how much, and where the time goes.
+
+use rtether_model::flow::Flow;
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Place, StreamRecord};
+
+use crate::run::Results;
+use crate::scenario::{Limit, Requirement, Scenario, Statistic};
+
+/// Judgement on one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Every requirement that matches the stream holds.
+    Ok,
+    /// The stream has no deadline and no requirement that could fail.
+    Unjudged,
+    /// Nothing was delivered or due, so nothing can be said.
+    NoAnswer,
+    /// A requirement does not hold: lost packets.
+    Lost,
+    /// A requirement does not hold: too late.
+    Late,
+}
+
+impl Verdict {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Unjudged => "unjudged",
+            Self::NoAnswer => "no-answer",
+            Self::Lost => "lost",
+            Self::Late => "late",
+        }
+    }
+
+    /// Returns whether a requirement failed.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Lost | Self::Late)
+    }
+}
+
+/// What is said of one stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// Position in [`rtether_model::record::Record::streams`].
+    pub stream: usize,
+    /// The judgement.
+    pub verdict: Verdict,
+    /// Deadline minus the largest simulated latency; negative when late.
+    pub margin: Option<Duration>,
+    /// The place where the worst packet spent most, and how much.
+    pub responsible: Option<(Place, Duration)>,
+    /// One sentence per requirement that failed.
+    pub reasons: Vec<String>,
+}
+
+/// Judges every stream, in the order of the record.
+pub fn assess(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
+    let streams = results.record.streams.iter().enumerate();
+    streams
+        .map(|(index, stream)| assess_stream(scenario, index, stream))
+        .collect()
+}
+
+fn assess_stream(scenario: &Scenario, index: usize, stream: &StreamRecord) -> Assessment {
+    let flow = &scenario.flows[stream.flow_id().index()];
+    let mut verdict = Verdict::Unjudged;
+    let mut reasons = Vec::new();
+    for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
+        let found = judge(requirement, flow, stream, &mut reasons);
+        verdict = verdict.max(found);
+        if verdict == Verdict::Unjudged && found == Verdict::Ok {
+            verdict = Verdict::Ok;
+        }
+    }
+    let worst = stream.worst;
+    Assessment {
+        stream: index,
+        verdict,
+        margin: flow
+            .deadline
+            .zip(worst)
+            .map(|(deadline, worst)| deadline - worst.latency),
+        responsible: worst.map(|worst| worst.responsible),
+        reasons,
+    }
+}
+
+/// Returns whether a requirement speaks of this flow: by name, class, or a pattern with `*`.
+pub fn matches(requirement: &Requirement, flow: &Flow) -> bool {
+    let pattern = &requirement.flow;
+    matches_pattern(pattern, &flow.name)
+        || (!flow.class.is_empty() && matches_pattern(pattern, &flow.class))
+}
+
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let Some((head, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(tail) = text.strip_prefix(head) else {
+        return false;
+    };
+    rest.is_empty()
+        || tail
+            .char_indices()
+            .map(|(at, _)| &tail[at..])
+            .chain([""])
+            .any(|tail| matches_pattern(rest, tail))
+}
+
+fn judge(
+    requirement: &Requirement,
+    flow: &Flow,
+    stream: &StreamRecord,
+    reasons: &mut Vec<String>,
+) -> Verdict {
+    let mut verdict = Verdict::Unjudged;
+    let mut note = |found: Verdict, reason: Option<String>| {
+        let worse = verdict == Verdict::Unjudged || found > verdict;
+        verdict = if worse { found } else { verdict };
+        reasons.extend(reason);
+    };
+    for &(statistic, limit) in &requirement.simulated {
+        let Some(limit) = resolve(limit, flow) else {
+            continue;
+        };
+        match value_of(statistic, stream) {
+            None => note(Verdict::NoAnswer, Some("no packet was delivered".into())),
+            Some(value) if value > limit => {
+                let name = name_of(statistic);
+                let over = value - limit;
+                note(
+                    Verdict::Late,
+                    Some(format!("{name} {value} exceeds {limit} by {over}")),
+                );
+            }
+            Some(_) => note(Verdict::Ok, None),
+        }
+    }
+    if let Some(allowed) = requirement.lost.filter(|_| flow.is_real_time()) {
+        if stream.dropped > allowed {
+            let dropped = stream.dropped;
+            note(
+                Verdict::Lost,
+                Some(format!("{dropped} packets lost, {allowed} accepted")),
+            );
+        } else if flow.deadline.is_some() {
+            note(Verdict::Ok, None);
+        }
+    }
+    if let Some((allowed, _)) = requirement.miss_per_billion.zip(flow.deadline) {
+        let missed = u128::from(stream.missed) * 1_000_000_000;
+        if missed > u128::from(allowed) * u128::from(stream.released) {
+            let (missed, released) = (stream.missed, stream.released);
+            note(
+                Verdict::Late,
+                Some(format!("{missed} of {released} packets late or lost")),
+            );
+        } else {
+            note(Verdict::Ok, None);
+        }
+    }
+    verdict
+}
+
+fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
+    match limit {
+        Limit::Deadline => flow.deadline,
+        Limit::Time(time) => Some(time),
+    }
+}
+
+fn value_of(statistic: Statistic, stream: &StreamRecord) -> Option<Duration> {
+    match statistic {
+        Statistic::Mean => stream.latency.mean(),
+        Statistic::Quantile { part, whole } => stream.quantile(part, whole),
+        Statistic::Max => (stream.latency.count > 0).then_some(stream.latency.max),
+    }
+}
+
+/// Returns the usual name of a statistic: `p99.9`, `max`.
+pub fn name_of(statistic: Statistic) -> String {
+    match statistic {
+        Statistic::Mean => "mean".into(),
+        Statistic::Max => "max".into(),
+        Statistic::Quantile { part, whole } => {
+            let hundredths = part * 10_000 / whole;
+            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
