@@ -7,13 +7,13 @@ use rtether_model::record::{Place, StreamRecord};
 use crate::run::Results;
 use crate::scenario::{Limit, Requirement, Scenario, Statistic};
 
-/// Judgement on one stream.
+/// Judgement on one stream; what stands later outweighs what stands before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Every requirement that matches the stream holds.
-    Ok,
     /// The stream has no deadline and no requirement that could fail.
     Unjudged,
+    /// Every requirement that matches the stream holds.
+    Ok,
     /// Nothing was delivered or due, so nothing can be said.
     NoAnswer,
     /// A requirement does not hold: lost packets.
@@ -68,11 +68,7 @@ fn assess_stream(scenario: &Scenario, index: usize, stream: &StreamRecord) -> As
     let mut verdict = Verdict::Unjudged;
     let mut reasons = Vec::new();
     for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
-        let found = judge(requirement, flow, stream, &mut reasons);
-        verdict = verdict.max(found);
-        if verdict == Verdict::Unjudged && found == Verdict::Ok {
-            verdict = Verdict::Ok;
-        }
+        verdict = verdict.max(judge(requirement, flow, stream, &mut reasons));
     }
     let worst = stream.worst;
     Assessment {
@@ -117,8 +113,7 @@ fn judge(
 ) -> Verdict {
     let mut verdict = Verdict::Unjudged;
     let mut note = |found: Verdict, reason: Option<String>| {
-        let worse = verdict == Verdict::Unjudged || found > verdict;
-        verdict = if worse { found } else { verdict };
+        verdict = verdict.max(found);
         reasons.extend(reason);
     };
     for &(statistic, limit) in &requirement.simulated {
