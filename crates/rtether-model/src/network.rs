@@ -300,6 +300,11 @@ impl QueueMap {
     pub const fn queue_of(self, pcp: Pcp) -> u8 {
         self.queue_of_pcp[pcp.0 as usize]
     }
+
+    /// Returns the queue of the priority in the three lower bits of `value`.
+    pub const fn queue_of_value(self, value: u8) -> u8 {
+        self.queue_of_pcp[(value & 7) as usize]
+    }
 }
 
 /// Transmission selection at an egress port; never interrupts a frame.

@@ -4,7 +4,7 @@
 //! the other one. Links on standby carry nothing. The paths are facts of the plant, not behaviour,
 //! which is why the simulator and the bounds may both use them.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -155,12 +155,18 @@ impl Routing {
             .filter_map(move |(port, link)| hop_at(network, PortId { node, port }, (*link)?))
     }
 
+    /// Returns the port of one switch towards another one; `None` to itself or without a path.
+    pub fn port_towards(&self, from: NodeId, to: NodeId) -> Option<PortId> {
+        let (own, target) = (self.index_of(from)?, self.index_of(to)?);
+        let port = self.next[own * self.switches + target]?;
+        Some(PortId { node: from, port })
+    }
+
     /// Returns the hop by which a frame for the end station `to` leaves `from`.
     pub fn next_hop(&self, network: &Network, from: NodeId, to: NodeId) -> Option<Hop> {
-        let own_switch = self.index_of(from);
-        let Some(own) = own_switch else {
+        if self.index_of(from).is_none() {
             return self.hops_from(network, from).next();
-        };
+        }
         let access = self.hops_from(network, to).next()?;
         let egress = if access.ingress.node == from {
             access.ingress
@@ -204,19 +210,27 @@ impl Routing {
     }
 
     /// Returns the hops of a flow to one listener, checked against VLAN membership.
+    ///
+    /// A multicast frame takes the branch of its tree that leads to the listener.
     pub fn flow_path(
         &self,
         network: &Network,
         flow: &Flow,
         listener: NodeId,
     ) -> Result<Vec<Hop>, RouteError> {
-        let hops = self.path(network, flow.talker, listener)?;
+        let hops = match flow.delivery {
+            Delivery::Unicast => self.path(network, flow.talker, listener)?,
+            Delivery::Multicast => {
+                let tree = self.tree(network, flow)?;
+                branch(&tree, flow.talker, listener)
+            }
+        };
         check_vlan(network, &hops, flow.tag.map(|tag| tag.vid))?;
         Ok(hops)
     }
 
-    /// Returns every hop a frame of the flow passes: the path, or the tree of a multicast flow with
-    /// each link once.
+    /// Returns every hop of a flow: all paths one after the other, or the tree of a multicast flow
+    /// with each link once.
     pub fn flow_hops(&self, network: &Network, flow: &Flow) -> Result<Vec<Hop>, RouteError> {
         let mut hops = Vec::new();
         for &listener in &flow.listeners {
@@ -227,6 +241,20 @@ impl Routing {
             hops = unique.into_iter().collect();
         }
         Ok(hops)
+    }
+
+    /// Joins the paths to all listeners into a tree: where a path comes back to a node that an
+    /// earlier one has reached, the earlier way there counts, so that no frame arrives twice.
+    fn tree(&self, network: &Network, flow: &Flow) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
+        let mut into = BTreeMap::new();
+        for &listener in &flow.listeners {
+            let path = self.path(network, flow.talker, listener)?;
+            let known = path.iter().rposition(|hop| into.contains_key(&hop.ingress.node));
+            for hop in path.into_iter().skip(known.map_or(0, |at| at + 1)) {
+                into.insert(hop.ingress.node, hop);
+            }
+        }
+        Ok(into)
     }
 
     /// Returns one set of links in use that form a loop of switches, or `None` in a tree.
@@ -255,6 +283,19 @@ impl Routing {
         }
         None
     }
+}
+
+/// Follows a tree from a listener back to the talker.
+fn branch(into: &BTreeMap<NodeId, Hop>, talker: NodeId, listener: NodeId) -> Vec<Hop> {
+    let mut hops = Vec::new();
+    let mut at = listener;
+    while at != talker {
+        let Some(&hop) = into.get(&at).filter(|_| hops.len() < into.len()) else { break };
+        hops.push(hop);
+        at = hop.egress.node;
+    }
+    hops.reverse();
+    hops
 }
 
 fn hop_at(network: &Network, egress: PortId, link: LinkId) -> Option<Hop> {

@@ -1,2 +1,37 @@
-//! Simulator.
+//! Deterministic discrete-event simulation of switched Ethernet and its end nodes.
+//!
+//! A [`Simulation`] is built from a network, its flows and a [`Config`]; it is run in steps of any
+//! length and ends in a [`rtether_model::record::Record`]. The same input gives the same bytes on
+//! every machine: time is integer, every draw has its own generator, and simultaneous events have
+//! an order (time, kind, node).
+//!
+//! **Scope.** Full-duplex links, store-and-forward and cut-through switches with VLANs, priorities
+//! and four transmission selections, end stations with a protocol stack above a FIFO driver queue,
+//! UDP-like traffic and bulk TCP. Not here: shared media, gates, credit-based shaping, frame
+//! preemption, IP fragmentation, clocks that drift.
+//!
+//! How a packet travels: `source` releases it, `station` passes it through the stack, `port`
+//! queues and sends it, `switch` forwards it, `station` receives it and `stats` books it.
 #![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod agenda;
+mod build;
+mod bulk;
+mod finish;
+mod kernel;
+pub mod observe;
+mod packet;
+mod port;
+mod queues;
+mod random;
+mod source;
+mod station;
+mod stats;
+mod switch;
+pub mod tcp;
+
+pub use kernel::{BuildError, Config, Simulation};

@@ -1,0 +1,423 @@
+//! Builds a simulation: numbers for nodes, ports and streams, slots for timers, tables.
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::network::{
+    AddressTable, ForwardingMode, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId,
+    PortVlan, QueueMap, Selection, Stack, Switch, TagHandling,
+};
+use rtether_model::quantity::Bytes;
+use rtether_model::route::Routing;
+use rtether_model::wire::{self, Encapsulation};
+
+use crate::agenda::Agenda;
+use crate::bulk::BulkFlow;
+use crate::kernel::{Action, BuildError, Config, FlowState, Simulation};
+use crate::packet::{Fifo, NONE, Pool, TAGGED};
+use crate::port::{Owner, Port};
+use crate::queues::EgressQueues;
+use crate::random::{Draw, Purpose};
+use crate::source::Source;
+use crate::station::{StackState, Station, frame_octets};
+use crate::stats::StreamStats;
+use crate::switch::{Forwarding, Learned, SwitchState};
+
+/// Numbers given to the parts of a network.
+struct Numbers {
+    /// By node: the station or the switch it is, and its first port.
+    owner: Vec<Owner>,
+    first_port: Vec<u32>,
+}
+
+impl Numbers {
+    fn new(network: &Network) -> Result<Self, BuildError> {
+        let (mut stations, mut switches, mut ports) = (0u32, 0u32, 0u32);
+        let (mut owner, mut first_port) = (Vec::new(), Vec::new());
+        for node in &network.nodes {
+            first_port.push(ports);
+            let count = match &node.kind {
+                NodeKind::EndStation(_) => {
+                    owner.push(Owner::Station(stations));
+                    stations += 1;
+                    1
+                }
+                NodeKind::Switch(switch) => {
+                    owner.push(Owner::Switch(switches));
+                    switches += 1;
+                    u32::try_from(switch.ports.len()).map_err(|_| BuildError::TooLarge)?
+                }
+            };
+            // Places are coded with 28 bits for the port.
+            ports = ports
+                .checked_add(count)
+                .filter(|&ports| ports < 1 << crate::packet::PLACE_INDEX_BITS)
+                .ok_or(BuildError::TooLarge)?;
+        }
+        Ok(Self { owner, first_port })
+    }
+
+    fn port(&self, id: PortId) -> u32 {
+        self.first_port[id.node.index()] + u32::from(id.port)
+    }
+
+    fn station(&self, node: NodeId) -> Option<u32> {
+        match self.owner[node.index()] {
+            Owner::Station(station) => Some(station),
+            Owner::Switch(_) => None,
+        }
+    }
+}
+
+impl Simulation {
+    /// Builds a run of `flows` over `network`.
+    pub fn new(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
+        let numbers = Numbers::new(network)?;
+        let routing = Routing::new(network);
+        let ports = build_ports(network, &routing, &numbers, config)?;
+        let mut simulation = Self {
+            network: network.clone(),
+            flow_list: flows.to_vec(),
+            forwarding: static_addresses(network, &routing, &numbers),
+            switches: build_switches(network, flows, &routing, &numbers)?,
+            stations: build_stations(network, &routing, &numbers, config),
+            routing,
+            config: *config,
+            now: 0,
+            events: 0,
+            agenda: Agenda::new(0),
+            actions: Vec::new(),
+            pool: Pool::default(),
+            ports,
+            flows: Vec::new(),
+            bulk: Vec::new(),
+            streams: Vec::new(),
+        };
+        for flow in flows {
+            simulation.add_flow(flow, &numbers)?;
+        }
+        simulation.give_slots()?;
+        Ok(simulation)
+    }
+
+    fn add_flow(&mut self, flow: &Flow, numbers: &Numbers) -> Result<(), BuildError> {
+        let index = u32::try_from(self.flows.len()).map_err(|_| BuildError::TooLarge)?;
+        let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
+        let name = || flow.name.clone();
+        let station = |node| {
+            numbers.station(node).ok_or_else(|| BuildError::NotAnEndStation { flow: name() })
+        };
+        let talker = station(flow.talker)?;
+        let listeners: Vec<u32> =
+            flow.listeners.iter().map(|&node| station(node)).collect::<Result<_, _>>()?;
+        for &listener in &flow.listeners {
+            self.routing
+                .flow_path(&self.network, flow, listener)
+                .map_err(|reason| BuildError::NoRoute { flow: name(), reason })?;
+        }
+        let octets = |payload: Bytes| {
+            let fits = payload <= flow.encapsulation.max_payload();
+            let size = wire::frame_size(payload, flow.encapsulation);
+            frame_octets(size).filter(|_| fits).ok_or_else(|| BuildError::Payload { flow: name() })
+        };
+        let bulk = match &flow.traffic {
+            Traffic::Bulk(bulk) if bulk.tcp.segment <= Encapsulation::Tcp.max_payload() => {
+                self.bulk.push(BulkFlow::new(index, bulk));
+                u32::try_from(self.bulk.len() - 1).ok()
+            }
+            Traffic::Bulk(_) => return Err(BuildError::Payload { flow: name() }),
+            _ => None,
+        };
+        for listener in &flow.listeners {
+            let payload = flow.reply.map_or(flow.payload, |reply| reply.payload).get();
+            self.streams.push(StreamStats::new(index, listener.0, flow.deadline, payload));
+        }
+        self.flows.push(FlowState {
+            source: Source::new(flow, self.config.seed),
+            slot: NONE,
+            talker,
+            listeners,
+            group: (flow.delivery == Delivery::Multicast).then_some(index),
+            first_stream,
+            size: octets(flow.payload)?,
+            reply_size: octets(flow.reply.map_or(Bytes::ZERO, |reply| reply.payload))?,
+            reply_after: flow.reply.map(|reply| reply.after.as_ps()),
+            replies: Fifo::default(),
+            reply_slot: NONE,
+            flags: if flow.tag.is_some() { TAGGED } else { 0 },
+            pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
+            vid: flow.tag.map_or(0, |tag| tag.vid.get()),
+            number: 0,
+            bulk,
+        });
+        Ok(())
+    }
+
+    /// Lays out the timers in the order of [`Action`] and sets the first releases.
+    fn give_slots(&mut self) -> Result<(), BuildError> {
+        let mut actions = Vec::new();
+        let mut give = |action: Action| {
+            actions.push(action);
+            u32::try_from(actions.len() - 1).map_err(|_| BuildError::TooLarge)
+        };
+        let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
+        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
+            port.arrival_slot = give(Action::Arrival(index))?;
+        }
+        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
+            if port.is_cut_through {
+                port.stored_slot = give(Action::Stored(index))?;
+            }
+        }
+        for (index, station) in numbered(self.stations.len()).zip(&mut self.stations) {
+            for server in 0..station.stack.servers {
+                let slot = give(Action::Stack(index, server))?;
+                station.stack.server[usize::from(server)].slot = slot;
+            }
+        }
+        for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
+            if flow.reply_after.is_some_and(|after| after > 0) {
+                flow.reply_slot = give(Action::Reply(index))?;
+            }
+        }
+        for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
+            bulk.sender_slot = give(Action::TcpSender(index))?;
+            bulk.receiver_slot = give(Action::TcpReceiver(index))?;
+        }
+        for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
+            flow.slot = give(Action::Release(index))?;
+        }
+        for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
+            port.wake_slot = give(Action::Wake(index))?;
+        }
+        self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
+        self.actions = actions;
+        for flow in &mut self.flows {
+            self.agenda.set(flow.slot, flow.source.first());
+        }
+        for bulk in &self.bulk {
+            self.agenda.set(bulk.sender_slot, bulk.wake_at());
+        }
+        Ok(())
+    }
+}
+
+fn build_ports(
+    network: &Network,
+    routing: &Routing,
+    numbers: &Numbers,
+    config: &Config,
+) -> Result<Vec<Port>, BuildError> {
+    let mut ports = Vec::new();
+    for (node, definition) in network.iter_nodes() {
+        let count = match &definition.kind {
+            NodeKind::EndStation(_) => 1,
+            NodeKind::Switch(switch) => switch.ports.len(),
+        };
+        for port in (0u16..).take(count) {
+            let id = PortId { node, port };
+            let mut built = idle_port(id, &definition.kind, numbers);
+            connect(&mut built, network, routing, numbers, config)?;
+            ports.push(built);
+        }
+    }
+    Ok(ports)
+}
+
+fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> Port {
+    let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
+    let (map, selection, limit) = match kind {
+        NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
+        NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
+    };
+    Port {
+        id,
+        owner: numbers.owner[id.node.index()],
+        peer: NONE,
+        link: LinkId(NONE),
+        queues: EgressQueues::new(map.count(), selection, limit),
+        map,
+        octet: 0,
+        flight: 0,
+        flight_per_octet: 0,
+        latency: 0,
+        is_cut_through: false,
+        errors_per_billion: 0,
+        draw: Draw::new(0, "", Purpose::Errors),
+        free_at: 0,
+        is_wake_set: false,
+        flying: Fifo::default(),
+        held: Fifo::default(),
+        arrival_slot: NONE,
+        stored_slot: NONE,
+        wake_slot: NONE,
+        offered: 0,
+        sent: 0,
+        sent_octets: 0,
+        dropped: 0,
+        corrupted: 0,
+        busy: 0,
+    }
+}
+
+/// Attaches the link behind a port, if it has one in use.
+fn connect(
+    port: &mut Port,
+    network: &Network,
+    routing: &Routing,
+    numbers: &Numbers,
+    config: &Config,
+) -> Result<(), BuildError> {
+    let Some(hop) = routing.hops_from(network, port.id.node).find(|hop| hop.egress == port.id) else {
+        return Ok(());
+    };
+    let link = &network.links[hop.link.index()];
+    let octet = link
+        .rate
+        .octet_time()
+        .ok_or(BuildError::Rate { link: hop.link.index(), rate: link.rate })?;
+    port.peer = numbers.port(hop.ingress);
+    port.link = hop.link;
+    port.octet = octet.as_ps();
+    port.flight = link.propagation.as_ps();
+    for end in [hop.egress, hop.ingress] {
+        match &network.node(end.node).kind {
+            NodeKind::EndStation(station) => {
+                if let Stack::Linear(linear) = &station.stack {
+                    port.flight += linear.interface.base.as_ps();
+                    port.flight_per_octet += linear.interface.per_octet.as_ps();
+                }
+            }
+            NodeKind::Switch(switch) if end == hop.ingress => {
+                port.latency = switch.latency.as_ps();
+                port.is_cut_through = switch.mode == ForwardingMode::CutThrough;
+            }
+            NodeKind::Switch(_) => {}
+        }
+    }
+    port.errors_per_billion = link.errors_per_billion;
+    let name = alloc::format!("{} {}", network.node(port.id.node).name, port.id.port);
+    port.draw = Draw::new(config.seed, &name, Purpose::Errors);
+    Ok(())
+}
+
+fn build_stations(
+    network: &Network,
+    routing: &Routing,
+    numbers: &Numbers,
+    config: &Config,
+) -> Vec<Station> {
+    let mut stations = Vec::new();
+    for (node, definition) in network.iter_nodes() {
+        let NodeKind::EndStation(station) = &definition.kind else { continue };
+        let hop = routing.hops_from(network, node).next();
+        let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
+        stations.push(Station {
+            node,
+            port: hop.map_or(NONE, |hop| numbers.port(hop.egress)),
+            stack: StackState::new(&station.stack, station.stack_queue, draw),
+            released: 0,
+            delivered: 0,
+            arrived: 0,
+            filtered: 0,
+            discarded: 0,
+            stack_dropped: 0,
+        });
+    }
+    stations
+}
+
+fn build_switches(
+    network: &Network,
+    flows: &[Flow],
+    routing: &Routing,
+    numbers: &Numbers,
+) -> Result<Vec<SwitchState>, BuildError> {
+    let stations = network.nodes.iter().filter(|n| matches!(n.kind, NodeKind::EndStation(_))).count();
+    let mut groups = group_tables(network, flows, routing, numbers)?;
+    let mut switches = Vec::new();
+    for (node, definition) in network.iter_nodes() {
+        let NodeKind::Switch(switch) = &definition.kind else { continue };
+        let table = core::mem::take(&mut groups[node.index()]);
+        let nobody = Learned { port: NONE, at: 0 };
+        let (learned, aging) = match switch.addresses {
+            AddressTable::Static => (None, 0),
+            AddressTable::Learning { aging } => (Some(vec![nobody; stations]), aging.as_ps()),
+        };
+        switches.push(SwitchState {
+            node,
+            first_port: numbers.first_port[node.index()],
+            ports: switch.ports.clone(),
+            is_cut_through: switch.mode == ForwardingMode::CutThrough,
+            is_vlan_aware: is_vlan_aware(switch),
+            strips_tags: switch.tags == TagHandling::Strip,
+            learned,
+            aging,
+            groups: (switch.multicast == MulticastForwarding::Managed).then_some(table),
+            shared_used: 0,
+            shared_limit: switch.buffer.shared.map_or(u64::MAX, Bytes::get),
+            arrived: 0,
+            copied: 0,
+            filtered: 0,
+            discarded: 0,
+        });
+    }
+    Ok(switches)
+}
+
+fn is_vlan_aware(switch: &Switch) -> bool {
+    let is_plain = |port: &rtether_model::network::SwitchPort| {
+        port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0
+    };
+    !switch.ports.iter().all(is_plain)
+}
+
+/// Returns for each node the egress ports of each multicast flow.
+fn group_tables(
+    network: &Network,
+    flows: &[Flow],
+    routing: &Routing,
+    numbers: &Numbers,
+) -> Result<Vec<BTreeMap<u32, Vec<u32>>>, BuildError> {
+    let mut tables = vec![BTreeMap::<u32, Vec<u32>>::new(); network.nodes.len()];
+    for (group, flow) in (0u32..).zip(flows) {
+        if flow.delivery != Delivery::Multicast {
+            continue;
+        }
+        let hops = routing
+            .flow_hops(network, flow)
+            .map_err(|reason| BuildError::NoRoute { flow: flow.name.clone(), reason })?;
+        for hop in hops {
+            let table = &mut tables[hop.egress.node.index()];
+            table.entry(group).or_default().push(numbers.port(hop.egress));
+        }
+    }
+    Ok(tables)
+}
+
+fn static_addresses(network: &Network, routing: &Routing, numbers: &Numbers) -> Forwarding {
+    let mut forwarding = Forwarding::default();
+    let mut switches = Vec::new();
+    for (node, definition) in network.iter_nodes() {
+        match definition.kind {
+            NodeKind::Switch(_) => switches.push(node),
+            NodeKind::EndStation(_) => {
+                let access = routing.hops_from(network, node).next().map(|hop| hop.ingress);
+                forwarding.access.push(match access.map(|port| (port, numbers.owner[port.node.index()])) {
+                    Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
+                    _ => (NONE, NONE),
+                });
+            }
+        }
+    }
+    forwarding.switches = switches.len();
+    for &from in &switches {
+        for &to in &switches {
+            let port = routing.port_towards(from, to);
+            forwarding.towards.push(port.map_or(NONE, |port| numbers.port(port)));
+        }
+    }
+    forwarding
+}

@@ -1,0 +1,277 @@
+//! Bulk TCP flows: drives the two engines of a connection and the list of transfers.
+//!
+//! Each transfer has a connection of its own, opened by the talker. A transfer that is due while
+//! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection
+//! are ignored; for bulk flows a packet's number is the number of its connection.
+
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Bulk, TcpParameters, Transfer};
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::record::TransferRecord;
+use rtether_model::wire::{self, Encapsulation};
+
+use crate::agenda::NEVER;
+use crate::kernel::Simulation;
+use crate::observe::Observer;
+use crate::packet::{COUNTED, Packet, REVERSE, TAGGED};
+use crate::station::frame_octets;
+use crate::tcp;
+
+/// What stands for "until the run ends": more than any link carries in 106 days.
+const ENDLESS: u64 = 1 << 56;
+
+/// One bulk flow.
+pub(crate) struct BulkFlow {
+    pub(crate) flow: u32,
+    pub(crate) sender_slot: u32,
+    pub(crate) receiver_slot: u32,
+    config: tcp::Config,
+    transfers: Vec<Transfer>,
+    /// Time between two writes of one segment, if the application has a rate.
+    write_interval: Option<i64>,
+    /// Transfers begun.
+    begun: usize,
+    connection: Option<Connection>,
+    records: Vec<TransferRecord>,
+}
+
+/// A running transfer.
+struct Connection {
+    sender: tcp::Sender,
+    receiver: tcp::Receiver,
+    size: u64,
+    written: u64,
+    /// Next write of an application with a rate, or [`NEVER`].
+    write_at: i64,
+}
+
+impl BulkFlow {
+    /// Creates the flow with nothing begun.
+    pub(crate) fn new(flow: u32, bulk: &Bulk) -> Self {
+        let mut transfers = bulk.transfers.clone();
+        transfers.sort_by_key(|transfer| transfer.start);
+        Self {
+            flow,
+            sender_slot: 0,
+            receiver_slot: 0,
+            config: engine_config(&bulk.tcp),
+            transfers,
+            write_interval: bulk.rate.map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
+            begun: 0,
+            connection: None,
+            records: Vec::new(),
+        }
+    }
+
+    /// Returns when the sender has to be woken next.
+    pub(crate) fn wake_at(&self) -> i64 {
+        let due = self.transfers.get(self.begun).map_or(NEVER, |next| next.start.as_ps());
+        match &self.connection {
+            Some(running) if !running.sender.is_done() => {
+                let timer = running.sender.poll_timeout().map_or(NEVER, Instant::as_ps);
+                timer.min(running.write_at)
+            }
+            _ => due,
+        }
+    }
+
+    /// Opens the next connection if it is due and none is running.
+    fn begin_if_due(&mut self, now: Instant) {
+        if self.connection.as_ref().is_some_and(|running| !running.sender.is_done()) {
+            return;
+        }
+        self.close_record();
+        self.connection = None;
+        let Some(transfer) = self.transfers.get(self.begun) else { return };
+        if transfer.start > now.since_start() {
+            return;
+        }
+        let size = transfer.size.map_or(ENDLESS, Bytes::get);
+        self.begun += 1;
+        let mut connection = Connection {
+            sender: tcp::Sender::new(self.config),
+            receiver: tcp::Receiver::new(self.config),
+            size,
+            written: 0,
+            write_at: now.as_ps(),
+        };
+        connection.sender.open(now);
+        self.connection = Some(connection);
+        self.records.push(TransferRecord {
+            started_at: now,
+            finished_at: None,
+            delivered: Bytes::ZERO,
+            retransmissions: 0,
+            timeouts: 0,
+        });
+    }
+
+    /// The application writes what is due.
+    fn write_if_due(&mut self, now: Instant) {
+        let segment = u64::from(self.config.mss);
+        let interval = self.write_interval;
+        let Some(running) = &mut self.connection else { return };
+        while running.write_at <= now.as_ps() {
+            let rest = running.size - running.written;
+            let chunk = if interval.is_some() { rest.min(segment) } else { rest };
+            running.sender.write(now, Bytes::new(chunk));
+            running.written += chunk;
+            if running.written == running.size {
+                running.sender.finish();
+                running.write_at = NEVER;
+            } else {
+                running.write_at += interval.unwrap_or(NEVER);
+            }
+        }
+    }
+
+    /// Copies the engines' counters into the record of the running transfer.
+    fn close_record(&mut self) {
+        let (Some(running), Some(record)) = (&self.connection, self.records.last_mut()) else {
+            return;
+        };
+        let statistics = running.sender.statistics();
+        record.delivered = running.receiver.delivered();
+        record.retransmissions = statistics.retransmissions;
+        record.timeouts = statistics.timeouts;
+    }
+
+    /// Returns the records of all transfers begun.
+    pub(crate) fn finish(mut self) -> Vec<TransferRecord> {
+        self.close_record();
+        self.records
+    }
+}
+
+fn engine_config(parameters: &TcpParameters) -> tcp::Config {
+    let octets = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
+    let mss = octets(parameters.segment);
+    tcp::Config {
+        mss,
+        receive_window: octets(parameters.window),
+        initial_window: tcp::InitialWindow::Octets(mss.saturating_mul(parameters.initial_window)),
+        delayed_ack_segments: parameters.ack_every,
+        delayed_ack_timeout: parameters.ack_delay,
+        min_rto: parameters.min_rto,
+        ..tcp::Config::default()
+    }
+}
+
+impl Simulation {
+    /// A transfer begins, the application writes, or the retransmission timer fires.
+    pub(crate) fn wake_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let now = self.now();
+        let bulk = &mut self.bulk[index as usize];
+        bulk.begin_if_due(now);
+        bulk.write_if_due(now);
+        if let Some(running) = &mut bulk.connection {
+            running.sender.handle_timeout(now);
+        }
+        self.drain_sender(index, observer);
+    }
+
+    /// The delayed acknowledgement is due.
+    pub(crate) fn wake_receiver<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let now = self.now();
+        if let Some(running) = &mut self.bulk[index as usize].connection {
+            running.receiver.handle_timeout(now);
+        }
+        self.drain_receiver(index, observer);
+    }
+
+    /// Sends what the sender has to send, and sets its timer.
+    fn drain_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let now = self.now();
+        while let Some(segment) = self.bulk[index as usize]
+            .connection
+            .as_mut()
+            .and_then(|running| running.sender.poll_transmit(now))
+        {
+            self.send_segment(index, segment, false, observer);
+        }
+        let bulk = &self.bulk[index as usize];
+        // A sender that is done may have a transfer overdue.
+        let wake_at = bulk.wake_at().max(self.now);
+        self.agenda.set(bulk.sender_slot, wake_at);
+    }
+
+    fn drain_receiver<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let now = self.now();
+        while let Some(segment) = self.bulk[index as usize]
+            .connection
+            .as_mut()
+            .and_then(|running| running.receiver.poll_transmit(now))
+        {
+            self.send_segment(index, segment, true, observer);
+        }
+        let bulk = &self.bulk[index as usize];
+        let timer = bulk.connection.as_ref().and_then(|running| running.receiver.poll_timeout());
+        self.agenda.set(bulk.receiver_slot, timer.map_or(NEVER, Instant::as_ps));
+    }
+
+    /// Hands a segment to the stack of its station.
+    fn send_segment<O: Observer>(
+        &mut self,
+        index: u32,
+        segment: tcp::Segment,
+        is_reverse: bool,
+        observer: &mut O,
+    ) {
+        let bulk = &self.bulk[index as usize];
+        let connection = u32::try_from(bulk.begun).unwrap_or(u32::MAX);
+        let flow_index = bulk.flow;
+        let flow = &self.flows[flow_index as usize];
+        let (talker, listener) = (flow.talker, flow.listeners[0]);
+        let (source, destination) = if is_reverse { (listener, talker) } else { (talker, listener) };
+        let is_counted = self.now >= self.config.warmup.as_ps();
+        let frame = wire::frame_size(segment.payload_size(), Encapsulation::Tcp);
+        let packet = Packet {
+            released_at: self.now,
+            flow: flow_index,
+            stream: flow.first_stream,
+            number: connection,
+            source,
+            destination,
+            size: frame_octets(frame).unwrap_or(u16::MAX),
+            vid: flow.vid,
+            pcp: flow.pcp,
+            flags: (flow.flags & TAGGED)
+                | if is_counted { COUNTED } else { 0 }
+                | if is_reverse { REVERSE } else { 0 },
+            ..Packet::default()
+        };
+        if is_counted && !is_reverse && segment.len > 0 {
+            self.streams[packet.stream as usize].record.released += 1;
+        }
+        let id = self.pool.insert(packet);
+        self.pool.set_segment(id, segment);
+        self.send(source, id, observer);
+    }
+
+    /// A segment reached the application's end of the stack.
+    pub(crate) fn deliver_segment<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let packet = *self.pool.get(id);
+        let segment = self.pool.segment(id).copied().unwrap_or_default();
+        if self.is_stream_data(id) {
+            self.book_delivery(id, Some(u64::from(segment.len)), observer);
+        } else {
+            self.pool.remove(id);
+        }
+        let now = self.now();
+        let bulk = &mut self.bulk[index as usize];
+        let is_current = usize::try_from(packet.number).is_ok_and(|number| number == bulk.begun);
+        let Some(running) = bulk.connection.as_mut().filter(|_| is_current) else { return };
+        if packet.has(REVERSE) {
+            running.sender.handle_segment(now, &segment);
+            self.drain_sender(index, observer);
+            return;
+        }
+        running.receiver.handle_segment(now, &segment);
+        let is_complete = running.receiver.delivered().get() >= running.size;
+        if let Some(record) = bulk.records.last_mut().filter(|_| is_complete) {
+            record.finished_at.get_or_insert(now);
+        }
+        self.drain_receiver(index, observer);
+    }
+}

@@ -1,0 +1,202 @@
+//! The end of a run: what is still under way, and the record.
+
+use alloc::vec::Vec;
+
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::quantity::Duration;
+use rtether_model::record::{NodeRecord, Record, Segment};
+
+use crate::kernel::Simulation;
+use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
+use crate::port::Owner;
+use crate::station::Station;
+use crate::switch::SwitchState;
+
+impl Simulation {
+    /// Ends the run and returns what it said.
+    pub fn finish(mut self) -> Record {
+        self.book_overdue();
+        let ports = self.ports.iter().filter(|port| port.peer != NONE);
+        let ports = ports.map(|port| port.record(self.now)).collect();
+        let nodes = self.node_records();
+        let bulk = core::mem::take(&mut self.bulk);
+        let transfers: Vec<_> = bulk.into_iter().map(|bulk| (bulk.flow, bulk.finish())).collect();
+        for (flow, records) in transfers {
+            let stream = self.flows[flow as usize].first_stream;
+            self.streams[stream as usize].record.transfers = records;
+        }
+        let streams = core::mem::take(&mut self.streams);
+        let seed = self.config.seed;
+        let streams = streams.into_iter();
+        Record {
+            duration: Duration::from_ps(self.now),
+            warmup: self.config.warmup,
+            bucket: self.config.bucket,
+            runs: 1,
+            streams: streams.map(|stats| stats.finish(seed, |code| self.place(code))).collect(),
+            ports,
+            nodes,
+            events: self.events,
+        }
+    }
+
+    /// Counts packets that are under way for longer than their deadline as missed.
+    fn book_overdue(&mut self) {
+        let mut overdue = Vec::new();
+        self.for_each_live(|id, place| {
+            let packet = self.pool.get(id);
+            if packet.has(COUNTED) {
+                let age = self.now - packet.released_at;
+                let late = self.streams_towards(id, place).into_iter();
+                overdue.extend(late.filter(|&stream| age > self.streams[stream].deadline));
+            }
+        });
+        for stream in overdue {
+            self.streams[stream].record.missed += 1;
+        }
+    }
+
+    /// Visits every packet under way with the port it waits at or has left last; `None` inside its
+    /// talker or listener.
+    fn for_each_live(&self, mut visit: impl FnMut(u32, Option<u32>)) {
+        for (index, port) in (0u32..).zip(&self.ports) {
+            let pool = &self.pool;
+            for id in port.queues.iter(pool).chain(port.flying.iter(pool)) {
+                visit(id, Some(index));
+            }
+            for id in port.held.iter(pool) {
+                visit(id, Some(pool.get(id).held_for));
+            }
+        }
+        for (index, station) in (0u32..).zip(&self.stations) {
+            for server in &station.stack.server {
+                let serving = (server.serving != NONE).then_some(server.serving);
+                for id in serving.into_iter().chain(server.queue.iter(&self.pool)) {
+                    visit(id, self.stack_place(index, id));
+                }
+            }
+        }
+        for flow in &self.flows {
+            for id in flow.replies.iter(&self.pool) {
+                visit(id, None);
+            }
+        }
+    }
+
+    fn node_records(&self) -> Vec<NodeRecord> {
+        let mut records = Vec::new();
+        let (mut stations, mut switches) = (self.stations.iter(), self.switches.iter());
+        for (node, definition) in self.network.iter_nodes() {
+            let is_switch = matches!(definition.kind, rtether_model::network::NodeKind::Switch(_));
+            let record = if is_switch {
+                switches.next().map(|switch| self.switch_record(switch))
+            } else {
+                stations.next().map(|station| self.station_record(station))
+            };
+            records.push(record.unwrap_or_else(|| empty(node)));
+        }
+        records
+    }
+
+    fn switch_record(&self, switch: &SwitchState) -> NodeRecord {
+        let held = self.ports.iter().filter(|port| {
+            port.peer != NONE && self.ports[port.peer as usize].id.node == switch.node
+        });
+        NodeRecord {
+            arrived: switch.arrived,
+            copied: switch.copied,
+            filtered: switch.filtered,
+            discarded: switch.discarded,
+            in_stack: held.map(|port| u64::from(port.held.len())).sum(),
+            ..empty(switch.node)
+        }
+    }
+
+    fn station_record(&self, station: &Station) -> NodeRecord {
+        let stack = &station.stack;
+        let unfinished = stack.server.iter().filter(|server| server.serving != NONE);
+        let ahead: i64 =
+            unfinished.map(|server| self.pool.get(server.serving).due - self.now).sum();
+        NodeRecord {
+            released: station.released,
+            delivered: station.delivered,
+            arrived: station.arrived,
+            filtered: station.filtered,
+            discarded: station.discarded,
+            stack_dropped: station.stack_dropped,
+            in_stack: stack.occupancy(),
+            stack_queue_max: stack.waiting_max,
+            stack_busy: Duration::from_ps(stack.busy - ahead),
+            ..empty(station.node)
+        }
+    }
+
+    /// Translates the code of a place into the network's words.
+    fn place(&self, code: u32) -> (Segment, PortId) {
+        let segment = Segment::ALL[(code >> PLACE_INDEX_BITS) as usize % Segment::COUNT];
+        let index = code & ((1 << PLACE_INDEX_BITS) - 1);
+        let port = match segment {
+            Segment::DriverQueue | Segment::Wire | Segment::SwitchQueue => self.port_id(index),
+            Segment::SwitchLatency => PortId { node: self.peer_node(index), port: 0 },
+            Segment::TalkerStack
+            | Segment::ReceiveQueue
+            | Segment::ReceiveStack
+            | Segment::Application => {
+                PortId { node: self.stations[index as usize].node, port: 0 }
+            }
+        };
+        (segment, port)
+    }
+
+    /// Checks that nothing got lost or came from nowhere, at every port and node.
+    ///
+    /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + under way.
+    /// For each station: released + arrived = handed to the port + delivered + filtered +
+    /// discarded + dropped + in the stack. For each switch: arrived + copied = handed to ports +
+    /// filtered + discarded + held.
+    pub fn invariants(&self) -> Result<(), &'static str> {
+        let ensure = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
+        let records = self.node_records();
+        for port in &self.ports {
+            let queued = u64::from(port.queues.waiting());
+            ensure(port.offered == port.sent + port.dropped + queued, "frames at a port")?;
+            ensure(port.queues.is_empty() == !port.is_wake_set, "a wake-up for waiting frames")?;
+        }
+        for record in &records {
+            let own = |port: &&crate::port::Port| port.id.node == record.node;
+            let offered: u64 = self.ports.iter().filter(own).map(|port| port.offered).sum();
+            let left = record.filtered + record.discarded + record.stack_dropped + record.in_stack;
+            let is_balanced = record.released + record.arrived + record.copied
+                == offered + record.delivered + left;
+            ensure(is_balanced, "packets at a node")?;
+            let sent_here = self.ports.iter().filter(|port| {
+                port.peer != NONE && self.ports[port.peer as usize].id.node == record.node
+            });
+            let landed: u64 =
+                sent_here.map(|port| port.sent - u64::from(port.flying.len())).sum();
+            ensure(landed == record.arrived, "frames on links")?;
+        }
+        for (switch, number) in self.switches.iter().zip(0u32..) {
+            let own = self.ports.iter().filter(|port| port.owner == Owner::Switch(number));
+            let backlog: u64 = own.map(|port| port.queues.backlog()).sum();
+            ensure(switch.shared_used == backlog, "memory shared by ports")?;
+        }
+        Ok(())
+    }
+}
+
+fn empty(node: NodeId) -> NodeRecord {
+    NodeRecord {
+        node,
+        released: 0,
+        delivered: 0,
+        arrived: 0,
+        copied: 0,
+        filtered: 0,
+        discarded: 0,
+        stack_dropped: 0,
+        in_stack: 0,
+        stack_queue_max: 0,
+        stack_busy: Duration::ZERO,
+    }
+}

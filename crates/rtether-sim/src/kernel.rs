@@ -1,0 +1,315 @@
+//! The simulation: its state, its configuration and the loop over events.
+
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Flow, FlowId};
+use rtether_model::network::{Network, NodeId, PortId};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::route::{RouteError, Routing};
+use thiserror::Error;
+
+use crate::agenda::Agenda;
+use crate::bulk::BulkFlow;
+use crate::observe::{DropReason, Observer, PacketInfo};
+use crate::packet::{COUNTED, Fifo, GROUP, Packet, Pool, REVERSE, TAGGED};
+use crate::port::Port;
+use crate::source::Source;
+use crate::station::Station;
+use crate::stats::StreamStats;
+use crate::switch::{Forwarding, SwitchState};
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Seed of all random draws.
+    pub seed: u64,
+    /// Packets released before this time do not count.
+    pub warmup: Duration,
+    /// Length of the buckets of the time axis; zero for none.
+    pub bucket: Duration,
+}
+
+/// Why a simulation cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BuildError {
+    /// A frame of a flow cannot reach a listener.
+    #[error("flow `{flow}` has no route: {reason}")]
+    NoRoute {
+        /// Name of the flow.
+        flow: alloc::string::String,
+        /// What is in the way.
+        reason: RouteError,
+    },
+    /// A talker or listener is not an end station.
+    #[error("flow `{flow}` starts or ends at a switch")]
+    NotAnEndStation {
+        /// Name of the flow.
+        flow: alloc::string::String,
+    },
+    /// An octet does not take a whole number of picoseconds on a link.
+    #[error("link {link}: an octet at {rate} is not a whole number of picoseconds")]
+    Rate {
+        /// Position of the link.
+        link: usize,
+        /// Its rate.
+        rate: rtether_model::quantity::BitRate,
+    },
+    /// A payload does not fit one frame.
+    #[error("flow `{flow}` sends more than fits one frame")]
+    Payload {
+        /// Name of the flow.
+        flow: alloc::string::String,
+    },
+    /// More timers or ports than can be counted.
+    #[error("the network is too large")]
+    TooLarge,
+}
+
+/// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
+/// events: what arrives is there before anything is chosen.
+#[derive(Clone, Copy)]
+pub(crate) enum Action {
+    /// A frame sent by this port arrives at the other end.
+    Arrival(u32),
+    /// The last bit of a frame held by a cut-through switch arrives; the port that sent it.
+    Stored(u32),
+    /// A stack completes a packet: station, server.
+    Stack(u32, u8),
+    /// A listener's application replies: flow.
+    Reply(u32),
+    /// The sender of a bulk flow wakes up.
+    TcpSender(u32),
+    /// The receiver of a bulk flow wakes up.
+    TcpReceiver(u32),
+    /// A flow releases.
+    Release(u32),
+    /// A port with waiting frames becomes free.
+    Wake(u32),
+}
+
+/// A flow as the kernel sees it.
+pub(crate) struct FlowState {
+    pub(crate) source: Source,
+    pub(crate) slot: u32,
+    /// Stations.
+    pub(crate) talker: u32,
+    pub(crate) listeners: Vec<u32>,
+    /// Group number of a multicast flow.
+    pub(crate) group: Option<u32>,
+    pub(crate) first_stream: u32,
+    /// Octets of the untagged frame, and of the reply.
+    pub(crate) size: u16,
+    pub(crate) reply_size: u16,
+    pub(crate) reply_after: Option<i64>,
+    pub(crate) replies: Fifo,
+    pub(crate) reply_slot: u32,
+    pub(crate) flags: u8,
+    pub(crate) pcp: u8,
+    pub(crate) vid: u16,
+    /// Releases so far.
+    pub(crate) number: u32,
+    /// Position among the bulk flows.
+    pub(crate) bulk: Option<u32>,
+}
+
+/// One run of one network.
+pub struct Simulation {
+    pub(crate) network: Network,
+    pub(crate) flow_list: Vec<Flow>,
+    pub(crate) routing: Routing,
+    pub(crate) config: Config,
+    /// Now, in picoseconds.
+    pub(crate) now: i64,
+    pub(crate) events: u64,
+    pub(crate) agenda: Agenda,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) pool: Pool,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) switches: Vec<SwitchState>,
+    pub(crate) forwarding: Forwarding,
+    pub(crate) flows: Vec<FlowState>,
+    pub(crate) bulk: Vec<BulkFlow>,
+    pub(crate) streams: Vec<StreamStats>,
+}
+
+impl Simulation {
+    /// Returns the time the run has reached.
+    pub const fn now(&self) -> Instant {
+        Instant::from_ps(self.now)
+    }
+
+    /// Returns the number of events so far.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Handles all events up to and including `until`, and lets the time be `until`.
+    pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
+        let until = until.as_ps();
+        loop {
+            let (time, slot) = self.agenda.first();
+            if time > until {
+                break;
+            }
+            debug_assert!(time >= self.now, "time runs backwards: {time} after {}", self.now);
+            self.now = time;
+            self.events += 1;
+            match self.actions[slot as usize] {
+                Action::Arrival(port) => self.arrive(port, observer),
+                Action::Stored(port) => self.forward_stored(port, observer),
+                Action::Stack(station, server) => self.complete_service(station, server, observer),
+                Action::Reply(flow) => self.send_replies(flow, observer),
+                Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
+                Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
+                Action::Release(flow) => self.release(flow, observer),
+                Action::Wake(port) => self.wake_port(port, observer),
+            }
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// A flow's application releases its frames.
+    fn release<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let flow = &mut self.flows[index as usize];
+        let next = flow.source.next(self.now);
+        let burst = flow.source.burst();
+        self.agenda.set(flow.slot, next);
+        for _ in 0..burst {
+            self.release_one(index, observer);
+        }
+    }
+
+    fn release_one<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let flow = &mut self.flows[index as usize];
+        let number = flow.number;
+        flow.number = flow.number.wrapping_add(1);
+        let listeners = flow.listeners.len();
+        let copies = if flow.group.is_some() { 1 } else { listeners };
+        let is_counted = self.now >= self.config.warmup.as_ps();
+        if is_counted {
+            let first = flow.first_stream as usize;
+            for stream in &mut self.streams[first..first + listeners] {
+                stream.record.released += 1;
+            }
+        }
+        for copy in 0..copies {
+            let packet = self.new_packet(index, copy, number);
+            let talker = self.flows[index as usize].talker;
+            let id = self.pool.insert(packet);
+            self.send(talker, id, observer);
+        }
+    }
+
+    /// Makes the packet of a release for listener `copy`.
+    #[inline]
+    fn new_packet(&self, index: u32, copy: usize, number: u32) -> Packet {
+        let flow = &self.flows[index as usize];
+        let is_counted = self.now >= self.config.warmup.as_ps();
+        Packet {
+            released_at: self.now,
+            flow: index,
+            stream: flow.first_stream + u32::try_from(copy).unwrap_or(0),
+            number,
+            source: flow.talker,
+            destination: flow.group.map_or_else(|| flow.listeners[copy], |group| GROUP | group),
+            size: flow.size,
+            vid: flow.vid,
+            pcp: flow.pcp,
+            flags: flow.flags | if is_counted { COUNTED } else { 0 },
+            ..Packet::default()
+        }
+    }
+
+    /// Ends a packet before its destination. `egress` is the port it was lost at or after, if it
+    /// was not lost in its destination.
+    pub(crate) fn lose<O: Observer>(
+        &mut self,
+        id: u32,
+        node: NodeId,
+        egress: Option<u32>,
+        reason: DropReason,
+        observer: &mut O,
+    ) {
+        if O::ACTIVE {
+            observer.dropped(self.now(), node, &self.info(id), reason);
+        }
+        if self.pool.get(id).has(COUNTED) {
+            self.book_loss(id, egress);
+        }
+        self.pool.remove(id);
+    }
+
+    /// Counts the packet as lost for every listener it was on the way to.
+    fn book_loss(&mut self, id: u32, egress: Option<u32>) {
+        for stream in self.streams_towards(id, egress) {
+            let stats = &mut self.streams[stream];
+            stats.record.dropped += 1;
+            stats.record.missed += u64::from(stats.deadline != i64::MAX);
+        }
+    }
+
+    /// Returns the streams that depend on this copy of a packet at this place.
+    pub(crate) fn streams_towards(&self, id: u32, egress: Option<u32>) -> Vec<usize> {
+        let packet = self.pool.get(id);
+        let flow = &self.flows[packet.flow as usize];
+        if !self.is_stream_data(id) {
+            return Vec::new();
+        }
+        if packet.destination & GROUP == 0 {
+            // With flooding there may be copies on ways that do not lead to the destination.
+            let leads = egress.is_none_or(|port| self.leads_to(port, packet.destination));
+            return if leads { alloc::vec![packet.stream as usize] } else { Vec::new() };
+        }
+        let first = flow.first_stream as usize;
+        let definition = &self.flow_list[packet.flow as usize];
+        let depends = |listener: NodeId| {
+            let Some(port) = egress else { return false };
+            let port = self.ports[port as usize].id;
+            let path = self.routing.flow_path(&self.network, definition, listener);
+            path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
+        };
+        (first..).zip(&definition.listeners).filter(|&(_, &l)| depends(l)).map(|(s, _)| s).collect()
+    }
+
+    /// Returns whether the packet belongs to its stream's latency: not an acknowledgement, not a
+    /// TCP control segment.
+    pub(crate) fn is_stream_data(&self, id: u32) -> bool {
+        let packet = self.pool.get(id);
+        if self.flows[packet.flow as usize].bulk.is_none() {
+            return true;
+        }
+        !packet.has(REVERSE) && self.pool.segment(id).is_some_and(|segment| segment.len > 0)
+    }
+
+    fn leads_to(&self, port: u32, station: u32) -> bool {
+        let id = self.ports[port as usize].id;
+        let to = self.stations[station as usize].node;
+        let hop = self.routing.next_hop(&self.network, id.node, to);
+        hop.is_some_and(|hop| hop.egress == id)
+    }
+
+    /// Returns what observers are told of a packet.
+    pub(crate) fn info(&self, id: u32) -> PacketInfo {
+        let packet = self.pool.get(id);
+        let node_of = |station: u32| self.stations[station as usize].node;
+        let is_unicast = packet.destination & GROUP == 0;
+        let is_bulk = self.flows[packet.flow as usize].bulk.is_some();
+        PacketInfo {
+            flow: FlowId(packet.flow),
+            number: packet.number,
+            is_reverse: packet.has(REVERSE),
+            source: node_of(packet.source),
+            destination: is_unicast.then(|| node_of(packet.destination)),
+            released_at: Instant::from_ps(packet.released_at),
+            frame_size: Bytes::new(packet.frame_size().unsigned_abs()),
+            tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
+            tcp: if is_bulk { self.pool.segment(id).copied() } else { None },
+        }
+    }
+
+    /// Returns the port's place in the network.
+    pub(crate) fn port_id(&self, port: u32) -> PortId {
+        self.ports[port as usize].id
+    }
+}

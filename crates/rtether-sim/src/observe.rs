@@ -1,0 +1,169 @@
+//! Observers: typed events of a run for traces, per-packet files and fingerprints.
+//!
+//! The simulator is compiled for the observer it is given; the empty one costs nothing.
+
+use rtether_model::flow::FlowId;
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::Segment;
+
+use crate::tcp;
+
+/// What is known of a packet at an event.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketInfo {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Number of the release within the flow, from zero; replies and acknowledgements repeat it.
+    pub number: u32,
+    /// Travels from listener to talker: a reply or an acknowledgement.
+    pub is_reverse: bool,
+    /// Sending end station.
+    pub source: NodeId,
+    /// Receiving end station; `None` for multicast.
+    pub destination: Option<NodeId>,
+    /// When the talker's application released it.
+    pub released_at: Instant,
+    /// Octets from addresses to FCS, tag included.
+    pub frame_size: Bytes,
+    /// Priority and VLAN if the frame is tagged.
+    pub tag: Option<(u8, u16)>,
+    /// TCP header of a bulk flow.
+    pub tcp: Option<tcp::Segment>,
+}
+
+/// A packet that reached the application it was for.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery {
+    /// Position in [`rtether_model::record::Record::streams`].
+    pub stream: usize,
+    /// Release to delivery.
+    pub latency: Duration,
+    /// The part of it between the stacks.
+    pub ethernet: Duration,
+    /// All parts, by [`Segment`].
+    pub segments: [Duration; Segment::COUNT],
+    /// Whether it was released after warm-up and counts in the record.
+    pub is_counted: bool,
+}
+
+/// Why a packet ended before its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// The stack's queue was full.
+    StackFull,
+    /// The egress port's buffer, or the memory its switch shares, was full.
+    BufferFull,
+    /// The FCS was wrong.
+    FrameError,
+    /// Not a member of the VLAN, no port towards the destination, or not addressed to the station.
+    Filtered,
+}
+
+/// Is told what happens, in order of time.
+pub trait Observer {
+    /// An application released a packet, or TCP sent a segment.
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        let _ = (now, packet);
+    }
+
+    /// The first bit of a frame leaves a port.
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let _ = (now, port, packet);
+    }
+
+    /// A packet of a stream was delivered; round trips when the reply is back.
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        let _ = (now, packet, delivery);
+    }
+
+    /// A packet ended early, at this node.
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        let _ = (now, node, packet, reason);
+    }
+
+    /// Whether anything is observed; `false` lets the compiler leave the calls out.
+    const ACTIVE: bool = true;
+}
+
+/// Observes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    const ACTIVE: bool = false;
+}
+
+/// Hash of everything that happened: two runs with the same fingerprint had the same trajectory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Returns the hash.
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+
+    fn mix(&mut self, word: u64) {
+        for byte in word.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn event(&mut self, kind: u64, now: Instant, place: u64, packet: &PacketInfo) {
+        self.mix(kind);
+        self.mix(now.as_ps().unsigned_abs());
+        self.mix(place);
+        self.mix(u64::from(packet.flow.0) << 32 | u64::from(packet.number));
+        self.mix(packet.frame_size.get() << 1 | u64::from(packet.is_reverse));
+    }
+}
+
+impl Observer for Fingerprint {
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        self.event(1, now, u64::from(packet.source.0), packet);
+    }
+
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        self.event(2, now, u64::from(port.node.0) << 16 | u64::from(port.port), packet);
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        self.event(3, now, delivery.stream as u64, packet);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        self.event(4 + reason as u64, now, u64::from(node.0), packet);
+    }
+}
+
+/// Two observers, told the same.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
+
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        self.0.released(now, packet);
+        self.1.released(now, packet);
+    }
+
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        self.0.transmitted(now, port, packet);
+        self.1.transmitted(now, port, packet);
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        self.0.delivered(now, packet, delivery);
+        self.1.delivered(now, packet, delivery);
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        self.0.dropped(now, node, packet, reason);
+        self.1.dropped(now, node, packet, reason);
+    }
+}

@@ -1,0 +1,230 @@
+//! Packets under way: records without bytes, in one pool, chained into queues by index.
+
+use alloc::vec::Vec;
+
+use rtether_model::record::Segment;
+
+use crate::tcp;
+
+/// No packet.
+pub(crate) const NONE: u32 = u32::MAX;
+/// Added to a group number to tell it from a station number.
+pub(crate) const GROUP: u32 = 1 << 31;
+
+/// The frame carries an IEEE 802.1Q tag.
+pub(crate) const TAGGED: u8 = 1;
+/// From listener to talker: a reply or an acknowledgement.
+pub(crate) const REVERSE: u8 = 1 << 1;
+/// Hit by a bit error.
+pub(crate) const CORRUPTED: u8 = 1 << 2;
+/// Released after warm-up, so it counts.
+pub(crate) const COUNTED: u8 = 1 << 3;
+/// In its station's stack on the way out.
+pub(crate) const OUTBOUND: u8 = 1 << 4;
+
+/// One packet, from release to delivery. Times in picoseconds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Packet {
+    /// When the talker's application released it.
+    pub(crate) released_at: i64,
+    /// When it began to wait where it is.
+    pub(crate) mark: i64,
+    /// When what it is in for is over: arrival, or completion of service.
+    pub(crate) due: i64,
+    /// Time spent so far, by [`Segment`].
+    pub(crate) segments: [i64; Segment::COUNT],
+    /// Largest single contribution so far, and where.
+    pub(crate) worst: i64,
+    pub(crate) worst_place: u32,
+    /// Next packet in the same queue.
+    pub(crate) next: u32,
+    pub(crate) flow: u32,
+    /// Position in the list of streams; for multicast that of the first listener.
+    pub(crate) stream: u32,
+    /// Number of the release within its flow.
+    pub(crate) number: u32,
+    /// Sending station.
+    pub(crate) source: u32,
+    /// Receiving station, or [`GROUP`] plus a group.
+    pub(crate) destination: u32,
+    /// Egress port for which a cut-through switch stores the frame.
+    pub(crate) held_for: u32,
+    /// Time from forwarding to the last bit of a frame that is cut through, in picoseconds.
+    pub(crate) tail: i64,
+    /// Octets from addresses to FCS, without tag.
+    pub(crate) size: u16,
+    pub(crate) vid: u16,
+    pub(crate) pcp: u8,
+    pub(crate) flags: u8,
+}
+
+impl Packet {
+    /// Returns whether a flag is set.
+    #[inline]
+    pub(crate) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Sets or clears a flag.
+    #[inline]
+    pub(crate) const fn put(&mut self, flag: u8, on: bool) {
+        self.flags = if on { self.flags | flag } else { self.flags & !flag };
+    }
+
+    /// Returns octets from addresses to FCS, tag included.
+    #[inline]
+    pub(crate) const fn frame_size(&self) -> i64 {
+        self.size as i64 + if self.has(TAGGED) { 4 } else { 0 }
+    }
+
+    /// Books time spent at a place: `index` is a port or a station.
+    #[inline]
+    pub(crate) const fn spend(&mut self, segment: Segment, index: u32, time: i64) {
+        self.segments[segment.index()] += time;
+        if time > self.worst {
+            self.worst = time;
+            self.worst_place = place_code(segment, index);
+        }
+    }
+}
+
+/// Bits of a place code that hold the index of a port or station.
+pub(crate) const PLACE_INDEX_BITS: u32 = 28;
+
+const fn place_code(segment: Segment, index: u32) -> u32 {
+    ((segment.index() as u32) << PLACE_INDEX_BITS) | index
+}
+
+/// All packets of a run.
+#[derive(Default)]
+pub(crate) struct Pool {
+    packets: Vec<Packet>,
+    /// TCP header of each packet; shorter than `packets` until TCP is used.
+    segments: Vec<tcp::Segment>,
+    free: Fifo,
+}
+
+impl Pool {
+    /// Takes in a packet and returns its index.
+    #[inline]
+    pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
+        let mut free = self.free;
+        if let Some(id) = free.pop(self) {
+            self.free = free;
+            self.packets[id as usize] = packet;
+            return id;
+        }
+        let id = u32::try_from(self.packets.len()).unwrap_or(NONE);
+        assert!(id != NONE, "more packets under way than can be counted");
+        self.packets.push(packet);
+        id
+    }
+
+    /// Gives the packet's place back.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: u32) {
+        let mut free = self.free;
+        free.push(self, id);
+        self.free = free;
+    }
+
+    /// Copies a packet with its TCP header.
+    pub(crate) fn duplicate(&mut self, id: u32) -> u32 {
+        let copy = self.insert(self.packets[id as usize]);
+        if let Some(&segment) = self.segments.get(id as usize) {
+            self.set_segment(copy, segment);
+        }
+        copy
+    }
+
+    /// Returns the packet.
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &Packet {
+        &self.packets[id as usize]
+    }
+
+    /// Returns the packet for changing.
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
+    /// Returns the TCP header of a packet of a bulk flow.
+    pub(crate) fn segment(&self, id: u32) -> Option<&tcp::Segment> {
+        self.segments.get(id as usize)
+    }
+
+    /// Attaches a TCP header.
+    pub(crate) fn set_segment(&mut self, id: u32, segment: tcp::Segment) {
+        let needed = id as usize + 1;
+        if self.segments.len() < needed {
+            self.segments.resize(needed, tcp::Segment::default());
+        }
+        self.segments[id as usize] = segment;
+    }
+}
+
+/// A first-in, first-out queue of packets of one pool.
+#[derive(Clone, Copy)]
+pub(crate) struct Fifo {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl Fifo {
+    /// Appends a packet.
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut Pool, id: u32) {
+        pool.get_mut(id).next = NONE;
+        if self.len == 0 {
+            self.head = id;
+        } else {
+            pool.get_mut(self.tail).next = id;
+        }
+        self.tail = id;
+        self.len += 1;
+    }
+
+    /// Takes the oldest packet.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<u32> {
+        if self.len == 0 {
+            return None;
+        }
+        let id = self.head;
+        self.head = pool.get(id).next;
+        self.len -= 1;
+        Some(id)
+    }
+
+    /// Returns the oldest packet.
+    #[inline]
+    pub(crate) fn head(&self) -> Option<u32> {
+        (self.len > 0).then_some(self.head)
+    }
+
+    /// Returns the youngest packet.
+    #[inline]
+    pub(crate) fn last(&self) -> Option<u32> {
+        (self.len > 0).then_some(self.tail)
+    }
+
+    /// Returns the number of packets.
+    #[inline]
+    pub(crate) const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Returns all packets, oldest first.
+    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
+        let first = self.head();
+        core::iter::successors(first, |&id| Some(pool.get(id).next)).take(self.len as usize)
+    }
+}

@@ -1,0 +1,222 @@
+//! Sending ports: queueing, transmission, and the frames on the link behind them.
+//!
+//! A frame occupies the link for its wire size (preamble and gap included); it reaches the other
+//! end when its last bit is there, or its header if a cut-through switch waits for it. The latency
+//! of the switch at the other end is added to the flight, so that a hop is one event.
+
+use rtether_model::network::{LinkId, NodeId, PortId, QueueMap};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::record::{PortRecord, Segment};
+use rtether_model::wire;
+
+use crate::kernel::Simulation;
+use crate::observe::{DropReason, Observer};
+use crate::packet::{CORRUPTED, Fifo, NONE, TAGGED};
+use crate::queues::EgressQueues;
+use crate::random::Draw;
+
+/// Octets after which a cut-through switch knows the way: preamble and header.
+const HEADER: i64 = 22;
+/// Preamble; preamble and gap.
+const PREAMBLE: i64 = 8;
+const OVERHEAD: i64 = 20;
+const _: () = assert!(
+    wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
+    "the constants above are those of the wire"
+);
+
+/// What a port belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A station, by number.
+    Station(u32),
+    /// A switch, by number.
+    Switch(u32),
+}
+
+/// One sending port and the link behind it. Times in picoseconds.
+pub(crate) struct Port {
+    pub(crate) id: PortId,
+    pub(crate) owner: Owner,
+    /// Port at the other end; [`NONE`] without a link in use.
+    pub(crate) peer: u32,
+    pub(crate) link: LinkId,
+    pub(crate) queues: EgressQueues,
+    pub(crate) map: QueueMap,
+    /// Time per octet on the wire.
+    pub(crate) octet: i64,
+    /// Propagation, and what network interfaces at both ends add, fixed and per octet.
+    pub(crate) flight: i64,
+    pub(crate) flight_per_octet: i64,
+    /// Latency of the switch at the other end.
+    pub(crate) latency: i64,
+    /// The other end forwards after the header.
+    pub(crate) is_cut_through: bool,
+    pub(crate) errors_per_billion: u32,
+    pub(crate) draw: Draw,
+    pub(crate) free_at: i64,
+    pub(crate) is_wake_set: bool,
+    pub(crate) flying: Fifo,
+    /// Frames from here that a cut-through switch stores.
+    pub(crate) held: Fifo,
+    pub(crate) arrival_slot: u32,
+    pub(crate) stored_slot: u32,
+    pub(crate) wake_slot: u32,
+    pub(crate) offered: u64,
+    pub(crate) sent: u64,
+    pub(crate) sent_octets: u64,
+    pub(crate) dropped: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) busy: i64,
+}
+
+impl Port {
+    /// Returns the counters at the end of a run.
+    pub(crate) fn record(&self, now: i64) -> PortRecord {
+        PortRecord {
+            port: self.id,
+            link: self.link,
+            offered: self.offered,
+            sent: self.sent,
+            sent_wire: Bytes::new(self.sent_octets),
+            dropped: self.dropped,
+            queued: u64::from(self.queues.waiting()),
+            corrupted: self.corrupted,
+            busy: Duration::from_ps(self.busy - (self.free_at - now).max(0)),
+            backlog_max: self.queues.backlog_max(),
+            queues: self.queues.records().to_vec(),
+        }
+    }
+}
+
+impl Simulation {
+    /// Queues a frame at a port, or sends it if the link is free.
+    #[inline]
+    pub(crate) fn enqueue<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        port.offered += 1;
+        let packet = self.pool.get_mut(id);
+        packet.mark = now;
+        let queue = port.queues.queue_for(port.map.queue_of_value(packet.pcp));
+        if port.queues.is_empty() && now >= port.free_at {
+            self.transmit(index, id, queue, observer);
+            return;
+        }
+        let size = packet.frame_size().unsigned_abs();
+        if !port.queues.fits(size) || !self.reserve_shared(index, size) {
+            let port = &mut self.ports[index as usize];
+            port.dropped += 1;
+            port.queues.note_dropped(queue);
+            let node = port.id.node;
+            self.lose(id, node, Some(index), DropReason::BufferFull, observer);
+            return;
+        }
+        let port = &mut self.ports[index as usize];
+        port.queues.push(&mut self.pool, id, queue, size);
+        if !port.is_wake_set {
+            port.is_wake_set = true;
+            self.agenda.set(port.wake_slot, port.free_at);
+        }
+    }
+
+    /// The link is free and frames wait.
+    pub(crate) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let port = &mut self.ports[index as usize];
+        if let Some((id, queue)) = port.queues.pop(&self.pool) {
+            let size = self.pool.get(id).frame_size().unsigned_abs();
+            self.release_shared(index, size);
+            self.transmit(index, id, queue, observer);
+        }
+        let port = &mut self.ports[index as usize];
+        port.is_wake_set = !port.queues.is_empty();
+        let next = if port.is_wake_set { port.free_at } else { crate::agenda::NEVER };
+        self.agenda.set(port.wake_slot, next);
+    }
+
+    /// Puts a frame on the wire now.
+    #[inline]
+    fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
+        if O::ACTIVE {
+            observer.transmitted(self.now(), self.port_id(index), &self.info(id));
+        }
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
+        let waited = now - packet.mark;
+        let waiting_place = match port.owner {
+            Owner::Station(_) => Segment::DriverQueue,
+            Owner::Switch(_) => Segment::SwitchQueue,
+        };
+        packet.spend(waiting_place, index, waited);
+        port.queues.note_sent(queue, waited);
+
+        let size = packet.frame_size();
+        let last_bit = (size + PREAMBLE) * port.octet;
+        let occupancy = (size + OVERHEAD) * port.octet;
+        let flight = port.flight + port.flight_per_octet * size;
+        let mut on_wire = last_bit + flight;
+        if port.is_cut_through {
+            let header = HEADER + if packet.has(TAGGED) { 4 } else { 0 };
+            packet.tail = last_bit - header * port.octet;
+            on_wire -= packet.tail;
+        }
+        packet.spend(Segment::Wire, index, on_wire);
+        packet.spend(Segment::SwitchLatency, index, port.latency);
+        packet.due = now + on_wire + port.latency;
+        port.free_at = now + occupancy;
+        port.busy += occupancy;
+        port.sent += 1;
+        port.sent_octets += (size + OVERHEAD).unsigned_abs();
+        if port.errors_per_billion > 0 && port.draw.happens(port.errors_per_billion, 1_000_000_000) {
+            packet.put(CORRUPTED, true);
+            port.corrupted += 1;
+        }
+        // Interface costs per octet could let a short frame overtake a long one; it waits.
+        let is_first = port.flying.len() == 0;
+        if let Some(last) = port.flying.last().filter(|_| port.flight_per_octet > 0) {
+            let behind = self.pool.get(last).due;
+            let packet = self.pool.get_mut(id);
+            let held_up = (behind - packet.due).max(0);
+            packet.spend(Segment::Wire, index, held_up);
+            packet.due += held_up;
+        }
+        let due = self.pool.get(id).due;
+        port.flying.push(&mut self.pool, id);
+        if is_first {
+            self.agenda.set(port.arrival_slot, due);
+        }
+    }
+
+    /// A frame arrives at the other end of the link behind port `index`.
+    pub(crate) fn arrive<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let port = &mut self.ports[index as usize];
+        let Some(id) = port.flying.pop(&self.pool) else { return };
+        let next = port.flying.head().map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
+        self.agenda.set(port.arrival_slot, next);
+        let peer = port.peer;
+        debug_assert!(peer != NONE, "a frame on a link that is not there");
+        match self.ports[peer as usize].owner {
+            Owner::Station(station) => self.receive(station, id, index, observer),
+            Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),
+        }
+    }
+
+    /// Takes memory from the pool that the ports of a switch share; `false` if there is none left.
+    fn reserve_shared(&mut self, port: u32, size: u64) -> bool {
+        let Owner::Switch(switch) = self.ports[port as usize].owner else { return true };
+        self.switches[switch as usize].reserve(size)
+    }
+
+    fn release_shared(&mut self, port: u32, size: u64) {
+        if let Owner::Switch(switch) = self.ports[port as usize].owner {
+            self.switches[switch as usize].release(size);
+        }
+    }
+
+    /// Returns the node at which port `index` ends.
+    pub(crate) fn peer_node(&self, index: u32) -> NodeId {
+        let peer = self.ports[index as usize].peer;
+        self.ports[peer as usize].id.node
+    }
+}

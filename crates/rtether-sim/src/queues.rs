@@ -1,0 +1,217 @@
+//! The queues of one egress port and the choice of the next frame (IEEE 802.1Q-2022, 8.6.6 to
+//! 8.6.8).
+//!
+//! Scope: FCFS, strict priority, weighted round robin by frames, and strict over weighted round
+//! robin (1P3Q1T). Tail drop against a limit in octets for the whole port; frames in transmission
+//! are not counted. No credit-based shaper, no gates, no preemption.
+
+use rtether_model::network::{QueueMap, Selection};
+use rtether_model::quantity::Bytes;
+use rtether_model::record::QueueRecord;
+
+use crate::packet::{Fifo, Pool};
+
+const MAX: usize = QueueMap::MAX_QUEUES as usize;
+
+/// Waiting frames of one port.
+pub(crate) struct EgressQueues {
+    fifos: [Fifo; MAX],
+    records: [QueueRecord; MAX],
+    count: u8,
+    selection: Selection,
+    /// Queue whose turn it is in a round robin, and the frames it may still send.
+    turn: u8,
+    credit: u8,
+    waiting: u32,
+    backlog: u64,
+    backlog_max: u64,
+    limit: u64,
+}
+
+impl EgressQueues {
+    /// Creates empty queues; with FCFS all priorities share queue 0.
+    pub(crate) fn new(count: u8, selection: Selection, limit: Bytes) -> Self {
+        let count = if selection == Selection::Fcfs { 1 } else { count };
+        Self {
+            fifos: [Fifo::default(); MAX],
+            records: [QueueRecord::default(); MAX],
+            count,
+            selection,
+            turn: count - 1,
+            credit: 0,
+            waiting: 0,
+            backlog: 0,
+            backlog_max: 0,
+            limit: limit.get(),
+        }
+    }
+
+    /// Returns whether no frame waits.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Returns whether a frame of `size` octets fits.
+    #[inline]
+    pub(crate) const fn fits(&self, size: u64) -> bool {
+        self.backlog + size <= self.limit
+    }
+
+    /// Returns the queue that frames of this traffic class use.
+    #[inline]
+    pub(crate) const fn queue_for(&self, class: u8) -> u8 {
+        if class < self.count { class } else { self.count - 1 }
+    }
+
+    /// Appends a frame; the caller has asked [`Self::fits`].
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
+        let index = usize::from(queue);
+        self.fifos[index].push(pool, id);
+        self.waiting += 1;
+        self.backlog += size;
+        self.backlog_max = self.backlog_max.max(self.backlog);
+        let depth = self.fifos[index].len();
+        let record = &mut self.records[index];
+        record.depth_max = record.depth_max.max(depth);
+    }
+
+    /// Takes the frame that transmission selection chooses.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<(u32, u8)> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let queue = if self.count == 1 { 0 } else { self.select() };
+        let id = self.fifos[usize::from(queue)].pop(pool)?;
+        self.waiting -= 1;
+        self.backlog -= pool.get(id).frame_size().unsigned_abs();
+        Some((id, queue))
+    }
+
+    /// Notes that a frame of `queue` is sent after it waited `waited_ps`.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, queue: u8, waited_ps: i64) {
+        let record = &mut self.records[usize::from(queue)];
+        record.sent += 1;
+        record.waited_ps += i128::from(waited_ps);
+    }
+
+    /// Notes a tail drop.
+    pub(crate) const fn note_dropped(&mut self, queue: u8) {
+        self.records[queue as usize].dropped += 1;
+    }
+
+    /// Chooses among several queues of which one is not empty.
+    fn select(&mut self) -> u8 {
+        match self.selection {
+            Selection::Fcfs | Selection::StrictPriority => self.highest(self.count),
+            Selection::Wrr { weights } => self.round_robin(self.count, &weights),
+            Selection::StrictWrr { weights } => {
+                let top = self.count - 1;
+                if self.fifos[usize::from(top)].len() > 0 {
+                    top
+                } else {
+                    self.round_robin(top, &weights)
+                }
+            }
+        }
+    }
+
+    fn highest(&self, below: u8) -> u8 {
+        (0..below).rev().find(|&q| self.fifos[usize::from(q)].len() > 0).unwrap_or(0)
+    }
+
+    /// Stays with the queue whose turn it is while it has frames and credit, else moves downwards.
+    fn round_robin(&mut self, below: u8, weights: &[u8; MAX]) -> u8 {
+        if self.turn >= below {
+            self.turn = below - 1;
+            self.credit = weights[usize::from(self.turn)];
+        }
+        for _ in 0..=below {
+            if self.credit > 0 && self.fifos[usize::from(self.turn)].len() > 0 {
+                self.credit -= 1;
+                return self.turn;
+            }
+            self.turn = if self.turn == 0 { below - 1 } else { self.turn - 1 };
+            self.credit = weights[usize::from(self.turn)];
+        }
+        self.highest(below)
+    }
+
+    /// Returns the number of waiting frames.
+    pub(crate) const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// Returns octets that wait.
+    pub(crate) const fn backlog(&self) -> u64 {
+        self.backlog
+    }
+
+    /// Returns the most octets that ever waited.
+    pub(crate) const fn backlog_max(&self) -> Bytes {
+        Bytes::new(self.backlog_max)
+    }
+
+    /// Returns the counters, lowest queue first.
+    pub(crate) fn records(&self) -> &[QueueRecord] {
+        &self.records[..usize::from(self.count)]
+    }
+
+    /// Returns all waiting frames.
+    pub(crate) fn iter<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
+        self.fifos.iter().flat_map(|fifo| fifo.iter(pool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use std::vec::Vec;
+
+    fn packet(size: u16) -> Packet {
+        Packet { size, ..Packet::default() }
+    }
+
+    /// Fills every queue with `each` frames and returns the order in which `take` of them leave.
+    fn order(selection: Selection, count: u8, each: u32, take: usize) -> Vec<u8> {
+        let mut pool = Pool::default();
+        let mut queues = EgressQueues::new(count, selection, Bytes::new(1_000_000));
+        for queue in 0..count {
+            for _ in 0..each {
+                let id = pool.insert(packet(100));
+                queues.push(&mut pool, id, queues.queue_for(queue), 100);
+            }
+        }
+        (0..take).map_while(|_| queues.pop(&pool)).map(|(_, queue)| queue).collect()
+    }
+
+    #[test]
+    fn selections_by_hand() {
+        let weights = [1, 2, 3, 0, 0, 0, 0, 0];
+        assert_eq!(order(Selection::StrictPriority, 3, 2, 6), [2, 2, 1, 1, 0, 0]);
+        assert_eq!(order(Selection::Fcfs, 3, 2, 6), [0; 6]);
+        let wrr = order(Selection::Wrr { weights }, 3, 6, 12);
+        assert_eq!(wrr, [2, 2, 2, 1, 1, 0, 2, 2, 2, 1, 1, 0]);
+        let mixed = order(Selection::StrictWrr { weights: [1, 2, 3, 9, 0, 0, 0, 0] }, 4, 2, 8);
+        assert_eq!(mixed, [3, 3, 2, 2, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn round_robin_serves_what_is_there() {
+        let mut pool = Pool::default();
+        let weights = [1, 1, 1, 0, 0, 0, 0, 0];
+        let mut queues = EgressQueues::new(3, Selection::Wrr { weights }, Bytes::new(1_000));
+        for _ in 0..4 {
+            let id = pool.insert(packet(100));
+            queues.push(&mut pool, id, 0, 100);
+        }
+        assert!(!queues.fits(601) && queues.fits(600));
+        let sent: Vec<u8> = core::iter::from_fn(|| queues.pop(&pool)).map(|(_, q)| q).collect();
+        assert_eq!(sent, [0; 4]);
+        assert!(queues.is_empty() && queues.backlog() == 0);
+    }
+}

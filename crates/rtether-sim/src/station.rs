@@ -1,0 +1,341 @@
+//! End stations: applications, the protocol stack and its servers.
+//!
+//! The stack is one FIFO server for both directions or one for each (catalogue 0.3). Below it lies
+//! the driver queue, which is the port's. What waits in the stack is limited; more is dropped.
+
+use rtether_model::network::{Cost, Jitter, NodeId, Servers, Stack};
+use rtether_model::quantity::Bytes;
+use rtether_model::record::Segment;
+
+use crate::kernel::Simulation;
+use crate::observe::{Delivery, DropReason, Observer};
+use crate::packet::{CORRUPTED, COUNTED, Fifo, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
+use crate::random::Draw;
+
+/// One end station.
+pub(crate) struct Station {
+    pub(crate) node: NodeId,
+    /// Its port; [`NONE`] without one.
+    pub(crate) port: u32,
+    pub(crate) stack: StackState,
+    pub(crate) released: u64,
+    pub(crate) delivered: u64,
+    pub(crate) arrived: u64,
+    pub(crate) filtered: u64,
+    pub(crate) discarded: u64,
+    pub(crate) stack_dropped: u64,
+}
+
+/// The servers of a stack.
+pub(crate) struct StackState {
+    /// Zero for a stack that takes no time.
+    pub(crate) servers: u8,
+    pub(crate) server: [Server; 2],
+    send: Cost,
+    receive: Cost,
+    jitter: Jitter,
+    draw: Draw,
+    /// Packets waiting, their limit and the most there were.
+    waiting: u32,
+    limit: u32,
+    pub(crate) waiting_max: u32,
+    pub(crate) busy: i64,
+}
+
+/// One processor of a stack.
+pub(crate) struct Server {
+    pub(crate) queue: Fifo,
+    /// Packet in service, or [`NONE`].
+    pub(crate) serving: u32,
+    pub(crate) slot: u32,
+}
+
+impl StackState {
+    /// Creates an idle stack; its slots are set later.
+    pub(crate) fn new(stack: &Stack, limit: u32, draw: Draw) -> Self {
+        let (servers, send, receive, jitter) = match stack {
+            Stack::Zero => (0, Cost::default(), Cost::default(), Jitter::default()),
+            Stack::IpRate { service } => {
+                let cost = Cost { base: *service, ..Cost::default() };
+                (1, cost, cost, Jitter::default())
+            }
+            Stack::Linear(linear) => {
+                let servers = match linear.servers {
+                    Servers::Shared => 1,
+                    Servers::PerDirection => 2,
+                };
+                (servers, linear.send, linear.receive, linear.jitter)
+            }
+        };
+        let server = || Server { queue: Fifo::default(), serving: NONE, slot: NONE };
+        Self {
+            servers,
+            server: [server(), server()],
+            send,
+            receive,
+            jitter,
+            draw,
+            waiting: 0,
+            limit,
+            waiting_max: 0,
+            busy: 0,
+        }
+    }
+
+    /// Returns the number of packets in the stack.
+    pub(crate) fn occupancy(&self) -> u64 {
+        let serving = self.server.iter().filter(|server| server.serving != NONE).count();
+        u64::from(self.waiting) + serving as u64
+    }
+
+    fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
+        let cost = if is_outbound { self.send } else { self.receive };
+        let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
+        if self.jitter == Jitter::default() { fixed } else { fixed + self.draw.jitter(&self.jitter) }
+    }
+}
+
+impl Simulation {
+    /// An application hands a packet to its stack.
+    #[inline]
+    pub(crate) fn send<O: Observer>(&mut self, station: u32, id: u32, observer: &mut O) {
+        self.stations[station as usize].released += 1;
+        if O::ACTIVE {
+            observer.released(self.now(), &self.info(id));
+        }
+        self.pool.get_mut(id).put(OUTBOUND, true);
+        self.enter_stack(station, id, observer);
+    }
+
+    /// A frame arrives at a station over the link behind port `from`.
+    #[inline]
+    pub(crate) fn receive<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        from: u32,
+        observer: &mut O,
+    ) {
+        let station = &mut self.stations[index as usize];
+        station.arrived += 1;
+        let packet = self.pool.get_mut(id);
+        if packet.has(CORRUPTED) {
+            station.discarded += 1;
+            let node = station.node;
+            self.lose(id, node, Some(from), DropReason::FrameError, observer);
+            return;
+        }
+        let is_for_me = if packet.destination & GROUP == 0 {
+            packet.destination == index
+        } else {
+            self.flows[packet.flow as usize].listeners.contains(&index)
+        };
+        if !is_for_me {
+            station.filtered += 1;
+            let node = station.node;
+            self.end_superfluous(id, node, observer);
+            return;
+        }
+        packet.put(OUTBOUND, false);
+        packet.put(TAGGED, false);
+        self.enter_stack(index, id, observer);
+    }
+
+    /// Ends a copy that no listener depends on.
+    pub(crate) fn end_superfluous<O: Observer>(&mut self, id: u32, node: NodeId, observer: &mut O) {
+        if O::ACTIVE {
+            observer.dropped(self.now(), node, &self.info(id), DropReason::Filtered);
+        }
+        self.pool.remove(id);
+    }
+
+    #[inline]
+    fn enter_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let now = self.now;
+        let station = &mut self.stations[index as usize];
+        let packet = self.pool.get_mut(id);
+        let is_outbound = packet.has(OUTBOUND);
+        if station.stack.servers == 0 {
+            if is_outbound {
+                let port = station.port;
+                self.enqueue(port, id, observer);
+            } else {
+                self.deliver(index, id, observer);
+            }
+            return;
+        }
+        packet.mark = now;
+        let server = u8::from(station.stack.servers == 2 && !is_outbound);
+        if station.stack.server[usize::from(server)].serving == NONE {
+            self.begin_service(index, server, id);
+        } else if station.stack.waiting < station.stack.limit {
+            station.stack.server[usize::from(server)].queue.push(&mut self.pool, id);
+            station.stack.waiting += 1;
+            station.stack.waiting_max = station.stack.waiting_max.max(station.stack.waiting);
+        } else {
+            station.stack_dropped += 1;
+            let node = station.node;
+            let place = self.stack_place(index, id);
+            self.lose(id, node, place, DropReason::StackFull, observer);
+        }
+    }
+
+    /// Returns the port that stands for a packet inside a stack, for those who ask which listeners
+    /// depend on it: its own port on the way out, the last port before it on the way in.
+    pub(crate) fn stack_place(&self, index: u32, id: u32) -> Option<u32> {
+        let port = self.stations[index as usize].port;
+        let packet = self.pool.get(id);
+        if packet.destination & GROUP == 0 {
+            None
+        } else if packet.has(OUTBOUND) {
+            Some(port)
+        } else {
+            Some(self.ports[port as usize].peer)
+        }
+    }
+
+    fn begin_service(&mut self, index: u32, server: u8, id: u32) {
+        let now = self.now;
+        let stack = &mut self.stations[index as usize].stack;
+        let packet = self.pool.get_mut(id);
+        let is_outbound = packet.has(OUTBOUND);
+        if !is_outbound {
+            let waited = now - packet.mark;
+            packet.spend(Segment::ReceiveQueue, index, waited);
+            packet.mark = now;
+        }
+        let cost = stack.cost(i64::from(packet.size), is_outbound);
+        stack.busy += cost;
+        packet.due = now + cost;
+        let server = &mut stack.server[usize::from(server)];
+        server.serving = id;
+        self.agenda.set(server.slot, packet.due);
+    }
+
+    /// A server is done with a packet and takes the next.
+    pub(crate) fn complete_service<O: Observer>(
+        &mut self,
+        index: u32,
+        server: u8,
+        observer: &mut O,
+    ) {
+        let station = &mut self.stations[index as usize];
+        let state = &mut station.stack.server[usize::from(server)];
+        let id = core::mem::replace(&mut state.serving, NONE);
+        if let Some(next) = state.queue.pop(&self.pool) {
+            station.stack.waiting -= 1;
+            self.begin_service(index, server, next);
+        } else {
+            self.agenda.set(state.slot, crate::agenda::NEVER);
+        }
+        let now = self.now;
+        let packet = self.pool.get_mut(id);
+        let spent = now - packet.mark;
+        if packet.has(OUTBOUND) {
+            packet.spend(Segment::TalkerStack, index, spent);
+            let port = self.stations[index as usize].port;
+            self.enqueue(port, id, observer);
+        } else {
+            packet.spend(Segment::ReceiveStack, index, spent);
+            self.deliver(index, id, observer);
+        }
+    }
+
+    /// A packet reaches the application.
+    #[inline]
+    fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        self.stations[index as usize].delivered += 1;
+        let packet = self.pool.get(id);
+        let flow_index = packet.flow;
+        let flow = &self.flows[flow_index as usize];
+        if let Some(bulk) = flow.bulk {
+            self.deliver_segment(bulk, id, observer);
+            return;
+        }
+        if packet.destination & GROUP != 0 {
+            let position = flow.listeners.iter().position(|&listener| listener == index);
+            let offset = u32::try_from(position.unwrap_or(0)).unwrap_or(0);
+            let stream = flow.first_stream + offset;
+            self.pool.get_mut(id).stream = stream;
+        }
+        let packet = self.pool.get(id);
+        match flow.reply_after {
+            Some(after) if !packet.has(REVERSE) => self.reply(flow_index, index, id, after, observer),
+            _ => self.book_delivery(id, None, observer),
+        }
+    }
+
+    /// Books a delivery and ends the packet. `payload` is given where packets differ.
+    pub(crate) fn book_delivery<O: Observer>(
+        &mut self,
+        id: u32,
+        payload: Option<u64>,
+        observer: &mut O,
+    ) {
+        if O::ACTIVE {
+            let packet = self.pool.get(id);
+            let segments = packet.segments.map(rtether_model::quantity::Duration::from_ps);
+            let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
+            let delivery = Delivery {
+                stream: packet.stream as usize,
+                latency: self.now() - rtether_model::quantity::Instant::from_ps(packet.released_at),
+                ethernet: inside.map(|segment| segments[segment.index()]).sum(),
+                segments,
+                is_counted: packet.has(COUNTED),
+            };
+            observer.delivered(self.now(), &self.info(id), &delivery);
+        }
+        let packet = self.pool.get(id);
+        if packet.has(COUNTED) {
+            let stats = &mut self.streams[packet.stream as usize];
+            stats.deliver(self.now, packet, self.config.bucket.as_ps(), payload);
+        }
+        self.pool.remove(id);
+    }
+
+    /// The listener's application takes its time and answers.
+    fn reply<O: Observer>(
+        &mut self,
+        flow_index: u32,
+        station: u32,
+        id: u32,
+        after: i64,
+        observer: &mut O,
+    ) {
+        let flow = &mut self.flows[flow_index as usize];
+        let packet = self.pool.get_mut(id);
+        packet.spend(Segment::Application, station, after);
+        packet.put(REVERSE, true);
+        packet.put(TAGGED, flow.flags & TAGGED != 0);
+        packet.source = station;
+        packet.destination = flow.talker;
+        packet.size = flow.reply_size;
+        packet.pcp = flow.pcp;
+        packet.vid = flow.vid;
+        if after == 0 {
+            self.send(station, id, observer);
+            return;
+        }
+        packet.due = self.now + after;
+        let due = packet.due;
+        if flow.replies.len() == 0 {
+            self.agenda.set(flow.reply_slot, due);
+        }
+        flow.replies.push(&mut self.pool, id);
+    }
+
+    /// Sends the replies that are due.
+    pub(crate) fn send_replies<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let flow = &mut self.flows[index as usize];
+        let Some(id) = flow.replies.pop(&self.pool) else { return };
+        let next = flow.replies.head().map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
+        self.agenda.set(flow.reply_slot, next);
+        let station = self.pool.get(id).source;
+        self.send(station, id, observer);
+    }
+}
+
+/// Returns the octets of a frame as the kernel stores them.
+pub(crate) fn frame_octets(size: Bytes) -> Option<u16> {
+    u16::try_from(size.get()).ok()
+}
