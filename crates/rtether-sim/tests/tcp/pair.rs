@@ -1,6 +1,6 @@
 //! Two of our engines and a wire; the clock jumps from event to event.
 
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender, State};
 
 use crate::bottleneck::{Agenda, Bottleneck, Wire};
@@ -37,11 +37,34 @@ impl Ledger {
     }
 }
 
+/// Adds up the times without delivery that only a timeout explains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Silence {
+    last: Instant,
+    total: Duration,
+}
+
+impl Silence {
+    const THRESHOLD: Duration = Duration::from_ms(500);
+
+    pub(crate) fn record(&mut self, now: Instant) {
+        self.total = self.until(now);
+        self.last = now;
+    }
+
+    /// Returns the sum up to `now`, a silence under way included.
+    pub(crate) fn until(&self, now: Instant) -> Duration {
+        let gap = now - self.last;
+        if gap > Self::THRESHOLD { self.total + gap } else { self.total }
+    }
+}
+
 pub(crate) struct Pair {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
     pub(crate) forward: Bottleneck,
     pub(crate) now: Instant,
+    pub(crate) silence: Silence,
     backward: Bottleneck,
     agenda: Agenda<Arrival>,
     ledger: Option<Ledger>,
@@ -54,6 +77,7 @@ impl Pair {
             receiver: Receiver::new(config),
             forward: Bottleneck::new(forward, seed),
             now: Instant::ZERO,
+            silence: Silence::default(),
             backward: Bottleneck::new(backward, !seed),
             agenda: Agenda::new(),
             ledger: None,
@@ -112,6 +136,9 @@ impl Pair {
         self.receiver.handle_segment(self.now, segment);
         let after = self.receiver.delivered();
         assert!(after >= before, "delivered data taken back");
+        if after > before {
+            self.silence.record(self.now);
+        }
         if let Some(ledger) = &mut self.ledger {
             ledger.record(segment);
             let possible = u64::try_from(ledger.prefix).expect("sizes of a test");
