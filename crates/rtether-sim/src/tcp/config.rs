@@ -115,12 +115,24 @@ impl Config {
     pub(crate) fn assert_usable(&self) {
         assert!(self.mss > 0, "the MSS is zero");
         assert!(self.receive_window > 0, "the receive window is zero");
-        assert!(self.delayed_ack_segments > 0, "acknowledge after no segments");
-        assert!(!self.delayed_ack_timeout.is_negative(), "the acknowledgement delay is negative");
+        assert!(
+            self.delayed_ack_segments > 0,
+            "acknowledge after no segments"
+        );
+        assert!(
+            !self.delayed_ack_timeout.is_negative(),
+            "the acknowledgement delay is negative"
+        );
         assert!(self.initial_rto > Duration::ZERO, "the first RTO is zero");
         assert!(self.min_rto > Duration::ZERO, "the RTO floor is zero");
-        assert!(self.min_rto <= self.max_rto, "the RTO floor is above the ceiling");
-        assert!(self.reassembly_ranges <= MAX_RANGES, "more than {MAX_RANGES} ranges");
+        assert!(
+            self.min_rto <= self.max_rto,
+            "the RTO floor is above the ceiling"
+        );
+        assert!(
+            self.reassembly_ranges <= MAX_RANGES,
+            "more than {MAX_RANGES} ranges"
+        );
     }
 }
 

@@ -104,7 +104,11 @@ impl Receiver {
 
     /// Returns the next segment to send, if any.
     pub fn poll_transmit(&mut self, _now: Instant) -> Option<Segment> {
-        let (seq, syn) = if self.syn_ack_due { (OWN_SEQ - 1, true) } else { (OWN_SEQ, false) };
+        let (seq, syn) = if self.syn_ack_due {
+            (OWN_SEQ - 1, true)
+        } else {
+            (OWN_SEQ, false)
+        };
         if !syn && !self.ack_due {
             return None;
         }
@@ -119,7 +123,11 @@ impl Receiver {
             ack: self.next,
             len: 0,
             window: self.config.receive_window,
-            flags: Flags { syn, ack: true, fin: false },
+            flags: Flags {
+                syn,
+                ack: true,
+                fin: false,
+            },
         })
     }
 
@@ -171,7 +179,10 @@ impl Receiver {
 
     /// Takes in a segment with data or a FIN and decides when to acknowledge it.
     fn take(&mut self, now: Instant, segment: &Segment) {
-        let arrived = Range { start: segment.seq.max(self.next), end: segment.end() };
+        let arrived = Range {
+            start: segment.seq.max(self.next),
+            end: segment.end(),
+        };
         if arrived.end > self.right_edge() {
             self.statistics.refused_window += 1;
             self.ack_due = true;
@@ -220,7 +231,10 @@ impl Receiver {
         let ranges = &self.ranges[..self.range_count];
         let first = ranges.partition_point(|r| r.end < arrived.start);
         let after = ranges.partition_point(|r| r.start <= arrived.end);
-        if ranges[first..after].iter().any(|r| r.start <= arrived.start && arrived.end <= r.end) {
+        if ranges[first..after]
+            .iter()
+            .any(|r| r.start <= arrived.start && arrived.end <= r.end)
+        {
             self.statistics.duplicates += 1;
             return;
         }
@@ -252,17 +266,33 @@ mod tests {
     const START: Instant = Instant::ZERO;
 
     fn data(seq: u64, len: u32) -> Segment {
-        Segment { seq, len, ..Segment::default() }
+        Segment {
+            seq,
+            len,
+            ..Segment::default()
+        }
     }
 
     fn last(seq: u64, len: u32) -> Segment {
-        Segment { flags: Flags { fin: true, ..Flags::default() }, ..data(seq, len) }
+        Segment {
+            flags: Flags {
+                fin: true,
+                ..Flags::default()
+            },
+            ..data(seq, len)
+        }
     }
 
     /// A receiver that has answered the SYN.
     fn open(config: Config) -> Receiver {
         let mut receiver = Receiver::new(config);
-        let syn = Segment { flags: Flags { syn: true, ..Flags::default() }, ..Segment::default() };
+        let syn = Segment {
+            flags: Flags {
+                syn: true,
+                ..Flags::default()
+            },
+            ..Segment::default()
+        };
         receiver.handle_segment(START, &syn);
         let answer = receiver.poll_transmit(START).unwrap();
         assert_eq!((answer.seq, answer.ack), (0, 1));
@@ -303,7 +333,13 @@ mod tests {
         assert_eq!(give(&mut r, START, data(301, 100)), Some(1));
         assert_eq!(r.range_count, 2);
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
-        assert_eq!(r.ranges[0], Range { start: 101, end: 401 });
+        assert_eq!(
+            r.ranges[0],
+            Range {
+                start: 101,
+                end: 401
+            }
+        );
         assert_eq!((r.range_count, r.delivered().get()), (1, 0));
         assert_eq!(give(&mut r, START, data(1, 100)), Some(401));
         assert_eq!((r.range_count, r.delivered().get()), (0, 400));
@@ -319,14 +355,23 @@ mod tests {
         assert_eq!(give(&mut r, START, data(151, 100)), Some(1));
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
         assert_eq!(give(&mut r, START, data(101, 60)), Some(1));
-        assert_eq!(r.ranges[0], Range { start: 101, end: 301 });
+        assert_eq!(
+            r.ranges[0],
+            Range {
+                start: 101,
+                end: 301
+            }
+        );
         assert_eq!(give(&mut r, START, data(1, 220)), Some(301));
         assert_eq!(r.delivered().get(), 300);
     }
 
     #[test]
     fn the_range_list_is_bounded_and_refuses_the_newest() {
-        let mut r = open(Config { reassembly_ranges: 2, ..Config::default() });
+        let mut r = open(Config {
+            reassembly_ranges: 2,
+            ..Config::default()
+        });
         for seq in [101, 301, 501] {
             assert_eq!(give(&mut r, START, data(seq, 100)), Some(1));
         }
@@ -339,7 +384,10 @@ mod tests {
 
     #[test]
     fn data_beyond_the_window_is_refused() {
-        let mut r = open(Config { receive_window: 200, ..Config::default() });
+        let mut r = open(Config {
+            receive_window: 200,
+            ..Config::default()
+        });
         assert_eq!(give(&mut r, START, data(201, 100)), Some(1));
         assert_eq!(r.statistics().refused_window, 1);
         assert_eq!(give(&mut r, START, data(101, 100)), Some(1));

@@ -68,7 +68,19 @@ enum Recovery {
     None,
     /// After duplicate acknowledgements, until everything below `until` is acknowledged;
     /// `advanced`: a partial acknowledgement has come.
-    Fast { until: u64, advanced: bool },
+    Fast {
+        until: u64,
+        advanced: bool,
+    },
+}
+
+/// What to send besides data in sequence.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    syn: bool,
+    ack: bool,
+    /// The first unacknowledged segment, again.
+    retransmit: bool,
 }
 
 /// The sending end of a connection.
@@ -103,9 +115,7 @@ pub struct Sender {
     /// Timeouts since the last progress.
     retries: u32,
     last_data: Option<Instant>,
-    syn_due: bool,
-    ack_due: bool,
-    retransmit_due: bool,
+    due: Due,
     segments_sent: u64,
     retransmissions: u64,
     timeouts: u64,
@@ -138,9 +148,7 @@ impl Sender {
             timer: None,
             retries: 0,
             last_data: None,
-            syn_due: false,
-            ack_due: false,
-            retransmit_due: false,
+            due: Due::default(),
             segments_sent: 0,
             retransmissions: 0,
             timeouts: 0,
@@ -152,7 +160,7 @@ impl Sender {
     pub fn open(&mut self, _now: Instant) {
         if self.state == State::Closed {
             self.state = State::SynSent;
-            self.syn_due = true;
+            self.due.syn = true;
         }
     }
 
@@ -178,16 +186,16 @@ impl Sender {
             }
             State::Established if segment.flags.syn => {
                 // The receiver has not seen our acknowledgement of its SYN.
-                self.ack_due = true;
+                self.due.ack = true;
             }
             State::Established if segment.flags.ack => self.handle_ack(now, segment),
-            State::Closed
-            | State::SynSent
-            | State::Established
-            | State::Done
-            | State::Failed => {}
+            State::Closed | State::SynSent | State::Established | State::Done | State::Failed => {}
         }
-        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
     }
 
     /// Acts on the retransmission timer if its time has come (RFC 6298, 5.4 to 5.7).
@@ -205,36 +213,50 @@ impl Sender {
         // Karn: what is sent twice is not timed.
         self.timed = None;
         if self.state == State::SynSent {
-            self.syn_due = true;
+            self.due.syn = true;
         } else {
             // Not `highest`: after an earlier timeout, that is no longer in flight.
-            self.window.on_timeout(self.next - self.unacknowledged, self.retries == 0);
+            self.window
+                .on_timeout(self.next - self.unacknowledged, self.retries == 0);
             self.recovery = Recovery::None;
-            self.retransmit_due = false;
+            self.due.retransmit = false;
             self.duplicates = 0;
             self.timeout_guard = self.highest;
             self.next = self.unacknowledged;
         }
         self.retries += 1;
-        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
     }
 
     /// Returns the next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let segment = match self.state {
             State::Closed | State::Done | State::Failed => None,
-            State::SynSent => mem::take(&mut self.syn_due).then(|| Segment {
-                flags: Flags { syn: true, ..Flags::default() },
+            State::SynSent => mem::take(&mut self.due.syn).then(|| Segment {
+                flags: Flags {
+                    syn: true,
+                    ..Flags::default()
+                },
                 window: self.config.receive_window,
                 ..Segment::default()
             }),
             State::Established => self
                 .next_retransmission()
                 .or_else(|| self.next_data(now))
-                .or_else(|| mem::take(&mut self.ack_due).then(|| self.segment(self.next, 0, false))),
+                .or_else(|| {
+                    mem::take(&mut self.due.ack).then(|| self.segment(self.next, 0, false))
+                }),
         }?;
         self.record_sent(now, &segment);
-        debug_assert!(self.invariants().is_ok(), "{:?}: {self:?}", self.invariants());
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
         Some(segment)
     }
 
@@ -255,12 +277,18 @@ impl Sender {
 
     /// Returns the octets written and not yet acknowledged.
     pub fn backlog(&self) -> Bytes {
-        Bytes::new(self.written.saturating_sub(self.unacknowledged.max(FIRST_DATA)))
+        Bytes::new(
+            self.written
+                .saturating_sub(self.unacknowledged.max(FIRST_DATA)),
+        )
     }
 
     /// Returns the counters and the current estimates.
     pub fn statistics(&self) -> SenderStatistics {
-        let acked = self.unacknowledged.min(self.written).saturating_sub(FIRST_DATA);
+        let acked = self
+            .unacknowledged
+            .min(self.written)
+            .saturating_sub(FIRST_DATA);
         SenderStatistics {
             segments_sent: self.segments_sent,
             retransmissions: self.retransmissions,
@@ -293,7 +321,10 @@ impl Sender {
         if waiting && self.timer.is_none() && !self.is_done() {
             return Err("data is in flight and no timer runs");
         }
-        if self.timed.is_some_and(|(end, _)| end <= self.unacknowledged) {
+        if self
+            .timed
+            .is_some_and(|(end, _)| end <= self.unacknowledged)
+        {
             return Err("an acknowledged segment is being timed");
         }
         Ok(())
@@ -302,12 +333,12 @@ impl Sender {
     /// The receiver has answered the SYN.
     fn establish(&mut self, now: Instant, segment: &Segment) {
         self.state = State::Established;
-        self.syn_due = false;
+        self.due.syn = false;
         self.unacknowledged = FIRST_DATA;
         self.next = FIRST_DATA;
         self.highest = FIRST_DATA;
         self.peer_window = segment.window;
-        self.ack_due = true;
+        self.due.ack = true;
         self.timer = None;
         if let Some((_, sent)) = self.timed.take() {
             self.estimator.measure(now - sent);
@@ -341,7 +372,7 @@ impl Sender {
         self.unacknowledged = ack;
         self.next = self.next.max(ack);
         self.duplicates = 0;
-        self.retransmit_due = false;
+        self.due.retransmit = false;
         self.retries = 0;
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| *end <= ack) {
             self.estimator.measure(now - sent);
@@ -362,10 +393,13 @@ impl Sender {
             }
             Recovery::Fast { until, advanced } => {
                 self.window.on_partial_ack(acked);
-                self.retransmit_due = true;
+                self.due.retransmit = true;
                 // The "impatient" variant of RFC 6582, 4: many losses end in a timeout.
                 restart_timer = !advanced;
-                self.recovery = Recovery::Fast { until, advanced: true };
+                self.recovery = Recovery::Fast {
+                    until,
+                    advanced: true,
+                };
             }
         }
         if ack == self.highest {
@@ -393,15 +427,19 @@ impl Sender {
             return;
         }
         self.fast_retransmits += 1;
-        self.window.on_fast_retransmit(self.highest - self.unacknowledged);
-        self.recovery = Recovery::Fast { until: self.highest, advanced: false };
-        self.retransmit_due = true;
+        self.window
+            .on_fast_retransmit(self.highest - self.unacknowledged);
+        self.recovery = Recovery::Fast {
+            until: self.highest,
+            advanced: false,
+        };
+        self.due.retransmit = true;
         self.timed = None;
     }
 
     /// The first unacknowledged segment, if recovery asks for it.
     fn next_retransmission(&mut self) -> Option<Segment> {
-        if !mem::take(&mut self.retransmit_due) {
+        if !mem::take(&mut self.due.retransmit) {
             return None;
         }
         let end = self.highest.min(self.written);
@@ -450,7 +488,9 @@ impl Sender {
 
     fn restart_if_idle(&mut self, now: Instant) {
         let idle = self.highest == self.unacknowledged
-            && self.last_data.is_some_and(|at| now - at > self.estimator.rto());
+            && self
+                .last_data
+                .is_some_and(|at| now - at > self.estimator.rto());
         if idle && self.config.restart_after_idle {
             self.window.on_idle();
         }
@@ -466,7 +506,11 @@ impl Sender {
             ack: PEER_NEXT,
             len,
             window: self.config.receive_window,
-            flags: Flags { ack: true, fin, syn: false },
+            flags: Flags {
+                ack: true,
+                fin,
+                syn: false,
+            },
         }
     }
 
@@ -479,7 +523,7 @@ impl Sender {
         }
         // Everything that occupies sequence numbers also acknowledges, except the SYN, before
         // which there is nothing to acknowledge.
-        self.ack_due = false;
+        self.due.ack = false;
         self.last_data = Some(now);
         let again = segment.seq < self.highest || (segment.flags.syn && self.timeouts > 0);
         if again {

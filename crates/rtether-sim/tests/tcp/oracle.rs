@@ -124,13 +124,20 @@ impl Node {
     }
 
     fn listen(&mut self) {
-        self.sockets.get_mut::<tcp::Socket>(self.handle).listen(5001).expect("a fresh socket");
+        self.sockets
+            .get_mut::<tcp::Socket>(self.handle)
+            .listen(5001)
+            .expect("a fresh socket");
     }
 
     fn connect(&mut self) {
         let socket = self.sockets.get_mut::<tcp::Socket>(self.handle);
         socket
-            .connect(self.interface.context(), (IpAddress::v4(10, 0, 0, 2), 5001), 49_152)
+            .connect(
+                self.interface.context(),
+                (IpAddress::v4(10, 0, 0, 2), 5001),
+                49_152,
+            )
             .expect("a fresh socket");
     }
 
@@ -144,13 +151,16 @@ impl Node {
             // Read before acknowledging, or the stack advertises the window without what it has
             // just received.
             let time = stack_time(now);
-            while self.interface.poll_ingress_single(time, &mut self.port, &mut self.sockets)
+            while self
+                .interface
+                .poll_ingress_single(time, &mut self.port, &mut self.sockets)
                 != PollIngressSingleResult::None
             {
                 moved |= self.application(now, writes);
             }
             moved |= self.application(now, writes);
-            self.interface.poll_egress(time, &mut self.port, &mut self.sockets);
+            self.interface
+                .poll_egress(time, &mut self.port, &mut self.sockets);
             let sent = self.port.sent.len() > before;
             effect |= moved || sent;
             if !moved && !sent {
@@ -174,13 +184,17 @@ impl Node {
         let socket = self.sockets.get_mut::<tcp::Socket>(self.handle);
         let mut moved = 0;
         while socket.can_recv() {
-            let read = socket.recv(|data| (data.len(), data.len())).expect("can receive");
+            let read = socket
+                .recv(|data| (data.len(), data.len()))
+                .expect("can receive");
             self.octets_read += u64::try_from(read).expect("sizes of a test");
             moved += read;
             self.silence.record(now);
         }
         while writes && socket.can_send() {
-            moved += socket.send(|room| (room.len(), room.len())).expect("can send");
+            moved += socket
+                .send(|room| (room.len(), room.len()))
+                .expect("can send");
         }
         moved > 0
     }
@@ -226,7 +240,14 @@ const TIME: Duration = Duration::from_secs(10);
 impl Case {
     fn wires(&self) -> (Wire, Wire) {
         let clean = Wire::new(BitRate::from_mbps(self.rate_mbps), self.delay);
-        (Wire { queue: self.queue, loss_ppm: self.loss_ppm, ..clean }, clean)
+        (
+            Wire {
+                queue: self.queue,
+                loss_ppm: self.loss_ppm,
+                ..clean
+            },
+            clean,
+        )
     }
 
     /// Returns the octets that our receiver delivered in [`TIME`].
@@ -248,13 +269,19 @@ impl Case {
         pair.sender.write(Instant::ZERO, Bytes::new(1 << 50));
         pair.run(Instant::ZERO + TIME);
         let silence = pair.silence.until(Instant::ZERO + TIME);
-        Outcome { octets: pair.receiver.delivered().get(), silence }
+        Outcome {
+            octets: pair.receiver.delivered().get(),
+            silence,
+        }
     }
 
     /// Returns the octets that the application of `smoltcp` read in [`TIME`].
     fn theirs(&self, seed: u64) -> Outcome {
         let (forward, backward) = self.wires();
-        let mut wires = [Bottleneck::new(forward, seed), Bottleneck::new(backward, !seed)];
+        let mut wires = [
+            Bottleneck::new(forward, seed),
+            Bottleneck::new(backward, !seed),
+        ];
         let mut nodes = [Node::new(1, self, seed), Node::new(2, self, !seed)];
         nodes[1].listen();
         nodes[0].connect();
@@ -273,90 +300,129 @@ impl Case {
                 }
             }
             let wakes = nodes.iter().map(|node| node.wake).chain([agenda.next()]);
-            let Some(next) = wakes.flatten().min() else { break };
+            let Some(next) = wakes.flatten().min() else {
+                break;
+            };
             now = next;
         }
         let silence = nodes[1].silence.until(Instant::ZERO + TIME);
-        Outcome { octets: nodes[1].octets_read, silence }
+        Outcome {
+            octets: nodes[1].octets_read,
+            silence,
+        }
     }
 
     /// Returns the sum over the seeds.
     fn all(&self, run: impl Fn(&Self, u64) -> Outcome) -> Outcome {
-        (1..=self.seeds).map(|seed| run(self, seed)).fold(Outcome::default(), |sum, one| Outcome {
-            octets: sum.octets + one.octets,
-            silence: sum.silence + one.silence,
-        })
+        (1..=self.seeds)
+            .map(|seed| run(self, seed))
+            .fold(Outcome::default(), |sum, one| Outcome {
+                octets: sum.octets + one.octets,
+                silence: sum.silence + one.silence,
+            })
     }
 }
 
-fn cases() -> Vec<Case> {
-    let base = || Case {
-        name: "",
-        rate_mbps: 100,
-        delay: Duration::from_us(100),
-        queue: usize::MAX,
-        loss_ppm: 0,
-        window: 65_535,
-        control: CongestionControl::NewReno,
-        seeds: 1,
-        // No loss: only the microsecond clock and the start of the window tell them apart.
-        bands: [990..=1_010, 990..=1_010],
-        recorded: [0, 0],
-    };
-    let limited = |window| Case { delay: Duration::from_ms(5), window, ..base() };
-    // Slow start overshoots the queue once and loses many segments of one window. Reno waits for
-    // its timeout, 1 s of the 10; NewReno repairs one segment a round trip while the link idles,
-    // under half a second (over 20 s both differences halve).
-    let tail_drop = |queue| Case {
+const BASE: Case = Case {
+    name: "",
+    rate_mbps: 100,
+    delay: Duration::from_us(100),
+    queue: usize::MAX,
+    loss_ppm: 0,
+    window: 65_535,
+    control: CongestionControl::NewReno,
+    seeds: 1,
+    // No loss: only the microsecond clock and the start of the window tell them apart.
+    bands: [990..=1_010, 990..=1_010],
+    recorded: [0, 0],
+};
+
+fn saturated(name: &'static str, recorded: [u64; 2]) -> Case {
+    Case {
+        name,
+        recorded,
+        ..BASE
+    }
+}
+
+fn limited(name: &'static str, window: u32, delay_ms: i64, recorded: [u64; 2]) -> Case {
+    Case {
+        name,
+        window,
+        delay: Duration::from_ms(delay_ms),
+        recorded,
+        ..BASE
+    }
+}
+
+/// Slow start overshoots the queue once and loses many segments of one window. Reno waits for its
+/// timeout, 1 s of the 10; `NewReno` repairs one segment a round trip while the link idles, under
+/// half a second (over 20 s both differences halve).
+fn tail_drop(name: &'static str, queue: usize, recorded: [u64; 2]) -> Case {
+    Case {
+        name,
+        queue,
         delay: Duration::from_ms(1),
         window: 262_144,
-        queue,
         bands: [1_000..=1_150, 950..=1_010],
-        ..base()
-    };
-    // Two losses in one window cost Reno a timeout and NewReno a round trip, the more often the
-    // more losses; outside the silences both follow the same law, as far as eight runs show it.
-    let lossy = |loss_ppm, bands| Case {
+        recorded,
+        ..BASE
+    }
+}
+
+/// Two losses in one window cost Reno a timeout and `NewReno` a round trip, the more often the more
+/// losses; outside the silences both follow the same law, as far as eight runs show it.
+fn lossy(
+    name: &'static str,
+    loss_ppm: u64,
+    bands: [RangeInclusive<u64>; 2],
+    recorded: [u64; 2],
+) -> Case {
+    Case {
+        name,
+        loss_ppm,
         delay: Duration::from_ms(5),
         seeds: 8,
-        loss_ppm,
         bands,
-        ..base()
-    };
-    vec![
-        Case { name: "long queue", recorded: [94_825, 94_813], ..base() },
-        Case { name: "long queue, 1 Gbit/s", rate_mbps: 1_000, recorded: [948_202, 948_081], ..base() },
+        recorded,
+        ..BASE
+    }
+}
+
+fn cases() -> [Case; 11] {
+    [
+        saturated("long queue", [94_825, 94_813]),
         Case {
-            name: "long queue, no control",
+            rate_mbps: 1_000,
+            ..saturated("long queue, 1 Gbit/s", [948_202, 948_081])
+        },
+        Case {
             control: CongestionControl::None,
-            recorded: [94_924, 94_913],
-            ..base()
+            ..saturated("long queue, no control", [94_924, 94_913])
         },
-        Case { name: "window 7300, 10 ms", recorded: [4_593, 4_593], ..limited(7_300) },
-        Case {
-            name: "window 7300, 4 ms",
-            delay: Duration::from_ms(2),
-            recorded: [11_294, 11_294],
-            ..limited(7_300)
-        },
-        Case { name: "window 32768, 10 ms", recorded: [24_872, 24_815], ..limited(32_768) },
-        Case { name: "tail drop 40, 2 ms", recorded: [93_218, 84_872], ..tail_drop(40) },
-        Case { name: "tail drop 100, 2 ms", recorded: [91_438, 84_888], ..tail_drop(100) },
-        Case {
-            name: "loss 0.1 %, 10 ms",
-            recorded: [29_835, 29_720],
-            ..lossy(1_000, [950..=1_100, 950..=1_050])
-        },
-        Case {
-            name: "loss 1 %, 10 ms",
-            recorded: [8_479, 4_484],
-            ..lossy(10_000, [1_500..=2_300, 950..=1_200])
-        },
-        Case {
-            name: "loss 5 %, 10 ms",
-            recorded: [1_437, 441],
-            ..lossy(50_000, [2_500..=4_000, 900..=1_300])
-        },
+        limited("window 7300, 10 ms", 7_300, 5, [4_593, 4_593]),
+        limited("window 7300, 4 ms", 7_300, 2, [11_294, 11_294]),
+        limited("window 32768, 10 ms", 32_768, 5, [24_872, 24_815]),
+        tail_drop("tail drop 40, 2 ms", 40, [93_218, 84_872]),
+        tail_drop("tail drop 100, 2 ms", 100, [91_438, 84_888]),
+        lossy(
+            "loss 0.1 %, 10 ms",
+            1_000,
+            [950..=1_100, 950..=1_050],
+            [29_835, 29_720],
+        ),
+        lossy(
+            "loss 1 %, 10 ms",
+            10_000,
+            [1_500..=2_300, 950..=1_200],
+            [8_479, 4_484],
+        ),
+        lossy(
+            "loss 5 %, 10 ms",
+            50_000,
+            [2_500..=4_000, 900..=1_300],
+            [1_437, 441],
+        ),
     ]
 }
 
@@ -372,10 +438,21 @@ fn compare(case: &Case) -> (String, Option<String>) {
         "{:<24}{ours:>8}{theirs:>9}{:>7}{silent:>8}{silent_theirs:>9}{:>7}",
         case.name, ratios[0], ratios[1]
     );
-    let complaint = if case.bands.iter().zip(&ratios).any(|(band, ratio)| !band.contains(ratio)) {
-        Some(format!("{}: {ratios:?} outside {:?}", case.name, case.bands))
+    let complaint = if case
+        .bands
+        .iter()
+        .zip(&ratios)
+        .any(|(band, ratio)| !band.contains(ratio))
+    {
+        Some(format!(
+            "{}: {ratios:?} outside {:?}",
+            case.name, case.bands
+        ))
     } else if case.recorded != [ours, theirs] {
-        Some(format!("{}: [{ours}, {theirs}], recorded {:?}", case.name, case.recorded))
+        Some(format!(
+            "{}: [{ours}, {theirs}], recorded {:?}",
+            case.name, case.recorded
+        ))
     } else {
         None
     };
@@ -385,7 +462,10 @@ fn compare(case: &Case) -> (String, Option<String>) {
 #[test]
 fn throughput_agrees_with_smoltcp() {
     println!("{:<24}{:^24}{:^24}", "", "kbit/s", "without silences");
-    println!("{:<24}{:>8}{:>9}{:>7}{:>8}{:>9}{:>7}", "", "ours", "smoltcp", "", "ms", "ms", "");
+    println!(
+        "{:<24}{:>8}{:>9}{:>7}{:>8}{:>9}{:>7}",
+        "", "ours", "smoltcp", "", "ms", "ms", ""
+    );
     let mut complaints = vec![];
     for case in cases() {
         let (line, complaint) = compare(&case);

@@ -26,24 +26,30 @@ fn wires() -> impl Strategy<Value = Wire> {
 fn configs() -> impl Strategy<Value = Config> {
     let sizes = (1..1_461_u32, 1..70_000_u32, 0..8_usize);
     let choices = (any::<bool>(), any::<bool>(), any::<bool>(), 1..4_u32);
-    (sizes, choices).prop_map(|((mss, receive_window, ranges), (control, octets, nagle, delayed))| {
-        Config {
-            mss,
-            receive_window,
-            delayed_ack_segments: delayed,
-            // At 30 % loss each way fifteen timeouts in a row do happen.
-            max_retries: 1_000,
-            congestion_control: if control {
-                CongestionControl::NewReno
-            } else {
-                CongestionControl::None
-            },
-            counting: if octets { Counting::Octets } else { Counting::Acknowledgements },
-            nagle,
-            reassembly_ranges: ranges,
-            ..Config::default()
-        }
-    })
+    (sizes, choices).prop_map(
+        |((mss, receive_window, ranges), (control, octets, nagle, delayed))| {
+            Config {
+                mss,
+                receive_window,
+                delayed_ack_segments: delayed,
+                // At 30 % loss each way fifteen timeouts in a row do happen.
+                max_retries: 1_000,
+                congestion_control: if control {
+                    CongestionControl::NewReno
+                } else {
+                    CongestionControl::None
+                },
+                counting: if octets {
+                    Counting::Octets
+                } else {
+                    Counting::Acknowledgements
+                },
+                nagle,
+                reassembly_ranges: ranges,
+                ..Config::default()
+            }
+        },
+    )
 }
 
 proptest! {
@@ -98,7 +104,11 @@ proptest! {
 #[test]
 fn rare_paths_are_visited() {
     // A property says nothing about code it never ran.
-    let mut config = Config { max_retries: 1_000, reassembly_ranges: 4, ..Config::default() };
+    let mut config = Config {
+        max_retries: 1_000,
+        reassembly_ranges: 4,
+        ..Config::default()
+    };
     let mut wire = Wire::new(BitRate::from_mbps(100), Duration::from_ms(5));
     wire.loss_ppm = 50_000;
     wire.duplication_ppm = 20_000;
@@ -109,9 +119,18 @@ fn rare_paths_are_visited() {
     pair.sender.finish();
     pair.run(DEADLINE);
     let (sender, receiver) = (pair.sender.statistics(), pair.receiver.statistics());
-    assert!(sender.timeouts > 0 && sender.fast_retransmits > 0, "{sender:?}");
-    assert!(sender.retransmissions > sender.timeouts + sender.fast_retransmits, "{sender:?}");
-    assert!(receiver.refused_ranges > 0 && receiver.duplicates > 0, "{receiver:?}");
+    assert!(
+        sender.timeouts > 0 && sender.fast_retransmits > 0,
+        "{sender:?}"
+    );
+    assert!(
+        sender.retransmissions > sender.timeouts + sender.fast_retransmits,
+        "{sender:?}"
+    );
+    assert!(
+        receiver.refused_ranges > 0 && receiver.duplicates > 0,
+        "{receiver:?}"
+    );
     assert_eq!(pair.receiver.delivered(), Bytes::new(3_000_000));
 }
 
