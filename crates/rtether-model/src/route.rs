@@ -171,11 +171,7 @@ impl Routing {
         let egress = if access.ingress.node == from {
             access.ingress
         } else {
-            let target = self.index_of(access.ingress.node)?;
-            PortId {
-                node: from,
-                port: self.next[own * self.switches + target]?,
-            }
+            self.port_towards(from, access.ingress.node)?
         };
         hop_at(network, egress, self.link_at(egress)?)
     }
@@ -249,7 +245,9 @@ impl Routing {
         let mut into = BTreeMap::new();
         for &listener in &flow.listeners {
             let path = self.path(network, flow.talker, listener)?;
-            let known = path.iter().rposition(|hop| into.contains_key(&hop.ingress.node));
+            let known = path
+                .iter()
+                .rposition(|hop| into.contains_key(&hop.ingress.node));
             for hop in path.into_iter().skip(known.map_or(0, |at| at + 1)) {
                 into.insert(hop.ingress.node, hop);
             }
@@ -290,7 +288,9 @@ fn branch(into: &BTreeMap<NodeId, Hop>, talker: NodeId, listener: NodeId) -> Vec
     let mut hops = Vec::new();
     let mut at = listener;
     while at != talker {
-        let Some(&hop) = into.get(&at).filter(|_| hops.len() < into.len()) else { break };
+        let Some(&hop) = into.get(&at).filter(|_| hops.len() < into.len()) else {
+            break;
+        };
         hops.push(hop);
         at = hop.egress.node;
     }

@@ -33,7 +33,13 @@ impl Agenda {
     /// Creates `slots` timers, none of them set.
     pub(crate) fn new(slots: u32) -> Self {
         let leaves = (slots as usize).next_power_of_two();
-        let mut tree = vec![Entry { time: NEVER, slot: 0 }; 2 * leaves];
+        let mut tree = vec![
+            Entry {
+                time: NEVER,
+                slot: 0
+            };
+            2 * leaves
+        ];
         for (slot, leaf) in (0..).zip(&mut tree[leaves..]) {
             leaf.slot = slot;
         }

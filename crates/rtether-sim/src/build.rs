@@ -107,20 +107,30 @@ impl Simulation {
         let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
         let name = || flow.name.clone();
         let station = |node| {
-            numbers.station(node).ok_or_else(|| BuildError::NotAnEndStation { flow: name() })
+            numbers
+                .station(node)
+                .ok_or_else(|| BuildError::NotAnEndStation { flow: name() })
         };
         let talker = station(flow.talker)?;
-        let listeners: Vec<u32> =
-            flow.listeners.iter().map(|&node| station(node)).collect::<Result<_, _>>()?;
+        let listeners: Vec<u32> = flow
+            .listeners
+            .iter()
+            .map(|&node| station(node))
+            .collect::<Result<_, _>>()?;
         for &listener in &flow.listeners {
             self.routing
                 .flow_path(&self.network, flow, listener)
-                .map_err(|reason| BuildError::NoRoute { flow: name(), reason })?;
+                .map_err(|reason| BuildError::NoRoute {
+                    flow: name(),
+                    reason,
+                })?;
         }
         let octets = |payload: Bytes| {
             let fits = payload <= flow.encapsulation.max_payload();
             let size = wire::frame_size(payload, flow.encapsulation);
-            frame_octets(size).filter(|_| fits).ok_or_else(|| BuildError::Payload { flow: name() })
+            frame_octets(size)
+                .filter(|_| fits)
+                .ok_or_else(|| BuildError::Payload { flow: name() })
         };
         let bulk = match &flow.traffic {
             Traffic::Bulk(bulk) if bulk.tcp.segment <= Encapsulation::Tcp.max_payload() => {
@@ -132,7 +142,8 @@ impl Simulation {
         };
         for listener in &flow.listeners {
             let payload = flow.reply.map_or(flow.payload, |reply| reply.payload).get();
-            self.streams.push(StreamStats::new(index, listener.0, flow.deadline, payload));
+            self.streams
+                .push(StreamStats::new(index, listener.0, flow.deadline, payload));
         }
         self.flows.push(FlowState {
             source: Source::new(flow, self.config.seed),
@@ -270,14 +281,17 @@ fn connect(
     numbers: &Numbers,
     config: &Config,
 ) -> Result<(), BuildError> {
-    let Some(hop) = routing.hops_from(network, port.id.node).find(|hop| hop.egress == port.id) else {
+    let Some(hop) = routing
+        .hops_from(network, port.id.node)
+        .find(|hop| hop.egress == port.id)
+    else {
         return Ok(());
     };
     let link = &network.links[hop.link.index()];
-    let octet = link
-        .rate
-        .octet_time()
-        .ok_or(BuildError::Rate { link: hop.link.index(), rate: link.rate })?;
+    let octet = link.rate.octet_time().ok_or(BuildError::Rate {
+        link: hop.link.index(),
+        rate: link.rate,
+    })?;
     port.peer = numbers.port(hop.ingress);
     port.link = hop.link;
     port.octet = octet.as_ps();
@@ -311,7 +325,9 @@ fn build_stations(
 ) -> Vec<Station> {
     let mut stations = Vec::new();
     for (node, definition) in network.iter_nodes() {
-        let NodeKind::EndStation(station) = &definition.kind else { continue };
+        let NodeKind::EndStation(station) = &definition.kind else {
+            continue;
+        };
         let hop = routing.hops_from(network, node).next();
         let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
         stations.push(Station {
@@ -335,11 +351,17 @@ fn build_switches(
     routing: &Routing,
     numbers: &Numbers,
 ) -> Result<Vec<SwitchState>, BuildError> {
-    let stations = network.nodes.iter().filter(|n| matches!(n.kind, NodeKind::EndStation(_))).count();
+    let stations = network
+        .nodes
+        .iter()
+        .filter(|n| matches!(n.kind, NodeKind::EndStation(_)))
+        .count();
     let mut groups = group_tables(network, flows, routing, numbers)?;
     let mut switches = Vec::new();
     for (node, definition) in network.iter_nodes() {
-        let NodeKind::Switch(switch) = &definition.kind else { continue };
+        let NodeKind::Switch(switch) = &definition.kind else {
+            continue;
+        };
         let table = core::mem::take(&mut groups[node.index()]);
         let nobody = Learned { port: NONE, at: 0 };
         let (learned, aging) = match switch.addresses {
@@ -388,10 +410,16 @@ fn group_tables(
         }
         let hops = routing
             .flow_hops(network, flow)
-            .map_err(|reason| BuildError::NoRoute { flow: flow.name.clone(), reason })?;
+            .map_err(|reason| BuildError::NoRoute {
+                flow: flow.name.clone(),
+                reason,
+            })?;
         for hop in hops {
             let table = &mut tables[hop.egress.node.index()];
-            table.entry(group).or_default().push(numbers.port(hop.egress));
+            table
+                .entry(group)
+                .or_default()
+                .push(numbers.port(hop.egress));
         }
     }
     Ok(tables)
@@ -404,11 +432,16 @@ fn static_addresses(network: &Network, routing: &Routing, numbers: &Numbers) -> 
         match definition.kind {
             NodeKind::Switch(_) => switches.push(node),
             NodeKind::EndStation(_) => {
-                let access = routing.hops_from(network, node).next().map(|hop| hop.ingress);
-                forwarding.access.push(match access.map(|port| (port, numbers.owner[port.node.index()])) {
-                    Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
-                    _ => (NONE, NONE),
-                });
+                let access = routing
+                    .hops_from(network, node)
+                    .next()
+                    .map(|hop| hop.ingress);
+                forwarding.access.push(
+                    match access.map(|port| (port, numbers.owner[port.node.index()])) {
+                        Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
+                        _ => (NONE, NONE),
+                    },
+                );
             }
         }
     }
@@ -416,7 +449,9 @@ fn static_addresses(network: &Network, routing: &Routing, numbers: &Numbers) -> 
     for &from in &switches {
         for &to in &switches {
             let port = routing.port_towards(from, to);
-            forwarding.towards.push(port.map_or(NONE, |port| numbers.port(port)));
+            forwarding
+                .towards
+                .push(port.map_or(NONE, |port| numbers.port(port)));
         }
     }
     forwarding

@@ -57,7 +57,9 @@ impl BulkFlow {
             receiver_slot: 0,
             config: engine_config(&bulk.tcp),
             transfers,
-            write_interval: bulk.rate.map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
+            write_interval: bulk
+                .rate
+                .map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
             begun: 0,
             connection: None,
             records: Vec::new(),
@@ -66,7 +68,10 @@ impl BulkFlow {
 
     /// Returns when the sender has to be woken next.
     pub(crate) fn wake_at(&self) -> i64 {
-        let due = self.transfers.get(self.begun).map_or(NEVER, |next| next.start.as_ps());
+        let due = self
+            .transfers
+            .get(self.begun)
+            .map_or(NEVER, |next| next.start.as_ps());
         match &self.connection {
             Some(running) if !running.sender.is_done() => {
                 let timer = running.sender.poll_timeout().map_or(NEVER, Instant::as_ps);
@@ -78,12 +83,18 @@ impl BulkFlow {
 
     /// Opens the next connection if it is due and none is running.
     fn begin_if_due(&mut self, now: Instant) {
-        if self.connection.as_ref().is_some_and(|running| !running.sender.is_done()) {
+        if self
+            .connection
+            .as_ref()
+            .is_some_and(|running| !running.sender.is_done())
+        {
             return;
         }
         self.close_record();
         self.connection = None;
-        let Some(transfer) = self.transfers.get(self.begun) else { return };
+        let Some(transfer) = self.transfers.get(self.begun) else {
+            return;
+        };
         if transfer.start > now.since_start() {
             return;
         }
@@ -111,10 +122,16 @@ impl BulkFlow {
     fn write_if_due(&mut self, now: Instant) {
         let segment = u64::from(self.config.mss);
         let interval = self.write_interval;
-        let Some(running) = &mut self.connection else { return };
+        let Some(running) = &mut self.connection else {
+            return;
+        };
         while running.write_at <= now.as_ps() {
             let rest = running.size - running.written;
-            let chunk = if interval.is_some() { rest.min(segment) } else { rest };
+            let chunk = if interval.is_some() {
+                rest.min(segment)
+            } else {
+                rest
+            };
             running.sender.write(now, Bytes::new(chunk));
             running.written += chunk;
             if running.written == running.size {
@@ -206,8 +223,12 @@ impl Simulation {
             self.send_segment(index, segment, true, observer);
         }
         let bulk = &self.bulk[index as usize];
-        let timer = bulk.connection.as_ref().and_then(|running| running.receiver.poll_timeout());
-        self.agenda.set(bulk.receiver_slot, timer.map_or(NEVER, Instant::as_ps));
+        let timer = bulk
+            .connection
+            .as_ref()
+            .and_then(|running| running.receiver.poll_timeout());
+        self.agenda
+            .set(bulk.receiver_slot, timer.map_or(NEVER, Instant::as_ps));
     }
 
     /// Hands a segment to the stack of its station.
@@ -223,7 +244,11 @@ impl Simulation {
         let flow_index = bulk.flow;
         let flow = &self.flows[flow_index as usize];
         let (talker, listener) = (flow.talker, flow.listeners[0]);
-        let (source, destination) = if is_reverse { (listener, talker) } else { (talker, listener) };
+        let (source, destination) = if is_reverse {
+            (listener, talker)
+        } else {
+            (talker, listener)
+        };
         let is_counted = self.now >= self.config.warmup.as_ps();
         let frame = wire::frame_size(segment.payload_size(), Encapsulation::Tcp);
         let packet = Packet {
@@ -261,7 +286,9 @@ impl Simulation {
         let now = self.now();
         let bulk = &mut self.bulk[index as usize];
         let is_current = usize::try_from(packet.number).is_ok_and(|number| number == bulk.begun);
-        let Some(running) = bulk.connection.as_mut().filter(|_| is_current) else { return };
+        let Some(running) = bulk.connection.as_mut().filter(|_| is_current) else {
+            return;
+        };
         if packet.has(REVERSE) {
             running.sender.handle_segment(now, &segment);
             self.drain_sender(index, observer);

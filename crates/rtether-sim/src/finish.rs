@@ -20,7 +20,10 @@ impl Simulation {
         let ports = ports.map(|port| port.record(self.now)).collect();
         let nodes = self.node_records();
         let bulk = core::mem::take(&mut self.bulk);
-        let transfers: Vec<_> = bulk.into_iter().map(|bulk| (bulk.flow, bulk.finish())).collect();
+        let transfers: Vec<_> = bulk
+            .into_iter()
+            .map(|bulk| (bulk.flow, bulk.finish()))
+            .collect();
         for (flow, records) in transfers {
             let stream = self.flows[flow as usize].first_stream;
             self.streams[stream as usize].record.transfers = records;
@@ -33,7 +36,9 @@ impl Simulation {
             warmup: self.config.warmup,
             bucket: self.config.bucket,
             runs: 1,
-            streams: streams.map(|stats| stats.finish(seed, |code| self.place(code))).collect(),
+            streams: streams
+                .map(|stats| stats.finish(seed, |code| self.place(code)))
+                .collect(),
             ports,
             nodes,
             events: self.events,
@@ -115,8 +120,9 @@ impl Simulation {
     fn station_record(&self, station: &Station) -> NodeRecord {
         let stack = &station.stack;
         let unfinished = stack.server.iter().filter(|server| server.serving != NONE);
-        let ahead: i64 =
-            unfinished.map(|server| self.pool.get(server.serving).due - self.now).sum();
+        let ahead: i64 = unfinished
+            .map(|server| self.pool.get(server.serving).due - self.now)
+            .sum();
         NodeRecord {
             released: station.released,
             delivered: station.delivered,
@@ -137,13 +143,17 @@ impl Simulation {
         let index = code & ((1 << PLACE_INDEX_BITS) - 1);
         let port = match segment {
             Segment::DriverQueue | Segment::Wire | Segment::SwitchQueue => self.port_id(index),
-            Segment::SwitchLatency => PortId { node: self.peer_node(index), port: 0 },
+            Segment::SwitchLatency => PortId {
+                node: self.peer_node(index),
+                port: 0,
+            },
             Segment::TalkerStack
             | Segment::ReceiveQueue
             | Segment::ReceiveStack
-            | Segment::Application => {
-                PortId { node: self.stations[index as usize].node, port: 0 }
-            }
+            | Segment::Application => PortId {
+                node: self.stations[index as usize].node,
+                port: 0,
+            },
         };
         (segment, port)
     }
@@ -159,8 +169,14 @@ impl Simulation {
         let records = self.node_records();
         for port in &self.ports {
             let queued = u64::from(port.queues.waiting());
-            ensure(port.offered == port.sent + port.dropped + queued, "frames at a port")?;
-            ensure(port.queues.is_empty() == !port.is_wake_set, "a wake-up for waiting frames")?;
+            ensure(
+                port.offered == port.sent + port.dropped + queued,
+                "frames at a port",
+            )?;
+            ensure(
+                port.queues.is_empty() == !port.is_wake_set,
+                "a wake-up for waiting frames",
+            )?;
         }
         for record in &records {
             let own = |port: &&crate::port::Port| port.id.node == record.node;
@@ -172,12 +188,16 @@ impl Simulation {
             let sent_here = self.ports.iter().filter(|port| {
                 port.peer != NONE && self.ports[port.peer as usize].id.node == record.node
             });
-            let landed: u64 =
-                sent_here.map(|port| port.sent - u64::from(port.flying.len())).sum();
+            let landed: u64 = sent_here
+                .map(|port| port.sent - u64::from(port.flying.len()))
+                .sum();
             ensure(landed == record.arrived, "frames on links")?;
         }
         for (switch, number) in self.switches.iter().zip(0u32..) {
-            let own = self.ports.iter().filter(|port| port.owner == Owner::Switch(number));
+            let own = self
+                .ports
+                .iter()
+                .filter(|port| port.owner == Owner::Switch(number));
             let backlog: u64 = own.map(|port| port.queues.backlog()).sum();
             ensure(switch.shared_used == backlog, "memory shared by ports")?;
         }

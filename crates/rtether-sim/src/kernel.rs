@@ -152,7 +152,11 @@ impl Simulation {
             if time > until {
                 break;
             }
-            debug_assert!(time >= self.now, "time runs backwards: {time} after {}", self.now);
+            debug_assert!(
+                time >= self.now,
+                "time runs backwards: {time} after {}",
+                self.now
+            );
             self.now = time;
             self.events += 1;
             match self.actions[slot as usize] {
@@ -212,7 +216,9 @@ impl Simulation {
             stream: flow.first_stream + u32::try_from(copy).unwrap_or(0),
             number,
             source: flow.talker,
-            destination: flow.group.map_or_else(|| flow.listeners[copy], |group| GROUP | group),
+            destination: flow
+                .group
+                .map_or_else(|| flow.listeners[copy], |group| GROUP | group),
             size: flow.size,
             vid: flow.vid,
             pcp: flow.pcp,
@@ -259,7 +265,11 @@ impl Simulation {
         if packet.destination & GROUP == 0 {
             // With flooding there may be copies on ways that do not lead to the destination.
             let leads = egress.is_none_or(|port| self.leads_to(port, packet.destination));
-            return if leads { alloc::vec![packet.stream as usize] } else { Vec::new() };
+            return if leads {
+                alloc::vec![packet.stream as usize]
+            } else {
+                Vec::new()
+            };
         }
         let first = flow.first_stream as usize;
         let definition = &self.flow_list[packet.flow as usize];
@@ -269,7 +279,11 @@ impl Simulation {
             let path = self.routing.flow_path(&self.network, definition, listener);
             path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
         };
-        (first..).zip(&definition.listeners).filter(|&(_, &l)| depends(l)).map(|(s, _)| s).collect()
+        (first..)
+            .zip(&definition.listeners)
+            .filter(|&(_, &l)| depends(l))
+            .map(|(s, _)| s)
+            .collect()
     }
 
     /// Returns whether the packet belongs to its stream's latency: not an acknowledgement, not a
@@ -304,7 +318,11 @@ impl Simulation {
             released_at: Instant::from_ps(packet.released_at),
             frame_size: Bytes::new(packet.frame_size().unsigned_abs()),
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
-            tcp: if is_bulk { self.pool.segment(id).copied() } else { None },
+            tcp: if is_bulk {
+                self.pool.segment(id).copied()
+            } else {
+                None
+            },
         }
     }
 

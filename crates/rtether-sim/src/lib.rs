@@ -33,5 +33,6 @@ mod station;
 mod stats;
 mod switch;
 pub mod tcp;
+pub mod trace;
 
 pub use kernel::{BuildError, Config, Simulation};

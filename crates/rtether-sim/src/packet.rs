@@ -68,7 +68,11 @@ impl Packet {
     /// Sets or clears a flag.
     #[inline]
     pub(crate) const fn put(&mut self, flag: u8, on: bool) {
-        self.flags = if on { self.flags | flag } else { self.flags & !flag };
+        self.flags = if on {
+            self.flags | flag
+        } else {
+            self.flags & !flag
+        };
     }
 
     /// Returns octets from addresses to FCS, tag included.
@@ -174,7 +178,11 @@ pub(crate) struct Fifo {
 
 impl Default for Fifo {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, len: 0 }
+        Self {
+            head: NONE,
+            tail: NONE,
+            len: 0,
+        }
     }
 }
 

@@ -130,7 +130,11 @@ impl Simulation {
         }
         let port = &mut self.ports[index as usize];
         port.is_wake_set = !port.queues.is_empty();
-        let next = if port.is_wake_set { port.free_at } else { crate::agenda::NEVER };
+        let next = if port.is_wake_set {
+            port.free_at
+        } else {
+            crate::agenda::NEVER
+        };
         self.agenda.set(port.wake_slot, next);
     }
 
@@ -168,7 +172,8 @@ impl Simulation {
         port.busy += occupancy;
         port.sent += 1;
         port.sent_octets += (size + OVERHEAD).unsigned_abs();
-        if port.errors_per_billion > 0 && port.draw.happens(port.errors_per_billion, 1_000_000_000) {
+        if port.errors_per_billion > 0 && port.draw.happens(port.errors_per_billion, 1_000_000_000)
+        {
             packet.put(CORRUPTED, true);
             port.corrupted += 1;
         }
@@ -191,8 +196,13 @@ impl Simulation {
     /// A frame arrives at the other end of the link behind port `index`.
     pub(crate) fn arrive<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let port = &mut self.ports[index as usize];
-        let Some(id) = port.flying.pop(&self.pool) else { return };
-        let next = port.flying.head().map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
+        let Some(id) = port.flying.pop(&self.pool) else {
+            return;
+        };
+        let next = port
+            .flying
+            .head()
+            .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
         self.agenda.set(port.arrival_slot, next);
         let peer = port.peer;
         debug_assert!(peer != NONE, "a frame on a link that is not there");
@@ -204,7 +214,9 @@ impl Simulation {
 
     /// Takes memory from the pool that the ports of a switch share; `false` if there is none left.
     fn reserve_shared(&mut self, port: u32, size: u64) -> bool {
-        let Owner::Switch(switch) = self.ports[port as usize].owner else { return true };
+        let Owner::Switch(switch) = self.ports[port as usize].owner else {
+            return true;
+        };
         self.switches[switch as usize].reserve(size)
     }
 

@@ -31,7 +31,11 @@ pub(crate) struct EgressQueues {
 impl EgressQueues {
     /// Creates empty queues; with FCFS all priorities share queue 0.
     pub(crate) fn new(count: u8, selection: Selection, limit: Bytes) -> Self {
-        let count = if selection == Selection::Fcfs { 1 } else { count };
+        let count = if selection == Selection::Fcfs {
+            1
+        } else {
+            count
+        };
         Self {
             fifos: [Fifo::default(); MAX],
             records: [QueueRecord::default(); MAX],
@@ -61,7 +65,11 @@ impl EgressQueues {
     /// Returns the queue that frames of this traffic class use.
     #[inline]
     pub(crate) const fn queue_for(&self, class: u8) -> u8 {
-        if class < self.count { class } else { self.count - 1 }
+        if class < self.count {
+            class
+        } else {
+            self.count - 1
+        }
     }
 
     /// Appends a frame; the caller has asked [`Self::fits`].
@@ -120,7 +128,10 @@ impl EgressQueues {
     }
 
     fn highest(&self, below: u8) -> u8 {
-        (0..below).rev().find(|&q| self.fifos[usize::from(q)].len() > 0).unwrap_or(0)
+        (0..below)
+            .rev()
+            .find(|&q| self.fifos[usize::from(q)].len() > 0)
+            .unwrap_or(0)
     }
 
     /// Stays with the queue whose turn it is while it has frames and credit, else moves downwards.
@@ -134,7 +145,11 @@ impl EgressQueues {
                 self.credit -= 1;
                 return self.turn;
             }
-            self.turn = if self.turn == 0 { below - 1 } else { self.turn - 1 };
+            self.turn = if self.turn == 0 {
+                below - 1
+            } else {
+                self.turn - 1
+            };
             self.credit = weights[usize::from(self.turn)];
         }
         self.highest(below)
@@ -173,7 +188,10 @@ mod tests {
     use std::vec::Vec;
 
     fn packet(size: u16) -> Packet {
-        Packet { size, ..Packet::default() }
+        Packet {
+            size,
+            ..Packet::default()
+        }
     }
 
     /// Fills every queue with `each` frames and returns the order in which `take` of them leave.
@@ -186,17 +204,30 @@ mod tests {
                 queues.push(&mut pool, id, queues.queue_for(queue), 100);
             }
         }
-        (0..take).map_while(|_| queues.pop(&pool)).map(|(_, queue)| queue).collect()
+        (0..take)
+            .map_while(|_| queues.pop(&pool))
+            .map(|(_, queue)| queue)
+            .collect()
     }
 
     #[test]
     fn selections_by_hand() {
         let weights = [1, 2, 3, 0, 0, 0, 0, 0];
-        assert_eq!(order(Selection::StrictPriority, 3, 2, 6), [2, 2, 1, 1, 0, 0]);
+        assert_eq!(
+            order(Selection::StrictPriority, 3, 2, 6),
+            [2, 2, 1, 1, 0, 0]
+        );
         assert_eq!(order(Selection::Fcfs, 3, 2, 6), [0; 6]);
         let wrr = order(Selection::Wrr { weights }, 3, 6, 12);
         assert_eq!(wrr, [2, 2, 2, 1, 1, 0, 2, 2, 2, 1, 1, 0]);
-        let mixed = order(Selection::StrictWrr { weights: [1, 2, 3, 9, 0, 0, 0, 0] }, 4, 2, 8);
+        let mixed = order(
+            Selection::StrictWrr {
+                weights: [1, 2, 3, 9, 0, 0, 0, 0],
+            },
+            4,
+            2,
+            8,
+        );
         assert_eq!(mixed, [3, 3, 2, 2, 1, 1, 0, 0]);
     }
 
@@ -210,7 +241,9 @@ mod tests {
             queues.push(&mut pool, id, 0, 100);
         }
         assert!(!queues.fits(601) && queues.fits(600));
-        let sent: Vec<u8> = core::iter::from_fn(|| queues.pop(&pool)).map(|(_, q)| q).collect();
+        let sent: Vec<u8> = core::iter::from_fn(|| queues.pop(&pool))
+            .map(|(_, q)| q)
+            .collect();
         assert_eq!(sent, [0; 4]);
         assert!(queues.is_empty() && queues.backlog() == 0);
     }

@@ -27,7 +27,10 @@ impl Draw {
     pub(crate) fn new(seed: u64, name: &str, purpose: Purpose) -> Self {
         // FNV-1a over the name, then the purpose and the seed.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let words = (purpose as u64).to_le_bytes().into_iter().chain(seed.to_le_bytes());
+        let words = (purpose as u64)
+            .to_le_bytes()
+            .into_iter()
+            .chain(seed.to_le_bytes());
         for byte in name.bytes().chain(words) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -68,7 +71,9 @@ impl Draw {
             Spread::Uniform { max } => self.up_to(max.as_ps()),
             Spread::Exponential { mean, max } => self.exponential(mean.as_ps()).min(max.as_ps()),
         };
-        let Some(outliers) = jitter.outliers else { return everyday };
+        let Some(outliers) = jitter.outliers else {
+            return everyday;
+        };
         if !self.happens(outliers.per_million, 1_000_000) {
             return everyday;
         }
@@ -98,7 +103,10 @@ mod tests {
         let uniform: i64 = (0..n).map(|_| draw.up_to(1_000_000)).sum::<i64>() / n;
         assert!((uniform - 500_000).abs() < 5 * 289_000 / 316, "{uniform}");
         let exponential: i64 = (0..n).map(|_| draw.exponential(1_000_000)).sum::<i64>() / n;
-        assert!((exponential - 1_000_000).abs() < 5 * 1_000_000 / 316, "{exponential}");
+        assert!(
+            (exponential - 1_000_000).abs() < 5 * 1_000_000 / 316,
+            "{exponential}"
+        );
         let hits = (0..n).filter(|_| draw.happens(1, 100)).count();
         assert!((1000 - 160..=1000 + 160).contains(&hits), "{hits}");
     }

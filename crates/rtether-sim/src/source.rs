@@ -18,9 +18,19 @@ pub(crate) struct Source {
 /// [`Traffic`] in picoseconds.
 #[derive(Clone, Copy)]
 enum Timing {
-    Periodic { period: i64, phase: Option<i64>, jitter: i64 },
-    Sporadic { min_gap: i64, extra: i64, burst: u32 },
-    Poisson { mean: i64 },
+    Periodic {
+        period: i64,
+        phase: Option<i64>,
+        jitter: i64,
+    },
+    Sporadic {
+        min_gap: i64,
+        extra: i64,
+        burst: u32,
+    },
+    Poisson {
+        mean: i64,
+    },
     Idle,
 }
 
@@ -28,7 +38,11 @@ impl Source {
     /// Creates the source of a flow; bulk flows have none.
     pub(crate) fn new(flow: &Flow, seed: u64) -> Self {
         let traffic = match flow.traffic {
-            Traffic::Periodic { period, phase, release_jitter } => Timing::Periodic {
+            Traffic::Periodic {
+                period,
+                phase,
+                release_jitter,
+            } => Timing::Periodic {
                 period: period.as_ps(),
                 phase: match phase {
                     Phase::Fixed(offset) => Some(offset.as_ps()),
@@ -36,15 +50,23 @@ impl Source {
                 },
                 jitter: release_jitter.as_ps(),
             },
-            Traffic::Flood { interval } => {
-                Timing::Periodic { period: interval.as_ps(), phase: None, jitter: 0 }
-            }
-            Traffic::Sporadic { min_gap, mean_gap, burst } => Timing::Sporadic {
+            Traffic::Flood { interval } => Timing::Periodic {
+                period: interval.as_ps(),
+                phase: None,
+                jitter: 0,
+            },
+            Traffic::Sporadic {
+                min_gap,
+                mean_gap,
+                burst,
+            } => Timing::Sporadic {
                 min_gap: min_gap.as_ps(),
                 extra: (mean_gap - min_gap).as_ps().max(0),
                 burst,
             },
-            Traffic::Poisson { mean_interval } => Timing::Poisson { mean: mean_interval.as_ps() },
+            Traffic::Poisson { mean_interval } => Timing::Poisson {
+                mean: mean_interval.as_ps(),
+            },
             Traffic::Bulk(_) => Timing::Idle,
         };
         Self {
@@ -59,7 +81,11 @@ impl Source {
     /// Returns the time of the first release, or [`NEVER`].
     pub(crate) fn first(&mut self) -> i64 {
         let at = match self.traffic {
-            Timing::Periodic { period, phase, jitter } => {
+            Timing::Periodic {
+                period,
+                phase,
+                jitter,
+            } => {
                 let offset = phase.unwrap_or_else(|| self.draw.up_to(period - 1));
                 self.grid = self.start + offset;
                 self.grid + self.draw_jitter(jitter)
@@ -85,7 +111,12 @@ impl Source {
                 now.max(self.grid + self.draw_jitter(jitter))
             }
             Timing::Sporadic { min_gap, extra, .. } => {
-                now + min_gap + if extra > 0 { self.draw.exponential(extra) } else { 0 }
+                now + min_gap
+                    + if extra > 0 {
+                        self.draw.exponential(extra)
+                    } else {
+                        0
+                    }
             }
             Timing::Poisson { mean } => now + self.draw.exponential(mean),
             Timing::Idle => NEVER,
@@ -103,7 +134,11 @@ impl Source {
     }
 
     fn draw_jitter(&mut self, jitter: i64) -> i64 {
-        if jitter > 0 { self.draw.up_to(jitter) } else { 0 }
+        if jitter > 0 {
+            self.draw.up_to(jitter)
+        } else {
+            0
+        }
     }
 
     const fn unless_stopped(&self, at: i64) -> i64 {

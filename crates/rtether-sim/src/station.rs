@@ -56,7 +56,10 @@ impl StackState {
         let (servers, send, receive, jitter) = match stack {
             Stack::Zero => (0, Cost::default(), Cost::default(), Jitter::default()),
             Stack::IpRate { service } => {
-                let cost = Cost { base: *service, ..Cost::default() };
+                let cost = Cost {
+                    base: *service,
+                    ..Cost::default()
+                };
                 (1, cost, cost, Jitter::default())
             }
             Stack::Linear(linear) => {
@@ -67,7 +70,11 @@ impl StackState {
                 (servers, linear.send, linear.receive, linear.jitter)
             }
         };
-        let server = || Server { queue: Fifo::default(), serving: NONE, slot: NONE };
+        let server = || Server {
+            queue: Fifo::default(),
+            serving: NONE,
+            slot: NONE,
+        };
         Self {
             servers,
             server: [server(), server()],
@@ -84,14 +91,22 @@ impl StackState {
 
     /// Returns the number of packets in the stack.
     pub(crate) fn occupancy(&self) -> u64 {
-        let serving = self.server.iter().filter(|server| server.serving != NONE).count();
+        let serving = self
+            .server
+            .iter()
+            .filter(|server| server.serving != NONE)
+            .count();
         u64::from(self.waiting) + serving as u64
     }
 
     fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
         let cost = if is_outbound { self.send } else { self.receive };
         let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
-        if self.jitter == Jitter::default() { fixed } else { fixed + self.draw.jitter(&self.jitter) }
+        if self.jitter == Jitter::default() {
+            fixed
+        } else {
+            fixed + self.draw.jitter(&self.jitter)
+        }
     }
 }
 
@@ -169,7 +184,9 @@ impl Simulation {
         if station.stack.server[usize::from(server)].serving == NONE {
             self.begin_service(index, server, id);
         } else if station.stack.waiting < station.stack.limit {
-            station.stack.server[usize::from(server)].queue.push(&mut self.pool, id);
+            station.stack.server[usize::from(server)]
+                .queue
+                .push(&mut self.pool, id);
             station.stack.waiting += 1;
             station.stack.waiting_max = station.stack.waiting_max.max(station.stack.waiting);
         } else {
@@ -253,14 +270,19 @@ impl Simulation {
             return;
         }
         if packet.destination & GROUP != 0 {
-            let position = flow.listeners.iter().position(|&listener| listener == index);
+            let position = flow
+                .listeners
+                .iter()
+                .position(|&listener| listener == index);
             let offset = u32::try_from(position.unwrap_or(0)).unwrap_or(0);
             let stream = flow.first_stream + offset;
             self.pool.get_mut(id).stream = stream;
         }
         let packet = self.pool.get(id);
         match flow.reply_after {
-            Some(after) if !packet.has(REVERSE) => self.reply(flow_index, index, id, after, observer),
+            Some(after) if !packet.has(REVERSE) => {
+                self.reply(flow_index, index, id, after, observer)
+            }
             _ => self.book_delivery(id, None, observer),
         }
     }
@@ -274,7 +296,9 @@ impl Simulation {
     ) {
         if O::ACTIVE {
             let packet = self.pool.get(id);
-            let segments = packet.segments.map(rtether_model::quantity::Duration::from_ps);
+            let segments = packet
+                .segments
+                .map(rtether_model::quantity::Duration::from_ps);
             let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
             let delivery = Delivery {
                 stream: packet.stream as usize,
@@ -327,8 +351,13 @@ impl Simulation {
     /// Sends the replies that are due.
     pub(crate) fn send_replies<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let flow = &mut self.flows[index as usize];
-        let Some(id) = flow.replies.pop(&self.pool) else { return };
-        let next = flow.replies.head().map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
+        let Some(id) = flow.replies.pop(&self.pool) else {
+            return;
+        };
+        let next = flow
+            .replies
+            .head()
+            .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
         self.agenda.set(flow.reply_slot, next);
         let station = self.pool.get(id).source;
         self.send(station, id, observer);

@@ -34,7 +34,11 @@ impl StreamStats {
     /// Creates empty statistics.
     pub(crate) fn new(flow: u32, listener: u32, deadline: Option<Duration>, payload: u64) -> Self {
         Self {
-            record: StreamRecord { flow, listener, ..StreamRecord::default() },
+            record: StreamRecord {
+                flow,
+                listener,
+                ..StreamRecord::default()
+            },
             deadline: deadline.map_or(i64::MAX, Duration::as_ps),
             payload,
             segments: [0; Segment::COUNT],
@@ -105,7 +109,11 @@ impl StreamStats {
     }
 
     /// Completes the record: `place` translates the code of a place.
-    pub(crate) fn finish(mut self, seed: u64, place: impl Fn(u32) -> (Segment, PortId)) -> StreamRecord {
+    pub(crate) fn finish(
+        mut self,
+        seed: u64,
+        place: impl Fn(u32) -> (Segment, PortId),
+    ) -> StreamRecord {
         self.flush();
         if let Some(worst) = &mut self.record.worst {
             let (segment, port) = place(self.worst_place);
@@ -120,12 +128,21 @@ impl StreamStats {
 
 /// Returns the worst packet; place and seed are filled in at the end.
 fn worst_of(packet: &Packet, latency: i64) -> Worst {
-    let nowhere = PortId { node: rtether_model::network::NodeId(0), port: 0 };
+    let nowhere = PortId {
+        node: rtether_model::network::NodeId(0),
+        port: 0,
+    };
     Worst {
         released_at: Instant::from_ps(packet.released_at),
         latency: Duration::from_ps(latency),
         segments: packet.segments.map(Duration::from_ps),
-        responsible: (Place { segment: Segment::Wire, port: nowhere }, Duration::ZERO),
+        responsible: (
+            Place {
+                segment: Segment::Wire,
+                port: nowhere,
+            },
+            Duration::ZERO,
+        ),
         seed: 0,
     }
 }

@@ -121,7 +121,10 @@ impl Simulation {
         }
         let switch = &mut self.switches[index as usize];
         if let Some(learned) = &mut switch.learned {
-            learned[source as usize] = Learned { port: ingress, at: self.now };
+            learned[source as usize] = Learned {
+                port: ingress,
+                at: self.now,
+            };
         }
         match self.find_way(index, ingress, id) {
             // Nothing on this way depends on a frame for a station behind the port it came from.
@@ -176,7 +179,9 @@ impl Simulation {
         let switch = &self.switches[index as usize];
         let count = u32::try_from(switch.ports.len()).unwrap_or(0);
         let ports = switch.first_port..switch.first_port + count;
-        ports.filter(|&port| port != ingress && self.ports[port as usize].peer != NONE).collect()
+        ports
+            .filter(|&port| port != ingress && self.ports[port as usize].peer != NONE)
+            .collect()
     }
 
     fn copy_to<O: Observer>(
@@ -191,8 +196,11 @@ impl Simulation {
         let vid = Vid::new(self.pool.get(id).vid).unwrap_or_default();
         let switch = &self.switches[index as usize];
         let admits = |port: u32| !switch.is_vlan_aware || switch.vlan(port).admits(vid);
-        let ways: Vec<u32> =
-            ways.iter().copied().filter(|&port| port != ingress && admits(port)).collect();
+        let ways: Vec<u32> = ways
+            .iter()
+            .copied()
+            .filter(|&port| port != ingress && admits(port))
+            .collect();
         let Some((&last, others)) = ways.split_last() else {
             self.filter(index, id, Some(from), observer);
             return;
@@ -257,8 +265,13 @@ impl Simulation {
     /// The last bit of a held frame is in.
     pub(crate) fn forward_stored<O: Observer>(&mut self, from: u32, observer: &mut O) {
         let port = &mut self.ports[from as usize];
-        let Some(id) = port.held.pop(&self.pool) else { return };
-        let next = port.held.head().map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
+        let Some(id) = port.held.pop(&self.pool) else {
+            return;
+        };
+        let next = port
+            .held
+            .head()
+            .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
         self.agenda.set(port.stored_slot, next);
         let packet = self.pool.get_mut(id);
         let tail = packet.tail;

@@ -1,0 +1,551 @@
+//! The sending end: what to send, what to send again, and when.
+//!
+//! RFC 9293 (handshake, windows), RFC 5681 and RFC 6582 (loss detection and recovery), RFC 3042
+//! (limited transmit), RFC 6298 (timer), RFC 1122, 4.2.3.4 (Nagle, silly window). The arithmetic
+//! of window and timeout lives in `congestion` and `rto`. After a timeout the sender goes back to
+//! the first unacknowledged octet and sends all again in slow start, skipping what is acknowledged
+//! meanwhile; a receiver without SACK leaves no better way.
+
+use core::mem;
+
+use rtether_model::quantity::{Bytes, Duration, Instant};
+
+use super::Config;
+use super::congestion::Window;
+use super::rto::Estimator;
+use super::segment::{Flags, Segment};
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681, 3.2).
+const DUPLICATE_THRESHOLD: u32 = 3;
+/// Segments beyond the window that duplicate acknowledgements may release (RFC 3042, 2).
+const LIMITED_TRANSMIT: u32 = 2;
+/// Sequence number of the first octet of data, after the SYN.
+const FIRST_DATA: u64 = 1;
+/// What the sender, which receives no data, always expects: the octet after the receiver's SYN.
+const PEER_NEXT: u64 = 1;
+
+/// How far a connection has come, seen from the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Not opened yet.
+    Closed,
+    /// The SYN is sent or due.
+    SynSent,
+    /// Data can flow.
+    Established,
+    /// Everything, FIN included, is acknowledged.
+    Done,
+    /// Given up after `max_retries` timeouts in a row.
+    Failed,
+}
+
+/// What a sender has counted and what it believes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStatistics {
+    /// Segments sent, of any kind.
+    pub segments_sent: u64,
+    /// Segments sent that begin with something sent before.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Recoveries entered after duplicate acknowledgements.
+    pub fast_retransmits: u64,
+    /// Octets of data acknowledged.
+    pub bytes_acked: Bytes,
+    /// Smoothed round-trip time (RFC 6298), `None` before the first measurement.
+    pub smoothed_rtt: Option<Duration>,
+    /// Retransmission timeout, back-off included.
+    pub rto: Duration,
+    /// Congestion window; without congestion control beyond every receive window.
+    pub congestion_window: Bytes,
+    /// Slow-start threshold, `None` before the first loss.
+    pub slow_start_threshold: Option<Bytes>,
+}
+
+/// Which loss is being repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    None,
+    /// After duplicate acknowledgements, until everything below `until` is acknowledged;
+    /// `advanced`: a partial acknowledgement has come.
+    Fast {
+        until: u64,
+        advanced: bool,
+    },
+}
+
+/// What to send besides data in sequence.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    syn: bool,
+    ack: bool,
+    /// The first unacknowledged segment, again.
+    retransmit: bool,
+}
+
+/// The sending end of a connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: Config,
+    state: State,
+    /// First octet not acknowledged.
+    unacknowledged: u64,
+    /// Next to send; goes back after a timeout.
+    next: u64,
+    /// End of everything ever sent.
+    highest: u64,
+    /// End of the data the application has written.
+    written: u64,
+    /// No more data will be written; the FIN has sequence number `written`.
+    finished: bool,
+    /// Taken from the SYN-ACK; the receiver's window is constant.
+    peer_window: u32,
+    window: Window,
+    /// The congestion window, not the application or the receiver, stopped the last transmission.
+    congestion_limited: bool,
+    recovery: Recovery,
+    /// End of what was sent before the last timeout; duplicates of it prove no loss
+    /// (RFC 6582, 3.2, step 1).
+    timeout_guard: u64,
+    duplicates: u32,
+    estimator: Estimator,
+    /// The one segment being timed: its end and its time of transmission.
+    timed: Option<(u64, Instant)>,
+    timer: Option<Instant>,
+    /// Timeouts since the last progress.
+    retries: u32,
+    last_data: Option<Instant>,
+    due: Due,
+    segments_sent: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+}
+
+impl Sender {
+    /// Returns a sender that has not opened its connection.
+    ///
+    /// # Panics
+    /// If `config` has a size, a count or a timeout of zero.
+    pub fn new(config: Config) -> Self {
+        config.assert_usable();
+        Self {
+            config,
+            state: State::Closed,
+            unacknowledged: 0,
+            next: 0,
+            highest: 0,
+            written: FIRST_DATA,
+            finished: false,
+            peer_window: 0,
+            window: Window::new(&config),
+            congestion_limited: false,
+            recovery: Recovery::None,
+            timeout_guard: 0,
+            duplicates: 0,
+            estimator: Estimator::new(&config),
+            timed: None,
+            timer: None,
+            retries: 0,
+            last_data: None,
+            due: Due::default(),
+            segments_sent: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+        }
+    }
+
+    /// Starts the handshake; does nothing on a connection already opened.
+    pub fn open(&mut self, _now: Instant) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.due.syn = true;
+        }
+    }
+
+    /// Makes `size` more octets available for sending, before or after the handshake.
+    ///
+    /// # Panics
+    /// If the sender was told that there is no more data.
+    pub fn write(&mut self, _now: Instant, size: Bytes) {
+        assert!(!self.finished, "data after the end of data");
+        self.written += size.get();
+    }
+
+    /// Ends the data: a FIN follows the last octet.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// Takes in a segment of the receiver.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
+        match self.state {
+            State::SynSent if segment.flags.syn && segment.ack == FIRST_DATA => {
+                self.establish(now, segment);
+            }
+            State::Established if segment.flags.syn => {
+                // The receiver has not seen our acknowledgement of its SYN.
+                self.due.ack = true;
+            }
+            State::Established if segment.flags.ack => self.handle_ack(now, segment),
+            State::Closed | State::SynSent | State::Established | State::Done | State::Failed => {}
+        }
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
+    }
+
+    /// Acts on the retransmission timer if its time has come (RFC 6298, 5.4 to 5.7).
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.timer.is_none_or(|at| at > now) {
+            return;
+        }
+        self.timer = None;
+        if self.retries >= self.config.max_retries {
+            self.state = State::Failed;
+            return;
+        }
+        self.timeouts += 1;
+        self.estimator.back_off();
+        // Karn: what is sent twice is not timed.
+        self.timed = None;
+        if self.state == State::SynSent {
+            self.due.syn = true;
+        } else {
+            // Not `highest`: after an earlier timeout, that is no longer in flight.
+            self.window
+                .on_timeout(self.next - self.unacknowledged, self.retries == 0);
+            self.recovery = Recovery::None;
+            self.due.retransmit = false;
+            self.duplicates = 0;
+            self.timeout_guard = self.highest;
+            self.next = self.unacknowledged;
+        }
+        self.retries += 1;
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
+    }
+
+    /// Returns the next segment to send now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let segment = match self.state {
+            State::Closed | State::Done | State::Failed => None,
+            State::SynSent => mem::take(&mut self.due.syn).then(|| Segment {
+                flags: Flags {
+                    syn: true,
+                    ..Flags::default()
+                },
+                window: self.config.receive_window,
+                ..Segment::default()
+            }),
+            State::Established => self
+                .next_retransmission()
+                .or_else(|| self.next_data(now))
+                .or_else(|| {
+                    mem::take(&mut self.due.ack).then(|| self.segment(self.next, 0, false))
+                }),
+        }?;
+        self.record_sent(now, &segment);
+        debug_assert!(
+            self.invariants().is_ok(),
+            "{:?}: {self:?}",
+            self.invariants()
+        );
+        Some(segment)
+    }
+
+    /// Returns when to call `handle_timeout`, if ever.
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.timer
+    }
+
+    /// Returns whether the connection is over: everything acknowledged, or given up.
+    pub fn is_done(&self) -> bool {
+        matches!(self.state, State::Done | State::Failed)
+    }
+
+    /// Returns how far the connection has come.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Returns the octets written and not yet acknowledged.
+    pub fn backlog(&self) -> Bytes {
+        Bytes::new(
+            self.written
+                .saturating_sub(self.unacknowledged.max(FIRST_DATA)),
+        )
+    }
+
+    /// Returns the counters and the current estimates.
+    pub fn statistics(&self) -> SenderStatistics {
+        let acked = self
+            .unacknowledged
+            .min(self.written)
+            .saturating_sub(FIRST_DATA);
+        SenderStatistics {
+            segments_sent: self.segments_sent,
+            retransmissions: self.retransmissions,
+            timeouts: self.timeouts,
+            fast_retransmits: self.fast_retransmits,
+            bytes_acked: Bytes::new(acked),
+            smoothed_rtt: self.estimator.smoothed(),
+            rto: self.estimator.rto(),
+            congestion_window: Bytes::new(self.window.size()),
+            slow_start_threshold: self.window.threshold().map(Bytes::new),
+        }
+    }
+
+    /// Checks what must hold after every call; the error names what does not.
+    pub fn invariants(&self) -> Result<(), &'static str> {
+        let end = self.written + u64::from(self.finished);
+        if self.unacknowledged > self.next || self.next > self.highest {
+            return Err("sequence numbers are out of order");
+        }
+        if self.highest > end {
+            return Err("more was sent than written");
+        }
+        if self.highest - self.unacknowledged > u64::from(self.peer_window) + 1 {
+            return Err("more is in flight than the receiver accepts");
+        }
+        if self.window.size() < u64::from(self.config.mss) {
+            return Err("the congestion window is below one segment");
+        }
+        let waiting = self.highest > self.unacknowledged && self.next > self.unacknowledged;
+        if waiting && self.timer.is_none() && !self.is_done() {
+            return Err("data is in flight and no timer runs");
+        }
+        if self
+            .timed
+            .is_some_and(|(end, _)| end <= self.unacknowledged)
+        {
+            return Err("an acknowledged segment is being timed");
+        }
+        Ok(())
+    }
+
+    /// The receiver has answered the SYN.
+    fn establish(&mut self, now: Instant, segment: &Segment) {
+        self.state = State::Established;
+        self.due.syn = false;
+        self.unacknowledged = FIRST_DATA;
+        self.next = FIRST_DATA;
+        self.highest = FIRST_DATA;
+        self.peer_window = segment.window;
+        self.due.ack = true;
+        self.timer = None;
+        if let Some((_, sent)) = self.timed.take() {
+            self.estimator.measure(now - sent);
+        } else {
+            self.estimator.restart_after_lost_syn();
+        }
+        if self.retries > 1 {
+            self.window.on_lost_syns();
+        }
+        self.retries = 0;
+    }
+
+    fn handle_ack(&mut self, now: Instant, segment: &Segment) {
+        if segment.ack > self.highest {
+            // Acknowledges what was never sent (RFC 9293, 3.10.7.4): not from our receiver.
+            return;
+        }
+        if segment.ack > self.unacknowledged {
+            self.advance(now, segment.ack);
+        } else if segment.ack == self.unacknowledged
+            && self.highest > self.unacknowledged
+            && segment.is_pure_ack()
+        {
+            self.handle_duplicate();
+        }
+    }
+
+    /// `ack` acknowledges something new.
+    fn advance(&mut self, now: Instant, ack: u64) {
+        let acked = ack - self.unacknowledged;
+        self.unacknowledged = ack;
+        self.next = self.next.max(ack);
+        self.duplicates = 0;
+        self.due.retransmit = false;
+        self.retries = 0;
+        if let Some((_, sent)) = self.timed.take_if(|(end, _)| *end <= ack) {
+            self.estimator.measure(now - sent);
+        }
+        if ack >= self.timeout_guard {
+            self.window.on_timeout_repaired();
+        }
+        let mut restart_timer = true;
+        match self.recovery {
+            Recovery::None => {
+                if self.congestion_limited {
+                    self.window.on_ack(acked);
+                }
+            }
+            Recovery::Fast { until, .. } if ack >= until => {
+                self.window.on_full_ack(self.highest - ack);
+                self.recovery = Recovery::None;
+            }
+            Recovery::Fast { until, advanced } => {
+                self.window.on_partial_ack(acked);
+                self.due.retransmit = true;
+                // The "impatient" variant of RFC 6582, 4: many losses end in a timeout.
+                restart_timer = !advanced;
+                self.recovery = Recovery::Fast {
+                    until,
+                    advanced: true,
+                };
+            }
+        }
+        if ack == self.highest {
+            // RFC 6298, 5.2.
+            self.timer = None;
+        } else if restart_timer {
+            // RFC 6298, 5.3. After going back nothing may be in flight: sending arms the timer.
+            self.timer = (self.next > ack).then(|| now + self.estimator.rto());
+        }
+        if self.finished && ack == self.written + 1 {
+            self.state = State::Done;
+        }
+    }
+
+    fn handle_duplicate(&mut self) {
+        self.duplicates += 1;
+        if self.recovery != Recovery::None {
+            self.window.on_duplicate();
+            return;
+        }
+        // What was sent before a timeout comes back as duplicates when it is sent again; they prove
+        // no loss. RFC 6582 also keeps quiet after a fast recovery; there, nothing that had arrived
+        // was sent again, and duplicates do prove a loss.
+        if self.duplicates != DUPLICATE_THRESHOLD || self.unacknowledged <= self.timeout_guard {
+            return;
+        }
+        self.fast_retransmits += 1;
+        self.window
+            .on_fast_retransmit(self.highest - self.unacknowledged);
+        self.recovery = Recovery::Fast {
+            until: self.highest,
+            advanced: false,
+        };
+        self.due.retransmit = true;
+        self.timed = None;
+    }
+
+    /// The first unacknowledged segment, if recovery asks for it.
+    fn next_retransmission(&mut self) -> Option<Segment> {
+        if !mem::take(&mut self.due.retransmit) {
+            return None;
+        }
+        let end = self.highest.min(self.written);
+        let len = self.capped(end - self.unacknowledged);
+        let fin = self.highest > self.written && self.unacknowledged + u64::from(len) == end;
+        Some(self.segment(self.unacknowledged, len, fin))
+    }
+
+    /// The next segment in sequence, new or, after a timeout, again.
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        let unsent = self.written.saturating_sub(self.next);
+        let fin_due = self.finished && self.next <= self.written;
+        if unsent == 0 && !fin_due {
+            self.congestion_limited = false;
+            return None;
+        }
+        self.restart_if_idle(now);
+        let allowance = self.congestion_allowance();
+        let peer_window = u64::from(self.peer_window);
+        let edge = self.unacknowledged + allowance.min(peer_window);
+        let open = edge.saturating_sub(self.next);
+        let len = self.capped(unsent.min(open));
+        // A full segment, or all there is unless Nagle holds it, or whatever the window of a
+        // quiet connection allows (RFC 1122, 4.2.3.4).
+        let quiet = self.next == self.unacknowledged;
+        let all = u64::from(len) == unsent && (quiet || self.finished || !self.config.nagle);
+        if (len == self.config.mss || all || (quiet && len > 0)) && (len > 0 || fin_due) {
+            let fin = fin_due && u64::from(len) == unsent;
+            return Some(self.segment(self.next, len, fin));
+        }
+        self.congestion_limited = allowance < peer_window && open < unsent;
+        None
+    }
+
+    /// Octets beyond the first unacknowledged one that congestion control allows.
+    fn congestion_allowance(&self) -> u64 {
+        let window = self.window.size();
+        // Only new data is a case for limited transmit (RFC 3042, 2).
+        if self.recovery == Recovery::None && self.next == self.highest {
+            let segments = self.duplicates.min(LIMITED_TRANSMIT);
+            window + u64::from(segments) * u64::from(self.config.mss)
+        } else {
+            window
+        }
+    }
+
+    fn restart_if_idle(&mut self, now: Instant) {
+        let idle = self.highest == self.unacknowledged
+            && self
+                .last_data
+                .is_some_and(|at| now - at > self.estimator.rto());
+        if idle && self.config.restart_after_idle {
+            self.window.on_idle();
+        }
+    }
+
+    fn capped(&self, octets: u64) -> u32 {
+        u32::try_from(octets).map_or(self.config.mss, |octets| octets.min(self.config.mss))
+    }
+
+    fn segment(&self, seq: u64, len: u32, fin: bool) -> Segment {
+        Segment {
+            seq,
+            ack: PEER_NEXT,
+            len,
+            window: self.config.receive_window,
+            flags: Flags {
+                ack: true,
+                fin,
+                syn: false,
+            },
+        }
+    }
+
+    /// Moves the sequence numbers and the timer for a segment that leaves now.
+    fn record_sent(&mut self, now: Instant, segment: &Segment) {
+        self.segments_sent += 1;
+        let end = segment.end();
+        if end == segment.seq {
+            return;
+        }
+        // Everything that occupies sequence numbers also acknowledges, except the SYN, before
+        // which there is nothing to acknowledge.
+        self.due.ack = false;
+        self.last_data = Some(now);
+        let again = segment.seq < self.highest || (segment.flags.syn && self.timeouts > 0);
+        if again {
+            self.retransmissions += 1;
+        } else if self.timed.is_none() && self.recovery == Recovery::None {
+            // In recovery, the acknowledgement would wait for the hole to be filled.
+            self.timed = Some((end, now));
+        }
+        if segment.flags.syn {
+            // Sequence numbers move when the SYN is acknowledged.
+            self.timer = Some(now + self.estimator.rto());
+            return;
+        }
+        if segment.seq == self.next {
+            self.next = end;
+            self.highest = self.highest.max(end);
+        }
+        if self.timer.is_none() {
+            self.timer = Some(now + self.estimator.rto());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

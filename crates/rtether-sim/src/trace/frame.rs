@@ -1,0 +1,306 @@
+//! Bytes for simulated frames.
+//!
+//! Addresses are made from numbers, so that a reader of the capture finds them again: station 258
+//! is 02:00:00:00:01:02 and 10.0.1.2, group 7 is 239.0.0.7 and 01:00:5e:00:00:07 over IP
+//! (RFC 1112, 6.4) and 03:00:00:00:00:07 otherwise (locally administered, IEEE 802-2014, 8.4). Ports
+//! lie in the dynamic range (RFC 6335, 6), where no dissector guesses. The payload is zeros. The
+//! size is that of [`rtether_model::wire::frame_size`], less the FCS, which captures lack.
+
+use alloc::vec::Vec;
+
+use etherparse::{
+    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpNumber,
+    Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
+};
+use rtether_model::quantity::Bytes;
+use rtether_model::wire::{self, Encapsulation};
+
+use crate::tcp::Segment;
+
+/// IEEE registry; IEC 61850-8-1, annex C.
+const ETHERTYPE_GOOSE: EtherType = EtherType(0x88B8);
+/// IEEE registry; IEC 61850-9-2, annex B.
+const ETHERTYPE_SAMPLED_VALUES: EtherType = EtherType(0x88BA);
+/// IEEE registry; IEC 61158-6-10.
+const ETHERTYPE_PROFINET: EtherType = EtherType(0x8892);
+/// IEEE 802-2014, 9.2.4: local experiments.
+const ETHERTYPE_RAW: EtherType = EtherType(0x88B5);
+/// First of the 2^14 dynamic ports (RFC 6335, 6).
+const FIRST_PORT: u16 = 49_152;
+const PORT_BITS: u32 = 14;
+const TIME_TO_LIVE: u8 = 64;
+/// Octets of a frame without FCS and tag, at least.
+const MIN_LENGTH: usize = 60;
+/// IEC 61158-6-10: cyclic data occupies at least 40 octets, so that the status ends the frame.
+const PROFINET_MIN_DATA: usize = 40;
+/// First frame id of cyclic unicast data (IEC 61158-6-10, RT class 1).
+const PROFINET_FRAME_ID: u16 = 0x8000;
+/// Data status: primary, valid, provider runs, no problem.
+const PROFINET_STATUS: u8 = 0x35;
+/// APPIDs reserved for GOOSE begin at 0, those for sampled values here (IEC 61850-8-1, annex C).
+const SAMPLED_VALUES_APPID: u16 = 0x4000;
+
+const ZEROS: [u8; 1500] = [0; 1500];
+
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Destination {
+    /// To one station, by number.
+    Station(u32),
+    /// To a multicast group, by number.
+    Group(u32),
+    /// To all.
+    Broadcast,
+}
+
+/// An IEEE 802.1Q tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// Priority code point, 0 to 7.
+    pub pcp: u8,
+    /// VLAN identifier, 0 to 4095; 0 means priority only.
+    pub vid: u16,
+}
+
+/// Everything that shows in the bytes of a frame.
+///
+/// Of station and group numbers, IPv4 addresses show the lower 24 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FrameDescription {
+    /// Number of the station that sends.
+    pub source: u32,
+    /// Who receives.
+    pub destination: Destination,
+    /// The tag, if there is one; values are cut to their bits.
+    pub tag: Option<Tag>,
+    /// Protocol headers around the payload.
+    pub encapsulation: Encapsulation,
+    /// Octets of payload, at most what the encapsulation allows.
+    pub payload: Bytes,
+    /// Differentiated services code point of IP, 0 to 63.
+    pub dscp: u8,
+    /// Flow number: its lower 14 bits give the talker's port, the next 14 the listener's; also the
+    /// ICMP identifier, the APPID and the PROFINET frame id, as far as their bits go.
+    pub flow: u32,
+    /// The frame goes back from the flow's listener to its talker: ports are exchanged, an ICMP
+    /// echo is a reply.
+    pub reply: bool,
+    /// Number of the frame: IP identification, ICMP sequence number, PROFINET cycle counter.
+    pub identification: u16,
+    /// The header of a TCP segment; sequence numbers show their lower 32 bits, windows at most
+    /// 65535 octets.
+    pub tcp: Option<Segment>,
+}
+
+impl FrameDescription {
+    /// Appends the frame, addresses to padding, to `out`.
+    ///
+    /// # Panics
+    /// If the payload is larger than [`Encapsulation::max_payload`].
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        assert!(
+            self.payload <= self.encapsulation.max_payload(),
+            "{self:?} is too large"
+        );
+        let start = out.len();
+        self.append_link_header(out);
+        let payload = self.zeros();
+        match self.encapsulation {
+            Encapsulation::Raw => {}
+            Encapsulation::Udp => self.append_udp(out, payload),
+            Encapsulation::Tcp => self.append_tcp(out, payload),
+            Encapsulation::Icmp => self.append_icmp(out, payload),
+            Encapsulation::Goose => self.append_appid(out, 0),
+            Encapsulation::SampledValues => self.append_appid(out, SAMPLED_VALUES_APPID),
+            Encapsulation::Profinet => {
+                out.extend((PROFINET_FRAME_ID + self.flow_bits()).to_be_bytes());
+            }
+        }
+        out.extend(payload);
+        if self.encapsulation == Encapsulation::Profinet {
+            self.append_profinet_trailer(out);
+        }
+        let tag = self.tag.map_or(0, |_| SingleVlanHeader::LEN);
+        let length = (out.len() - start).max(MIN_LENGTH + tag);
+        out.resize(start + length, 0);
+    }
+
+    /// Returns the octets of the frame without FCS, as `append_to` appends them.
+    pub fn length(&self) -> Bytes {
+        let tag = if self.tag.is_some() {
+            wire::TAG
+        } else {
+            Bytes::ZERO
+        };
+        wire::frame_size(self.payload, self.encapsulation) - wire::FCS + tag
+    }
+
+    fn zeros(&self) -> &'static [u8] {
+        let length = usize::try_from(self.payload.get()).unwrap_or(ZEROS.len());
+        &ZEROS[..length]
+    }
+
+    const fn is_ip(&self) -> bool {
+        matches!(
+            self.encapsulation,
+            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp
+        )
+    }
+
+    fn append_link_header(&self, out: &mut Vec<u8>) {
+        let ether_type = match self.encapsulation {
+            Encapsulation::Raw => ETHERTYPE_RAW,
+            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => EtherType::IPV4,
+            Encapsulation::Goose => ETHERTYPE_GOOSE,
+            Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
+            Encapsulation::Profinet => ETHERTYPE_PROFINET,
+        };
+        let destination = match self.destination {
+            Destination::Station(number) => mac(2, number),
+            Destination::Group(number) if self.is_ip() => {
+                let [_, b, c, d] = number.to_be_bytes();
+                [0x01, 0x00, 0x5E, b & 0x7F, c, d]
+            }
+            Destination::Group(number) => mac(3, number),
+            Destination::Broadcast => [0xFF; 6],
+        };
+        let source = mac(2, self.source);
+        let outer = if self.tag.is_some() {
+            EtherType::VLAN_TAGGED_FRAME
+        } else {
+            ether_type
+        };
+        out.extend(
+            Ethernet2Header {
+                source,
+                destination,
+                ether_type: outer,
+            }
+            .to_bytes(),
+        );
+        if let Some(Tag { pcp, vid }) = self.tag {
+            let header = SingleVlanHeader {
+                pcp: VlanPcp::try_new(pcp & 7).expect("three bits"),
+                drop_eligible_indicator: false,
+                vlan_id: VlanId::try_new(vid & 0xFFF).expect("twelve bits"),
+                ether_type,
+            };
+            out.extend(header.to_bytes());
+        }
+    }
+
+    /// Returns the IPv4 header for `length` octets after it.
+    fn ip_header(&self, protocol: IpNumber, length: usize) -> Ipv4Header {
+        let source = ipv4(10, self.source);
+        let destination = match self.destination {
+            Destination::Station(number) => ipv4(10, number),
+            Destination::Group(number) => ipv4(239, number),
+            Destination::Broadcast => [255; 4],
+        };
+        let length = u16::try_from(length).expect("the payload was checked");
+        let mut header = Ipv4Header::new(length, TIME_TO_LIVE, protocol, source, destination)
+            .expect("the payload was checked");
+        header.dscp = IpDscp::try_new(self.dscp & 0x3F).expect("six bits");
+        header.identification = self.identification;
+        header.header_checksum = header.calc_header_checksum();
+        header
+    }
+
+    fn append_udp(&self, out: &mut Vec<u8>, payload: &[u8]) {
+        let ip = self.ip_header(IpNumber::UDP, UdpHeader::LEN + payload.len());
+        let [source, destination] = self.ports();
+        let udp = UdpHeader::with_ipv4_checksum(source, destination, &ip, payload)
+            .expect("the payload was checked");
+        out.extend(ip.to_bytes());
+        out.extend(udp.to_bytes());
+    }
+
+    fn append_tcp(&self, out: &mut Vec<u8>, payload: &[u8]) {
+        let ip = self.ip_header(IpNumber::TCP, TcpHeader::MIN_LEN + payload.len());
+        let [source, destination] = self.ports();
+        let segment = self.tcp.unwrap_or_default();
+        let window = u16::try_from(segment.window).unwrap_or(u16::MAX);
+        let mut tcp = TcpHeader::new(source, destination, lower_half(segment.seq), window);
+        tcp.acknowledgment_number = lower_half(segment.ack);
+        tcp.syn = segment.flags.syn;
+        tcp.ack = segment.flags.ack;
+        tcp.fin = segment.flags.fin;
+        tcp.checksum = tcp
+            .calc_checksum_ipv4(&ip, payload)
+            .expect("the payload was checked");
+        out.extend(ip.to_bytes());
+        out.extend(tcp.to_bytes());
+    }
+
+    fn append_icmp(&self, out: &mut Vec<u8>, payload: &[u8]) {
+        let [_, _, high, low] = self.flow.to_be_bytes();
+        let echo = IcmpEchoHeader {
+            id: u16::from_be_bytes([high, low]),
+            seq: self.identification,
+        };
+        let kind = if self.reply {
+            Icmpv4Type::EchoReply(echo)
+        } else {
+            Icmpv4Type::EchoRequest(echo)
+        };
+        let icmp = Icmpv4Header::with_checksum(kind, payload);
+        let ip = self.ip_header(IpNumber::ICMP, icmp.header_len() + payload.len());
+        out.extend(ip.to_bytes());
+        out.extend(icmp.to_bytes());
+    }
+
+    /// APPID, length from the APPID on, two reserved words (IEC 61850-8-1, annex C).
+    fn append_appid(&self, out: &mut Vec<u8>, base: u16) {
+        let length = u16::try_from(self.payload.get() + 8).expect("the payload was checked");
+        out.extend((base + self.flow_bits()).to_be_bytes());
+        out.extend(length.to_be_bytes());
+        out.extend([0; 4]);
+    }
+
+    /// Cycle counter, data status, transfer status, at the very end of the frame.
+    fn append_profinet_trailer(&self, out: &mut Vec<u8>) {
+        let data = self.zeros().len();
+        out.extend(&ZEROS[..PROFINET_MIN_DATA.saturating_sub(data)]);
+        out.extend(self.identification.to_be_bytes());
+        out.extend([PROFINET_STATUS, 0]);
+    }
+
+    /// Returns source and destination port.
+    fn ports(&self) -> [u16; 2] {
+        let talker = FIRST_PORT + self.flow_bits();
+        let listener = FIRST_PORT + dynamic_bits(self.flow >> PORT_BITS);
+        if self.reply {
+            [listener, talker]
+        } else {
+            [talker, listener]
+        }
+    }
+
+    fn flow_bits(&self) -> u16 {
+        dynamic_bits(self.flow)
+    }
+}
+
+/// Returns the lower 14 bits.
+fn dynamic_bits(number: u32) -> u16 {
+    let [_, _, high, low] = number.to_be_bytes();
+    u16::from_be_bytes([high & 0x3F, low])
+}
+
+fn mac(first: u8, number: u32) -> [u8; 6] {
+    let [a, b, c, d] = number.to_be_bytes();
+    [first, 0, a, b, c, d]
+}
+
+fn ipv4(first: u8, number: u32) -> [u8; 4] {
+    let [_, b, c, d] = number.to_be_bytes();
+    [first, b, c, d]
+}
+
+fn lower_half(number: u64) -> u32 {
+    let [.., a, b, c, d] = number.to_be_bytes();
+    u32::from_be_bytes([a, b, c, d])
+}
+
+#[cfg(test)]
+mod tests;

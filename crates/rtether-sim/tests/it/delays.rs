@@ -1,0 +1,278 @@
+//! Delays against arithmetic by hand.
+
+use rtether_model::flow::{Delivery, Reply};
+use rtether_model::network::{
+    AddressTable, ForwardingMode, MulticastForwarding, PortVlan, QueueMap, Selection, Stack,
+    TagHandling, Vid,
+};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::record::Segment;
+
+use crate::support::{Plant, periodic, plain_switch, tag, two_stations};
+
+const US: fn(i64) -> Duration = Duration::from_us;
+const NS: fn(i64) -> Duration = Duration::from_ns;
+
+/// 60 octets over UDP: a frame of 106, 9.12 us at 100 Mbit/s.
+const FRAME: Duration = Duration::from_ns(9_120);
+
+#[test]
+fn two_hops_cost_two_frame_times() {
+    // Catalogue 0.1: 18.24 us over two links of 100 Mbit/s.
+    let record = two_stations(&Stack::Zero).run(10);
+    let stream = &record.streams[0];
+    assert_eq!(
+        (stream.released, stream.delivered, stream.in_flight),
+        (11, 10, 1)
+    );
+    assert_eq!(
+        (stream.latency.min, stream.latency.max),
+        (FRAME * 2, FRAME * 2)
+    );
+    assert_eq!(stream.ethernet.max, FRAME * 2);
+    assert_eq!(stream.node_share(), Some(0.0));
+}
+
+#[test]
+fn the_quiet_path_of_skeie_flat() {
+    // SIMULATION.md: 200 + 18.24 + 50 us, and 1 us for the switch.
+    let mut plant = two_stations(&Stack::Zero);
+    let service = [US(200), US(50)];
+    for (node, service) in plant.network.nodes[1..].iter_mut().zip(service) {
+        let rtether_model::network::NodeKind::EndStation(station) = &mut node.kind else {
+            panic!()
+        };
+        station.stack = Stack::IpRate { service };
+    }
+    let rtether_model::network::NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind else {
+        panic!()
+    };
+    switch.latency = US(1);
+    let record = plant.run(10);
+    let stream = &record.streams[0];
+    assert_eq!(stream.latency.max, NS(200_000 + 18_240 + 50_000 + 1_000));
+    let part =
+        |segment: Segment| stream.segments_ps[segment.index()] / i128::from(stream.delivered);
+    assert_eq!(part(Segment::TalkerStack), 200_000_000);
+    assert_eq!(part(Segment::ReceiveStack), 50_000_000);
+    assert_eq!(part(Segment::SwitchLatency), 1_000_000);
+    let worst = stream.worst.unwrap();
+    assert_eq!(worst.responsible.0.segment, Segment::TalkerStack);
+    assert_eq!(worst.responsible.1, US(200));
+}
+
+#[test]
+fn one_server_serves_both_directions_in_order() {
+    // Both stations release at 0. Each serves its own packet until 100 us, the frame arrives at
+    // 118.24 us when the server is idle again: 100 + 18.24 + 100.
+    let stack = Stack::IpRate { service: US(100) };
+    let mut plant = two_stations(&stack);
+    let (a, b) = (plant.flows[0].talker, plant.flows[0].listeners[0]);
+    plant.flow(periodic("back", b, a));
+    let record = plant.run(10);
+    for stream in &record.streams {
+        assert_eq!(stream.latency.max, US(200) + FRAME * 2);
+    }
+    // A second packet released by `b` at 110 us is in front of the one that arrives at 118.24.
+    plant.flow(periodic("busy", b, a)).start = US(110);
+    let record = plant.run(10);
+    let waited = US(110 + 100) - (US(100) + FRAME * 2);
+    assert_eq!(record.streams[0].latency.max, US(200) + FRAME * 2 + waited);
+}
+
+#[test]
+fn a_reply_comes_back_to_its_talker() {
+    let mut plant = two_stations(&Stack::Zero);
+    plant.flows[0].reply = Some(Reply {
+        payload: Bytes::new(60),
+        after: US(7),
+    });
+    plant.flows[0].deadline = Some(US(43));
+    let record = plant.run(10);
+    let stream = &record.streams[0];
+    assert_eq!(stream.latency.max, FRAME * 4 + US(7));
+    // 43.48 us against 43 us: all ten late; the eleventh is under way for less.
+    assert_eq!((stream.missed, stream.released), (10, 11));
+}
+
+#[test]
+fn cut_through_waits_for_the_header_only() {
+    // 22 octets of preamble and header at 100 Mbit/s are 1.76 us.
+    let mut plant = Plant::default();
+    let mode = ForwardingMode::CutThrough;
+    let switch = plant.switch(rtether_model::network::Switch {
+        mode,
+        ..plain_switch()
+    });
+    let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));
+    plant.join(switch, a, 100);
+    plant.join(switch, b, 100);
+    plant.join(switch, c, 1_000);
+    plant.flow(periodic("equal", a, b));
+    plant.flow(periodic("faster", a, c)).start = US(100);
+    plant.flow(periodic("slower", c, b)).start = US(200);
+    let record = plant.run(10);
+    assert_eq!(record.streams[0].latency.max, NS(1_760) + FRAME);
+    // Towards a faster port the frame is stored: 9.12 us in, 0.912 us out.
+    assert_eq!(record.streams[1].latency.max, FRAME + NS(912));
+    assert_eq!(record.streams[2].latency.max, NS(176) + FRAME);
+}
+
+#[test]
+fn a_more_urgent_frame_waits_for_one_frame_at_most() {
+    // Ten frames of 1518 octets fill the port; the urgent one waits for the rest of one.
+    let mut plant = Plant::default();
+    let switch = plant.switch(rtether_model::network::Switch {
+        queues: QueueMap::standard(2).unwrap(),
+        selection: Selection::StrictPriority,
+        ..plain_switch()
+    });
+    let [bulk, urgent, sink] = [(); 3].map(|()| plant.station(Stack::Zero));
+    plant.join(switch, bulk, 1_000);
+    plant.join(switch, urgent, 100);
+    plant.join(switch, sink, 100);
+    for number in 0..10 {
+        plant
+            .flow(periodic(&format!("bulk{number}"), bulk, sink))
+            .payload = Bytes::new(1472);
+    }
+    let late = plant.flow(periodic("urgent", urgent, sink));
+    late.tag = tag(7, 0);
+    late.start = US(200);
+    let record = plant.run(10);
+    // First bulk frame: 12.208 us over 1 Gbit/s, then 123.04 us a frame with its gap. At 200 us +
+    // 9.44 us (110 octets) the second is under way until 12.208 + 2 * 123.04.
+    let arrival = US(200) + NS(9_440);
+    let free = NS(12_208) + NS(123_040) * 2;
+    assert_eq!(
+        record.streams[10].latency.max,
+        free - arrival + NS(9_440) * 2
+    );
+    assert_eq!(
+        record.streams[10].worst.unwrap().responsible.0.segment,
+        Segment::SwitchQueue
+    );
+}
+
+#[test]
+fn stripped_tags_lose_their_priority() {
+    let mut plant = Plant::default();
+    let tags = TagHandling::Strip;
+    let queues = QueueMap::standard(2).unwrap();
+    let selection = Selection::StrictPriority;
+    let first = plant.switch(rtether_model::network::Switch {
+        tags,
+        queues,
+        selection,
+        ..plain_switch()
+    });
+    let second = plant.switch(rtether_model::network::Switch {
+        queues,
+        selection,
+        ..plain_switch()
+    });
+    let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
+    plant.join(a, first, 100);
+    plant.join(first, second, 100);
+    plant.join(second, b, 100);
+    plant.flow(periodic("f", a, b)).tag = tag(6, 0);
+    let record = plant.run(10);
+    // Tagged on the first link (110 octets), untagged on the others.
+    assert_eq!(record.streams[0].latency.max, NS(9_440) + FRAME * 2);
+    let queues_of = |node| {
+        let port = record
+            .ports
+            .iter()
+            .find(|p| p.port.node == node && p.port.port == 1)
+            .unwrap();
+        [port.queues[0].sent, port.queues[1].sent]
+    };
+    assert_eq!(queues_of(first), [0, 10]);
+    assert_eq!(queues_of(second), [10, 0]);
+}
+
+#[test]
+fn vlans_keep_floods_apart() {
+    let mut plant = Plant::default();
+    let switch = plant.switch(rtether_model::network::Switch {
+        multicast: MulticastForwarding::Unmanaged,
+        addresses: AddressTable::Learning {
+            aging: Duration::from_secs(300),
+        },
+        ..plain_switch()
+    });
+    let stations = [(); 4].map(|()| plant.station(Stack::Zero));
+    for (port, &station) in stations.iter().enumerate() {
+        plant.join(switch, station, 100);
+        let vid = if port < 3 { 10 } else { 20 };
+        plant.vlan(switch, port, PortVlan::Access(Vid::new(vid).unwrap()));
+    }
+    let [a, b, c, d] = stations;
+    let flow = plant.flow(periodic("group", a, b));
+    flow.delivery = Delivery::Multicast;
+    let record = plant.run(10);
+    assert_eq!(record.streams[0].delivered, 10);
+    // Flooded to `b` and `c` of VLAN 10; `d` hears nothing.
+    let arrived = |node: rtether_model::network::NodeId| record.nodes[node.index()].arrived;
+    assert_eq!([arrived(b), arrived(c), arrived(d)], [10, 10, 0]);
+    assert_eq!(record.nodes[c.index()].filtered, 10);
+    assert_eq!(record.nodes[switch.index()].copied, 10);
+}
+
+#[test]
+fn a_learning_switch_floods_until_it_knows() {
+    let mut plant = Plant::default();
+    let addresses = AddressTable::Learning {
+        aging: Duration::from_secs(300),
+    };
+    let switch = plant.switch(rtether_model::network::Switch {
+        addresses,
+        ..plain_switch()
+    });
+    let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));
+    for station in [a, b, c] {
+        plant.join(switch, station, 100);
+    }
+    plant.flow(periodic("f", a, b));
+    plant.flow(periodic("back", b, a)).start = Duration::from_us(4_500);
+    let record = plant.run(10);
+    assert_eq!(record.streams[0].delivered, 10);
+    // `b` speaks at 4.5 ms: five frames were flooded before.
+    assert_eq!(record.nodes[c.index()].filtered, 5);
+}
+
+#[test]
+fn a_corrupted_frame_is_discarded_and_lost() {
+    let mut plant = two_stations(&Stack::Zero);
+    plant.network.links[0].errors_per_billion = 500_000_000;
+    let record = plant.run(1_000);
+    let stream = &record.streams[0];
+    assert_eq!(stream.dropped, record.nodes[0].discarded);
+    // Binomial(1000, 1/2): five standard deviations are 79.
+    assert!((421..=579).contains(&stream.dropped), "{}", stream.dropped);
+}
+
+#[test]
+fn a_full_buffer_drops_the_tail() {
+    // Three frames of 106 octets arrive together; one is sent, one fits, one is dropped.
+    let mut plant = Plant::default();
+    let mut switch = plain_switch();
+    switch.buffer.per_port = Bytes::new(150);
+    let switch = plant.switch(switch);
+    let stations = [(); 4].map(|()| plant.station(Stack::Zero));
+    for station in stations {
+        plant.join(switch, station, 100);
+    }
+    for talker in &stations[..3] {
+        plant.flow(periodic(&format!("f{}", talker.0), *talker, stations[3]));
+    }
+    let record = plant.run(10);
+    let lost: Vec<u64> = record.streams.iter().map(|stream| stream.dropped).collect();
+    assert_eq!(lost, [0, 0, 10]);
+    assert_eq!(record.streams[1].latency.max, FRAME * 2 + NS(10_080));
+    let port = record.ports.iter().find(|port| port.dropped > 0).unwrap();
+    assert_eq!(
+        (port.offered, port.sent, port.backlog_max),
+        (30, 20, Bytes::new(106))
+    );
+}

@@ -1,0 +1,164 @@
+//! Small plants for tests, built by name.
+
+use rtether_model::flow::{Delivery, Flow, Phase, Tag, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Network, Node,
+    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::record::Record;
+use rtether_model::wire::Encapsulation;
+use rtether_sim::observe::{NoObserver, Observer};
+use rtether_sim::{Config, Simulation};
+
+/// A network under construction.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plant {
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+}
+
+/// A store-and-forward switch without latency, one queue, ample memory and static addresses.
+pub(crate) fn plain_switch() -> Switch {
+    Switch {
+        latency: Duration::ZERO,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).unwrap(),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1 << 20),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: Vec::new(),
+    }
+}
+
+/// A flow of 60 octets over UDP every millisecond, released at 0, 1, 2, ... ms.
+pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
+    Flow {
+        name: name.into(),
+        class: String::new(),
+        talker,
+        listeners: vec![listener],
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(60),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(1),
+            phase: Phase::Fixed(Duration::ZERO),
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        deadline: None,
+    }
+}
+
+/// A tag.
+pub(crate) fn tag(pcp: u8, vid: u16) -> Option<Tag> {
+    Some(Tag {
+        pcp: Pcp::new(pcp).unwrap(),
+        vid: Vid::new(vid).unwrap(),
+    })
+}
+
+impl Plant {
+    pub(crate) fn station(&mut self, stack: Stack) -> NodeId {
+        let name = format!("s{}", self.network.nodes.len());
+        let station = EndStation {
+            stack,
+            stack_queue: 1000,
+            driver_queue: Bytes::new(1_518_000),
+        };
+        self.node(name, NodeKind::EndStation(station))
+    }
+
+    pub(crate) fn switch(&mut self, switch: Switch) -> NodeId {
+        let name = format!("sw{}", self.network.nodes.len());
+        self.node(name, NodeKind::Switch(switch))
+    }
+
+    fn node(&mut self, name: String, kind: NodeKind) -> NodeId {
+        let id = NodeId(u32::try_from(self.network.nodes.len()).unwrap());
+        self.network.nodes.push(Node { name, kind });
+        id
+    }
+
+    /// Joins two nodes by their next free ports; switches grow one.
+    pub(crate) fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) -> &mut Link {
+        let ends = [a, b].map(|node| {
+            let kind = &mut self.network.nodes[node.index()].kind;
+            let port = match kind {
+                NodeKind::EndStation(_) => 0,
+                NodeKind::Switch(switch) => {
+                    let vlan = PortVlan::Transparent;
+                    switch.ports.push(SwitchPort {
+                        vlan,
+                        default_pcp: Pcp::default(),
+                    });
+                    u16::try_from(switch.ports.len() - 1).unwrap()
+                }
+            };
+            PortId { node, port }
+        });
+        self.network.links.push(Link {
+            ends,
+            rate: BitRate::from_mbps(mbps),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+        });
+        self.network.links.last_mut().unwrap()
+    }
+
+    /// Sets the VLAN of a switch port.
+    pub(crate) fn vlan(&mut self, switch: NodeId, port: usize, vlan: PortVlan) {
+        if let NodeKind::Switch(switch) = &mut self.network.nodes[switch.index()].kind {
+            switch.ports[port].vlan = vlan;
+        }
+    }
+
+    pub(crate) fn flow(&mut self, flow: Flow) -> &mut Flow {
+        self.flows.push(flow);
+        self.flows.last_mut().unwrap()
+    }
+
+    pub(crate) fn simulation(&self, seed: u64) -> Simulation {
+        let config = Config {
+            seed,
+            warmup: Duration::ZERO,
+            bucket: Duration::ZERO,
+        };
+        Simulation::new(&self.network, &self.flows, &config).unwrap()
+    }
+
+    /// Runs for `ms` milliseconds and checks conservation.
+    pub(crate) fn run(&self, ms: i64) -> Record {
+        self.run_with(ms, 1, &mut NoObserver)
+    }
+
+    pub(crate) fn run_with<O: Observer>(&self, ms: i64, seed: u64, observer: &mut O) -> Record {
+        let mut simulation = self.simulation(seed);
+        simulation.run_until(Instant::ZERO + Duration::from_ms(ms), observer);
+        simulation.invariants().unwrap();
+        simulation.finish()
+    }
+}
+
+/// Two stations at one switch, all at 100 Mbit/s, and the flow of [`periodic`] between them.
+pub(crate) fn two_stations(stack: &Stack) -> Plant {
+    let mut plant = Plant::default();
+    let switch = plant.switch(plain_switch());
+    let [a, b] = [(); 2].map(|()| plant.station(stack.clone()));
+    plant.join(switch, a, 100);
+    plant.join(switch, b, 100);
+    plant.flow(periodic("f", a, b));
+    plant
+}

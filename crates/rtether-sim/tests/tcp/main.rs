@@ -1,0 +1,8 @@
+//! TCP engines against each other over a scripted wire in virtual time, and the same wire under
+//! `smoltcp` as oracle.
+
+mod bottleneck;
+mod oracle;
+mod pair;
+mod properties;
+mod theory;
