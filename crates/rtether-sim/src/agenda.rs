@@ -59,21 +59,25 @@ impl Agenda {
     /// Sets a timer, or clears it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
+        let tree = self.tree.as_mut_slice();
         let mut node = self.leaves + slot as usize;
-        self.tree[node].time = time;
-        if node == 1 {
-            return;
-        }
+        let mut winner = Entry { time, slot };
         loop {
-            let left = self.tree[node & !1];
-            let right = self.tree[node | 1];
-            let winner = if left.time <= right.time { left } else { right };
-            node >>= 1;
-            if self.tree[node] == winner || node == 1 {
-                self.tree[node] = winner;
+            // Where nothing changes, nothing changes above.
+            if tree[node] == winner {
                 return;
             }
-            self.tree[node] = winner;
+            tree[node] = winner;
+            if node == 1 {
+                return;
+            }
+            let rival = tree[node ^ 1];
+            // The left one has the lower slots and wins ties.
+            let rival_is_left = node & 1 == 1;
+            if rival.time < winner.time || (rival_is_left && rival.time == winner.time) {
+                winner = rival;
+            }
+            node >>= 1;
         }
     }
 }
