@@ -36,7 +36,7 @@ pub(crate) fn run(repo: &Repo, options: TestOptions) -> Result<bool> {
     };
     run.check("tidy", |run| tidy::run(run.repo));
     run.check("format", |run| {
-        succeeds(&mut run.repo.cargo(&["fmt", "--check"]))
+        succeeds(&mut run.repo.cargo(&["fmt", "--all", "--check"]))
     });
     run.check("clippy", |run| {
         let args = [
