@@ -3,10 +3,12 @@
 #
 # usage: benches/peers/ns3/run.sh
 #
-#   RUNS         runs of each program, taken in turn (default 5)
-#   PACKETS      packets that one run delivers (default 460800)
-#   RTETHER_CMD  what to measure against ns-3, run at the root of the checkout
-#   NS3_ONLY     set to 1 to leave rtether out
+#   RUNS           runs of each program, taken in turn (default 5)
+#   PACKETS        packets that one run delivers (default 460800)
+#   RTETHER_CMD    what to measure against ns-3, run at the root of the checkout
+#   RTETHER_PROOF  pattern that its output must hold, so that only equal work is compared
+#                  (default: "received": PACKETS)
+#   NS3_ONLY       set to 1 to leave rtether out
 #
 # Needs g++ and the headers and libraries of ns-3; as root on Debian it installs them.
 set -euo pipefail
@@ -17,6 +19,7 @@ root=$(cd "$here/../../.." && pwd)
 runs=${RUNS:-5}
 packets=${PACKETS:-460800}
 rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/release/rtether sim benches/scenarios/star.yaml --json}
+proof=${RTETHER_PROOF:-\"received\": *$packets\b}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -103,6 +106,10 @@ grep -q "\"received\": $packets," "$scratch/ns3.out" || {
     echo "ns-3 delivered another number of packets: $(cat "$scratch/ns3.out")" >&2
     exit 1
 }
+if [[ $with_rtether == 1 ]] && ! grep -Eq "$proof" "$scratch/rtether.out"; then
+    echo "rtether's output does not show $packets delivered packets (pattern: $proof)" >&2
+    exit 1
+fi
 base=$(median "$scratch/ns3_bare.runs" 1)
 echo "| | CPU s | wall s | peak RSS MiB | thousand packets per CPU s | times ns-3 |"
 echo "|---|---|---|---|---|---|"
