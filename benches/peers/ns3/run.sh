@@ -19,7 +19,8 @@ root=$(cd "$here/../../.." && pwd)
 runs=${RUNS:-5}
 packets=${PACKETS:-460800}
 rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/release/rtether sim benches/scenarios/star.yaml --json}
-proof=${RTETHER_PROOF:-\"received\": *$packets\b}
+default_proof="\"received\": *$packets([^0-9]|\$)"
+proof=${RTETHER_PROOF:-$default_proof}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
