@@ -169,14 +169,23 @@ impl TestRun<'_> {
         }
     }
 
+    /// Checks licenses and sources of dependencies, and known flaws where the network allows.
     fn licenses(&mut self) -> Result<bool> {
         let version = self.repo.cargo(&["deny", "--version"]).output();
-        if version.is_ok_and(|output| output.status.success()) {
-            return succeeds(&mut self.repo.cargo(&["deny", "check"]));
+        if !version.is_ok_and(|output| output.status.success()) {
+            self.tally
+                .skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
+            return Ok(true);
         }
-        self.tally
-            .skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
-        Ok(true)
+        let rules = ["deny", "check", "bans", "licenses", "sources"];
+        let good = succeeds(&mut self.repo.cargo(&rules))?;
+        if !succeeds(&mut self.repo.cargo(&["deny", "fetch", "db"]))? {
+            self.tally
+                .skip("advisories: the list of known flaws cannot be fetched");
+            return Ok(good);
+        }
+        let flawless = succeeds(&mut self.repo.cargo(&["deny", "check", "advisories"]))?;
+        Ok(good && flawless)
     }
 
     /// Prints what failed and what was skipped, and the one line that scripts read.
