@@ -1,2 +1,58 @@
-//! Upkeep commands of the workspace.
-fn main() {}
+//! Upkeep of the workspace: `cargo xtask <command>`.
+//!
+//! One entry point for people and for the continuous integration, see `CONTRIBUTING.md`.
+//! It sees no crate of the workspace as a library: what it needs of the product it asks the
+//! `rtether` command for.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command for people: its output is its purpose"
+)]
+
+mod args;
+mod generate;
+mod repo;
+mod test;
+mod tidy;
+mod upkeep;
+
+use std::process::ExitCode;
+
+use args::Command;
+use repo::Repo;
+
+fn main() -> ExitCode {
+    let command = match args::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
+        Err(mistake) => {
+            eprintln!("error: {mistake}\n\n{}", args::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match run(command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one command; `false` means that it ran and something is not as it should be.
+fn run(command: Command) -> anyhow::Result<bool> {
+    if command == Command::Help {
+        println!("{}", args::USAGE);
+        return Ok(true);
+    }
+    let repo = Repo::find()?;
+    match command {
+        Command::Help => Ok(true),
+        Command::Test(options) => test::run(&repo, options),
+        Command::Tidy => tidy::run(&repo),
+        Command::Generate => generate::write(&repo),
+        Command::Bless => upkeep::bless(&repo),
+        Command::Bench { rest } => upkeep::bench(&repo, &rest),
+        Command::Fuzz { seconds } => upkeep::fuzz(&repo, seconds),
+    }
+}

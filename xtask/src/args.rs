@@ -1,0 +1,131 @@
+//! Command line of `cargo xtask`.
+
+/// What `cargo xtask help` prints.
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  test [--nightly] [--no-skip]  set up, then run every check and every test
+  tidy                          crate edges, file lengths, words, links, dependency reasons
+  generate                      write the generated reference pages
+  bless                         accept new snapshots, for review with `git diff`
+  bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
+  fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
+  help                          this text
+
+`test` fails on a skipped test with --no-skip, or when the variable CI is set.";
+
+/// Seconds for which each fuzz target runs unless told otherwise.
+const FUZZ_SECONDS: u32 = 60;
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Test(TestOptions),
+    Tidy,
+    Generate,
+    Bless,
+    Bench { rest: Vec<String> },
+    Fuzz { seconds: u32 },
+}
+
+/// Switches of `cargo xtask test`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TestOptions {
+    /// Adds the long runs.
+    pub(crate) nightly: bool,
+    /// A skipped test is a failed test.
+    pub(crate) no_skip: bool,
+}
+
+/// Reads the arguments after `cargo xtask`; the error names the mistake.
+pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, String> {
+    let Some(verb) = args.next() else {
+        return Err("no command given".to_owned());
+    };
+    let rest: Vec<String> = args.collect();
+    match verb.as_str() {
+        "help" | "--help" | "-h" => Ok(Command::Help),
+        "test" => parse_test(&rest).map(Command::Test),
+        "tidy" => no_arguments(&verb, &rest, Command::Tidy),
+        "generate" => no_arguments(&verb, &rest, Command::Generate),
+        "bless" => no_arguments(&verb, &rest, Command::Bless),
+        "bench" => Ok(Command::Bench { rest }),
+        "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
+        _ => Err(format!("no command `{verb}`")),
+    }
+}
+
+fn no_arguments(verb: &str, rest: &[String], command: Command) -> Result<Command, String> {
+    match rest.first() {
+        None => Ok(command),
+        Some(extra) => Err(format!("`{verb}` takes no argument, found `{extra}`")),
+    }
+}
+
+fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
+    let mut options = TestOptions::default();
+    for arg in rest {
+        match arg.as_str() {
+            "--nightly" => options.nightly = true,
+            "--no-skip" => options.no_skip = true,
+            _ => return Err(format!("`test` has no option `{arg}`")),
+        }
+    }
+    Ok(options)
+}
+
+fn parse_fuzz(rest: &[String]) -> Result<u32, String> {
+    match rest {
+        [] => Ok(FUZZ_SECONDS),
+        [name, value] if name == "--seconds" => value
+            .parse()
+            .map_err(|_| format!("`--seconds` needs a whole number, found `{value}`")),
+        _ => Err("`fuzz` takes `--seconds N` only".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn every_command_is_understood() {
+        let nightly = TestOptions {
+            nightly: true,
+            no_skip: true,
+        };
+        assert_eq!(parsed("test"), Ok(Command::Test(TestOptions::default())));
+        assert_eq!(
+            parsed("test --no-skip --nightly"),
+            Ok(Command::Test(nightly))
+        );
+        assert_eq!(parsed("tidy"), Ok(Command::Tidy));
+        assert_eq!(
+            parsed("fuzz"),
+            Ok(Command::Fuzz {
+                seconds: FUZZ_SECONDS
+            })
+        );
+        assert_eq!(parsed("fuzz --seconds 5"), Ok(Command::Fuzz { seconds: 5 }));
+        let rest = vec!["--bench".to_owned(), "star".to_owned()];
+        assert_eq!(parsed("bench --bench star"), Ok(Command::Bench { rest }));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        assert_eq!(parsed("tset"), Err("no command `tset`".to_owned()));
+        assert!(parsed("").is_err());
+        assert!(parsed("tidy now").unwrap_err().contains("`now`"));
+        assert!(
+            parsed("fuzz --seconds long")
+                .unwrap_err()
+                .contains("`long`")
+        );
+        assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
+    }
+}

@@ -1,0 +1,149 @@
+//! The checkout: where it is, which files belong to it, and how to run `cargo` in it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// One text file of the checkout.
+pub(crate) struct TextFile {
+    /// Relative to the root, with `/` between its parts.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+/// A checkout of the workspace.
+pub(crate) struct Repo {
+    pub(crate) root: PathBuf,
+}
+
+impl Repo {
+    /// Finds the checkout that `cargo xtask` was called in.
+    pub(crate) fn find() -> Result<Self> {
+        let start = match env::var_os("CARGO_MANIFEST_DIR") {
+            Some(dir) => PathBuf::from(dir),
+            None => env::current_dir().context("reading the current directory")?,
+        };
+        let root = start
+            .ancestors()
+            .find(|dir| dir.join("xtask/Cargo.toml").is_file());
+        match root {
+            Some(root) => Ok(Self {
+                root: root.to_owned(),
+            }),
+            None => bail!("no workspace found; call `cargo xtask` inside the checkout"),
+        }
+    }
+
+    /// Returns the named file's text, or nothing if there is no such file.
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    /// Returns a `cargo` command of the pinned toolchain, to run at the root.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Command {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(args).current_dir(&self.root);
+        command
+    }
+
+    /// Returns what `cargo metadata` says about the members of the workspace.
+    pub(crate) fn metadata(&self) -> Result<Value> {
+        let output = self
+            .cargo(&["metadata", "--no-deps", "--format-version", "1"])
+            .output()
+            .context("running `cargo metadata`")?;
+        if !output.status.success() {
+            bail!(
+                "`cargo metadata` failed:\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        serde_json::from_slice(&output.stdout).context("reading the output of `cargo metadata`")
+    }
+
+    /// Returns every text file that is tracked or could be added, in order of path.
+    ///
+    /// Outside a git checkout (an unpacked archive) the tree itself is walked.
+    pub(crate) fn text_files(&self) -> Result<Vec<TextFile>> {
+        let mut paths = match self.git_files() {
+            Some(paths) => paths,
+            None => walk(&self.root)?,
+        };
+        paths.sort();
+        paths.dedup();
+        let files = paths.into_iter().filter_map(|path| {
+            let text = self.read(&path)?;
+            Some(TextFile { path, text })
+        });
+        Ok(files.collect())
+    }
+
+    fn git_files(&self) -> Option<Vec<String>> {
+        let output = Command::new("git")
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ])
+            .current_dir(&self.root)
+            .output()
+            .ok()?;
+        if !output.status.success() {
+            return None;
+        }
+        let listing = String::from_utf8_lossy(&output.stdout);
+        Some(
+            listing
+                .split('\0')
+                .filter(|path| !path.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        )
+    }
+}
+
+/// Lists the files under `root`, without hidden folders and build output.
+fn walk(root: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(&dir).with_context(|| format!("listing {}", dir.display()))? {
+            let path = entry?.path();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            if path.is_dir() {
+                if name != "target" && name != ".git" {
+                    pending.push(path);
+                }
+            } else if let Ok(relative) = path.strip_prefix(root) {
+                found.push(relative.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_checkout_is_found_with_its_files() {
+        let repo = Repo::find().unwrap();
+        let files = repo.text_files().unwrap();
+        assert!(files.iter().any(|file| file.path == "xtask/src/repo.rs"));
+        assert!(files.is_sorted_by(|a, b| a.path < b.path));
+        let walked = walk(&repo.root.join("xtask")).unwrap();
+        assert!(walked.contains(&"src/repo.rs".to_owned()));
+    }
+}

@@ -1,0 +1,147 @@
+//! Counts of passed, failed and skipped tests, read from the output of `cargo test`.
+
+use std::fmt;
+
+/// Results of all test programs together.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Tests that ended well, among them those that ended early because they were skipped.
+    ended_well: u64,
+    pub(super) failed: u64,
+    /// Tests left to long runs.
+    pub(super) ignored: u64,
+    /// Why tests were skipped, in the order in which they said so.
+    pub(super) skips: Vec<String>,
+    /// Tests of `skips` that the test programs counted as ended well.
+    skips_in_programs: u64,
+    /// Names of failed tests and steps.
+    pub(super) failures: Vec<String>,
+}
+
+impl Tally {
+    /// Takes in one line that `cargo test` printed.
+    pub(super) fn read_line(&mut self, line: &str) {
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            self.ended_well += count_before(counts, "passed");
+            self.failed += count_before(counts, "failed");
+            self.ignored += count_before(counts, "ignored");
+        } else if let Some(name) = failed_test(line) {
+            self.failures.push(name.to_owned());
+        }
+    }
+
+    /// Takes in the log to which skipped tests wrote one line each.
+    pub(super) fn read_skips(&mut self, log: &str) {
+        for line in log.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            self.skips
+                .push(line.strip_prefix("SKIP: ").unwrap_or(line).to_owned());
+            self.skips_in_programs += 1;
+        }
+    }
+
+    /// Counts a step that could not run here.
+    pub(super) fn skip(&mut self, reason: &str) {
+        self.skips.push(reason.to_owned());
+    }
+
+    /// Counts a step that failed by itself.
+    pub(super) fn fail(&mut self, what: &str) {
+        self.failed += 1;
+        self.failures.push(what.to_owned());
+    }
+
+    /// Makes every skipped test a failed one.
+    pub(super) fn fail_skips(&mut self) {
+        self.ended_well = self.passed();
+        self.skips_in_programs = 0;
+        for reason in std::mem::take(&mut self.skips) {
+            self.fail(&format!("skipped: {reason}"));
+        }
+    }
+
+    fn passed(&self) -> u64 {
+        self.ended_well.saturating_sub(self.skips_in_programs)
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let skipped = self.skips.len();
+        write!(
+            f,
+            "{} passed, {} failed, {skipped} skipped",
+            self.passed(),
+            self.failed
+        )
+    }
+}
+
+/// Returns the number in front of a word such as `passed`, or 0.
+fn count_before(counts: &str, word: &str) -> u64 {
+    let words: Vec<&str> = counts
+        .split([' ', ';', '.'])
+        .filter(|w| !w.is_empty())
+        .collect();
+    let pair = words.windows(2).find(|pair| pair[1] == word);
+    pair.and_then(|pair| pair[0].parse().ok()).unwrap_or(0)
+}
+
+/// Returns the name in a line such as `test queue::order ... FAILED`.
+fn failed_test(line: &str) -> Option<&str> {
+    line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "test result: ok. 41 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out; \
+                        finished in 0.31s";
+    const BAD: &str = "test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; \
+                       finished in 0.01s";
+
+    #[test]
+    fn results_of_all_programs_are_added() {
+        let mut tally = Tally::default();
+        for line in [
+            "running 43 tests",
+            GOOD,
+            "test a::b ... ok",
+            "test c::d ... FAILED",
+            BAD,
+        ] {
+            tally.read_line(line);
+        }
+        assert_eq!(tally.to_string(), "46 passed, 2 failed, 0 skipped");
+        assert_eq!(tally.ignored, 2);
+        assert_eq!(tally.failures, ["c::d"]);
+    }
+
+    #[test]
+    fn a_skipped_test_is_not_a_passed_one() {
+        let mut tally = Tally::default();
+        tally.read_line(GOOD);
+        tally.read_skips("SKIP: report: no browser\n\ntrace: no tshark\n");
+        assert_eq!(tally.to_string(), "39 passed, 0 failed, 2 skipped");
+        assert_eq!(tally.skips, ["report: no browser", "trace: no tshark"]);
+    }
+
+    #[test]
+    fn a_skipped_step_takes_no_test_away() {
+        let mut tally = Tally::default();
+        tally.read_line(GOOD);
+        tally.skip("fuzz: no cargo-fuzz");
+        assert_eq!(tally.to_string(), "41 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_strict_run_turns_skips_into_failures() {
+        let mut tally = Tally::default();
+        tally.read_line(GOOD);
+        tally.read_skips("trace: no tshark\n");
+        tally.skip("fuzz: no cargo-fuzz");
+        tally.fail_skips();
+        assert_eq!(tally.to_string(), "40 passed, 2 failed, 0 skipped");
+        assert_eq!(tally.failures[0], "skipped: trace: no tshark");
+    }
+}

@@ -1,0 +1,83 @@
+//! Smaller commands: snapshots, benchmarks, fuzzing.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::generate;
+use crate::repo::Repo;
+
+/// Accepts every new snapshot and generated page; they are reviewed with `git diff`.
+pub(crate) fn bless(repo: &Repo) -> Result<bool> {
+    generate::write(repo)?;
+    let status = repo
+        .cargo(&["test", "--workspace", "--no-fail-fast"])
+        .env("INSTA_UPDATE", "always")
+        .env("INSTA_FORCE_PASS", "1")
+        .env("TRYCMD", "overwrite")
+        .status()
+        .context("running `cargo test`")?;
+    println!("read every changed snapshot with `git diff` before you commit it");
+    Ok(status.success())
+}
+
+/// Runs the benchmarks of all crates.
+pub(crate) fn bench(repo: &Repo, rest: &[String]) -> Result<bool> {
+    let status = repo.cargo(&["bench", "--workspace"]).args(rest).status();
+    Ok(status.context("running `cargo bench`")?.success())
+}
+
+/// What can be fuzzed here.
+pub(crate) enum FuzzTargets {
+    Ready(Vec<String>),
+    /// How to get what is missing.
+    Missing(String),
+}
+
+/// Runs every fuzz target for some seconds each.
+pub(crate) fn fuzz(repo: &Repo, seconds: u32) -> Result<bool> {
+    match fuzz_targets(repo)? {
+        FuzzTargets::Ready(names) => fuzz_each(repo, &names, seconds),
+        FuzzTargets::Missing(how) => bail!("{how}"),
+    }
+}
+
+/// Lists the fuzz targets, or tells what is missing to run them.
+pub(crate) fn fuzz_targets(repo: &Repo) -> Result<FuzzTargets> {
+    if !repo.root.join("fuzz/Cargo.toml").is_file() {
+        println!("there are no fuzz targets yet");
+        return Ok(FuzzTargets::Ready(Vec::new()));
+    }
+    let listing = cargo_fuzz(repo, &["list"]).output();
+    let Some(listing) = listing.ok().filter(|output| output.status.success()) else {
+        let how = "needs cargo-fuzz and a nightly compiler; run \
+                   `rustup toolchain install nightly` and `cargo install --locked cargo-fuzz`";
+        return Ok(FuzzTargets::Missing(how.to_owned()));
+    };
+    let text = String::from_utf8(listing.stdout).context("reading the list of fuzz targets")?;
+    Ok(FuzzTargets::Ready(
+        text.split_whitespace().map(str::to_owned).collect(),
+    ))
+}
+
+/// Runs the named targets one after the other; goes on after a failed one.
+pub(crate) fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<bool> {
+    let mut all_good = true;
+    for name in names {
+        println!("fuzz {name} for {seconds} s");
+        let limit = format!("-max_total_time={seconds}");
+        let status = cargo_fuzz(repo, &["run", name, "--", &limit]).status();
+        all_good &= status.context("running `cargo fuzz`")?.success();
+    }
+    Ok(all_good)
+}
+
+/// Returns a `cargo fuzz` command; it needs the nightly compiler, hence rustup's `cargo`.
+fn cargo_fuzz(repo: &Repo, args: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command
+        .args(["+nightly", "fuzz"])
+        .args(args)
+        .current_dir(&repo.root);
+    command
+}
