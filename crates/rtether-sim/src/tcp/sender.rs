@@ -6,6 +6,8 @@
 //! the first unacknowledged octet and sends all again in slow start, skipping what is acknowledged
 //! meanwhile; a receiver without SACK leaves no better way.
 
+mod transmit;
+
 use core::mem;
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
@@ -17,12 +19,8 @@ use super::segment::{Flags, Segment};
 
 /// Duplicate acknowledgements that mean a loss (RFC 5681, 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// Segments beyond the window that duplicate acknowledgements may release (RFC 3042, 2).
-const LIMITED_TRANSMIT: u32 = 2;
 /// Sequence number of the first octet of data, after the SYN.
 const FIRST_DATA: u64 = 1;
-/// What the sender, which receives no data, always expects: the octet after the receiver's SYN.
-const PEER_NEXT: u64 = 1;
 
 /// How far a connection has come, seen from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -435,115 +433,6 @@ impl Sender {
         };
         self.due.retransmit = true;
         self.timed = None;
-    }
-
-    /// The first unacknowledged segment, if recovery asks for it.
-    fn next_retransmission(&mut self) -> Option<Segment> {
-        if !mem::take(&mut self.due.retransmit) {
-            return None;
-        }
-        let end = self.highest.min(self.written);
-        let len = self.capped(end - self.unacknowledged);
-        let fin = self.highest > self.written && self.unacknowledged + u64::from(len) == end;
-        Some(self.segment(self.unacknowledged, len, fin))
-    }
-
-    /// The next segment in sequence, new or, after a timeout, again.
-    fn next_data(&mut self, now: Instant) -> Option<Segment> {
-        let unsent = self.written.saturating_sub(self.next);
-        let fin_due = self.finished && self.next <= self.written;
-        if unsent == 0 && !fin_due {
-            self.congestion_limited = false;
-            return None;
-        }
-        self.restart_if_idle(now);
-        let allowance = self.congestion_allowance();
-        let peer_window = u64::from(self.peer_window);
-        let edge = self.unacknowledged + allowance.min(peer_window);
-        let open = edge.saturating_sub(self.next);
-        let len = self.capped(unsent.min(open));
-        // A full segment, or all there is unless Nagle holds it, or whatever the window of a
-        // quiet connection allows (RFC 1122, 4.2.3.4).
-        let quiet = self.next == self.unacknowledged;
-        let all = u64::from(len) == unsent && (quiet || self.finished || !self.config.nagle);
-        if (len == self.config.mss || all || (quiet && len > 0)) && (len > 0 || fin_due) {
-            let fin = fin_due && u64::from(len) == unsent;
-            return Some(self.segment(self.next, len, fin));
-        }
-        self.congestion_limited = allowance < peer_window && open < unsent;
-        None
-    }
-
-    /// Octets beyond the first unacknowledged one that congestion control allows.
-    fn congestion_allowance(&self) -> u64 {
-        let window = self.window.size();
-        // Only new data is a case for limited transmit (RFC 3042, 2).
-        if self.recovery == Recovery::None && self.next == self.highest {
-            let segments = self.duplicates.min(LIMITED_TRANSMIT);
-            window + u64::from(segments) * u64::from(self.config.mss)
-        } else {
-            window
-        }
-    }
-
-    fn restart_if_idle(&mut self, now: Instant) {
-        let idle = self.highest == self.unacknowledged
-            && self
-                .last_data
-                .is_some_and(|at| now - at > self.estimator.rto());
-        if idle && self.config.restart_after_idle {
-            self.window.on_idle();
-        }
-    }
-
-    fn capped(&self, octets: u64) -> u32 {
-        u32::try_from(octets).map_or(self.config.mss, |octets| octets.min(self.config.mss))
-    }
-
-    fn segment(&self, seq: u64, len: u32, fin: bool) -> Segment {
-        Segment {
-            seq,
-            ack: PEER_NEXT,
-            len,
-            window: self.config.receive_window,
-            flags: Flags {
-                ack: true,
-                fin,
-                syn: false,
-            },
-        }
-    }
-
-    /// Moves the sequence numbers and the timer for a segment that leaves now.
-    fn record_sent(&mut self, now: Instant, segment: &Segment) {
-        self.segments_sent += 1;
-        let end = segment.end();
-        if end == segment.seq {
-            return;
-        }
-        // Everything that occupies sequence numbers also acknowledges, except the SYN, before
-        // which there is nothing to acknowledge.
-        self.due.ack = false;
-        self.last_data = Some(now);
-        let again = segment.seq < self.highest || (segment.flags.syn && self.timeouts > 0);
-        if again {
-            self.retransmissions += 1;
-        } else if self.timed.is_none() && self.recovery == Recovery::None {
-            // In recovery, the acknowledgement would wait for the hole to be filled.
-            self.timed = Some((end, now));
-        }
-        if segment.flags.syn {
-            // Sequence numbers move when the SYN is acknowledged.
-            self.timer = Some(now + self.estimator.rto());
-            return;
-        }
-        if segment.seq == self.next {
-            self.next = end;
-            self.highest = self.highest.max(end);
-        }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.estimator.rto());
-        }
     }
 }
 

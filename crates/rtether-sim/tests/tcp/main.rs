@@ -5,4 +5,5 @@ mod bottleneck;
 mod oracle;
 mod pair;
 mod properties;
+mod stack;
 mod theory;
