@@ -41,7 +41,8 @@ impl EgressQueues {
             records: [QueueRecord::default(); MAX],
             count,
             selection,
-            turn: count - 1,
+            // The lowest has no credit left: the round begins at the highest.
+            turn: 0,
             credit: 0,
             waiting: 0,
             backlog: 0,
