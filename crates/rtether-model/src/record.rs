@@ -314,8 +314,10 @@ pub struct NodeRecord {
 /// Everything one run, or several merged ones, said.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// Simulated or measured time per run, warm-up included.
+    /// Simulated or measured time of the longest run, warm-up included.
     pub duration: Duration,
+    /// The same, summed over all runs: what counters refer to.
+    pub observed: Duration,
     /// Start of every run that is not counted in streams.
     pub warmup: Duration,
     /// Length of a bucket of the time axis; zero for none.
@@ -461,6 +463,8 @@ impl Record {
     /// first.
     pub fn merge(&mut self, other: &Self) {
         self.runs += other.runs;
+        self.duration = Ord::max(self.duration, other.duration);
+        self.observed += other.observed;
         self.events += other.events;
         for (own, others) in self.streams.iter_mut().zip(&other.streams) {
             own.merge(others);
@@ -471,11 +475,6 @@ impl Record {
         for (own, others) in self.nodes.iter_mut().zip(&other.nodes) {
             own.merge(others);
         }
-    }
-
-    /// Returns the time over which counters were summed: duration times runs.
-    pub fn observed(&self) -> Duration {
-        self.duration * i64::from(self.runs.max(1))
     }
 }
 

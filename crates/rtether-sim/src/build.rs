@@ -138,7 +138,10 @@ impl Simulation {
                 u32::try_from(self.bulk.len() - 1).ok()
             }
             Traffic::Bulk(_) => return Err(BuildError::Payload { flow: name() }),
-            _ => None,
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Flood { .. } => None,
         };
         for listener in &flow.listeners {
             let payload = flow.reply.map_or(flow.payload, |reply| reply.payload).get();

@@ -33,6 +33,7 @@ impl Simulation {
         let streams = streams.into_iter();
         Record {
             duration: Duration::from_ps(self.now),
+            observed: Duration::from_ps(self.now),
             warmup: self.config.warmup,
             bucket: self.config.bucket,
             runs: 1,
@@ -174,7 +175,7 @@ impl Simulation {
                 "frames at a port",
             )?;
             ensure(
-                port.queues.is_empty() == !port.is_wake_set,
+                port.queues.is_empty() != port.is_wake_set,
                 "a wake-up for waiting frames",
             )?;
         }

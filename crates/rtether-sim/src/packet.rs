@@ -96,7 +96,7 @@ impl Packet {
 pub(crate) const PLACE_INDEX_BITS: u32 = 28;
 
 const fn place_code(segment: Segment, index: u32) -> u32 {
-    ((segment.index() as u32) << PLACE_INDEX_BITS) | index
+    ((segment as u32) << PLACE_INDEX_BITS) | index
 }
 
 /// All packets of a run.

@@ -116,13 +116,13 @@ impl EgressQueues {
     fn select(&mut self) -> u8 {
         match self.selection {
             Selection::Fcfs | Selection::StrictPriority => self.highest(self.count),
-            Selection::Wrr { weights } => self.round_robin(self.count, &weights),
+            Selection::Wrr { weights } => self.round_robin(self.count, weights),
             Selection::StrictWrr { weights } => {
                 let top = self.count - 1;
                 if self.fifos[usize::from(top)].len() > 0 {
                     top
                 } else {
-                    self.round_robin(top, &weights)
+                    self.round_robin(top, weights)
                 }
             }
         }
@@ -136,7 +136,7 @@ impl EgressQueues {
     }
 
     /// Stays with the queue whose turn it is while it has frames and credit, else moves downwards.
-    fn round_robin(&mut self, below: u8, weights: &[u8; MAX]) -> u8 {
+    fn round_robin(&mut self, below: u8, weights: [u8; MAX]) -> u8 {
         if self.turn >= below {
             self.turn = below - 1;
             self.credit = weights[usize::from(self.turn)];

@@ -281,7 +281,7 @@ impl Simulation {
         let packet = self.pool.get(id);
         match flow.reply_after {
             Some(after) if !packet.has(REVERSE) => {
-                self.reply(flow_index, index, id, after, observer)
+                self.reply(flow_index, index, id, after, observer);
             }
             _ => self.book_delivery(id, None, observer),
         }

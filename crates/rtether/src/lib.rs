@@ -11,4 +11,5 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod stats;
 pub mod verdict;

@@ -1,7 +1,15 @@
 //! Simulates a scenario: replications in parallel, merged in the order of their seeds.
 
-use rtether_model::quantity::Duration;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use rayon::prelude::*;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Record;
+use rtether_sim::observe::{NoObserver, Observer};
+use rtether_sim::{BuildError, Config, Simulation};
+
+use crate::scenario::{RunPlan, Scenario};
+use crate::stats;
 
 /// What the replications of a scenario said.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +20,7 @@ pub struct Results {
     pub confidence: Vec<Confidence>,
     /// The seeds that were run, in order.
     pub seeds: Vec<u64>,
-    /// Set when the run was interrupted: fewer seeds, or less simulated time.
+    /// Set when the run was interrupted: less simulated time than planned.
     pub partial: bool,
 }
 
@@ -34,4 +42,79 @@ pub struct Interval {
     pub low: Duration,
     /// Upper end.
     pub high: Duration,
+}
+
+/// Shared with a caller who wants to know how far a run is, or to stop it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    simulated_ps: AtomicI64,
+    is_cancelled: AtomicBool,
+}
+
+impl Progress {
+    /// Returns the simulated time over all replications so far.
+    pub fn simulated(&self) -> Duration {
+        Duration::from_ps(self.simulated_ps.load(Ordering::Relaxed))
+    }
+
+    /// Asks the replications to end where they are; what they have found so far counts.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether somebody asked to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs all replications of a scenario on the threads of the current rayon pool.
+///
+/// The result does not depend on their number: each replication is one seed on one thread, and
+/// records are merged in the order of seeds.
+pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
+    let plan = scenario.run;
+    let seeds: Vec<u64> = (0..u64::from(plan.runs)).map(|run| plan.seed.wrapping_add(run)).collect();
+    let records = seeds
+        .par_iter()
+        .map(|&seed| simulate_seed(scenario, seed, progress, &mut NoObserver))
+        .collect::<Result<Vec<Record>, BuildError>>()?;
+    let mut results = merge(records, seeds);
+    results.partial = progress.is_cancelled();
+    Ok(results)
+}
+
+/// Runs one replication under an observer.
+pub fn simulate_seed<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    progress: &Progress,
+    observer: &mut O,
+) -> Result<Record, BuildError> {
+    let RunPlan { duration, warmup, bucket, .. } = scenario.run;
+    let config = Config { seed, warmup, bucket };
+    let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config)?;
+    let step = Duration::from_ps((duration.as_ps() / STEPS).max(1));
+    let mut reached = Duration::ZERO;
+    while reached < duration && !progress.is_cancelled() {
+        let next = Ord::min(reached + step, duration);
+        simulation.run_until(Instant::ZERO + next, observer);
+        progress.simulated_ps.fetch_add((next - reached).as_ps(), Ordering::Relaxed);
+        reached = next;
+    }
+    Ok(simulation.finish())
+}
+
+/// Steps of a run between which progress is told: often enough for an impatient Ctrl-C.
+const STEPS: i64 = 1_000;
+
+/// Merges the records of several seeds, in their order.
+pub(crate) fn merge(records: Vec<Record>, seeds: Vec<u64>) -> Results {
+    let confidence = stats::confidence(&records);
+    let mut records = records.into_iter();
+    let mut record = records.next().unwrap_or_default();
+    for other in records {
+        record.merge(&other);
+    }
+    Results { record, confidence, seeds, partial: false }
 }

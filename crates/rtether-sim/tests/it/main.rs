@@ -1,4 +1,6 @@
 //! Integration tests of the simulator: worked arithmetic, properties, determinism.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod delays;
 mod support;

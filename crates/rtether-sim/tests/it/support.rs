@@ -61,7 +61,8 @@ pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
     }
 }
 
-/// A tag.
+/// A tag, ready for [`Flow::tag`].
+#[allow(clippy::unnecessary_wraps, reason = "assigned to an optional field")]
 pub(crate) fn tag(pcp: u8, vid: u16) -> Option<Tag> {
     Some(Tag {
         pcp: Pcp::new(pcp).unwrap(),
