@@ -73,7 +73,9 @@ impl Source {
             traffic,
             draw: Draw::new(seed, &flow.name, Purpose::Release),
             start: flow.start.as_ps(),
-            stop: flow.stop.map_or(NEVER, rtether_model::quantity::Duration::as_ps),
+            stop: flow
+                .stop
+                .map_or(NEVER, rtether_model::quantity::Duration::as_ps),
             grid: 0,
         }
     }

@@ -12,4 +12,5 @@ pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod stats;
+pub mod trace;
 pub mod verdict;

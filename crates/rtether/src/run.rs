@@ -74,7 +74,9 @@ impl Progress {
 /// records are merged in the order of seeds.
 pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
     let plan = scenario.run;
-    let seeds: Vec<u64> = (0..u64::from(plan.runs)).map(|run| plan.seed.wrapping_add(run)).collect();
+    let seeds: Vec<u64> = (0..u64::from(plan.runs))
+        .map(|run| plan.seed.wrapping_add(run))
+        .collect();
     let records = seeds
         .par_iter()
         .map(|&seed| simulate_seed(scenario, seed, progress, &mut NoObserver))
@@ -91,15 +93,26 @@ pub fn simulate_seed<O: Observer>(
     progress: &Progress,
     observer: &mut O,
 ) -> Result<Record, BuildError> {
-    let RunPlan { duration, warmup, bucket, .. } = scenario.run;
-    let config = Config { seed, warmup, bucket };
+    let RunPlan {
+        duration,
+        warmup,
+        bucket,
+        ..
+    } = scenario.run;
+    let config = Config {
+        seed,
+        warmup,
+        bucket,
+    };
     let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config)?;
     let step = Duration::from_ps((duration.as_ps() / STEPS).max(1));
     let mut reached = Duration::ZERO;
     while reached < duration && !progress.is_cancelled() {
         let next = Ord::min(reached + step, duration);
         simulation.run_until(Instant::ZERO + next, observer);
-        progress.simulated_ps.fetch_add((next - reached).as_ps(), Ordering::Relaxed);
+        progress
+            .simulated_ps
+            .fetch_add((next - reached).as_ps(), Ordering::Relaxed);
         reached = next;
     }
     Ok(simulation.finish())
@@ -116,5 +129,10 @@ pub(crate) fn merge(records: Vec<Record>, seeds: Vec<u64>) -> Results {
     for other in records {
         record.merge(&other);
     }
-    Results { record, confidence, seeds, partial: false }
+    Results {
+        record,
+        confidence,
+        seeds,
+        partial: false,
+    }
 }

@@ -46,11 +46,17 @@ pub fn student(values: &[Duration]) -> Option<Interval> {
     }
     let count = to_f64(values.len() as u64);
     let mean = values.iter().map(|value| value.as_ns_f64()).sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value.as_ns_f64() - mean).powi(2)).sum();
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value.as_ns_f64() - mean).powi(2))
+        .sum();
     let error = (squares / (count - 1.0) / count).sqrt();
     let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
     let half = distribution.inverse_cdf(1.0 - TAIL) * error;
-    Some(Interval { low: from_ns(mean - half), high: from_ns(mean + half) })
+    Some(Interval {
+        low: from_ns(mean - half),
+        high: from_ns(mean + half),
+    })
 }
 
 /// Returns Clopper and Pearson's interval of a proportion; `None` without trials.
@@ -71,12 +77,18 @@ pub fn clopper_pearson(hits: u64, trials: u64) -> Option<(f64, f64)> {
     Some((low, high))
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts far below 2^53 in a statistic")]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "counts far below 2^53 in a statistic"
+)]
 fn to_f64(count: u64) -> f64 {
     count as f64
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "an estimate is rounded to a nanosecond")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "an estimate is rounded to a nanosecond"
+)]
 fn from_ns(ns: f64) -> Duration {
     Duration::from_ns(ns.round() as i64)
 }
@@ -99,9 +111,15 @@ mod tests {
     fn clopper_pearson_against_known_values() {
         // No hit in 100: upper limit 1 - 0.025^(1/100) = 0.036217; 5 of 100: 0.016432 to 0.112835.
         let (low, high) = clopper_pearson(0, 100).unwrap();
-        assert!(low.abs() < 1e-12 && (high - 0.036_217).abs() < 1e-5, "{low} {high}");
+        assert!(
+            low.abs() < 1e-12 && (high - 0.036_217).abs() < 1e-5,
+            "{low} {high}"
+        );
         let (low, high) = clopper_pearson(5, 100).unwrap();
-        assert!((low - 0.016_432).abs() < 1e-5 && (high - 0.112_835).abs() < 1e-5, "{low} {high}");
+        assert!(
+            (low - 0.016_432).abs() < 1e-5 && (high - 0.112_835).abs() < 1e-5,
+            "{low} {high}"
+        );
         assert!(clopper_pearson(100, 100).is_some_and(|(_, high)| high > 0.999));
         assert_eq!(clopper_pearson(0, 0), None);
     }

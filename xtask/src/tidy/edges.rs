@@ -33,7 +33,13 @@ const ROOMS: &[Room] = &[
     Room {
         name: "rtether-sim",
         ours: &["rtether-model"],
-        outside: Outside::Only(&["libm", "rand_core", "rand_xoshiro", "thiserror"]),
+        outside: Outside::Only(&[
+            "etherparse",
+            "libm",
+            "rand_core",
+            "rand_xoshiro",
+            "thiserror",
+        ]),
     },
     Room {
         name: "rtether",

@@ -1,0 +1,217 @@
+//! What happens packet by packet: a capture that packet tools open, and a CSV of deliveries.
+//!
+//! Both are observers of one replication. They write as the run goes; the first error of the
+//! writer ends the writing and is returned by `finish`.
+
+use std::io::{self, Write};
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{LinkId, NodeId, PortId};
+use rtether_model::quantity::Instant;
+use rtether_model::record::Segment;
+use rtether_model::route::Routing;
+use rtether_model::wire::Encapsulation;
+use rtether_sim::observe::{Delivery, Observer, PacketInfo};
+use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
+
+use crate::scenario::Scenario;
+
+/// Writes every transmitted frame to a pcapng file, one interface for each sending port.
+pub struct CaptureLog<'a, W> {
+    scenario: &'a Scenario,
+    capture: Capture,
+    /// Interfaces by node and port.
+    interfaces: Vec<Vec<Option<InterfaceId>>>,
+    frame: Vec<u8>,
+    block: Vec<u8>,
+    writer: W,
+    error: Option<io::Error>,
+}
+
+impl<'a, W: Write> CaptureLog<'a, W> {
+    /// Begins a capture of all ports with a link in use.
+    pub fn new(scenario: &'a Scenario, writer: W) -> Self {
+        let network = &scenario.network;
+        let mut block = Vec::new();
+        let mut capture = Capture::begin(&mut block);
+        let routing = Routing::new(network);
+        let mut interfaces = Vec::new();
+        for (id, node) in network.iter_nodes() {
+            let mut ports = Vec::new();
+            for hop in routing.hops_from(network, id) {
+                let port = usize::from(hop.egress.port);
+                let name = match network.end_station(id) {
+                    Some(_) => node.name.clone(),
+                    // Ports are counted from one in scenario files.
+                    None => format!("{}:{}", node.name, port + 1),
+                };
+                let LinkId(link) = hop.link;
+                let rate = network.links[link as usize].rate;
+                ports.resize(port, None);
+                ports.push(Some(capture.add_interface(&mut block, &name, rate)));
+            }
+            interfaces.push(ports);
+        }
+        let mut log = Self {
+            scenario,
+            capture,
+            interfaces,
+            frame: Vec::new(),
+            block,
+            writer,
+            error: None,
+        };
+        log.write_block();
+        log
+    }
+
+    /// Ends the capture.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => self.writer.flush(),
+        }
+    }
+
+    fn write_block(&mut self) {
+        if self.error.is_none() {
+            self.error = self.writer.write_all(&self.block).err();
+        }
+        self.block.clear();
+    }
+}
+
+impl<W: Write> Observer for CaptureLog<'_, W> {
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let ports = &self.interfaces[port.node.index()];
+        let Some(Some(interface)) = ports.get(usize::from(port.port)) else {
+            return;
+        };
+        let flow = &self.scenario.flows[packet.flow.index()];
+        self.frame.clear();
+        describe(flow, packet).append_to(&mut self.frame);
+        self.capture
+            .add_frame(&mut self.block, *interface, now, &self.frame);
+        self.write_block();
+    }
+}
+
+fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
+    let payload = match (packet.tcp, flow.reply) {
+        (Some(segment), _) => segment.payload_size(),
+        (None, Some(reply)) if packet.is_reverse => reply.payload,
+        (None, _) => flow.payload,
+    };
+    FrameDescription {
+        source: packet.source.0,
+        destination: match packet.destination {
+            Some(NodeId(node)) => Destination::Station(node),
+            None => Destination::Group(packet.flow.0),
+        },
+        tag: packet.tag.map(|(pcp, vid)| trace::Tag { pcp, vid }),
+        encapsulation: if packet.tcp.is_some() {
+            Encapsulation::Tcp
+        } else {
+            flow.encapsulation
+        },
+        payload,
+        dscp: flow.dscp,
+        flow: packet.flow.0,
+        reply: packet.is_reverse,
+        // Sixteen bits on the wire, so the count wraps there as it would in a station.
+        identification: u16::try_from(packet.number & 0xffff).unwrap_or(0),
+        tcp: packet.tcp,
+    }
+}
+
+/// Writes one CSV line for each delivered packet: when it was released and where its time went.
+pub struct PacketLog<'a, W: Write> {
+    scenario: &'a Scenario,
+    /// Listener of each stream.
+    listeners: Vec<NodeId>,
+    writer: csv::Writer<W>,
+    error: Option<csv::Error>,
+}
+
+impl<'a, W: Write> PacketLog<'a, W> {
+    /// Writes the header.
+    pub fn new(scenario: &'a Scenario, writer: W) -> Self {
+        let mut writer = csv::Writer::from_writer(writer);
+        let mut header: Vec<String> = [
+            "flow",
+            "listener",
+            "number",
+            "released_ns",
+            "latency_ns",
+            "ethernet_ns",
+        ]
+        .map(String::from)
+        .to_vec();
+        let names = Segment::ALL.map(|segment| segment.name().replace(' ', "_") + "_ns");
+        header.extend(names);
+        let error = writer.write_record(&header).err();
+        let listeners = scenario
+            .flows
+            .iter()
+            .flat_map(|flow| flow.listeners.clone())
+            .collect();
+        Self {
+            scenario,
+            listeners,
+            writer,
+            error,
+        }
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<()> {
+        match self.error.take() {
+            Some(error) => Err(error.into()),
+            None => self.writer.flush(),
+        }
+    }
+}
+
+impl<W: Write> Observer for PacketLog<'_, W> {
+    fn delivered(&mut self, _now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        if self.error.is_some() || !delivery.is_counted {
+            return;
+        }
+        let flow = &self.scenario.flows[packet.flow.index()];
+        let listener = self.listeners[delivery.stream];
+        let mut line = vec![
+            flow.name.clone(),
+            self.scenario.network.node(listener).name.clone(),
+            packet.number.to_string(),
+            exact_ns(packet.released_at.as_ps()),
+            exact_ns(delivery.latency.as_ps()),
+            exact_ns(delivery.ethernet.as_ps()),
+        ];
+        line.extend(
+            delivery
+                .segments
+                .iter()
+                .map(|spent| exact_ns(spent.as_ps())),
+        );
+        self.error = self.writer.write_record(&line).err();
+    }
+}
+
+/// Writes picoseconds as nanoseconds without rounding: `18240`, `0.5`.
+pub(crate) fn exact_ns(ps: i64) -> String {
+    let text = format!("{}.{:03}", ps / 1_000, (ps % 1_000).abs());
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exact_ns;
+
+    #[test]
+    fn nanoseconds_keep_their_picoseconds() {
+        assert_eq!(exact_ns(18_240_000), "18240");
+        assert_eq!(exact_ns(500), "0.5");
+        assert_eq!(exact_ns(0), "0");
+        assert_eq!(exact_ns(1_234_560), "1234.56");
+    }
+}
