@@ -1,0 +1,47 @@
+//! Reads a scenario with its overrides and shows what is wrong with it.
+
+use std::path::Path;
+
+use rtether::scenario::{self, Scenario};
+
+use crate::args::{MessageFormat, Overrides};
+use crate::exit::{self, Exit};
+use crate::{files, terminal};
+
+/// A scenario that can be run, and its text.
+pub(crate) struct Loaded {
+    pub(crate) scenario: Scenario,
+    pub(crate) text: String,
+}
+
+/// Loads a scenario file; all mistakes are shown at once.
+pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
+    let text = files::read(path).map_err(|message| exit::fail(&message))?;
+    let mut set = overrides.set.clone();
+    let runs = overrides.runs.map(|runs| runs.to_string());
+    let seed = overrides.seed.map(|seed| seed.to_string());
+    for (key, value) in [
+        ("run.for", &overrides.duration),
+        ("run.warmup", &overrides.warmup),
+        ("run.runs", &runs),
+        ("run.seed", &seed),
+    ] {
+        set.extend(value.as_ref().map(|value| format!("{key}={value}")));
+    }
+    let loaded = scenario::load_with(&path.display().to_string(), &text, &set);
+    show(&loaded, overrides.message_format);
+    match loaded.scenario {
+        Some(scenario) => Ok(Loaded { scenario, text }),
+        None => Err(Exit::WrongInput),
+    }
+}
+
+fn show(loaded: &scenario::Loaded, format: MessageFormat) {
+    if loaded.diagnostics.is_empty() {
+        return;
+    }
+    terminal::tell(&match format {
+        MessageFormat::Text => loaded.text(terminal::errors_have_color()),
+        MessageFormat::Json => loaded.json_lines(),
+    });
+}
