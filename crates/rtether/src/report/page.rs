@@ -125,7 +125,11 @@ impl Page {
         let kicker = element("p").class("kicker").text(&self.kicker);
         let title = element("h1").text(&self.title);
         let lead = element("div").class("lead").child(self.lead.clone());
-        element("header").child(bar).child(kicker).child(title).child(lead)
+        element("header")
+            .child(bar)
+            .child(kicker)
+            .child(title)
+            .child(lead)
     }
 }
 
@@ -170,7 +174,9 @@ pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
 pub fn figures(entries: &[(String, String)]) -> Markup {
     let tiles = entries.iter().map(|(number, meaning)| {
         let number = element("b").text(number);
-        element("div").child(number).child(element("span").text(meaning))
+        element("div")
+            .child(number)
+            .child(element("span").text(meaning))
     });
     element("div").class("figures").children(tiles).into()
 }
@@ -282,7 +288,11 @@ impl DataTable {
         let only = element("label").child(failures).text(" failures only");
         let tools = element("div").class("tools").attr("hidden", "hidden");
         let tools = tools.child(field).child(only);
-        element("div").class("filtered").child(tools).child(scroll).into()
+        element("div")
+            .class("filtered")
+            .child(tools)
+            .child(scroll)
+            .into()
     }
 }
 

@@ -1,7 +1,6 @@
 //! The verdict as a table: for the terminal and for Markdown.
 
-use comfy_table::presets::{ASCII_NO_BORDERS, UTF8_HORIZONTAL_ONLY};
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 
 use super::outcome::{Group, Outcome, Stream};
@@ -9,7 +8,7 @@ use super::text::{self, percent, plural, time, time_or_dash};
 use crate::verdict::Verdict;
 
 /// How to draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Columns of the terminal; least important columns go first when it is narrow.
     pub width: Option<u16>,
@@ -21,24 +20,13 @@ pub struct Options {
     pub ascii: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            width: None,
-            all: false,
-            color: false,
-            ascii: false,
-        }
-    }
-}
-
 /// Streams up to this number are listed one by one.
 pub const MOST_STREAMS: usize = 40;
 
 /// Busiest links and nodes named below the table.
 const BUSIEST: usize = 3;
 
-/// Columns, and the order in which narrow terminals lose them (zero: never).
+/// Columns, and their importance where the terminal is narrow (zero: never left out).
 const COLUMNS: [(&str, u8); 12] = [
     ("flow", 0),
     ("talker > listener", 2),
@@ -62,18 +50,11 @@ type Row = [String; COLUMNS.len()];
 /// Returns the table and what is to be said below it.
 pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
     let rows = rows(outcome, options.all);
-    let mut kept = used_columns(&rows);
-    let mut drawn = draw(&rows, &kept, options, None);
-    if let Some(width) = options.width {
-        while widest(&drawn) > usize::from(width) {
-            let Some(least) = least_important(&kept) else {
-                drawn = draw(&rows, &kept, options, Some(width));
-                break;
-            };
-            kept.retain(|&column| column != least);
-            drawn = draw(&rows, &kept, options, None);
-        }
-    }
+    let used = used_columns(&rows);
+    let mut drawn = match options.width {
+        Some(width) => draw_within(&rows, &used, options, width),
+        None => draw(&rows, &used, options, None),
+    };
     if options.color {
         drawn = colored(&drawn);
     }
@@ -88,9 +69,7 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut page = format!("# {}\n\n", escape_markdown(&outcome.scenario.name));
     page.push_str(&line(
-        kept.iter()
-            .map(|&c| COLUMNS[c].0.replace('>', "\\>"))
-            .collect(),
+        kept.iter().map(|&c| COLUMNS[c].0.to_owned()).collect(),
     ));
     let rule = |column: &usize| if is_text(*column) { "---" } else { "--:" };
     page.push_str(&line(kept.iter().map(|c| rule(c).to_owned()).collect()));
@@ -162,7 +141,7 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
     };
     let failed = match counts.failed() {
         0 => counts.streams.to_string(),
-        failed => format!("{failed} of {}", counts.streams),
+        failed => format!("{}, {failed} failed", counts.streams),
     };
     let bound = streams().filter_map(|s| s.bound).max();
     [
@@ -224,18 +203,32 @@ fn used_columns(rows: &[Row]) -> Vec<usize> {
     (0..COLUMNS.len()).filter(is_used).collect()
 }
 
-fn least_important(kept: &[usize]) -> Option<usize> {
-    let droppable = kept.iter().copied().filter(|&column| COLUMNS[column].1 > 0);
-    droppable.min_by_key(|&column| COLUMNS[column].1)
+/// Draws the columns that cannot be missed and, most important first, each other one that fits.
+fn draw_within(rows: &[Row], used: &[usize], options: Options, width: u16) -> String {
+    let (mut others, mut kept): (Vec<usize>, Vec<usize>) =
+        used.iter().partition(|column| COLUMNS[**column].1 > 0);
+    others.sort_by_key(|&column| std::cmp::Reverse(COLUMNS[column].1));
+    let mut drawn = draw(rows, &kept, options, None);
+    if widest(&drawn) > usize::from(width) {
+        return draw(rows, &kept, options, Some(width));
+    }
+    for column in others {
+        let mut more = kept.clone();
+        more.push(column);
+        more.sort_unstable();
+        let wider = draw(rows, &more, options, None);
+        if widest(&wider) <= usize::from(width) {
+            (kept, drawn) = (more, wider);
+        }
+    }
+    drawn
 }
 
 fn draw(rows: &[Row], kept: &[usize], options: Options, width: Option<u16>) -> String {
     let mut table = Table::new();
-    let style = if options.ascii {
-        ASCII_NO_BORDERS
-    } else {
-        UTF8_HORIZONTAL_ONLY
-    };
+    let rule = if options.ascii { '-' } else { '\u{2500}' };
+    let rule = LineStyle::none().fill(rule).junction(rule);
+    let style = TableStyle::new().header_separator(rule);
     table.load_style(style);
     if let Some(width) = width {
         table.set_content_arrangement(ContentArrangement::Dynamic);
@@ -342,21 +335,16 @@ fn plain_line(line: &str) -> String {
         .collect()
 }
 
-/// Puts a backslash before everything Markdown or HTML would read.
+/// Makes everything Markdown or HTML would read plain text.
 fn escape_markdown(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
-        if matches!(
-            character,
-            '\\' | '|' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '&'
-        ) {
-            escaped.push('\\');
+        match character {
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' => escaped.extend(['\\', character]),
+            c => escaped.push(if c.is_control() { ' ' } else { c }),
         }
-        escaped.push(if character.is_control() {
-            ' '
-        } else {
-            character
-        });
     }
     escaped
 }

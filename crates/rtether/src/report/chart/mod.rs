@@ -7,8 +7,8 @@ mod columns;
 mod scale;
 
 pub use columns::{Column, ColumnChart};
+pub(crate) use scale::Fitted;
 pub use scale::{Axis, Quantity, Scale};
-pub(crate) use scale::{Fitted, seconds};
 
 use super::markup::{Element, Markup, element};
 use super::text::real_len;

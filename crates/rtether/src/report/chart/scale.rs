@@ -174,7 +174,7 @@ impl Fitted {
 }
 
 /// Returns seconds as a short text: `20 us`.
-pub(crate) fn seconds(value: f64) -> String {
+fn seconds(value: f64) -> String {
     let (unit, name) = time_unit(value.abs());
     format!("{} {name}", number(value / unit))
 }
