@@ -110,8 +110,7 @@ fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
 
 /// Returns the columns of the terminal, or `None` for a pipe or file.
 fn terminal_width() -> Option<u16> {
-    let (_, columns) = indicatif::TermFeaturesSize::of_stdout()?;
-    Some(columns)
+    console::Term::stdout().size_checked().map(|(_, columns)| columns)
 }
 
 fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {

@@ -37,7 +37,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
         Verb::New(arguments) => new::run(arguments),
-        Verb::Schema => terminal::print(&rtether::scenario::schema_text()),
+        Verb::Schema => {
+            terminal::print(&format!("{:#}\n", rtether::scenario::schema()))
+        },
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,6 +1,6 @@
 //! `new`: writes a commented scenario.
 
-use rtether::scenario;
+use rtether::scenario::template::{Template, template};
 
 use crate::args::NewArgs;
 use crate::exit::{self, Exit};
@@ -13,10 +13,10 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
         path.set_extension("yaml");
     }
     let title = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
-    let text = match scenario::template(&arguments.template, &title) {
-        Ok(text) => text,
+    let text = match Template::parse(&arguments.template) {
+        Ok(shape) => template(shape, &title),
         Err(message) => {
-            terminal::complain(&message.to_string());
+            terminal::complain(&message);
             return Exit::WrongInput;
         }
     };

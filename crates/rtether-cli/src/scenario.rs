@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rtether::scenario::render::Style;
 use rtether::scenario::{self, Scenario};
 
 use crate::args::{MessageFormat, Overrides};
@@ -28,7 +29,15 @@ pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
     ] {
         set.extend(value.as_ref().map(|value| format!("{key}={value}")));
     }
-    let loaded = scenario::load_with(&path.display().to_string(), &text, &set);
+    let mut changes = Vec::new();
+    for change in &set {
+        let Some(change) = scenario::Override::parse(change) else {
+            terminal::complain(&format!("`--set {change}` is not of the form PATH=VALUE"));
+            return Err(Exit::WrongInput);
+        };
+        changes.push(change);
+    }
+    let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
     show(&loaded, overrides.message_format);
     match loaded.scenario {
         Some(scenario) => Ok(Loaded { scenario, text }),
@@ -41,7 +50,8 @@ fn show(loaded: &scenario::Loaded, format: MessageFormat) {
         return;
     }
     terminal::tell(&match format {
-        MessageFormat::Text => loaded.text(terminal::errors_have_color()),
-        MessageFormat::Json => loaded.json_lines(),
+        MessageFormat::Text if terminal::errors_have_color() => loaded.text(Style::Colored),
+        MessageFormat::Text => loaded.text(Style::Plain),
+        MessageFormat::Json => loaded.json().to_string(),
     });
 }

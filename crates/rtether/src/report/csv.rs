@@ -125,7 +125,7 @@ pub fn ports(outcome: &Outcome<'_>) -> String {
         "queued_frames",
         "corrupted_frames",
     ];
-    let observed = outcome.results.record.observed();
+    let observed = outcome.results.record.observed;
     let rows = outcome.results.record.ports.iter().map(|port| {
         let rate = outcome.scenario.network.links[port.link.index()].rate;
         vec![
@@ -162,7 +162,7 @@ pub fn nodes(outcome: &Outcome<'_>) -> String {
         "filtered_frames",
         "discarded_frames",
     ];
-    let observed = outcome.results.record.observed();
+    let observed = outcome.results.record.observed;
     let rows = outcome.results.record.nodes.iter().map(|node| {
         let is_switch = outcome.scenario.network.switch(node.node).is_some();
         vec![

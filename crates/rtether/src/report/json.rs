@@ -29,7 +29,7 @@ pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
     let results = outcome.results;
     let record = &results.record;
     let flows = outcome.streams().map(|s| stream(outcome, &s, options));
-    let observed = record.observed();
+    let observed = record.observed;
     let ports = record.ports.iter().map(|p| port(outcome, p, observed));
     let nodes = record.nodes.iter().map(|n| node(outcome, n, observed));
     json!({

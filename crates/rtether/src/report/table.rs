@@ -295,7 +295,7 @@ fn colored_line(line: &str, place: usize) -> String {
 /// Returns the busiest links and nodes and the verdict in words.
 pub fn footer(outcome: &Outcome<'_>) -> String {
     let record = &outcome.results.record;
-    let observed = record.observed();
+    let observed = record.observed;
     let mut ports: Vec<_> = record.ports.iter().collect();
     ports.sort_by(|a, b| b.utilization(observed).total_cmp(&a.utilization(observed)));
     let links = ports.iter().take(BUSIEST).map(|port| {

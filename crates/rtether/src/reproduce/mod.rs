@@ -24,7 +24,7 @@ pub use output::{csv, html, json, table};
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The experiment.
-    pub id: String,
+    pub id: &'static str,
     /// One line.
     pub title: &'static str,
     /// `sim` or `analysis`.
@@ -148,7 +148,32 @@ const AVAILABLE: &[(&str, Run)] = &[
 pub fn list() -> Vec<(Experiment, bool)> {
     let is_available = |id: &str| AVAILABLE.iter().any(|(available, _)| *available == id);
     let experiments = reference::experiments().into_iter();
-    experiments.map(|experiment| (is_available(&experiment.id), experiment)).map(|(a, e)| (e, a)).collect()
+    experiments
+        .map(|experiment| {
+            let is_available = is_available(&experiment.id);
+            (experiment, is_available)
+        })
+        .collect()
+}
+
+/// Returns the list as text.
+pub fn list_text() -> String {
+    let mut text = String::new();
+    for (experiment, is_available) in list() {
+        let mark = if is_available { "" } else { "  (not yet)" };
+        let Experiment { id, paper, place, success, .. } = experiment;
+        text.push_str(&format!("{id:<26} paper {paper}, {place}: {success}{mark}\n"));
+    }
+    text
+}
+
+/// Replaces `all` by every experiment that can be repeated.
+pub fn expand(ids: &[String]) -> Vec<String> {
+    if ids.iter().any(|id| id == "all") {
+        AVAILABLE.iter().map(|(id, _)| (*id).to_owned()).collect()
+    } else {
+        ids.to_vec()
+    }
 }
 
 /// Repeats one experiment.

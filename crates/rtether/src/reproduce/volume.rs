@@ -85,7 +85,7 @@ pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
         })
     });
     Ok(Reproduction {
-        id: "skeie-volume".into(),
+        id: "skeie-volume",
         title: "Traffic volume of a substation",
         mode: "analysis",
         comparisons: comparisons.collect(),

@@ -122,7 +122,7 @@ fn legend() -> Markup {
 /// Returns the load of each link, from its first end and from its second.
 fn loads(outcome: &Outcome<'_>) -> Vec<(f64, f64)> {
     let record = &outcome.results.record;
-    let observed = record.observed();
+    let observed = record.observed;
     let mut loads = vec![(0.0, 0.0); outcome.scenario.network.links.len()];
     for port in &record.ports {
         let load = port.utilization(observed);
@@ -154,7 +154,7 @@ fn number(value: u64) -> TableCell {
 /// Returns the table of sending ports.
 pub(super) fn ports(outcome: &Outcome<'_>) -> Markup {
     let record = &outcome.results.record;
-    let observed = record.observed();
+    let observed = record.observed;
     let mut ports: Vec<&PortRecord> = record.ports.iter().collect();
     ports.sort_by(|a, b| {
         let by_load = b.utilization(observed).total_cmp(&a.utilization(observed));
@@ -209,7 +209,7 @@ fn port_row(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Vec
 /// Returns the table of nodes.
 pub(super) fn nodes(outcome: &Outcome<'_>) -> Markup {
     let record = &outcome.results.record;
-    let observed = record.observed();
+    let observed = record.observed;
     let mut nodes: Vec<&NodeRecord> = record.nodes.iter().collect();
     nodes.sort_by(|a, b| b.stack_busy.cmp(&a.stack_busy).then(a.node.cmp(&b.node)));
     let names = [
