@@ -1,9 +1,13 @@
 //! Reports of made-up plants: right words, same bytes, well-formed, safe against hostile names.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod plants;
 
 use rtether::report::{Outcome, csv, html, json, table};
 use rtether::verdict::assess;
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::record::TransferRecord;
 
 /// Calls `check` with the outcome of a plant.
 fn with<T>(plant: &plants::Builder, check: impl Fn(&Outcome<'_>) -> T) -> T {
@@ -255,11 +259,47 @@ fn proved_bounds_are_shown_where_there_are_any() {
 
 #[test]
 fn the_summary_names_the_worst() {
-    let summary = with(&plants::line(), |outcome| outcome.summary());
+    with(&plants::line(), |outcome| {
+        let summary = outcome.summary();
+        let start =
+            "6 streams: 4 ok, 1 unjudged, 1 late. Worst: poll io exceeds its deadline 200 us by ";
+        assert!(summary.starts_with(start), "{summary}");
+    });
+}
+
+#[test]
+fn losses_silence_transfers_and_interruption_are_shown() {
+    let plant = plants::line();
+    let mut results = plant.results();
+    results.partial = true;
+    let streams = &mut results.record.streams;
+    streams[2] = rtether_model::record::StreamRecord {
+        flow: 2,
+        listener: streams[2].listener,
+        ..Default::default()
+    };
+    streams[0].dropped = 3;
+    streams[5].transfers.push(TransferRecord {
+        started_at: Instant::from_ps(1_500),
+        finished_at: None,
+        delivered: Bytes::new(77),
+        retransmissions: 2,
+        timeouts: 1,
+    });
+    let assessments = assess(&plant.scenario, &results);
+    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
+    let counts = outcome.counts();
+    assert_eq!((counts.lost, counts.no_answer, counts.ok), (1, 1, 3));
+    let summary = outcome.summary();
+    let expected = "6 streams: 3 ok, 1 unjudged, 1 no-answer, 1 lost. Worst: setpoint lost 3 of 2000 \
+        packets. Interrupted: the results are partial.";
+    assert_eq!(summary, expected);
+    let texts = everything(&outcome);
+    assert!(texts[0].contains("\"started_at_ns\": 1.5,"), "{}", texts[0]);
     assert!(
-        summary.starts_with(
-            "6 streams: 4 ok, 1 unjudged, 1 late. Worst: poll io exceeds its deadline 200 us by "
-        ),
-        "{summary}"
+        texts[1].contains("LOST") && texts[1].contains("no-answer"),
+        "{}",
+        texts[1]
     );
+    parse(&texts[3]);
 }

@@ -1,7 +1,13 @@
 //! The page in a real browser: both colour schemes, wide and narrow, with and without scripts.
 //!
 //! Needs `chromium`; without it the test says so and passes. Set `RTETHER_SCREENSHOTS` to a
-//! directory to keep the pictures.
+//! directory to keep pages and pictures.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic and says when it is skipped"
+)]
 
 mod plants;
 
@@ -193,6 +199,10 @@ fn pages_look_like_something_in_both_schemes() {
     for (name, plant) in plants {
         let file = scratch.file(&format!("{name}.html"));
         fs::write(&file, page(&plant)).unwrap();
+        if let Some(directory) = std::env::var_os("RTETHER_SCREENSHOTS") {
+            fs::create_dir_all(&directory).unwrap();
+            fs::copy(&file, Path::new(&directory).join(format!("{name}.html"))).unwrap();
+        }
         for (width, height) in [(1280, 2600), (500, 3000)] {
             let [light, dark] = [false, true].map(|dark| {
                 let scheme = if dark { "dark" } else { "light" };
@@ -227,13 +237,23 @@ window.addEventListener('load', function () {
   var first = document.querySelector('#verdict th.n');
   first.click();
   var sorted = document.querySelectorAll('#verdict th[aria-sort]').length;
-  document.title = [root.scrollWidth, root.clientWidth, rows, tools, sorted].join(' ');
+  var page = document.querySelector('.page');
+  var before = getComputedStyle(page).backgroundColor;
+  document.getElementById('theme').click();
+  var turned = Number(getComputedStyle(page).backgroundColor !== before);
+  var path = document.getElementById('path');
+  var marked = document.querySelectorAll('.topology .on').length;
+  path.value = '';
+  path.dispatchEvent(new Event('change'));
+  var left = document.querySelectorAll('.topology .on').length;
+  var works = [sorted, turned, Number(marked > 2), Number(left === 0)].join('');
+  document.title = [root.scrollWidth, root.clientWidth, rows, tools, works].join(' ');
 });
 </script></body>";
 
 #[test]
-fn nothing_sticks_out_and_tables_can_be_sorted() {
-    let Some(browser) = browser("nothing_sticks_out_and_tables_can_be_sorted") else {
+fn nothing_sticks_out_and_controls_work() {
+    let Some(browser) = browser("nothing_sticks_out_and_controls_work") else {
         return;
     };
     let scratch = Scratch::new("probe");
@@ -247,7 +267,7 @@ fn nothing_sticks_out_and_tables_can_be_sorted() {
             let (title, _) = rest.split_once("</title>").unwrap();
             let numbers: Vec<usize> = title.split(' ').map(|n| n.parse().unwrap()).collect();
             let name = &plant.scenario.name;
-            let [content, window, rows, tools, sorted] = numbers[..] else {
+            let [content, window, rows, tools, works] = numbers[..] else {
                 panic!("{name}: {title}");
             };
             assert!(content <= window, "{name} at {width}: {content} > {window}");
@@ -255,7 +275,8 @@ fn nothing_sticks_out_and_tables_can_be_sorted() {
                 rows >= plant.results().record.streams.len(),
                 "{name}: {rows} rows"
             );
-            assert!(tools > 0 && sorted == 1, "{name}: {tools} {sorted}");
+            // Sorted, scheme turned, path marked, path unmarked.
+            assert!(tools > 0 && works == 1111, "{name}: {tools} {works}");
         }
     }
 }
@@ -280,7 +301,10 @@ fn without_scripts_everything_is_there() {
     ] {
         assert!(document.contains(text), "{text}");
     }
-    assert!(document.contains("class=\"tools\" hidden="), "the script ran");
+    assert!(
+        document.contains("class=\"tools\" hidden="),
+        "the script ran"
+    );
     let flags = Look {
         width: 1280,
         height: 1400,

@@ -34,6 +34,8 @@ pub struct Bar {
 
 /// Smallest share that has room for its number.
 const LABEL_FROM: f64 = 0.07;
+/// Smallest share that has room for it on a narrow screen.
+const NARROW_FROM: f64 = 0.13;
 
 /// Draws rows; every bar fills the width, so that shares can be compared.
 pub fn shares(bars: &[Bar]) -> Markup {
@@ -69,7 +71,13 @@ fn stack(bar: &Bar) -> Markup {
         let width = format!("width:{:.2}%", share * 100.0);
         let span = element("span").class(format!("part {}", part.class));
         let span = span.attr("style", width).attr("title", words(part));
-        span.child(element("i").text(text))
+        let label = element("i");
+        let label = if share < NARROW_FROM {
+            label.class("slim")
+        } else {
+            label
+        };
+        span.child(label.text(text))
     });
     let label = format!("{}: {}", bar.name, description.join(", "));
     let stack = element("div").class("bar").attr("role", "img");

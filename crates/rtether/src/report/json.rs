@@ -3,7 +3,7 @@
 //! Times are numbers of nanoseconds, exact to the picosecond below 2.4 hours and
 //! rounded down to a nanosecond above. A column nobody asked for is `null`.
 
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
     NodeRecord, PortRecord, QueueRecord, Segment, StreamRecord, Summary, TransferRecord, Worst,
 };
@@ -200,7 +200,7 @@ fn transfer(transfer: &TransferRecord) -> Value {
     let span = finished.map(|end| end - transfer.started_at);
     json!({
         "started_at_ns": ns(transfer.started_at.since_start()),
-        "finished_at_ns": ns_or_null(finished.map(|end| end.since_start())),
+        "finished_at_ns": ns_or_null(finished.map(Instant::since_start)),
         "duration_ns": ns_or_null(span),
         "delivered_bytes": transfer.delivered.get(),
         "retransmissions": transfer.retransmissions,

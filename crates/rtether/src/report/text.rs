@@ -39,18 +39,12 @@ fn four_digits(value: u64, unit: u64) -> String {
     };
     let scale = 10u128.pow(decimals);
     let scaled = (u128::from(value) * scale + u128::from(unit) / 2) / u128::from(unit);
-    let text = match decimals {
-        0 => format!("{scaled}"),
-        _ => {
-            let width = usize::try_from(decimals).unwrap_or(0);
-            format!("{}.{:0width$}", scaled / scale, scaled % scale)
-        }
-    };
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
+    if decimals == 0 {
+        return scaled.to_string();
     }
+    let width = usize::try_from(decimals).unwrap_or(0);
+    let text = format!("{}.{:0width$}", scaled / scale, scaled % scale);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Returns picoseconds as nanoseconds, exact: up to three decimals, no trailing zeros.
@@ -114,6 +108,19 @@ pub fn shorten(text: &str, limit: usize) -> String {
     let head: String = text.chars().take(kept - tail).collect();
     let tail: String = text.chars().skip(length - tail).collect();
     format!("{head}\u{2026}{tail}")
+}
+
+/// Returns the width of a text in characters of usual width; those of East Asia and emoji take two.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars()
+        .map(|c| {
+            if matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..) {
+                2
+            } else {
+                1
+            }
+        })
+        .sum()
 }
 
 /// Converts a count for drawing.

@@ -346,10 +346,9 @@ impl Dice {
 
     /// A time that is mostly below `us` microseconds and sometimes far above.
     fn tail(&mut self, us: i64) -> Duration {
-        let one = || i64::try_from(1_000).unwrap();
         let mut part = |limit: u64| i64::try_from(self.below(limit)).unwrap();
         let (a, b) = (part(1_000), part(1_000));
-        Duration::from_ns(us * a * b * a / (one() * one()))
+        Duration::from_ns(us * a * b * a / 1_000_000)
     }
 }
 

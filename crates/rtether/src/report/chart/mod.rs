@@ -91,7 +91,7 @@ pub(crate) const WIDTH: f64 = 440.0;
 pub(crate) const HEIGHT: f64 = 250.0;
 pub(crate) const LEFT: f64 = 46.0;
 pub(crate) const RIGHT: f64 = 12.0;
-pub(crate) const TOP: f64 = 14.0;
+pub(crate) const TOP: f64 = 30.0;
 pub(crate) const BOTTOM: f64 = 38.0;
 
 /// Number of colours, dashes and markers.
@@ -280,21 +280,24 @@ fn draw_rule(plot: &Plot, number: usize, rule: &Rule) -> Markup {
         RuleKind::Deadline => "deadline",
         RuleKind::Bound => "bound",
     };
+    // Texts stand above the data; neighbours at different heights.
+    let y = TOP - 5.0 - 13.0 * real_len(number % 2);
+    if plot.x.is_beyond(rule.at) {
+        let text = format!("{} \u{2192}", rule.label);
+        let label = label(WIDTH - RIGHT, y, "end").class(format!("rule-label {kind}"));
+        return label.text(text).into();
+    }
+    if plot.x.is_before(rule.at) {
+        let text = format!("\u{2190} {}", rule.label);
+        let label = label(LEFT, y, "start").class(format!("rule-label {kind}"));
+        return label.text(text).into();
+    }
     let line = element("path").class(format!("rule {kind}"));
     let mut all = Markup::from(line.attr("d", format!("M{x:.1} {TOP}V{bottom}")));
-    // Lines next to each other have their texts at different heights.
-    let y = TOP + 10.0 + 13.0 * real_len(number);
-    let is_right = x > (LEFT + WIDTH) / 2.0;
-    let (x, anchor) = if is_right {
-        (x - 4.0, "end")
-    } else {
-        (x + 4.0, "start")
-    };
-    all.push(
-        label(x, y, anchor)
-            .class(format!("rule-label {kind}"))
-            .text(&rule.label),
-    );
+    let half = real_len(rule.label.chars().count()) * 3.6;
+    let middle = x.min(WIDTH - half - 1.0).max(LEFT + half);
+    let label = label(middle, y, "middle").class(format!("rule-label {kind}"));
+    all.push(label.text(&rule.label));
     all
 }
 
@@ -314,15 +317,13 @@ fn draw_series(plot: &Plot, kind: usize, series: &Series) -> Markup {
 }
 
 fn path(places: &[(f64, f64)], steps: bool) -> String {
-    let mut path = String::new();
-    for (number, (x, y)) in places.iter().enumerate() {
-        path.push_str(&match (number, steps) {
-            (0, _) => format!("M{x:.1} {y:.1}"),
-            (_, true) => format!("H{x:.1}V{y:.1}"),
-            (_, false) => format!("L{x:.1} {y:.1}"),
-        });
-    }
-    path
+    let numbered = places.iter().enumerate();
+    let parts = numbered.map(|(number, (x, y))| match (number, steps) {
+        (0, _) => format!("M{x:.1} {y:.1}"),
+        (_, true) => format!("H{x:.1}V{y:.1}"),
+        (_, false) => format!("L{x:.1} {y:.1}"),
+    });
+    parts.collect()
 }
 
 /// Keeps what can be seen: of the points in one column of the screen the first, lowest, highest

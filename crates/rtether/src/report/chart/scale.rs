@@ -153,6 +153,16 @@ impl Fitted {
         part.clamp(0.0, 1.0)
     }
 
+    /// Returns whether a value lies before the beginning of the axis.
+    pub(crate) fn is_before(&self, value: f64) -> bool {
+        value / self.unit < self.low * 0.999_999
+    }
+
+    /// Returns whether a value lies behind the end of the axis.
+    pub(crate) fn is_beyond(&self, value: f64) -> bool {
+        value / self.unit > self.high * 1.000_001
+    }
+
     /// Returns the ticks: place and text.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
         self.ticks.iter().map(|&tick| {

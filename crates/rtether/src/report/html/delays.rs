@@ -13,7 +13,9 @@ use super::subtitle;
 use super::view::{View, joined};
 
 /// Largest over typical time from which an axis is logarithmic.
-const LOG_FROM: f64 = 20.0;
+const LOG_FROM: f64 = 8.0;
+/// Limits up to so many times the largest latency are on the axis.
+const NEAR: f64 = 1.6;
 /// Points of a course over time.
 const MOST_SLICES: usize = 150;
 
@@ -37,26 +39,37 @@ fn distribution(view: &View<'_>) -> Markup {
         ));
     }
     let mut rules = limits(view);
-    let typical = view.histogram.quantile(1, 2).unwrap_or(view.latency.max);
-    let typical = typical.as_secs_f64().max(1e-12);
-    let furthest = rules
-        .iter()
-        .map(|rule| rule.at)
-        .fold(view.latency.max.as_secs_f64(), f64::max);
-    let axis = Axis::time("latency");
-    let is_log = furthest / typical > LOG_FROM;
-    // A limit far to the right would squeeze a linear curve; on a log axis it costs little.
     rules.sort_by(|a, b| a.at.total_cmp(&b.at));
     LineChart {
         title: view.title.clone(),
         note: format!("{} packets", count(view.latency.count)),
-        x: if is_log { axis.log() } else { axis },
+        x: axis_of(view, &rules),
         y: Axis::share("packets"),
         series,
         rules,
         bands: Vec::new(),
     }
     .render()
+}
+
+/// Spans the data, and the limits that are not so far away that they would squeeze it.
+fn axis_of(view: &View<'_>, rules: &[Rule]) -> Axis {
+    let (min, max) = (
+        view.latency.min.as_secs_f64(),
+        view.latency.max.as_secs_f64(),
+    );
+    let near = rules
+        .iter()
+        .map(|rule| rule.at)
+        .filter(|at| *at <= max * NEAR);
+    let end = near.fold(max, f64::max);
+    let typical = view.histogram.quantile(1, 2).unwrap_or(view.latency.max);
+    let axis = Axis::time("latency");
+    if min > 0.0 && end / typical.as_secs_f64().max(1e-12) > LOG_FROM {
+        return axis.log().between(min / 1.1, end * 1.1);
+    }
+    let room = ((end - min) * 0.05).max(end * 0.001);
+    axis.between((min - room).max(0.0), end + room)
 }
 
 fn limits(view: &View<'_>) -> Vec<Rule> {

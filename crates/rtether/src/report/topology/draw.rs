@@ -4,7 +4,7 @@ use rtether_model::network::{Link, LinkId, Network, NodeKind};
 
 use super::super::bars::load_class;
 use super::super::markup::{Element, Markup, element};
-use super::super::text::{percent, shorten};
+use super::super::text::{columns, percent, real_len, shorten};
 use super::{Area, Layout, Wire};
 
 /// Nodes and links that stand out at first: the path of one stream.
@@ -16,10 +16,14 @@ pub struct Highlight {
     pub links: Vec<u32>,
 }
 
-/// Width of a character of the names, about.
-const CHARACTER: f64 = 6.3;
+/// Width of a character, about: of a station's name and of a switch's, which is bold.
+pub(super) const CHARACTER: f64 = 7.0;
+const BOLD: f64 = 8.8;
+/// Small drawings are enlarged up to this width, but not more than by the factor.
+const LARGE: f64 = 1100.0;
+const MOST_SCALE: f64 = 1.3;
 /// Room for the load in a station's box.
-const LOAD: f64 = 46.0;
+pub(super) const LOAD: f64 = 46.0;
 
 /// Returns the drawing. `loads` are the shares of each link's capacity in use, from its first end
 /// and from its second.
@@ -31,11 +35,13 @@ pub fn draw(
 ) -> Markup {
     let load = |id: LinkId| loads.get(id.index()).copied().unwrap_or_default();
     let (width, height) = (layout.width, layout.height);
+    let scale = (LARGE / width).clamp(1.0, MOST_SCALE);
     let mut svg = element("svg")
         .class("topology")
         .attr("viewBox", format!("0 0 {width:.0} {height:.0}"))
-        .attr("width", format!("{width:.0}"))
-        .attr("height", format!("{height:.0}"))
+        .attr("width", format!("{:.0}", width * scale))
+        .attr("height", format!("{:.0}", height * scale))
+        .attr("style", format!("min-width:{width:.0}px"))
         .attr("role", "img")
         .attr("aria-label", "Topology with the load of each link");
     let wires = || layout.wires.iter().zip(&network.links);
@@ -135,7 +141,7 @@ fn draw_wire(
 
 fn draw_switch(group: Element, name: &str, area: &Area, on: bool) -> Element {
     let (x, y) = area.middle();
-    let label = fitted(name, area.width - 12.0);
+    let label = fitted(name, area.width - 12.0, BOLD);
     let title = element("title").text(format!("switch {name}"));
     let group = group
         .class(if on { "switch on" } else { "switch" })
@@ -153,7 +159,7 @@ fn draw_station(
     attachment: Attachment,
 ) -> Element {
     let y = area.y + area.height / 2.0 + 4.0;
-    let label = fitted(name, area.width - LOAD - 6.0);
+    let label = fitted(name, area.width - LOAD - 9.0, CHARACTER);
     let title = element("title").text(format!("station {name}"));
     let load = match attachment {
         Attachment::None => "no link".into(),
@@ -173,9 +179,12 @@ fn draw_station(
         )
 }
 
-fn fitted(name: &str, width: f64) -> String {
-    let room = (4..200usize).take_while(|&n| super::real_len(n) * CHARACTER <= width);
-    shorten(name, room.last().unwrap_or(4))
+/// Shortens a name until it fits.
+fn fitted(name: &str, width: f64, character: f64) -> String {
+    let fits = |text: &String| real_len(columns(text)) * character <= width;
+    let lengths = (4..=name.chars().count().clamp(4, 100)).rev();
+    let mut texts = lengths.map(|length| shorten(name, length));
+    texts.find(fits).unwrap_or_else(|| shorten(name, 4))
 }
 
 fn shape(area: &Area, corner: u32) -> Element {

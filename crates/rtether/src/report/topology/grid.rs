@@ -70,6 +70,11 @@ impl Grid {
         }
     }
 
+    /// Returns whether links run down beside the outer columns.
+    pub(super) fn is_folded(&self) -> bool {
+        self.is_chain && self.rows > 1
+    }
+
     /// Returns whether a link needs the channel above the lower cell.
     pub(super) fn runs_across(&self, from: usize, to: usize) -> bool {
         let (from, to) = (self.spots[from], self.spots[to]);
@@ -150,7 +155,9 @@ fn layers(neighbours: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
         let found = distances(neighbours, root);
         for layer in found.chunk_by(|a, b| a.1 == b.1) {
             let members: Vec<usize> = layer.iter().map(|&(cell, _)| cell).collect();
-            members.iter().for_each(|&cell| placed[cell] = true);
+            for &cell in &members {
+                placed[cell] = true;
+            }
             let row = balanced(members.len(), per_row).max(1);
             rows.extend(members.chunks(row).map(<[usize]>::to_vec));
         }

@@ -12,7 +12,7 @@ pub use draw::{Highlight, draw};
 
 use rtether_model::network::{LinkId, Network, NodeId, NodeKind};
 
-use super::text::real_len;
+use super::text::{self, real_len};
 use grid::{Grid, Spot};
 
 /// A box; origin at the left top of the drawing.
@@ -84,6 +84,8 @@ const CHIP_TOP: f64 = SWITCH_HEIGHT + 14.0;
 /// Between two cells, where links run down.
 const GAP: f64 = 54.0;
 const MARGIN: f64 = 46.0;
+/// Where links run beside the outer columns with their load printed outside.
+const MARGIN_FOLDED: f64 = 82.0;
 /// Above a row of cells, where links run across.
 const CHANNEL: f64 = 44.0;
 const TRACK: f64 = 6.0;
@@ -164,9 +166,9 @@ impl Cells {
     fn sizes(&self, network: &Network, columns: usize) -> Sizes {
         let names = network
             .iter_nodes()
-            .map(|(_, node)| node.name.chars().count());
+            .map(|(_, node)| text::columns(&node.name));
         let longest = real_len(names.max().unwrap_or(0));
-        let chip = (longest * 6.2 + 52.0).clamp(96.0, 190.0);
+        let chip = (longest * draw::CHARACTER + draw::LOAD + 12.0).clamp(96.0, 200.0);
         let most = self.stations.iter().map(Vec::len).max().unwrap_or(0);
         let columns = columns.min(most.max(1));
         let cell = real_len(columns) * (SPINE + chip) + SPINE / 2.0;
@@ -194,7 +196,7 @@ impl Cells {
 
 fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
     let pitch = sizes.cell + GAP;
-    let room = ((PAGE - 2.0 * MARGIN + GAP) / pitch).floor();
+    let room = ((PAGE - 2.0 * MARGIN_FOLDED + GAP) / pitch).floor();
     let per_row = (1..64usize)
         .take_while(|&n| real_len(n) <= room)
         .last()
@@ -223,7 +225,8 @@ fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
         let lines = real_len(most.div_ceil(sizes.columns));
         y += CHIP_TOP + lines * CHIP_PITCH + 6.0;
     }
-    let corner = |spot: Spot| (MARGIN + real_len(spot.column) * pitch, tops[spot.row]);
+    let margin = grid.margin();
+    let corner = |spot: Spot| (margin + real_len(spot.column) * pitch, tops[spot.row]);
     let mut nodes = vec![Area::default(); network.nodes.len()];
     for (cell, &spot) in grid.spots.iter().enumerate() {
         place_cell(cells, cell, corner(spot), sizes, &mut nodes);
@@ -239,10 +242,20 @@ fn place(network: &Network, cells: &Cells, sizes: Sizes) -> Layout {
         .iter_links()
         .map(|(id, link)| router.wire(id, link.ends.map(|e| e.node)));
     Layout {
-        width: 2.0 * MARGIN + real_len(grid.columns) * pitch - GAP,
+        width: 2.0 * margin + real_len(grid.columns) * pitch - GAP,
         height: y + 8.0,
         wires: wires.collect(),
         nodes,
+    }
+}
+
+impl Grid {
+    fn margin(&self) -> f64 {
+        if self.is_folded() {
+            MARGIN_FOLDED
+        } else {
+            MARGIN
+        }
     }
 }
 
@@ -346,7 +359,7 @@ impl Router<'_> {
             } else {
                 (end, start)
             };
-            let middle = (left.right() + right.x) / 2.0;
+            let middle = left.right().midpoint(right.x);
             return Wire {
                 link,
                 route: vec![(left.right(), y), (right.x, y)],

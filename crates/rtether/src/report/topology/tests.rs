@@ -115,8 +115,8 @@ fn a_star_fits_the_page() {
 fn a_line_is_one_row_and_a_ring_two() {
     let line = [(0, 1), (1, 2), (2, 3), (3, 4)];
     let layout = check(&network(5, &line, &[0, 1, 2, 3, 4]));
-    let y = layout.nodes[0].y;
-    assert!(layout.nodes[..5].iter().all(|area| area.y <= y));
+    let top = layout.nodes[0].y;
+    assert!(layout.nodes[..5].iter().all(|area| area.y <= top));
     assert!(
         layout.nodes[..5]
             .windows(2)
@@ -124,8 +124,8 @@ fn a_line_is_one_row_and_a_ring_two() {
     );
     let ring = [(0, 1), (1, 2), (2, 3), (0, 3)];
     let layout = check(&network(4, &ring, &[0, 1, 2, 3]));
-    let [a, b, c, d] = [0, 1, 2, 3].map(|node| layout.nodes[node]);
-    assert!(a.x < b.x && d.x < c.x && a.y < d.y && b.y < c.y);
+    let [first, second, third, last] = [0, 1, 2, 3].map(|node| layout.nodes[node]);
+    assert!(first.x < second.x && last.x < third.x && first.y < last.y && second.y < third.y);
 }
 
 #[test]
