@@ -6,7 +6,7 @@ use rtether::scenario::render::Style;
 use rtether::scenario::{self, Scenario};
 
 use crate::args::{MessageFormat, Overrides};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::{files, terminal};
 
 /// A scenario that can be run, and its text.
@@ -17,7 +17,10 @@ pub(crate) struct Loaded {
 
 /// Loads a scenario file; all mistakes are shown at once.
 pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
-    let text = files::read(path).map_err(|message| exit::fail(&message))?;
+    let text = files::read(path).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })?;
     let mut set = overrides.set.clone();
     let runs = overrides.runs.map(|runs| runs.to_string());
     let seed = overrides.seed.map(|seed| seed.to_string());
