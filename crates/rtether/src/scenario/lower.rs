@@ -7,7 +7,6 @@ use rtether_model::network::{Link, Network, Node, NodeId, NodeKind, PortId};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Span, quote};
-use super::plan::{Requirement, RunPlan};
 use super::reader::{Fields, Reader};
 use super::suggest;
 
@@ -179,14 +178,6 @@ impl Plant {
     pub(super) fn is_switch(&self, id: NodeId) -> bool {
         self.network.switch(id).is_some()
     }
-}
-
-/// What is left of a scenario but the plant.
-pub(super) struct Rest {
-    pub(super) name: String,
-    pub(super) run: RunPlan,
-    pub(super) overload: Overload,
-    pub(super) accept: Vec<Requirement>,
 }
 
 /// Complains of names that could not be written elsewhere.
