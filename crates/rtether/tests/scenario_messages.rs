@@ -23,7 +23,10 @@ fn bad_files_say_what_is_wrong() {
         let text = fs::read_to_string(&path).unwrap();
         let file = path.file_name().unwrap().to_str().unwrap().to_owned();
         let loaded = load(&file, &text);
-        assert!(!loaded.diagnostics.is_empty(), "{file} loads without a word");
+        assert!(
+            !loaded.diagnostics.is_empty(),
+            "{file} loads without a word"
+        );
         assert_eq!(loaded.scenario.is_none(), loaded.has_errors(), "{file}");
         let stem = file.trim_end_matches(".yaml");
         insta::with_settings!({ snapshot_path => "bad/snapshots", prepend_module_to_snapshot => false, omit_expression => true }, {
@@ -79,7 +82,11 @@ fn messages_keep_the_house_style() {
             for word in ["invalid", "illegal", "failed to", "u64", "None"] {
                 assert!(!d.title.contains(word), "{file}: {}", d.title);
             }
-            assert!(codes::ALL.iter().any(|code| code.name == d.code), "{}", d.code);
+            assert!(
+                codes::ALL.iter().any(|code| code.name == d.code),
+                "{}",
+                d.code
+            );
         }
     }
 }
@@ -124,13 +131,21 @@ fn very_many_mistakes_are_counted() {
     }
     let loaded = load("x.yaml", &text);
     assert!(loaded.diagnostics.len() < 300);
-    assert!(loaded.diagnostics.iter().any(|d| d.code == "too-many-mistakes"));
+    assert!(
+        loaded
+            .diagnostics
+            .iter()
+            .any(|d| d.code == "too-many-mistakes")
+    );
 }
 
 fn with(changes: &[&str]) -> rtether::scenario::Loaded {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottling-line.yaml");
     let text = fs::read_to_string(path).unwrap();
-    let changes: Vec<Override> = changes.iter().map(|c| Override::parse(c).unwrap()).collect();
+    let changes: Vec<Override> = changes
+        .iter()
+        .map(|c| Override::parse(c).unwrap())
+        .collect();
     load_with("bottling-line.yaml", &text, &changes)
 }
 
@@ -154,7 +169,10 @@ fn overrides_replace_values() {
         panic!("{:?}", scenario.flows[0]);
     };
     assert_eq!(period, Duration::from_ms(1));
-    assert_eq!(scenario.flows[2].reply.unwrap().after, Duration::from_us(50));
+    assert_eq!(
+        scenario.flows[2].reply.unwrap().after,
+        Duration::from_us(50)
+    );
 }
 
 #[test]

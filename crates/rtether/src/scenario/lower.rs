@@ -56,6 +56,8 @@ pub(super) struct Plant {
     streams: usize,
     transfers: usize,
     full: bool,
+    /// A list of nodes could not be read: names that are not known may be declared there.
+    pub(super) names_are_missing: bool,
 }
 
 impl Plant {
@@ -157,19 +159,20 @@ impl Plant {
         name: &str,
         span: Span,
         role: &str,
+        proposal: &str,
     ) -> Option<NodeId> {
         if let Some(id) = self.find(name) {
             return Some(id);
+        }
+        if self.names_are_missing {
+            return None;
         }
         let names = self.network.nodes.iter().map(|node| node.name.as_str());
         let near = suggest::nearest_name(name, names);
         let title = format!("no node named {}", quote(name));
         let help = match near {
             Some(near) => format!("a node named {} exists; write it instead", quote(near)),
-            None => format!(
-                "declare it under `nodes:`, for example `{}: {{ stack: zero }}`",
-                name.trim()
-            ),
+            None => format!("declare it, for example {proposal}"),
         };
         reader.report(Diagnostic::new(&codes::UNKNOWN_NODE, title, span, role).help(help));
         None

@@ -285,15 +285,17 @@ impl Reader<'_> {
         let place = self.part(span, text, &error.range);
         let text = text.trim();
         let of = format!("of {}", fields.owner);
-        let example = fields
+        let spec_example = fields
             .section
             .find(key)
             .map_or(want.example(), |spec| spec.example);
+        let example = spec_example;
         let example = format!("for example `{key}: {example}`");
         let name = want.name();
         let diagnostic = match error.problem {
             Problem::MissingUnit => {
-                let (unit, usual) = want.usual_units();
+                let (_, usual) = want.usual_units();
+                let unit = units::unit_to_propose(spec_example, want);
                 let title = format!("`{key}` needs a unit, found {}", found(text));
                 Diagnostic::new(&codes::MISSING_UNIT, title, span, of)
                     .help(format!("write `{key}: {text} {unit}` ({usual})"))
