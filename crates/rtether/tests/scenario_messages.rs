@@ -11,7 +11,9 @@ use rtether::scenario::{Override, codes, load, load_with, render};
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a readable folder").path())
+        .collect();
     paths.retain(|path| path.extension().is_some_and(|ext| ext == "yaml"));
     paths.sort();
     paths
@@ -141,10 +143,10 @@ fn very_many_mistakes_are_counted() {
 
 fn with(changes: &[&str]) -> rtether::scenario::Loaded {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bottling-line.yaml");
-    let text = fs::read_to_string(path).unwrap();
+    let text = fs::read_to_string(path).expect("the scenario is there");
     let changes: Vec<Override> = changes
         .iter()
-        .map(|c| Override::parse(c).unwrap())
+        .map(|c| Override::parse(c).expect("PATH=VALUE"))
         .collect();
     load_with("bottling-line.yaml", &text, &changes)
 }

@@ -231,13 +231,11 @@ pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> S
             .help("remove `hubs`, or use a switch"),
         );
     }
-    match reader.scalar(top, "name") {
-        Some(name) => name.value.to_owned(),
-        None => {
-            let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-            file.trim_end_matches(".yaml")
-                .trim_end_matches(".yml")
-                .to_owned()
-        }
+    if let Some(name) = reader.scalar(top, "name") {
+        return name.value.to_owned();
     }
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    file.trim_end_matches(".yaml")
+        .trim_end_matches(".yml")
+        .to_owned()
 }

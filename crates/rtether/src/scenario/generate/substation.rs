@@ -387,7 +387,10 @@ impl Build<'_, '_> {
         };
         let start = match &traffic {
             Traffic::Bulk(bulk) => bulk.transfers[0].start,
-            _ => Duration::ZERO,
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Flood { .. } => Duration::ZERO,
         };
         let reply: Option<Reply> = None;
         let flow = Flow {

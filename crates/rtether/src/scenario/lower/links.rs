@@ -205,9 +205,10 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
     let diagnostic = if plant.is_switch(port.node) {
         let number = port.port + 1;
         let title = format!("port {number} of switch {} has two links", quote(name));
-        let help = first_free(plant, port.node)
-            .map(|n| format!("port {n} is free: `\"{name}:{n}\"`"))
-            .unwrap_or_else(|| format!("all ports are in use; give {} more", quote(name)));
+        let help = first_free(plant, port.node).map_or_else(
+            || format!("all ports are in use; give {} more", quote(name)),
+            |n| format!("port {n} is free: `\"{name}:{n}\"`"),
+        );
         Diagnostic::new(&codes::PORT_IN_USE, title, span, "the second one")
             .also(first, "the first one")
             .help(help)

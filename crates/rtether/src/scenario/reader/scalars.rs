@@ -2,7 +2,10 @@
 
 use rtether_model::network::Cost;
 
-use super::*;
+use super::{
+    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span,
+    UnitError, Value, codes, expectation, found, octets, picoseconds, quote, suggest, units,
+};
 
 impl Reader<'_> {
     /// Returns the text of a scalar.
@@ -94,10 +97,10 @@ impl Reader<'_> {
         fields: &Fields<'_>,
         key: &str,
     ) -> Option<At<&'static str>> {
-        let words: &[&'static str] = match &fields.spec(key).kind {
-            Kind::Word(words) => words,
-            Kind::Flag => &["true", "false"],
-            _ => unreachable!("`{key}` is not a word"),
+        let words: &[&'static str] = if let Kind::Word(words) = &fields.spec(key).kind {
+            words
+        } else {
+            &["true", "false"]
         };
         let At { value: text, span } = self.scalar(fields, key)?;
         if let Some(word) = words.iter().find(|word| **word == text) {
