@@ -102,7 +102,7 @@ impl Walk {
                 let title = format!("{} has no link in use", name(node));
                 let place = plant.node_spans[node.index()];
                 let rate = "rate: 100 Mbit/s";
-                let help = match free_port(network, routing_ports(plant)) {
+                let help = match free_port(network, &ports_in_use(plant)) {
                     Some(port) => format!(
                         "add `- {{ ends: [{}, \"{port}\"], {rate} }}` to `links`",
                         network.node(node).name
@@ -177,12 +177,12 @@ fn port_name(network: &Network, port: PortId) -> String {
     format!("port {} of switch {name}", port.port + 1)
 }
 
-fn routing_ports(plant: &Plant) -> BTreeSet<PortId> {
+fn ports_in_use(plant: &Plant) -> BTreeSet<PortId> {
     let links = plant.network.links.iter();
     links.flat_map(|link| link.ends).collect()
 }
 
-fn free_port(network: &Network, used: BTreeSet<PortId>) -> Option<String> {
+fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<String> {
     network.iter_nodes().find_map(|(node, _)| {
         let switch = network.switch(node)?;
         let count = u16::try_from(switch.ports.len()).ok()?;

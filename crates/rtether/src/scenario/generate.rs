@@ -22,8 +22,14 @@ pub(super) fn nodes(
 ) -> Option<Pending> {
     let fields = reader.one(top, "generate", &GENERATE)?;
     let span = fields.key_span("substation")?;
+    let errors = reader.sink.errors();
     let substation = substation::parameters(reader, &fields)?;
     substation::nodes(reader, plant, &substation, span);
+    if reader.sink.errors() > errors {
+        // Other names may be missing now; flows between them would only repeat it.
+        plant.names_are_missing = true;
+        return None;
+    }
     Some(Pending { substation, span })
 }
 

@@ -62,9 +62,9 @@ pub(super) enum Kind {
     /// A list of the section.
     List(&'static Section),
     /// A list of values.
-    Values(&'static Kind),
+    Values(&'static Self),
     /// One of several forms.
-    Any(&'static [Kind]),
+    Any(&'static [Self]),
     /// Statistics of the latency and their limits.
     Statistics,
     /// A part of the format that cannot be run yet.

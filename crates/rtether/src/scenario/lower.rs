@@ -7,7 +7,6 @@ use rtether_model::network::{Link, Network, Node, NodeId, NodeKind, PortId};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Span, quote};
-use super::plan::{Requirement, RunPlan};
 use super::reader::{Fields, Reader};
 use super::suggest;
 
@@ -57,6 +56,8 @@ pub(super) struct Plant {
     streams: usize,
     transfers: usize,
     full: bool,
+    /// A list of nodes could not be read: names that are not known may be declared there.
+    pub(super) names_are_missing: bool,
 }
 
 impl Plant {
@@ -158,19 +159,20 @@ impl Plant {
         name: &str,
         span: Span,
         role: &str,
+        proposal: &str,
     ) -> Option<NodeId> {
         if let Some(id) = self.find(name) {
             return Some(id);
+        }
+        if self.names_are_missing {
+            return None;
         }
         let names = self.network.nodes.iter().map(|node| node.name.as_str());
         let near = suggest::nearest_name(name, names);
         let title = format!("no node named {}", quote(name));
         let help = match near {
             Some(near) => format!("a node named {} exists; write it instead", quote(near)),
-            None => format!(
-                "declare it under `nodes:`, for example `{}: {{ stack: zero }}`",
-                name.trim()
-            ),
+            None => format!("declare it, for example {proposal}"),
         };
         reader.report(Diagnostic::new(&codes::UNKNOWN_NODE, title, span, role).help(help));
         None
@@ -179,14 +181,6 @@ impl Plant {
     pub(super) fn is_switch(&self, id: NodeId) -> bool {
         self.network.switch(id).is_some()
     }
-}
-
-/// What is left of a scenario but the plant.
-pub(super) struct Rest {
-    pub(super) name: String,
-    pub(super) run: RunPlan,
-    pub(super) overload: Overload,
-    pub(super) accept: Vec<Requirement>,
 }
 
 /// Complains of names that could not be written elsewhere.
@@ -237,13 +231,11 @@ pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> S
             .help("remove `hubs`, or use a switch"),
         );
     }
-    match reader.scalar(top, "name") {
-        Some(name) => name.value.to_owned(),
-        None => {
-            let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-            file.trim_end_matches(".yaml")
-                .trim_end_matches(".yml")
-                .to_owned()
-        }
+    if let Some(name) = reader.scalar(top, "name") {
+        return name.value.to_owned();
     }
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    file.trim_end_matches(".yaml")
+        .trim_end_matches(".yml")
+        .to_owned()
 }

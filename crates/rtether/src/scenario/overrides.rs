@@ -42,10 +42,15 @@ impl Override {
     }
 
     pub(super) fn apply(&self, root: &mut Value, source: u32, sink: &mut Sink) {
-        let Some(mut value) = tree::parse(source, &self.value, sink) else {
-            return;
-        };
         let shift = u32::try_from(self.path.len() + 1).unwrap_or(0);
+        let mut own = Sink::default();
+        let value = tree::parse(source, &self.value, &mut own);
+        for mut diagnostic in own.finish() {
+            diagnostic.primary.span.start += shift;
+            diagnostic.primary.span.end += shift;
+            sink.push(diagnostic);
+        }
+        let Some(mut value) = value else { return };
         shift_spans(&mut value, shift);
         let path = Path {
             text: &self.path,

@@ -31,6 +31,8 @@ pub(super) struct Fields<'t> {
     /// Where to point when something is missing.
     pub(super) at: Span,
     entries: &'t [Entry],
+    /// Misspelt keys, read as what they were taken for so that one slip causes one message.
+    recovered: Vec<(&'static str, usize)>,
 }
 
 impl<'t> Fields<'t> {
@@ -40,7 +42,11 @@ impl<'t> Fields<'t> {
             "{key} is not in the table of {}",
             self.section.name
         );
-        self.entries.iter().find(|entry| entry.key == key)
+        let written = self.entries.iter().find(|entry| entry.key == key);
+        written.or_else(|| {
+            let (_, position) = self.recovered.iter().find(|(known, _)| *known == key)?;
+            self.entries.get(*position)
+        })
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
@@ -97,22 +103,34 @@ impl<'s> Reader<'s> {
                 return None;
             }
         };
-        for entry in entries {
-            self.check_key(entry, section, entries);
+        let mut recovered = Vec::new();
+        for (position, entry) in entries.iter().enumerate() {
+            if let Some(near) = self.check_key(entry, section, entries)
+                && recovered.iter().all(|(known, _)| *known != near)
+            {
+                recovered.push((near, position));
+            }
         }
         Some(Fields {
             section,
             owner,
             at,
             entries,
+            recovered,
         })
     }
 
-    fn check_key(&mut self, entry: &Entry, section: &'static Section, entries: &[Entry]) {
+    /// Complains of an unknown key and returns what it may stand for.
+    fn check_key(
+        &mut self,
+        entry: &Entry,
+        section: &'static Section,
+        entries: &[Entry],
+    ) -> Option<&'static str> {
         if section.find(&entry.key).is_some()
             || (section.name == "scenario" && entry.key.starts_with("x-"))
         {
-            return;
+            return None;
         }
         let free = section
             .names()
@@ -128,6 +146,7 @@ impl<'s> Reader<'s> {
         let title = format!("no key {} in {}", quote(&entry.key), section.noun);
         let label = "this key is not known here";
         self.report(Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help(help));
+        near
     }
 
     /// Complains if a key is not there. Returns whether it is.

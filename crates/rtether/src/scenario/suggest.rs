@@ -4,6 +4,8 @@
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("accept_if", &["accept"]),
     ("app_rate", &["rate"]),
+    ("average", &["mean"]),
+    ("avg", &["mean"]),
     ("bandwidth", &["rate"]),
     ("ber", &["errors"]),
     ("buffers", &["buffer"]),
@@ -30,6 +32,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("id", &["name", "vlan"]),
     ("interval", &["period"]),
     ("latency", &["send", "propagation", "deadline"]),
+    ("maximum", &["max"]),
     ("length_m", &["length"]),
     ("limit", &["deadline"]),
     ("listener", &["to"]),

@@ -239,6 +239,13 @@ pub(super) fn quantity_of(text: &str) -> Option<Quantity> {
     find(unit.trim()).map(|(quantity, _)| quantity)
 }
 
+/// Returns the unit of an example value if it is one of `want`, else the usual one.
+pub(super) fn unit_to_propose(example: &'static str, want: Quantity) -> &'static str {
+    let unit = Decimal::scan(example).map(|(_, unit)| unit.trim());
+    unit.filter(|unit| find(unit).is_some_and(|(found, _)| found == want))
+        .unwrap_or(want.usual_units().0)
+}
+
 fn find(unit: &str) -> Option<(Quantity, u128)> {
     UNITS
         .iter()

@@ -1,6 +1,7 @@
 //! Mean load of links and stacks. What is above one grows without limit.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Spread, Stack};
@@ -217,9 +218,6 @@ fn report(
     for (span, text) in labels(plant, &shares) {
         diagnostic = diagnostic.also(span, text);
     }
-    if shares.len() > NAMED {
-        diagnostic = diagnostic.help(format!("and {} more flows", shares.len() - NAMED));
-    }
     if severity == Severity::Error {
         let remedy = match resource {
             Resource::Port(_) => "use a faster link, fewer or smaller packets, or multicast",
@@ -245,6 +243,11 @@ fn labels(plant: &Plant, shares: &[(u64, FlowId)]) -> Vec<(Span, String)> {
             }
             None => labels.push((span, text)),
         }
+    }
+    if let Some((_, text)) = labels.last_mut()
+        && shares.len() > NAMED
+    {
+        let _ = write!(text, ", and {} more", shares.len() - NAMED);
     }
     labels
 }

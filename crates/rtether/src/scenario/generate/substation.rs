@@ -258,7 +258,10 @@ pub(super) fn nodes(reader: &mut Reader<'_>, plant: &mut Plant, p: &Parameters, 
         return;
     };
     build.attach("busbar", &p.stations.busbar, top, 0);
-    build.attach("server", &p.stations.server, top, 1);
+    // Without files nobody would talk to it.
+    if p.files.is_some() {
+        build.attach("server", &p.stations.server, top, 1);
+    }
     for bay in 1..=p.bays {
         let pisas: Vec<String> = p.pisas_of(bay).map(|(name, _)| name).collect();
         let name = format!("{}.switch", bay_name(bay));
@@ -384,7 +387,10 @@ impl Build<'_, '_> {
         };
         let start = match &traffic {
             Traffic::Bulk(bulk) => bulk.transfers[0].start,
-            _ => Duration::ZERO,
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Flood { .. } => Duration::ZERO,
         };
         let reply: Option<Reply> = None;
         let flow = Flow {

@@ -115,8 +115,8 @@ fn simulated(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(Statistic, Li
         if statistic.is_none() {
             let title = format!("{} is not a statistic", quote(&entry.key));
             let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
-            let words = ["mean", "max", "p50", "p99", "p99.9"];
-            let near = suggest::nearest_name(&entry.key, words.into_iter());
+            let words = ["mean", "max", "p50", "p99.9", "p99"];
+            let near = suggest::nearest(&entry.key, words.into_iter());
             let help = near.map(|near| format!("did you mean `{near}`?"));
             reader.report(
                 Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help),

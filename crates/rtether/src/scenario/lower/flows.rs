@@ -115,7 +115,8 @@ fn station(
     role: &str,
 ) -> Option<NodeId> {
     let label = format!("{role} of {}", fields.owner);
-    let id = plant.node_or_report(reader, name, span, &label)?;
+    let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
+    let id = plant.node_or_report(reader, name, span, &label, &proposal)?;
     if plant.is_switch(id) {
         let title = format!(
             "{} is a switch; flows run between end stations",

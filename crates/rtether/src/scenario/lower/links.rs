@@ -70,11 +70,11 @@ pub(in crate::scenario) fn rate(
     }
     let title = format!("{rate} is no rate of Ethernet");
     let label = "10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s";
-    let nearest = STANDARD_MBPS
+    let next = STANDARD_MBPS
         .iter()
         .map(|mbps| BitRate::from_mbps(*mbps))
-        .min_by_key(|standard| standard.as_bps().abs_diff(value));
-    let help = nearest.map(|nearest| format!("the nearest is `{key}: {nearest}`"));
+        .find(|next| *next > rate);
+    let help = next.map(|next| format!("the next is `{key}: {next}`"));
     reader.report(Diagnostic::new(&codes::NONSTANDARD_RATE, title, span, label).help_if(help));
     None
 }
@@ -148,7 +148,11 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
         Some((name, port)) => (name, Some(port)),
         None => (text, None),
     };
-    let node = plant.node_or_report(reader, name, span, "end of a link")?;
+    let proposal = match port {
+        Some(_) => format!("`{name}: {{ ports: 8 }}` under `switches:`"),
+        None => format!("`{name}: {{ stack: zero }}` under `nodes:`"),
+    };
+    let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
     match (port, plant.network.switch(node)) {
         (None, None) => Some(PortId { node, port: 0 }),
         (Some(_), None) => {
@@ -201,9 +205,10 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
     let diagnostic = if plant.is_switch(port.node) {
         let number = port.port + 1;
         let title = format!("port {number} of switch {} has two links", quote(name));
-        let help = first_free(plant, port.node)
-            .map(|n| format!("port {n} is free: `\"{name}:{n}\"`"))
-            .unwrap_or_else(|| format!("all ports are in use; give {} more", quote(name)));
+        let help = first_free(plant, port.node).map_or_else(
+            || format!("all ports are in use; give {} more", quote(name)),
+            |n| format!("port {n} is free: `\"{name}:{n}\"`"),
+        );
         Diagnostic::new(&codes::PORT_IN_USE, title, span, "the second one")
             .also(first, "the first one")
             .help(help)

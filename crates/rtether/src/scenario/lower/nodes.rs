@@ -17,7 +17,10 @@ pub(in crate::scenario) use stacks::{default_interval, station_of_interval};
 /// Reads `stacks:` and `nodes:`.
 pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
     let mut profiles = stacks::stacks(reader, top);
-    for entry in reader.named(top, "nodes") {
+    let errors = reader.sink.errors();
+    let entries = reader.named(top, "nodes");
+    plant.names_are_missing |= reader.sink.errors() > errors;
+    for entry in entries {
         check_name(reader, "node", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("node {}", quote(&entry.key));
         let station = reader
@@ -27,6 +30,10 @@ pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plan
         let station = station.unwrap_or_else(stacks::zero);
         let kind = NodeKind::EndStation(station);
         plant.add_node(reader, &entry.key, entry.key_span, kind);
+    }
+    // After a mistake the stack may well be meant for the node that has it.
+    if reader.sink.errors() > 0 {
+        return;
     }
     for (name, profile) in &profiles {
         if !profile.used && name != "zero" {

@@ -15,13 +15,18 @@ use crate::scenario::tree::{Data, Entry};
 
 /// Reads `switches:`.
 pub(in crate::scenario) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
-    for entry in reader.named(top, "switches") {
+    let errors = reader.sink.errors();
+    let entries = reader.named(top, "switches");
+    plant.names_are_missing |= reader.sink.errors() > errors;
+    for entry in entries {
         check_name(reader, "switch", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("switch {}", quote(&entry.key));
-        let Some(fields) = reader.fields(&entry.value, &SWITCH, owner, entry.key_span) else {
-            continue;
+        let fields = reader.fields(&entry.value, &SWITCH, owner, entry.key_span);
+        // One with mistakes still has a name and ports that links may use.
+        let switch = match fields {
+            Some(fields) => switch(reader, &fields),
+            None => plain(64, Duration::ZERO),
         };
-        let switch = switch(reader, &fields);
         plant.add_node(reader, &entry.key, entry.key_span, NodeKind::Switch(switch));
     }
 }

@@ -2,7 +2,10 @@
 
 use rtether_model::network::Cost;
 
-use super::*;
+use super::{
+    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span,
+    UnitError, Value, codes, expectation, found, octets, picoseconds, quote, suggest, units,
+};
 
 impl Reader<'_> {
     /// Returns the text of a scalar.
@@ -94,10 +97,10 @@ impl Reader<'_> {
         fields: &Fields<'_>,
         key: &str,
     ) -> Option<At<&'static str>> {
-        let words: &[&'static str] = match &fields.spec(key).kind {
-            Kind::Word(words) => words,
-            Kind::Flag => &["true", "false"],
-            _ => unreachable!("`{key}` is not a word"),
+        let words: &[&'static str] = if let Kind::Word(words) = &fields.spec(key).kind {
+            words
+        } else {
+            &["true", "false"]
         };
         let At { value: text, span } = self.scalar(fields, key)?;
         if let Some(word) = words.iter().find(|word| **word == text) {
@@ -285,15 +288,17 @@ impl Reader<'_> {
         let place = self.part(span, text, &error.range);
         let text = text.trim();
         let of = format!("of {}", fields.owner);
-        let example = fields
+        let spec_example = fields
             .section
             .find(key)
             .map_or(want.example(), |spec| spec.example);
+        let example = spec_example;
         let example = format!("for example `{key}: {example}`");
         let name = want.name();
         let diagnostic = match error.problem {
             Problem::MissingUnit => {
-                let (unit, usual) = want.usual_units();
+                let (_, usual) = want.usual_units();
+                let unit = units::unit_to_propose(spec_example, want);
                 let title = format!("`{key}` needs a unit, found {}", found(text));
                 Diagnostic::new(&codes::MISSING_UNIT, title, span, of)
                     .help(format!("write `{key}: {text} {unit}` ({usual})"))
