@@ -27,7 +27,7 @@ pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
     for (key, value) in [
         ("run.for", &overrides.duration),
         ("run.warmup", &overrides.warmup),
-        ("run.runs", &runs),
+        ("run.seeds", &runs),
         ("run.seed", &seed),
     ] {
         set.extend(value.as_ref().map(|value| format!("{key}={value}")));

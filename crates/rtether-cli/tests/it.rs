@@ -31,7 +31,7 @@ fn the_number_of_threads_changes_no_byte() {
     let result = |jobs: &str| {
         run(&[
             "check", "bottling-line.yaml", "--json", "--histogram", "--buckets", "--runs", "6",
-            "--for", "2s", "-j", jobs,
+            "--for", "3s", "-j", jobs,
         ])
     };
     let (one, two) = (result("1"), result("2"));

@@ -150,6 +150,7 @@ impl Builder {
         let routing = Routing::new(network);
         let mut record = Record {
             duration: self.scenario.run.duration,
+            observed: self.scenario.run.duration * i64::from(self.scenario.run.runs),
             warmup: self.scenario.run.warmup,
             bucket: self.scenario.run.bucket,
             runs: self.scenario.run.runs,
