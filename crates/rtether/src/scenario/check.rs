@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rtether_model::flow::{Delivery, Flow, FlowId};
+use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
     AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, Vid,
 };
+use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::codes;
@@ -49,6 +50,31 @@ fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut
     }
 }
 
+/// Follows replies and acknowledgements, which meet the VLANs in the other order.
+fn way_back(
+    plant: &Plant,
+    routing: &Routing,
+    flow: &Flow,
+    listener: NodeId,
+) -> Result<(), RouteError> {
+    if flow.reply.is_none() && !matches!(flow.traffic, Traffic::Bulk(_)) {
+        return Ok(());
+    }
+    let back = Flow {
+        name: String::new(),
+        class: String::new(),
+        talker: listener,
+        listeners: vec![flow.talker],
+        traffic: Traffic::Flood {
+            interval: Duration::ZERO,
+        },
+        ..*flow
+    };
+    routing
+        .flow_path(&plant.network, &back, flow.talker)
+        .map(|_| ())
+}
+
 struct Walk {
     used: Vec<bool>,
     unconnected: BTreeSet<NodeId>,
@@ -74,8 +100,11 @@ impl Walk {
                     if !late {
                         late = deadline::check(reader, plant, index, flow, &hops);
                     }
+                    if let Err(error) = way_back(plant, routing, flow, listener) {
+                        self.no_route(reader, plant, (index, listener, " and back"), error);
+                    }
                 }
-                Err(error) => self.no_route(reader, plant, index, listener, error),
+                Err(error) => self.no_route(reader, plant, (index, listener, ""), error),
             }
         }
     }
@@ -84,8 +113,7 @@ impl Walk {
         &mut self,
         reader: &mut Reader<'_>,
         plant: &Plant,
-        index: usize,
-        listener: NodeId,
+        (index, listener, back): (usize, NodeId, &str),
         error: RouteError,
     ) {
         let flow = &plant.flows[index];
@@ -93,7 +121,10 @@ impl Walk {
         let name = |node: NodeId| quote(&network.node(node).name);
         let span = plant.flow_spans[index];
         let (talker, to) = (name(flow.talker), name(listener));
-        let from_to = format!("flow {} runs from {talker} to {to}", quote(&flow.name));
+        let from_to = format!(
+            "flow {} runs from {talker} to {to}{back}",
+            quote(&flow.name)
+        );
         let diagnostic = match error {
             RouteError::Unconnected { node } => {
                 if !self.unconnected.insert(node) {

@@ -12,7 +12,7 @@ pub fn keys() -> String {
     let mut out = String::from(
         "# Scenario reference\n\n\
          <!-- Made from the table of keys in `crates/rtether/src/scenario/keys/`; \
-         `cargo xtask bless` renews it. -->\n\n\
+         the tests of `scenario_documents` renew it with `RTETHER_BLESS=1`. -->\n\n\
          A scenario is a YAML file.\n\
          Every quantity carries its unit; counts, ports and priorities are bare numbers.\n\
          The [guide](../guides/scenario.md) shows how the parts go together, \
@@ -62,6 +62,7 @@ fn type_of(kind: &Kind) -> String {
             words.join(", ")
         }
         Kind::Flag => "`true`, `false`".into(),
+        Kind::Count { min, max } if min == max => format!("`{min}`"),
         Kind::Count { min, max } if *max >= u64::MAX >> 1 => format!("number from {min}"),
         Kind::Count { min, max } => format!("number {min} to {max}"),
         Kind::Quantity(quantity) => quantity.name().trim_start_matches("a ").into(),
@@ -84,7 +85,7 @@ fn type_of(kind: &Kind) -> String {
 pub fn diagnostics() -> String {
     let mut out = String::from(
         "# Diagnostics\n\n\
-         <!-- Made from `crates/rtether/src/scenario/codes.rs`; `cargo xtask bless` renews it. -->\n\n\
+         <!-- Made from `crates/rtether/src/scenario/codes.rs`; the tests of `scenario_documents` renew it with `RTETHER_BLESS=1`. -->\n\n\
          All mistakes of a scenario are reported at once.\n\
          Codes are stable; with `--message-format json` each comes with its places.\n",
     );

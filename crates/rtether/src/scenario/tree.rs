@@ -163,6 +163,10 @@ impl Builder<'_> {
     }
 
     /// Takes one event; `None` stops the parse.
+    #[allow(
+        clippy::wildcard_enum_match_arm,
+        reason = "the enum is the library's, which may add kinds of events"
+    )]
     fn event(&mut self, event: Event<'_>, span: Span) -> Option<()> {
         match event {
             Event::Scalar(text, style, anchor, _) => {
@@ -192,9 +196,7 @@ impl Builder<'_> {
                     "a scenario file holds one document"
                 })
             }
-            // Ends of documents, comments and the like say nothing of values; the library may add
-            // kinds of events.
-            #[allow(clippy::wildcard_enum_match_arm, reason = "the enum is the library's")]
+            // Ends of documents, comments and the like say nothing of values.
             _ => Some(()),
         }
     }

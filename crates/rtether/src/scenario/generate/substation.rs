@@ -3,57 +3,20 @@
 //! Around the switch of each bay stand its process interfaces (PISAs) and three bay nodes; the bay
 //! switches, the Busbar unit and the file server are at a top-level switch.
 
-use rtether_model::flow::{Bulk, Delivery, Flow, Phase, Reply, TcpParameters, Traffic, Transfer};
+use rtether_model::flow::{Bulk, Delivery, Flow, Traffic, Transfer};
 use rtether_model::network::{EndStation, Link, NodeId, NodeKind, PortId};
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
-use crate::scenario::codes;
-use crate::scenario::diagnostic::{Diagnostic, Span};
-use crate::scenario::keys::Presence;
-use crate::scenario::keys::table::SUBSTATION;
+use crate::scenario::diagnostic::Span;
 use crate::scenario::lower::{self, Plant};
 use crate::scenario::plan::RunPlan;
-use crate::scenario::reader::{Fields, Reader, bits_per_second, picoseconds};
-use crate::scenario::units::{self, Quantity};
+use crate::scenario::reader::Reader;
 
-/// The values of the keys of the table.
-pub(super) struct Parameters {
-    bays: u64,
-    /// Prefix of the name and number in a bay of each kind of PISA.
-    pisas: [(&'static str, u64); 4],
-    stations: Stations,
-    link_rate: BitRate,
-    switch_latency: Duration,
-    samples: Stream,
-    commands: Stream,
-    exchange: Stream,
-    phase: Phase,
-    files: Option<Files>,
-}
+mod parameters;
 
-struct Stations {
-    pisa: EndStation,
-    bay: EndStation,
-    busbar: EndStation,
-    server: EndStation,
-}
-
-#[derive(Clone, Copy)]
-struct Stream {
-    period: Duration,
-    payload: Bytes,
-    deadline: Option<Duration>,
-}
-
-struct Files {
-    size: Bytes,
-    every: Duration,
-    bay_at: Duration,
-    upload_at: Duration,
-    upload: Bytes,
-    tcp: TcpParameters,
-}
+use parameters::Stream;
+pub(super) use parameters::{Parameters, parameters};
 
 /// The bay nodes: name, and what to call them in a class.
 const BAY_NODES: [(&str, &str); 3] = [
@@ -64,168 +27,6 @@ const BAY_NODES: [(&str, &str); 3] = [
 
 /// Ports that stay free at every switch, for what is added by hand.
 const SPARE_PORTS: usize = 4;
-
-/// Reads values, or takes their defaults from the table.
-struct Values<'r, 's, 't> {
-    reader: &'r mut Reader<'s>,
-    fields: Fields<'t>,
-}
-
-impl Values<'_, '_, '_> {
-    fn default_of(&self, key: &str) -> &'static str {
-        match self.fields.section.find(key).map(|key| key.presence) {
-            Some(Presence::Default(text)) => text,
-            _ => unreachable!("`{key}` has a default"),
-        }
-    }
-
-    fn count(&mut self, key: &str) -> u64 {
-        let given = self.reader.count(&self.fields, key);
-        let default = self.default_of(key).parse().unwrap_or(0);
-        given.map_or(default, |at| at.value)
-    }
-
-    fn quantity(&mut self, key: &str, quantity: Quantity) -> u64 {
-        let given = self.reader.quantity(&self.fields, key, quantity);
-        let default = units::read(self.default_of(key), quantity).unwrap_or(0);
-        given.map_or(default, |at| at.value)
-    }
-
-    fn time(&mut self, key: &str) -> Duration {
-        picoseconds(self.quantity(key, Quantity::Time))
-    }
-
-    fn size(&mut self, key: &str) -> Bytes {
-        Bytes::new(self.quantity(key, Quantity::Size))
-    }
-
-    fn interval(&mut self, key: &str) -> Duration {
-        let given = self.reader.interval(&self.fields, key);
-        let default = lower::default_interval(self.default_of(key));
-        given.map_or(default, |at| at.value)
-    }
-
-    fn station(&mut self, key: &str) -> EndStation {
-        lower::station_of_interval(self.interval(key))
-    }
-
-    fn stream(&mut self, rate: &str, size: &str, deadline: Option<Duration>) -> Stream {
-        let payload = self.size(size);
-        let most = Encapsulation::Udp.max_payload();
-        if payload > most
-            && let Some(entry) = self.fields.get(size)
-        {
-            let title = format!("`{size}` must be at most {most}, found {payload}");
-            let span = entry.value.span;
-            let label = "the stream runs over UDP";
-            let code = &codes::PAYLOAD_TOO_LARGE;
-            self.reader
-                .report(Diagnostic::new(code, title, span, label));
-        }
-        Stream {
-            period: self.interval(rate),
-            payload,
-            deadline,
-        }
-    }
-}
-
-/// Reads `substation:`.
-pub(super) fn parameters(reader: &mut Reader<'_>, generate: &Fields<'_>) -> Option<Parameters> {
-    let fields = reader.one(generate, "substation", &SUBSTATION)?;
-    let mut values = Values { reader, fields };
-    let bays = values.count("feeder_bays") + values.count("transformer_bays");
-    let pisas = [
-        ("ct", values.count("ct_vt")),
-        ("de", values.count("distance_earth")),
-        ("fe", values.count("fast_earth")),
-        ("cb", values.count("circuit_breakers")),
-    ];
-    let stations = Stations {
-        pisa: values.station("pisa_rate"),
-        bay: values.station("bay_rate"),
-        busbar: values.station("busbar_rate"),
-        server: values.station("server_rate"),
-    };
-    let link_rate = if values.fields.has("link_rate") {
-        lower::link_rate(values.reader, &values.fields, "link_rate")?
-    } else {
-        bits_per_second(values.quantity("link_rate", Quantity::BitRate))
-    };
-    let deadline = Some(values.time("deadline"));
-    let samples = values.stream("sample_rate", "sample_size", deadline);
-    let commands = values.stream("command_rate", "command_size", deadline);
-    let exchange = values.stream("exchange_rate", "exchange_size", None);
-    let phase = values.reader.word(&values.fields, "phase");
-    let per_bay: u64 = pisas.iter().map(|(_, count)| count).sum();
-    let files = files(&mut values, bays * (per_bay + 3));
-    Some(Parameters {
-        bays,
-        pisas,
-        stations,
-        link_rate,
-        switch_latency: values.time("switch_latency"),
-        samples,
-        commands,
-        exchange,
-        phase: match phase.map(|word| word.value) {
-            Some("synchronised") => Phase::Fixed(Duration::ZERO),
-            _ => Phase::Random,
-        },
-        files,
-    })
-}
-
-fn files(values: &mut Values<'_, '_, '_>, downloads: u64) -> Option<Files> {
-    let size = values.size("file_size");
-    let share = values.quantity("upload_share", Quantity::Ratio);
-    let volume = u128::from(size.get()) * u128::from(downloads) * u128::from(share);
-    let by_share = Bytes::new(u64::try_from(volume / 1_000_000_000).unwrap_or(u64::MAX));
-    let given = values.reader.size(&values.fields, "upload_size");
-    let every = values.time("file_every");
-    let tcp = TcpParameters {
-        segment: values.size("segment"),
-        window: values.size("window"),
-        ..TcpParameters::default()
-    };
-    for (key, fits) in [
-        ("file_size", size > Bytes::ZERO),
-        ("file_every", every > Duration::ZERO),
-        (
-            "segment",
-            tcp.segment > Bytes::ZERO && tcp.segment <= Encapsulation::Tcp.max_payload(),
-        ),
-        (
-            "window",
-            tcp.window >= tcp.segment && tcp.window <= Bytes::new(1 << 30),
-        ),
-    ] {
-        let Some(entry) = values.fields.get(key).filter(|_| !fits) else {
-            continue;
-        };
-        let (span, rule) = match key {
-            "segment" => (entry.value.span, "1 B to 1460 B"),
-            "window" => (entry.value.span, "from one segment to 1 GiB"),
-            _ => (entry.value.span, "more than nothing"),
-        };
-        let title = format!("`{key}` must be {rule}");
-        let label = "of the file transfers";
-        let code = &codes::VALUE_OUT_OF_RANGE;
-        values
-            .reader
-            .report(Diagnostic::new(code, title, span, label));
-    }
-    let files = Files {
-        size,
-        every,
-        bay_at: values.time("bay_file_at"),
-        upload_at: values.time("upload_at"),
-        upload: given.map_or(by_share, |at| at.value),
-        tcp,
-    };
-    let wanted = values.reader.flag(&values.fields, "files").unwrap_or(true);
-    wanted.then_some(files)
-}
 
 /// Returns the name of a bay: `bay01`.
 fn bay_name(bay: u64) -> String {
@@ -392,7 +193,6 @@ impl Build<'_, '_> {
             | Traffic::Poisson { .. }
             | Traffic::Flood { .. } => Duration::ZERO,
         };
-        let reply: Option<Reply> = None;
         let flow = Flow {
             name,
             class: class.to_owned(),
@@ -406,7 +206,7 @@ impl Build<'_, '_> {
             traffic,
             start,
             stop: None,
-            reply,
+            reply: None,
             deadline: None,
         };
         self.plant.add_flow(self.reader, flow, self.span);

@@ -64,8 +64,8 @@ pub(in crate::scenario) fn accept(
 
 fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement, flow: At<&str>) {
     // A pattern with many stars takes long on long names; nobody writes one.
-    if flow.value.matches('*').count() > 4 {
-        let title = format!("{} has more than four `*`", quote(flow.value));
+    if flow.value.matches('*').count() > 3 {
+        let title = format!("{} has more than three `*`", quote(flow.value));
         let label = "name the flows more closely";
         reader.report(Diagnostic::new(
             &codes::VALUE_OUT_OF_RANGE,

@@ -57,6 +57,9 @@ fn flow(
     {
         check_name(reader, "flow", name.value, name.span, &['*']);
     }
+    if let Some(class) = reader.scalar(fields, "class") {
+        check_name(reader, "class", class.value, class.span, &['*']);
+    }
     let talker = talker(reader, fields, plant);
     let listeners = listeners(reader, fields, plant, talker);
     let encapsulation = encapsulation(reader, fields);

@@ -19,6 +19,9 @@ pub(in crate::scenario) const STACK_QUEUE: u32 = 1000;
 /// rounded down to what a driver keeps.
 pub(in crate::scenario) const DRIVER_QUEUE: Bytes = Bytes::new(1_000_000);
 
+/// Longest time any part of a stack may take for one packet.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 /// A declared stack.
 pub(super) struct Profile {
     pub(super) station: EndStation,
@@ -120,7 +123,7 @@ fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     } else {
         reader.positive_time(fields, "service")?
     };
-    if service.value > Duration::from_secs(3600) {
+    if service.value > LONGEST {
         let found = service.value.to_string();
         let why = "an hour for one packet";
         reader.out_of_range("service", service.span, "at most 3600 s", &found, why);
@@ -157,7 +160,7 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
 fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {
     let entry = fields.get("jitter")?;
     if !matches!(entry.value.data, Data::Map(_)) {
-        let max = reader.time(fields, "jitter")?.value;
+        let max = reader.time_up_to(fields, "jitter", LONGEST, "of a single packet")?;
         return Some(if max == Duration::ZERO {
             Spread::None
         } else {
@@ -166,9 +169,9 @@ fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {
     }
     let inner = reader.one(fields, "jitter", &JITTER)?;
     reader.require(&inner, "max");
-    let max = reader.positive_time(&inner, "max");
+    let max = reader.time_up_to(&inner, "max", LONGEST, "of a single packet");
     let mean = reader.positive_time(&inner, "mean");
-    let max = max?.value;
+    let max = max?;
     if !inner.has("mean") {
         return Some(Spread::Uniform { max });
     }
@@ -195,6 +198,19 @@ fn outliers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Outliers> {
     let delay = reader.time_range(&inner, "delay");
     given.then_some(())?;
     let (ratio, (min, max)) = (ratio?, delay?);
+    if max > LONGEST {
+        let place = inner
+            .get("delay")
+            .map_or(inner.at, |entry| entry.value.span);
+        let found = max.to_string();
+        reader.out_of_range(
+            "delay",
+            place,
+            "at most 3600 s",
+            &found,
+            "of a single packet",
+        );
+    }
     if !ratio.value.is_multiple_of(1000) {
         let title = "`ratio` counts whole parts of a million";
         let label = "a whole multiple of 1 ppm is needed";

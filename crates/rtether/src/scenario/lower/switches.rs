@@ -58,8 +58,9 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     let ports = reader.count(fields, "ports").map(|count| count.value);
     // With the number of ports unknown, no port is reported as missing.
     let count = if known { ports } else { None }.unwrap_or(1024);
-    let latency = reader.time(fields, "latency");
-    let latency = latency.map_or(Duration::ZERO, |latency| latency.value);
+    let second = Duration::from_secs(1);
+    let latency = reader.time_up_to(fields, "latency", second, "of a switch");
+    let latency = latency.unwrap_or(Duration::ZERO);
     let mut switch = plain(usize::try_from(count).unwrap_or(1024), latency);
     if let Some("cut-through") = word(reader, fields, "mode") {
         switch.mode = ForwardingMode::CutThrough;

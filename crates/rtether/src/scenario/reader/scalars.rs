@@ -168,6 +168,23 @@ impl Reader<'_> {
         Some(At { value, span })
     }
 
+    /// Returns a time that is not longer than makes sense, so that sums of many stay in range.
+    pub(in crate::scenario) fn time_up_to(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        most: Duration,
+        why: &str,
+    ) -> Option<Duration> {
+        let At { value, span } = self.time(fields, key)?;
+        if value > most {
+            let rule = format!("at most {most}");
+            self.out_of_range(key, span, &rule, &value.to_string(), why);
+            return None;
+        }
+        Some(value)
+    }
+
     /// Returns a time of at least a picosecond.
     pub(in crate::scenario) fn positive_time(
         &mut self,
@@ -216,6 +233,7 @@ impl Reader<'_> {
         let At { value: text, span } = self.scalar(fields, key)?;
         let mut cost = Cost::default();
         let mut offset = 0;
+        let mut seen = [false; 2];
         for part in text.split('+') {
             let range = offset..offset + part.len();
             offset = range.end + 1;
@@ -225,6 +243,18 @@ impl Reader<'_> {
                 Some(amount) => (amount, true),
                 None => (trimmed, false),
             };
+            if std::mem::replace(&mut seen[usize::from(per_octet)], true) {
+                let title = format!(
+                    "`{key}` is a time and a time per octet, found {}",
+                    quote(text)
+                );
+                let label = "the second of its kind";
+                let help = format!("for example `{key}: 8 us + 12 ns/B`");
+                self.report(
+                    Diagnostic::new(&codes::WRONG_QUANTITY, title, place, label).help(help),
+                );
+                return None;
+            }
             let value = self.quantity_of(fields, key, amount, place, Quantity::Time)?;
             let value = picoseconds(value);
             // A millisecond per octet is 1.5 s a frame.
