@@ -226,17 +226,25 @@ fn a_lonely_packet_takes_what_its_path_takes() {
                 phase: Phase::Random,
                 release_jitter: Duration::ZERO,
             };
+            flow.start = Duration::ZERO;
             flow.stop = Some(Duration::from_ms(20));
             flow.listeners.truncate(1);
             let record = case.run(&mut rtether_sim::observe::NoObserver);
             let stream = &record.streams[0];
-            assert_eq!((stream.released, stream.delivered), (1, 1), "lost on a quiet network");
+            assert_eq!(
+                (stream.released, stream.delivered),
+                (1, 1),
+                "lost on a quiet network"
+            );
             let flow = &case.plant.flows[0];
             let is_tagged = flow.tag.is_some() || has_vlans(&case.plant);
             let floors = Floors::new(&case.plant.network);
             let floor = floors.latency(flow, flow.listeners[0], Floors::frame(flow));
             let latency = stream.latency.max;
-            assert!(latency == floor || (is_tagged && latency > floor), "{latency:?}, {floor:?}");
+            assert!(
+                latency == floor || (is_tagged && latency > floor),
+                "{latency:?}, {floor:?}"
+            );
         }
     });
 }

@@ -19,20 +19,24 @@ pub(super) fn flows(dice: &mut Dice, plant: &mut Plant, stations: &[NodeId], dra
     let routing = Routing::new(&plant.network);
     for number in 0..count {
         let flow = flow(dice, &format!("f{number}"), stations, has_bulk, drains);
-        let reaches = |&to: &NodeId| routing.flow_path(&plant.network, &flow, to).is_ok();
+        let back = |from: NodeId| Flow {
+            talker: from,
+            delivery: Delivery::Unicast,
+            ..flow.clone()
+        };
+        let is_answered = flow.reply.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
+        let path = |flow: &Flow, to| routing.flow_path(&plant.network, flow, to);
+        let reaches = |&to: &NodeId| {
+            let answers = !is_answered || path(&back(to), flow.talker).is_ok();
+            path(&flow, to).is_ok() && answers
+        };
         if flow.listeners.iter().all(reaches) {
             plant.flow(flow);
         }
     }
 }
 
-fn flow(
-    dice: &mut Dice,
-    name: &str,
-    stations: &[NodeId],
-    has_bulk: bool,
-    drains: bool,
-) -> Flow {
+fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains: bool) -> Flow {
     let mut others = stations.to_vec();
     let talker = others.swap_remove(dice.index(others.len()));
     let traffic = traffic(dice, has_bulk, drains);
@@ -58,7 +62,9 @@ fn flow(
         1 => Bytes::new(largest),
         _ => Bytes::new(dice.between(0, largest)),
     };
-    let deadline = dice.chance(70).then(|| Duration::from_ns(dice.time(10_000, 3_000_000)));
+    let deadline = dice
+        .chance(70)
+        .then(|| Duration::from_ns(dice.time(10_000, 3_000_000)));
     let mut flow = Flow {
         listeners,
         delivery: dice.pick(&[Delivery::Unicast, Delivery::Multicast]),
@@ -115,9 +121,8 @@ fn traffic(dice: &mut Dice, has_bulk: bool, drains: bool) -> Traffic {
 }
 
 fn bulk(dice: &mut Dice, drains: bool) -> Bulk {
-    let size = |dice: &mut Dice| {
-        (drains || dice.chance(60)).then(|| Bytes::new(dice.between(1, 60_000)))
-    };
+    let size =
+        |dice: &mut Dice| (drains || dice.chance(60)).then(|| Bytes::new(dice.between(1, 60_000)));
     Bulk {
         transfers: (0..dice.between(1, 3))
             .map(|_| Transfer {

@@ -89,7 +89,10 @@ impl<'a> Ledger<'a> {
     fn streams_of(&self, packet: &PacketInfo) -> std::ops::Range<usize> {
         let first = self.first[packet.flow.index()];
         let flow = self.flow(packet);
-        if packet.tcp.is_some_and(|segment| packet.is_reverse || segment.len == 0) {
+        if packet
+            .tcp
+            .is_some_and(|segment| packet.is_reverse || segment.len == 0)
+        {
             return first..first;
         }
         let listener = if packet.is_reverse {
@@ -116,12 +119,19 @@ impl<'a> Ledger<'a> {
             self.compare_stream(line, stream, record, drained);
         }
         for (seen, node) in self.nodes.iter().zip(&record.nodes) {
-            let ports = record.ports.iter().filter(|port| port.port.node == node.node);
+            let ports = record
+                .ports
+                .iter()
+                .filter(|port| port.port.node == node.node);
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
             let lost = [node.stack_dropped, full, node.discarded, node.filtered];
             assert_eq!(seen.lost, lost, "losses at {:?}", node.node);
-            assert!(!drained || node.in_stack == 0, "a packet stays in {:?}", node.node);
+            assert!(
+                !drained || node.in_stack == 0,
+                "a packet stays in {:?}",
+                node.node
+            );
         }
     }
 
@@ -144,14 +154,24 @@ impl<'a> Ledger<'a> {
         self.compare_missed(line, stream, record.duration);
         compare_latencies(line, stream);
         assert_eq!(stream.segments_ps, line.segments, "segments of {name}");
-        assert_eq!(stream.ethernet.sum_ps, line.ethernet, "Ethernet delay of {name}");
+        assert_eq!(
+            stream.ethernet.sum_ps, line.ethernet,
+            "Ethernet delay of {name}"
+        );
         compare_buckets(stream, record);
         for transfer in &stream.transfers {
             let Traffic::Bulk(bulk) = &flow.traffic else {
                 panic!("a transfer without bulk traffic")
             };
-            let largest = bulk.transfers.iter().map(|t| t.size.map_or(u64::MAX, Bytes::get)).max();
-            assert!(transfer.delivered.get() <= largest.unwrap(), "too much of {name}");
+            let largest = bulk
+                .transfers
+                .iter()
+                .map(|t| t.size.map_or(u64::MAX, Bytes::get))
+                .max();
+            assert!(
+                transfer.delivered.get() <= largest.unwrap(),
+                "too much of {name}"
+            );
         }
     }
 
@@ -171,7 +191,10 @@ impl<'a> Ledger<'a> {
         );
         let is_bulk = matches!(flow.traffic, Traffic::Bulk(_));
         if !self.has_floods && !is_bulk {
-            let overdue = line.open.values().filter(|at| end - at.since_start() > deadline);
+            let overdue = line
+                .open
+                .values()
+                .filter(|at| end - at.since_start() > deadline);
             let is_multicast = flow.delivery == rtether_model::flow::Delivery::Multicast;
             // A lost multicast packet stays in the list: it is not told for whom it was lost.
             let lost = if is_multicast { line.late } else { certain };
@@ -192,7 +215,10 @@ fn compare_latencies(line: &Line, stream: &StreamRecord) {
     let square = |&ps: &i64| u128::from(ps.unsigned_abs()).pow(2);
     let latency = &stream.latency;
     assert_eq!(latency.count, sorted.len() as u64);
-    assert_eq!(latency.sum_ps, sorted.iter().map(|&ps| i128::from(ps)).sum());
+    assert_eq!(
+        latency.sum_ps,
+        sorted.iter().map(|&ps| i128::from(ps)).sum()
+    );
     assert_eq!(latency.sum_sq_ps2, sorted.iter().map(square).sum());
     let ends = [sorted.first(), sorted.last()].map(|end| end.copied().map(Duration::from_ps));
     assert_eq!(latency.min, ends[0].unwrap_or(Duration::MAX));
@@ -205,7 +231,10 @@ fn compare_latencies(line: &Line, stream: &StreamRecord) {
         let expected = sorted.partition_point(|&ps| ps <= upper.as_ps());
         assert_eq!(below, expected as u64, "latencies up to {upper:?}");
     }
-    assert_eq!((below, stream.histogram.total()), (latency.count, latency.count));
+    assert_eq!(
+        (below, stream.histogram.total()),
+        (latency.count, latency.count)
+    );
 }
 
 fn compare_buckets(stream: &StreamRecord, record: &Record) {
@@ -253,7 +282,9 @@ impl Observer for Ledger<'_> {
         assert_eq!(delivery.latency, latency);
         assert_eq!(delivery.segments.iter().copied().sum::<Duration>(), latency);
         let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
-        let ethernet: Duration = inside.map(|segment| delivery.segments[segment.index()]).sum();
+        let ethernet: Duration = inside
+            .map(|segment| delivery.segments[segment.index()])
+            .sum();
         assert_eq!(delivery.ethernet, ethernet);
         assert!(delivery.segments.iter().all(|part| !part.is_negative()));
 
@@ -263,7 +294,11 @@ impl Observer for Ledger<'_> {
             None => Floors::frame(flow),
         };
         let floor = self.floors.latency(flow, line.listener.unwrap(), frame);
-        assert!(latency >= floor, "{latency:?} of {} below {floor:?}", flow.name);
+        assert!(
+            latency >= floor,
+            "{latency:?} of {} below {floor:?}",
+            flow.name
+        );
 
         let payload = match packet.tcp {
             Some(tcp) => u64::from(tcp.len),
@@ -272,7 +307,11 @@ impl Observer for Ledger<'_> {
         let line = &mut self.streams[delivery.stream];
         let this = (packet.released_at, packet.number);
         if let Some(last) = line.last.replace(this) {
-            let follows = if packet.tcp.is_some() { last <= this } else { last.1 < this.1 };
+            let follows = if packet.tcp.is_some() {
+                last <= this
+            } else {
+                last.1 < this.1
+            };
             assert!(follows && last.0 <= this.0, "{} is reordered", flow.name);
         }
         if is_counted {

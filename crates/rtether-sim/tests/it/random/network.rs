@@ -122,7 +122,9 @@ fn connect(dice: &mut Dice, plant: &mut Plant, style: &Style, a: NodeId, b: Node
         link.errors_per_billion = style.errors;
     }
     let ends = link.ends;
-    let is_trunk = ends.iter().all(|end| plant.network.switch(end.node).is_some());
+    let is_trunk = ends
+        .iter()
+        .all(|end| plant.network.switch(end.node).is_some());
     // Both ends of a trunk agree, unless every port is for itself.
     let shared = vlan(dice, style, is_trunk);
     for end in ends {

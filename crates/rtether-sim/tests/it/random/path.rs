@@ -55,10 +55,12 @@ impl<'a> Floors<'a> {
     fn stack_costs(&self, node: NodeId) -> [Cost; 2] {
         match &self.network.end_station(node).unwrap().stack {
             Stack::Zero => [Cost::default(); 2],
-            Stack::IpRate { service } => [Cost {
-                base: *service,
-                ..Cost::default()
-            }; 2],
+            Stack::IpRate { service } => {
+                [Cost {
+                    base: *service,
+                    ..Cost::default()
+                }; 2]
+            }
             Stack::Linear(linear) => [linear.send, linear.receive],
         }
     }
