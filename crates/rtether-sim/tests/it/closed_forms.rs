@@ -145,7 +145,9 @@ fn two_transfers_share_a_link_by_tail_drop() {
     let shares = [0, 1].map(|stream| goodput(&record, stream) / (EFFICIENCY * 1e8));
     // All of the link, but for repeated segments, which count in a stream only once they arrive.
     assert_within(shares[0] + shares[1], 0.98, 1.002);
-    assert!(shares.iter().all(|&share| share > 0.1), "{shares:?}");
+    // Not a fair share: with exact timing, tail drop prefers whoever comes first after a departure
+    // (phase effects; Floyd and Jacobson, 1992).
+    assert!(shares.iter().all(|&share| share > 0.01), "{shares:?}");
     assert!(record.streams.iter().any(|stream| stream.dropped > 0));
     let busy = port(
         &record,

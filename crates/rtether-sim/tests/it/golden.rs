@@ -9,7 +9,7 @@ use rtether_model::network::{
     AddressTable, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId, Outliers,
     QueueMap, Selection, Servers, Spread, Stack, Switch,
 };
-use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::StreamRecord;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::Fingerprint;
@@ -49,7 +49,7 @@ fn table(plant: &Plant) -> String {
         )
         .unwrap();
         for transfer in &stream.transfers {
-            let end = transfer.finished_at.map_or(-1, |at| at.as_ps());
+            let end = transfer.finished_at.map_or(-1, Instant::as_ps);
             writeln!(
                 text,
                 "  transfer to {end} octets {} again {} timeouts {}",

@@ -41,9 +41,10 @@ impl<'a> Floors<'a> {
 
     /// The untagged frames of a flow; the shortest one for bulk flows.
     pub(super) fn frame(flow: &Flow) -> Bytes {
-        match flow.traffic {
-            Traffic::Bulk(_) => wire::MIN_FRAME,
-            _ => wire::frame_size(flow.payload, flow.encapsulation),
+        if matches!(flow.traffic, Traffic::Bulk(_)) {
+            wire::MIN_FRAME
+        } else {
+            wire::frame_size(flow.payload, flow.encapsulation)
         }
     }
 
@@ -82,18 +83,17 @@ impl<'a> Floors<'a> {
                 let next = &self.network.links[next.unwrap().link.index()];
                 switch.mode == ForwardingMode::CutThrough && next.rate <= link.rate
             });
-            total = total
-                + if is_cut_through {
-                    link.rate.time_ceil(CUT_THROUGH_HEADER)
-                } else {
-                    wire::wire_time(frame, link.rate)
-                };
-            total = total + link.propagation;
+            total += if is_cut_through {
+                link.rate.time_ceil(CUT_THROUGH_HEADER)
+            } else {
+                wire::wire_time(frame, link.rate)
+            };
+            total += link.propagation;
             for end in [hop.egress.node, hop.ingress.node] {
-                total = total + self.interface(end, frame);
+                total += self.interface(end, frame);
             }
             let switch = self.network.switch(hop.ingress.node);
-            total = total + switch.map_or(Duration::ZERO, |switch| switch.latency);
+            total += switch.map_or(Duration::ZERO, |switch| switch.latency);
         }
         total
     }
