@@ -10,7 +10,7 @@ use rtether_model::network::{
     PortVlan, QueueMap, Selection, Stack, Switch, TagHandling,
 };
 use rtether_model::quantity::Bytes;
-use rtether_model::route::Routing;
+use rtether_model::route::{RouteError, Routing};
 use rtether_model::wire::{self, Encapsulation};
 
 use crate::agenda::Agenda;
@@ -117,14 +117,11 @@ impl Simulation {
             .iter()
             .map(|&node| station(node))
             .collect::<Result<_, _>>()?;
-        for &listener in &flow.listeners {
-            self.routing
-                .flow_path(&self.network, flow, listener)
-                .map_err(|reason| BuildError::NoRoute {
-                    flow: name(),
-                    reason,
-                })?;
-        }
+        self.check_routes(flow)
+            .map_err(|reason| BuildError::NoRoute {
+                flow: name(),
+                reason,
+            })?;
         let octets = |payload: Bytes| {
             let fits = payload <= flow.encapsulation.max_payload();
             let size = wire::frame_size(payload, flow.encapsulation);
@@ -166,6 +163,24 @@ impl Simulation {
             number: 0,
             bulk,
         });
+        Ok(())
+    }
+
+    /// Checks that frames reach the listeners, and replies or acknowledgements the talker.
+    fn check_routes(&self, flow: &Flow) -> Result<(), RouteError> {
+        let is_answered = flow.reply.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
+        for &listener in &flow.listeners {
+            self.routing.flow_path(&self.network, flow, listener)?;
+            if is_answered {
+                let answer = Flow {
+                    talker: listener,
+                    delivery: Delivery::Unicast,
+                    ..flow.clone()
+                };
+                self.routing
+                    .flow_path(&self.network, &answer, flow.talker)?;
+            }
+        }
         Ok(())
     }
 
@@ -261,6 +276,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> Port {
         errors_per_billion: 0,
         draw: Draw::new(0, "", Purpose::Errors),
         free_at: 0,
+        landed_at: 0,
         is_wake_set: false,
         flying: Fifo::default(),
         held: Fifo::default(),

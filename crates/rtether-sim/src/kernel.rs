@@ -32,7 +32,7 @@ pub struct Config {
 /// Why a simulation cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// A frame of a flow cannot reach a listener.
+    /// A frame of a flow cannot reach a listener, or an answer not the talker.
     #[error("flow `{flow}` has no route: {reason}")]
     NoRoute {
         /// Name of the flow.

@@ -49,7 +49,7 @@ pub(crate) struct Packet {
     pub(crate) destination: u32,
     /// Egress port for which a cut-through switch stores the frame.
     pub(crate) held_for: u32,
-    /// Time from forwarding to the last bit of a frame that is cut through, in picoseconds.
+    /// Time from arrival to the last bit if a cut-through switch is next, else zero.
     pub(crate) tail: i64,
     /// Octets from addresses to FCS, without tag.
     pub(crate) size: u16,
@@ -216,12 +216,6 @@ impl Fifo {
     #[inline]
     pub(crate) fn head(&self) -> Option<u32> {
         (self.len > 0).then_some(self.head)
-    }
-
-    /// Returns the youngest packet.
-    #[inline]
-    pub(crate) fn last(&self) -> Option<u32> {
-        (self.len > 0).then_some(self.tail)
     }
 
     /// Returns the number of packets.

@@ -55,6 +55,8 @@ pub(crate) struct Port {
     pub(crate) errors_per_billion: u32,
     pub(crate) draw: Draw,
     pub(crate) free_at: i64,
+    /// When the last bit of the last frame is at the other end, its latency included.
+    pub(crate) landed_at: i64,
     pub(crate) is_wake_set: bool,
     pub(crate) flying: Fifo,
     /// Frames from here that a cut-through switch stores.
@@ -158,13 +160,13 @@ impl Simulation {
         let size = packet.frame_size();
         let last_bit = (size + PREAMBLE) * port.octet;
         let occupancy = (size + OVERHEAD) * port.octet;
-        let flight = port.flight + port.flight_per_octet * size;
-        let mut on_wire = last_bit + flight;
+        let flight = port.flight + port.flight_per_octet * i64::from(packet.size);
+        packet.tail = 0;
         if port.is_cut_through {
             let header = HEADER + if packet.has(TAGGED) { 4 } else { 0 };
             packet.tail = last_bit - header * port.octet;
-            on_wire -= packet.tail;
         }
+        let on_wire = last_bit + flight - packet.tail;
         packet.spend(Segment::Wire, index, on_wire);
         packet.spend(Segment::SwitchLatency, index, port.latency);
         packet.due = now + on_wire + port.latency;
@@ -177,16 +179,16 @@ impl Simulation {
             packet.put(CORRUPTED, true);
             port.corrupted += 1;
         }
-        // Interface costs per octet could let a short frame overtake a long one; it waits.
-        let is_first = port.flying.len() == 0;
-        if let Some(last) = port.flying.last().filter(|_| port.flight_per_octet > 0) {
-            let behind = self.pool.get(last).due;
-            let packet = self.pool.get_mut(id);
-            let held_up = (behind - packet.due).max(0);
+        // Interface costs per octet could let a short frame overtake a long one; it waits for the
+        // last bit.
+        let held_up = port.landed_at - packet.due;
+        if held_up > 0 {
             packet.spend(Segment::Wire, index, held_up);
             packet.due += held_up;
         }
-        let due = self.pool.get(id).due;
+        port.landed_at = packet.due + packet.tail;
+        let due = packet.due;
+        let is_first = port.flying.len() == 0;
         port.flying.push(&mut self.pool, id);
         if is_first {
             self.agenda.set(port.arrival_slot, due);

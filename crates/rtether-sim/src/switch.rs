@@ -110,10 +110,11 @@ impl Simulation {
             return;
         }
         let source = packet.source;
+        let mut vid = Vid::DEFAULT;
         if switch.is_vlan_aware {
-            if !self.classify(index, ingress, id) {
-                self.filter(index, id, Some(from), observer);
-                return;
+            match self.classify(index, ingress, id) {
+                Some(own) => vid = own,
+                None => return self.filter(index, id, Some(from), observer),
             }
         } else if !packet.has(TAGGED) {
             // A tag taken off by an earlier switch took its priority with it.
@@ -130,13 +131,14 @@ impl Simulation {
             // Nothing on this way depends on a frame for a station behind the port it came from.
             Way::One(egress) if egress == ingress => self.filter(index, id, None, observer),
             Way::One(NONE) => self.filter(index, id, Some(from), observer),
-            Way::One(egress) => self.pass_on(index, id, from, egress, observer),
-            Way::Many(ways) => self.copy_to(index, id, from, &ways, observer),
+            Way::One(egress) => self.pass_on(index, id, vid, from, egress, observer),
+            Way::Many(ways) => self.copy_to(index, id, vid, from, &ways, observer),
         }
     }
 
-    /// Sets VLAN and priority of a frame; `false` if its port does not admit it.
-    fn classify(&mut self, index: u32, ingress: u32, id: u32) -> bool {
+    /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
+    /// port does not admit it. A tag stays as it came.
+    fn classify(&mut self, index: u32, ingress: u32, id: u32) -> Option<Vid> {
         let switch = &self.switches[index as usize];
         let port = &switch.ports[(ingress - switch.first_port) as usize];
         let packet = self.pool.get_mut(id);
@@ -144,13 +146,12 @@ impl Simulation {
             packet.pcp = port.default_pcp.get();
             packet.vid = Vid::PRIORITY_ONLY.get();
         }
-        if packet.vid == Vid::PRIORITY_ONLY.get() {
-            match port.vlan.vid_of_untagged() {
-                Some(vid) => packet.vid = vid.get(),
-                None => return false,
-            }
-        }
-        Vid::new(packet.vid).is_some_and(|vid| port.vlan.admits(vid))
+        let vid = if packet.vid == Vid::PRIORITY_ONLY.get() {
+            port.vlan.vid_of_untagged()?
+        } else {
+            Vid::new(packet.vid)?
+        };
+        port.vlan.admits(vid).then_some(vid)
     }
 
     fn find_way(&self, index: u32, ingress: u32, id: u32) -> Way {
@@ -188,12 +189,12 @@ impl Simulation {
         &mut self,
         index: u32,
         id: u32,
+        vid: Vid,
         from: u32,
         ways: &[u32],
         observer: &mut O,
     ) {
         let ingress = self.ports[from as usize].peer;
-        let vid = Vid::new(self.pool.get(id).vid).unwrap_or_default();
         let switch = &self.switches[index as usize];
         let admits = |port: u32| !switch.is_vlan_aware || switch.vlan(port).admits(vid);
         let ways: Vec<u32> = ways
@@ -208,9 +209,9 @@ impl Simulation {
         self.switches[index as usize].copied += others.len() as u64;
         for &egress in others {
             let copy = self.pool.duplicate(id);
-            self.pass_on(index, copy, from, egress, observer);
+            self.pass_on(index, copy, vid, from, egress, observer);
         }
-        self.pass_on(index, id, from, last, observer);
+        self.pass_on(index, id, vid, from, last, observer);
     }
 
     /// Hands a frame to an egress port, at once or when its last bit is in.
@@ -219,21 +220,22 @@ impl Simulation {
         &mut self,
         index: u32,
         id: u32,
+        vid: Vid,
         from: u32,
         egress: u32,
         observer: &mut O,
     ) {
         let switch = &self.switches[index as usize];
         if switch.is_vlan_aware {
-            let packet = self.pool.get_mut(id);
-            let vid = Vid::new(packet.vid).unwrap_or_default();
             let vlan = switch.vlan(egress);
             if !vlan.admits(vid) {
                 self.filter(index, id, Some(egress), observer);
                 return;
             }
             if let Some(is_tagged) = vlan.sends_tagged(vid) {
+                let packet = self.pool.get_mut(id);
                 packet.put(TAGGED, is_tagged);
+                packet.vid = vid.get();
             }
         }
         if switch.strips_tags {

@@ -276,3 +276,24 @@ fn a_full_buffer_drops_the_tail() {
         (30, 20, Bytes::new(106))
     );
 }
+
+#[test]
+fn a_priority_tag_belongs_to_no_vlan() {
+    // The first switch knows VLANs at another port only; its tag passes as it came, so that the
+    // second one takes the frame for its access port's VLAN.
+    let mut plant = Plant::default();
+    let [first, second] = [(); 2].map(|()| plant.switch(plain_switch()));
+    let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));
+    plant.join(a, first, 100);
+    plant.join(first, second, 100);
+    plant.join(first, c, 100);
+    plant.join(second, b, 100);
+    let ten = PortVlan::Access(Vid::new(10).unwrap());
+    plant.vlan(first, 2, ten.clone());
+    plant.vlan(second, 0, ten.clone());
+    plant.vlan(second, 1, ten);
+    plant.flow(periodic("f", a, b)).tag = tag(6, 0);
+    let record = plant.run(10);
+    assert_eq!(record.streams[0].delivered, 10);
+    assert_eq!(record.streams[0].latency.max, NS(9_440) * 2 + FRAME);
+}

@@ -2,5 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod closed_forms;
 mod delays;
+mod golden;
+mod random;
 mod support;

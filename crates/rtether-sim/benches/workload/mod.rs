@@ -1,0 +1,205 @@
+//! Plants whose runs are timed.
+#![allow(dead_code, reason = "each benchmark uses a part")]
+
+use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Network, Node,
+    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::record::Record;
+use rtether_model::wire::Encapsulation;
+use rtether_sim::observe::NoObserver;
+use rtether_sim::{Config, Simulation};
+
+/// Something to simulate, and for how long.
+pub(crate) struct Workload {
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) duration: Duration,
+}
+
+impl Workload {
+    pub(crate) fn simulation(&self) -> Simulation {
+        let config = Config {
+            seed: 1,
+            warmup: Duration::ZERO,
+            bucket: Duration::ZERO,
+        };
+        Simulation::new(&self.network, &self.flows, &config).expect("a plant that can be built")
+    }
+
+    pub(crate) fn run(&self) -> Record {
+        run(self.simulation(), self.duration)
+    }
+
+    fn node(&mut self, name: String, kind: NodeKind) -> NodeId {
+        let id = NodeId(u32::try_from(self.network.nodes.len()).expect("few nodes"));
+        self.network.nodes.push(Node { name, kind });
+        id
+    }
+
+    fn station(&mut self, stack: &Stack) -> NodeId {
+        let name = format!("s{}", self.network.nodes.len());
+        self.node(
+            name,
+            NodeKind::EndStation(EndStation {
+                stack: stack.clone(),
+                stack_queue: 1_000,
+                driver_queue: Bytes::new(1 << 20),
+            }),
+        )
+    }
+
+    fn switch(&mut self) -> NodeId {
+        let name = format!("sw{}", self.network.nodes.len());
+        self.node(
+            name,
+            NodeKind::Switch(Switch {
+                latency: Duration::ZERO,
+                mode: ForwardingMode::StoreAndForward,
+                queues: QueueMap::standard(1).expect("one queue"),
+                selection: Selection::Fcfs,
+                buffer: Buffer {
+                    per_port: Bytes::new(1 << 20),
+                    shared: None,
+                },
+                addresses: AddressTable::Static,
+                multicast: MulticastForwarding::Managed,
+                tags: TagHandling::Keep,
+                ports: Vec::new(),
+            }),
+        )
+    }
+
+    /// Joins two nodes; switches grow a port.
+    fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) {
+        let ends = [a, b].map(|node| {
+            let port = match &mut self.network.nodes[node.index()].kind {
+                NodeKind::EndStation(_) => 0,
+                NodeKind::Switch(switch) => {
+                    switch.ports.push(SwitchPort {
+                        vlan: PortVlan::Transparent,
+                        default_pcp: Pcp::default(),
+                    });
+                    u16::try_from(switch.ports.len() - 1).expect("few ports")
+                }
+            };
+            PortId { node, port }
+        });
+        self.network.links.push(Link {
+            ends,
+            rate: BitRate::from_mbps(mbps),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+        });
+    }
+
+    /// Adds a flow of 60 octets over UDP.
+    fn flow(&mut self, talker: NodeId, listener: NodeId, period: Duration, phase: Phase) {
+        self.flows.push(Flow {
+            name: format!("f{}", self.flows.len()),
+            class: String::new(),
+            talker,
+            listeners: vec![listener],
+            delivery: Delivery::Unicast,
+            encapsulation: Encapsulation::Udp,
+            payload: Bytes::new(60),
+            tag: None,
+            dscp: 0,
+            traffic: Traffic::Periodic {
+                period,
+                phase,
+                release_jitter: Duration::ZERO,
+            },
+            start: Duration::ZERO,
+            // The last packets arrive before the end.
+            stop: Some(self.duration - Duration::from_us(500)),
+            reply: None,
+            deadline: None,
+        });
+    }
+}
+
+/// Runs to the end.
+pub(crate) fn run(mut simulation: Simulation, duration: Duration) -> Record {
+    simulation.run_until(Instant::ZERO + duration, &mut NoObserver);
+    simulation.finish()
+}
+
+/// Returns the packets that all streams delivered.
+pub(crate) fn delivered(record: &Record) -> u64 {
+    record.streams.iter().map(|stream| stream.delivered).sum()
+}
+
+fn empty(duration: Duration) -> Workload {
+    Workload {
+        network: Network::default(),
+        flows: Vec::new(),
+        duration,
+    }
+}
+
+/// Eighteen stations at one switch; sixteen send 1440 packets a second to each of the other two,
+/// all in step: 46 080 packets a second.
+pub(crate) fn star(stack: &Stack, duration: Duration) -> Workload {
+    let mut star = empty(duration);
+    let switch = star.switch();
+    let stations: Vec<NodeId> = (0..18).map(|_| star.station(stack)).collect();
+    for &station in &stations {
+        star.join(switch, station, 100);
+    }
+    for &talker in &stations[..16] {
+        for &listener in &stations[16..] {
+            let period = Duration::from_secs(1) / 1_440;
+            star.flow(talker, listener, period, Phase::Fixed(Duration::ZERO));
+        }
+    }
+    star
+}
+
+/// A tree of switches with 24 ports at the stations and 48 above, 100 Mbit/s at the stations and
+/// 1 Gbit/s above. Each station has a flow; one in four crosses the tree, the others stay at their
+/// switch or near it. `packets` is the number in the whole run, rounded to whole flows.
+pub(crate) fn tree(stations: u32, packets: u64, duration: Duration, stack: &Stack) -> Workload {
+    let mut tree = empty(duration);
+    let mut level = Vec::new();
+    let mut all = Vec::new();
+    for first in (0..stations).step_by(23) {
+        let switch = tree.switch();
+        level.push(switch);
+        for _ in first..stations.min(first + 23) {
+            let station = tree.station(stack);
+            tree.join(switch, station, 100);
+            all.push(station);
+        }
+    }
+    while level.len() > 1 {
+        let below = std::mem::take(&mut level);
+        for children in below.chunks(47) {
+            let upper = tree.switch();
+            level.push(upper);
+            for &child in children {
+                tree.join(upper, child, 1_000);
+            }
+        }
+    }
+    let each = i64::try_from(packets / u64::from(stations)).expect("few packets");
+    for (index, &talker) in all.iter().enumerate() {
+        let distance = if index % 4 == 0 { all.len() / 2 } else { 1 };
+        let listener = all[(index + distance) % all.len()];
+        tree.flow(talker, listener, duration / each, Phase::Random);
+    }
+    tree
+}
+
+/// A substation: 40 bay nodes, 4 000 packets a second each, through stacks of 20 us.
+pub(crate) fn substation(duration: Duration) -> Workload {
+    let stack = Stack::IpRate {
+        service: Duration::from_us(20),
+    };
+    let packets = 160 * u64::try_from(duration.as_ps() / 1_000_000_000).expect("a positive time");
+    tree(40, packets, duration, &stack)
+}

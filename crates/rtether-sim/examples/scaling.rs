@@ -1,0 +1,82 @@
+//! Cost of a run against the size of the plant: `scaling` prints the table of `benches/README.md`.
+//!
+//! Each row is a process of its own (`scaling STATIONS PACKETS`), so that its memory is known.
+#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+
+#[path = "../benches/workload/mod.rs"]
+mod workload;
+
+use std::process::Command;
+use std::time::Instant;
+
+use rtether_model::network::Stack;
+use rtether_model::quantity::Duration;
+
+const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
+const RUNS: u32 = 5;
+
+fn main() {
+    let arguments: Vec<u64> = std::env::args()
+        .skip(1)
+        .map(|text| text.parse().expect("usage: scaling [STATIONS PACKETS]"))
+        .collect();
+    match arguments[..] {
+        [stations, packets] => row(
+            u32::try_from(stations).expect("a number of stations"),
+            packets,
+        ),
+        _ => table(),
+    }
+}
+
+/// Ten simulated seconds each: a million packets in all, then 1 000 packets for each station.
+fn table() {
+    println!(
+        "| stations | packets | events per packet | ns per packet | build ms | peak RSS MiB |"
+    );
+    println!("|---|---|---|---|---|---|");
+    let rows = SIZES.map(|size| (size, 1_000_000));
+    let constant_rate = SIZES.map(|size| (size, 1_000 * u64::from(size)));
+    for (stations, packets) in rows.into_iter().chain(constant_rate) {
+        let this = std::env::current_exe().expect("the path of this program");
+        let arguments = [u64::from(stations), packets].map(|number| number.to_string());
+        let status = Command::new(this).args(arguments).status();
+        assert!(status.is_ok_and(|status| status.success()), "a row failed");
+    }
+}
+
+/// Prints one row; the time is the least of several runs.
+fn row(stations: u32, packets: u64) {
+    let plant = workload::tree(stations, packets, Duration::from_secs(10), &Stack::Zero);
+    let (mut least, mut build) = (f64::INFINITY, f64::INFINITY);
+    let (mut delivered, mut events) = (0, 0);
+    for _ in 0..RUNS {
+        let begin = Instant::now();
+        let simulation = plant.simulation();
+        let built = Instant::now();
+        let record = workload::run(simulation, plant.duration);
+        least = least.min(built.elapsed().as_secs_f64());
+        build = build.min((built - begin).as_secs_f64());
+        (delivered, events) = (workload::delivered(&record), record.events);
+    }
+    println!(
+        "| {stations} | {delivered} | {:.1} | {:.0} | {:.1} | {:.1} |",
+        to_f64(events) / to_f64(delivered),
+        least * 1e9 / to_f64(delivered),
+        build * 1e3,
+        peak_mebibytes().unwrap_or(f64::NAN)
+    );
+}
+
+#[allow(clippy::cast_precision_loss, reason = "figures for people")]
+fn to_f64(value: u64) -> f64 {
+    value as f64
+}
+
+/// The most memory this process ever had, on Linux.
+fn peak_mebibytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    let kibibytes: u32 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(f64::from(kibibytes) / 1024.0)
+}

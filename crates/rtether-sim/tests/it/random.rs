@@ -1,0 +1,279 @@
+//! Random plants: the books balance, nothing overtakes, and runs repeat.
+//!
+//! Each case is made from its number. A failure prints the line that repeats it;
+//! `RTETHER_NIGHTLY=1` runs many more cases.
+
+mod dice;
+mod flows;
+mod ledger;
+mod network;
+mod path;
+mod wires;
+
+use rtether_model::flow::{Phase, Traffic};
+use rtether_model::network::{Jitter, NodeKind, Stack};
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::Record;
+use rtether_sim::observe::{Fingerprint, Observer, PacketInfo};
+use rtether_sim::{Config, Simulation};
+
+use crate::support::{Plant, periodic};
+use dice::Dice;
+use ledger::Ledger;
+use path::Floors;
+use wires::Wires;
+
+const CASES: u64 = 256;
+const NIGHTLY_CASES: u64 = 20_000;
+/// Long enough for the longest queue and the last retransmission.
+const DRAINED: Duration = Duration::from_secs(3_000);
+
+/// One random plant and how it is run.
+struct Case {
+    number: u64,
+    plant: Plant,
+    config: Config,
+    /// Whether all traffic ends, and the run lasts until nothing is under way.
+    drains: bool,
+    until: Instant,
+}
+
+impl Case {
+    fn new(number: u64) -> Self {
+        let mut dice = Dice::new(number);
+        let mut plant = Plant::default();
+        let drains = dice.chance(50);
+        let stations = network::network(&mut dice, &mut plant);
+        flows::flows(&mut dice, &mut plant, &stations, drains);
+        let warmup = Duration::from_us(dice.pick(&[0, 0, 700, 3_000]));
+        Self {
+            number,
+            plant,
+            config: Config {
+                seed: number,
+                warmup,
+                // Late retransmissions would fill millions of short buckets.
+                bucket: Duration::from_us(dice.pick(&[0, if drains { 10_000 } else { 100 }])),
+            },
+            drains,
+            until: Instant::ZERO + Duration::from_ns(dice.time(2_000_000, 7_000_000)),
+        }
+    }
+
+    fn simulation(&self) -> Simulation {
+        Simulation::new(&self.plant.network, &self.plant.flows, &self.config).unwrap()
+    }
+
+    /// Runs in one step.
+    fn run<O: Observer>(&self, observer: &mut O) -> Record {
+        let mut simulation = self.simulation();
+        simulation.run_until(self.until, observer);
+        simulation.finish()
+    }
+}
+
+/// Prints how to repeat a case if it fails.
+struct Repeat(u64);
+
+impl Drop for Repeat {
+    #[allow(clippy::print_stderr, reason = "the message of a failed test")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "repeat with: RTETHER_CASE={} cargo test -p rtether-sim --test it random::",
+                self.0
+            );
+        }
+    }
+}
+
+/// Runs `property` on many cases, or on the one that the environment names.
+fn for_each_case(property: impl Fn(&Case)) {
+    let variable = |name| std::env::var(name).ok();
+    let numbers = match variable("RTETHER_CASE") {
+        Some(text) => {
+            let number: u64 = text.parse().expect("RTETHER_CASE is a number");
+            number..number + 1
+        }
+        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..NIGHTLY_CASES,
+        None => 0..CASES,
+    };
+    for number in numbers {
+        let repeat = Repeat(number);
+        property(&Case::new(number));
+        drop(repeat);
+    }
+}
+
+/// Oracles: the books and the wires of observers that know the network, not the simulator.
+#[test]
+fn the_books_balance_after_every_step() {
+    for_each_case(|case| {
+        let mut dice = Dice::new(case.number);
+        let plant = &case.plant;
+        let mut observer = (Ledger::new(plant, case.config.warmup), Wires::new(plant));
+        let mut simulation = case.simulation();
+        while simulation.now() < case.until {
+            let step = Duration::from_ns(dice.time(1, 200_000));
+            simulation.run_until(case.until.min(simulation.now() + step), &mut observer);
+            simulation.invariants().unwrap();
+        }
+        if case.drains {
+            simulation.run_until(Instant::ZERO + DRAINED, &mut observer);
+            simulation.invariants().unwrap();
+        }
+        let record = simulation.finish();
+        observer.0.compare(&record, case.drains);
+        observer.1.check(&record);
+    });
+}
+
+/// Oracle: the same run in one step.
+#[test]
+fn steps_do_not_matter_and_runs_repeat() {
+    for_each_case(|case| {
+        let mut dice = Dice::new(!case.number);
+        let mut whole = Fingerprint::default();
+        let record = case.run(&mut whole);
+        let mut again = Fingerprint::default();
+        assert_eq!(record, case.run(&mut again), "the second run differs");
+        assert_eq!(whole, again);
+
+        let mut parts = Fingerprint::default();
+        let mut simulation = case.simulation();
+        while simulation.now() < case.until {
+            let step = Duration::from_ps(dice.time(0, 900_000_000));
+            simulation.run_until(case.until.min(simulation.now() + step), &mut parts);
+        }
+        assert_eq!(record, simulation.finish(), "steps change the record");
+        assert_eq!(whole, parts);
+    });
+}
+
+/// Oracle: the same run without warm-up, packet by packet.
+#[test]
+fn warm_up_takes_packets_out_and_moves_none() {
+    for_each_case(|case| {
+        let mut all = Fingerprint::default();
+        let warm = case.run(&mut all);
+        let mut cold_case = Case::new(case.number);
+        cold_case.config.warmup = Duration::ZERO;
+        // The books of the cold run, counting from the end of the warm-up, are the warm record.
+        let mut observer = (
+            Fingerprint::default(),
+            Ledger::new(&case.plant, case.config.warmup).indifferent(),
+        );
+        let cold = cold_case.run(&mut observer);
+        assert_eq!(all, observer.0);
+        assert_eq!((&warm.ports, &warm.nodes), (&cold.ports, &cold.nodes));
+        observer.1.compare(&warm, false);
+    });
+}
+
+/// Release times by flow.
+struct Releases(Vec<(u32, u32, Instant)>);
+
+impl Observer for Releases {
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        if packet.tcp.is_none() && !packet.is_reverse {
+            self.0.push((packet.flow.0, packet.number, now));
+        }
+    }
+}
+
+/// Oracle: the run without them. Random draws go by name, ties by order.
+#[test]
+fn strangers_change_nothing() {
+    for_each_case(|case| {
+        let flows = u32::try_from(case.plant.flows.len()).unwrap();
+        let mut alone = Releases(Vec::new());
+        let record = case.run(&mut alone);
+
+        let mut crowded = Case::new(case.number);
+        let [a, b] = [(); 2].map(|()| crowded.plant.station(Stack::Zero));
+        crowded.plant.join(a, b, 100);
+        let stranger = crowded.plant.flow(periodic("stranger", a, b));
+        stranger.traffic = Traffic::Poisson {
+            mean_interval: Duration::from_us(50),
+        };
+        let mut observer = Releases(Vec::new());
+        let mut with = crowded.run(&mut observer);
+        observer.0.retain(|&(flow, ..)| flow < flows);
+        assert_eq!(alone.0, observer.0);
+        with.streams.truncate(record.streams.len());
+        with.ports.truncate(record.ports.len());
+        assert_eq!((record.streams, record.ports), (with.streams, with.ports));
+    });
+}
+
+/// Oracle: the arithmetic of wire times and base costs, exact where nothing else is on the way.
+#[test]
+fn a_lonely_packet_takes_what_its_path_takes() {
+    for_each_case(|case| {
+        let mut case = Case::new(case.number);
+        case.config.warmup = Duration::ZERO;
+        case.until = Instant::ZERO + Duration::from_ms(50);
+        make_quiet(&mut case.plant);
+        for flow in std::mem::take(&mut case.plant.flows) {
+            // Two replies meet in the talker's stack.
+            let has_company = flow.reply.is_some() && flow.listeners.len() > 1;
+            if has_company || matches!(flow.traffic, Traffic::Bulk(_)) {
+                continue;
+            }
+            case.plant.flows = vec![flow];
+            let flow = &mut case.plant.flows[0];
+            flow.traffic = Traffic::Periodic {
+                period: Duration::from_ms(20),
+                phase: Phase::Random,
+                release_jitter: Duration::ZERO,
+            };
+            flow.start = Duration::ZERO;
+            flow.stop = Some(Duration::from_ms(20));
+            flow.listeners.truncate(1);
+            let record = case.run(&mut rtether_sim::observe::NoObserver);
+            let stream = &record.streams[0];
+            assert_eq!(
+                (stream.released, stream.delivered),
+                (1, 1),
+                "lost on a quiet network"
+            );
+            let flow = &case.plant.flows[0];
+            let is_tagged = flow.tag.is_some() || has_vlans(&case.plant);
+            let floors = Floors::new(&case.plant.network);
+            let floor = floors.latency(flow, flow.listeners[0], Floors::frame(flow));
+            let latency = stream.latency.max;
+            assert!(
+                latency == floor || (is_tagged && latency > floor),
+                "{latency:?}, {floor:?}"
+            );
+        }
+    });
+}
+
+/// Takes errors, jitter and small buffers away.
+fn make_quiet(plant: &mut Plant) {
+    for link in &mut plant.network.links {
+        link.errors_per_billion = 0;
+    }
+    for node in &mut plant.network.nodes {
+        match &mut node.kind {
+            NodeKind::EndStation(station) => {
+                if let Stack::Linear(linear) = &mut station.stack {
+                    linear.jitter = Jitter::default();
+                }
+            }
+            NodeKind::Switch(_) => {}
+        }
+    }
+}
+
+fn has_vlans(plant: &Plant) -> bool {
+    let is_aware = |node: &rtether_model::network::Node| match &node.kind {
+        NodeKind::EndStation(_) => false,
+        NodeKind::Switch(switch) => switch
+            .ports
+            .iter()
+            .any(|port| port.vlan != rtether_model::network::PortVlan::Transparent),
+    };
+    plant.network.nodes.iter().any(is_aware)
+}

@@ -1,0 +1,340 @@
+//! An observer that keeps its own books of every stream, to be compared with the record.
+
+use std::collections::BTreeMap;
+
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{AddressTable, MulticastForwarding, Network, NodeId, NodeKind};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::{Record, Segment, StreamRecord};
+use rtether_model::wire::{self, Encapsulation};
+use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
+
+use super::path::Floors;
+use crate::support::Plant;
+
+/// What was seen of one stream.
+#[derive(Default)]
+struct Line {
+    flow: usize,
+    listener: Option<NodeId>,
+    released: u64,
+    dropped: u64,
+    late: u64,
+    payload: u64,
+    latencies: Vec<i64>,
+    ethernet: i128,
+    segments: [i128; Segment::COUNT],
+    /// Release times of counted packets that were neither delivered nor seen to drop, by number.
+    open: BTreeMap<u32, Instant>,
+    /// Release time and number of the last delivery.
+    last: Option<(Instant, u32)>,
+}
+
+/// What was seen of one node.
+#[derive(Clone, Copy, Default)]
+struct NodeLine {
+    released: u64,
+    lost: [u64; 4],
+}
+
+/// The books.
+pub(super) struct Ledger<'a> {
+    plant: &'a Plant,
+    floors: Floors<'a>,
+    warmup: Duration,
+    streams: Vec<Line>,
+    /// First stream of each flow.
+    first: Vec<usize>,
+    nodes: Vec<NodeLine>,
+    /// Whether copies on ways that lead nowhere can be dropped.
+    has_floods: bool,
+    /// Whether the simulator agrees on which packets count.
+    checks_counting: bool,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn new(plant: &'a Plant, warmup: Duration) -> Self {
+        let (mut streams, mut first) = (Vec::new(), Vec::new());
+        for (index, flow) in plant.flows.iter().enumerate() {
+            first.push(streams.len());
+            streams.extend(flow.listeners.iter().map(|&listener| Line {
+                flow: index,
+                listener: Some(listener),
+                ..Line::default()
+            }));
+        }
+        Self {
+            plant,
+            floors: Floors::new(&plant.network),
+            warmup,
+            streams,
+            first,
+            nodes: vec![NodeLine::default(); plant.network.nodes.len()],
+            has_floods: has_floods(&plant.network),
+            checks_counting: true,
+        }
+    }
+
+    /// Counts by its own warm-up whatever the simulator counts.
+    pub(super) fn indifferent(mut self) -> Self {
+        self.checks_counting = false;
+        self
+    }
+
+    fn flow(&self, packet: &PacketInfo) -> &'a Flow {
+        &self.plant.flows[packet.flow.index()]
+    }
+
+    /// Streams a packet belongs to; none for acknowledgements and TCP without data.
+    fn streams_of(&self, packet: &PacketInfo) -> std::ops::Range<usize> {
+        let first = self.first[packet.flow.index()];
+        let flow = self.flow(packet);
+        if packet
+            .tcp
+            .is_some_and(|segment| packet.is_reverse || segment.len == 0)
+        {
+            return first..first;
+        }
+        let listener = if packet.is_reverse {
+            Some(packet.source)
+        } else {
+            packet.destination
+        };
+        match listener {
+            None => first..first + flow.listeners.len(),
+            Some(node) => {
+                let at = flow.listeners.iter().position(|&l| l == node).unwrap();
+                first + at..first + at + 1
+            }
+        }
+    }
+
+    fn counts(&self, packet: &PacketInfo) -> bool {
+        packet.released_at.since_start() >= self.warmup
+    }
+
+    /// Compares the books with what the simulator says.
+    pub(super) fn compare(&self, record: &Record, drained: bool) {
+        for (line, stream) in self.streams.iter().zip(&record.streams) {
+            self.compare_stream(line, stream, record, drained);
+        }
+        for (seen, node) in self.nodes.iter().zip(&record.nodes) {
+            let ports = record
+                .ports
+                .iter()
+                .filter(|port| port.port.node == node.node);
+            let full: u64 = ports.map(|port| port.dropped).sum();
+            assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
+            let lost = [node.stack_dropped, full, node.discarded, node.filtered];
+            assert_eq!(seen.lost, lost, "losses at {:?}", node.node);
+            assert!(
+                !drained || node.in_stack == 0,
+                "a packet stays in {:?}",
+                node.node
+            );
+        }
+    }
+
+    fn compare_stream(&self, line: &Line, stream: &StreamRecord, record: &Record, drained: bool) {
+        let flow = &self.plant.flows[line.flow];
+        let name = &flow.name;
+        let delivered = line.latencies.len() as u64;
+        assert_eq!(
+            (stream.released, stream.delivered, stream.payload_bytes),
+            (line.released, delivered, line.payload),
+            "released, delivered, octets of {name}"
+        );
+        let sum = stream.delivered + stream.dropped + stream.in_flight;
+        assert_eq!(stream.released, sum, "balance of {name}");
+        assert!(!drained || stream.in_flight == 0, "{name} is not drained");
+        let is_one_way = flow.delivery == rtether_model::flow::Delivery::Unicast;
+        if is_one_way && !self.has_floods {
+            assert_eq!(stream.dropped, line.dropped, "losses of {name}");
+        }
+        self.compare_missed(line, stream, record.duration);
+        compare_latencies(line, stream);
+        assert_eq!(stream.segments_ps, line.segments, "segments of {name}");
+        assert_eq!(
+            stream.ethernet.sum_ps, line.ethernet,
+            "Ethernet delay of {name}"
+        );
+        compare_buckets(stream, record);
+        for transfer in &stream.transfers {
+            let Traffic::Bulk(bulk) = &flow.traffic else {
+                panic!("a transfer without bulk traffic")
+            };
+            let largest = bulk
+                .transfers
+                .iter()
+                .map(|t| t.size.map_or(u64::MAX, Bytes::get))
+                .max();
+            assert!(
+                transfer.delivered.get() <= largest.unwrap(),
+                "too much of {name}"
+            );
+        }
+    }
+
+    /// Missed: late, lost, or still under way after the deadline.
+    fn compare_missed(&self, line: &Line, stream: &StreamRecord, end: Duration) {
+        let flow = &self.plant.flows[line.flow];
+        let Some(deadline) = flow.deadline else {
+            assert_eq!(stream.missed, 0);
+            return;
+        };
+        let certain = line.late + stream.dropped;
+        assert!(
+            (certain..=certain + stream.in_flight).contains(&stream.missed),
+            "{} of {} missed, {certain} late or lost",
+            stream.missed,
+            flow.name
+        );
+        let is_bulk = matches!(flow.traffic, Traffic::Bulk(_));
+        if !self.has_floods && !is_bulk {
+            let overdue = line
+                .open
+                .values()
+                .filter(|at| end - at.since_start() > deadline);
+            let is_multicast = flow.delivery == rtether_model::flow::Delivery::Multicast;
+            // A lost multicast packet stays in the list: it is not told for whom it was lost.
+            let lost = if is_multicast { line.late } else { certain };
+            let expected = lost + overdue.count() as u64;
+            assert!(
+                stream.missed == expected || (is_multicast && stream.missed >= expected),
+                "{} of {} missed, not {expected}",
+                stream.missed,
+                flow.name
+            );
+        }
+    }
+}
+
+fn compare_latencies(line: &Line, stream: &StreamRecord) {
+    let mut sorted = line.latencies.clone();
+    sorted.sort_unstable();
+    let square = |&ps: &i64| u128::from(ps.unsigned_abs()).pow(2);
+    let latency = &stream.latency;
+    assert_eq!(latency.count, sorted.len() as u64);
+    assert_eq!(
+        latency.sum_ps,
+        sorted.iter().map(|&ps| i128::from(ps)).sum()
+    );
+    assert_eq!(latency.sum_sq_ps2, sorted.iter().map(square).sum());
+    let ends = [sorted.first(), sorted.last()].map(|end| end.copied().map(Duration::from_ps));
+    assert_eq!(latency.min, ends[0].unwrap_or(Duration::MAX));
+    assert_eq!(latency.max, ends[1].unwrap_or(Duration::ZERO));
+    assert_eq!(stream.worst.map(|worst| worst.latency), ends[1]);
+    assert_eq!(stream.ethernet.count, latency.count);
+    let mut below = 0;
+    for (upper, count) in stream.histogram.bins() {
+        below += count;
+        let expected = sorted.partition_point(|&ps| ps <= upper.as_ps());
+        assert_eq!(below, expected as u64, "latencies up to {upper:?}");
+    }
+    assert_eq!(
+        (below, stream.histogram.total()),
+        (latency.count, latency.count)
+    );
+}
+
+fn compare_buckets(stream: &StreamRecord, record: &Record) {
+    if record.bucket == Duration::ZERO {
+        return;
+    }
+    let count: u64 = stream.buckets.iter().map(|bucket| bucket.count).sum();
+    let sum: i128 = stream.buckets.iter().map(|bucket| bucket.sum_ps).sum();
+    let max = stream.buckets.iter().map(|bucket| bucket.max).max();
+    assert_eq!((count, sum), (stream.delivered, stream.latency.sum_ps));
+    assert_eq!(max.unwrap_or(Duration::ZERO), stream.latency.max);
+}
+
+/// Whether a switch may send frames where no listener is.
+fn has_floods(network: &Network) -> bool {
+    network.nodes.iter().any(|node| match &node.kind {
+        NodeKind::EndStation(_) => false,
+        NodeKind::Switch(switch) => {
+            switch.addresses != AddressTable::Static
+                || switch.multicast == MulticastForwarding::Unmanaged
+        }
+    })
+}
+
+impl Observer for Ledger<'_> {
+    fn released(&mut self, now: Instant, packet: &PacketInfo) {
+        self.nodes[packet.source.index()].released += 1;
+        let is_reply = packet.is_reverse && packet.tcp.is_none();
+        assert!(is_reply || packet.released_at == now);
+        if is_reply || !self.counts(packet) {
+            return;
+        }
+        for stream in self.streams_of(packet) {
+            self.streams[stream].released += 1;
+            self.streams[stream].open.insert(packet.number, now);
+        }
+    }
+
+    fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        assert!(self.streams_of(packet).contains(&delivery.stream));
+        let is_counted = self.counts(packet);
+        assert!(!self.checks_counting || delivery.is_counted == is_counted);
+        let flow = self.flow(packet);
+        let latency = now - packet.released_at;
+        assert_eq!(delivery.latency, latency);
+        assert_eq!(delivery.segments.iter().copied().sum::<Duration>(), latency);
+        let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
+        let ethernet: Duration = inside
+            .map(|segment| delivery.segments[segment.index()])
+            .sum();
+        assert_eq!(delivery.ethernet, ethernet);
+        assert!(delivery.segments.iter().all(|part| !part.is_negative()));
+
+        let line = &self.streams[delivery.stream];
+        let frame = match packet.tcp {
+            Some(tcp) => wire::frame_size(tcp.payload_size(), Encapsulation::Tcp),
+            None => Floors::frame(flow),
+        };
+        let floor = self.floors.latency(flow, line.listener.unwrap(), frame);
+        assert!(
+            latency >= floor,
+            "{latency:?} of {} below {floor:?}",
+            flow.name
+        );
+
+        let payload = match packet.tcp {
+            Some(tcp) => u64::from(tcp.len),
+            None => flow.reply.map_or(flow.payload, |reply| reply.payload).get(),
+        };
+        let line = &mut self.streams[delivery.stream];
+        let this = (packet.released_at, packet.number);
+        if let Some(last) = line.last.replace(this) {
+            let follows = if packet.tcp.is_some() {
+                last <= this
+            } else {
+                last.1 < this.1
+            };
+            assert!(follows && last.0 <= this.0, "{} is reordered", flow.name);
+        }
+        if is_counted {
+            line.open.remove(&packet.number);
+            line.latencies.push(latency.as_ps());
+            line.payload += payload;
+            line.ethernet += i128::from(ethernet.as_ps());
+            line.late += u64::from(flow.deadline.is_some_and(|deadline| latency > deadline));
+            for (sum, part) in line.segments.iter_mut().zip(delivery.segments) {
+                *sum += i128::from(part.as_ps());
+            }
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        self.nodes[node.index()].lost[reason as usize] += 1;
+        let streams = self.streams_of(packet);
+        if self.counts(packet) && streams.len() == 1 {
+            let line = &mut self.streams[streams.start];
+            line.dropped += 1;
+            if !self.has_floods && packet.destination.is_some() {
+                line.open.remove(&packet.number);
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Random networks: cables, stars, lines, trees and rings with every kind of node and link.
+
+use rtether_model::network::{
+    AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId,
+    NodeKind, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
+    TagHandling, Vid,
+};
+use rtether_model::quantity::{Bytes, Duration};
+
+use super::dice::Dice;
+use crate::support::{Plant, plain_switch};
+
+/// How switches hang together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Cable,
+    Star,
+    Line,
+    Tree,
+    Ring { is_open: bool },
+}
+
+/// Who is in which VLAN.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Vlans {
+    None,
+    /// Stations are split between two VLANs, trunks join the switches.
+    Split,
+    /// Every port for itself; most pairs of stations cannot talk.
+    Wild,
+}
+
+/// What all nodes and links of one plant have in common.
+struct Style {
+    has_loop: bool,
+    vlans: Vlans,
+    /// Frames of a billion that are corrupted, on the links that corrupt any.
+    errors: u32,
+    /// Whether buffers and queues may be small.
+    is_tight: bool,
+}
+
+/// Builds a network without flows; the stations are returned.
+pub(super) fn network(dice: &mut Dice, plant: &mut Plant) -> Vec<NodeId> {
+    let shape = dice.pick(&[
+        Shape::Cable,
+        Shape::Star,
+        Shape::Star,
+        Shape::Line,
+        Shape::Line,
+        Shape::Tree,
+        Shape::Tree,
+        Shape::Ring { is_open: false },
+        Shape::Ring { is_open: true },
+    ]);
+    let style = Style {
+        has_loop: shape == Shape::Ring { is_open: false },
+        vlans: dice.pick(&[
+            Vlans::None,
+            Vlans::None,
+            Vlans::None,
+            Vlans::Split,
+            Vlans::Wild,
+        ]),
+        errors: dice.pick(&[0, 0, 0, 1_000_000, 200_000_000]),
+        is_tight: dice.chance(50),
+    };
+    let switches = switches(dice, plant, shape, &style);
+    let count = dice.between(2, 9);
+    let stations: Vec<NodeId> = if shape == Shape::Cable {
+        let pair = [(); 2].map(|()| station(dice, plant, &style));
+        connect(dice, plant, &style, pair[0], pair[1]);
+        pair.to_vec()
+    } else {
+        (0..count)
+            .map(|_| {
+                let station = station(dice, plant, &style);
+                let switch = dice.pick(&switches);
+                connect(dice, plant, &style, switch, station);
+                station
+            })
+            .collect()
+    };
+    stations
+}
+
+fn switches(dice: &mut Dice, plant: &mut Plant, shape: Shape, style: &Style) -> Vec<NodeId> {
+    let count = match shape {
+        Shape::Cable => 0,
+        Shape::Star => 1,
+        Shape::Line | Shape::Tree => dice.between(2, 5),
+        Shape::Ring { .. } => dice.between(3, 5),
+    };
+    let switches: Vec<NodeId> = (0..count)
+        .map(|_| {
+            let switch = switch(dice, style);
+            plant.switch(switch)
+        })
+        .collect();
+    for (index, pair) in switches.windows(2).enumerate() {
+        let upper = if shape == Shape::Tree {
+            switches[dice.index(index + 1)]
+        } else {
+            pair[0]
+        };
+        connect(dice, plant, style, upper, pair[1]);
+    }
+    if let Shape::Ring { is_open } = shape {
+        let ends = [switches[0], switches[switches.len() - 1]];
+        connect(dice, plant, style, ends[1], ends[0]);
+        let standby = dice.index(plant.network.links.len());
+        plant.network.links[standby].standby = is_open;
+    }
+    switches
+}
+
+fn connect(dice: &mut Dice, plant: &mut Plant, style: &Style, a: NodeId, b: NodeId) {
+    let mbps = dice.pick(&[10, 100, 100, 100, 1_000, 1_000, 2_500]);
+    let link = plant.join(a, b, mbps);
+    link.propagation = Duration::from_ns(dice.pick(&[0, 0, 25, 500, 5_000]));
+    if dice.chance(50) {
+        link.errors_per_billion = style.errors;
+    }
+    let ends = link.ends;
+    let is_trunk = ends
+        .iter()
+        .all(|end| plant.network.switch(end.node).is_some());
+    // Both ends of a trunk agree, unless every port is for itself.
+    let shared = vlan(dice, style, is_trunk);
+    for end in ends {
+        let own = if style.vlans == Vlans::Wild {
+            vlan(dice, style, is_trunk)
+        } else {
+            shared.clone()
+        };
+        if let NodeKind::Switch(switch) = &mut plant.network.nodes[end.node.index()].kind {
+            let port = &mut switch.ports[usize::from(end.port)];
+            port.vlan = own;
+            if style.vlans != Vlans::None && dice.chance(20) {
+                port.default_pcp = pcp(dice);
+            }
+        }
+    }
+}
+
+fn vlan(dice: &mut Dice, style: &Style, is_trunk: bool) -> PortVlan {
+    let both = Some([10, 20].map(vid).to_vec());
+    let native = dice.pick(&[None, Some(vid(10)), Some(vid(20))]);
+    let trunk = PortVlan::Trunk {
+        allowed: dice.pick(&[None, both]),
+        native,
+    };
+    let access = PortVlan::Access(vid(dice.pick(&[10, 20])));
+    match style.vlans {
+        Vlans::None => PortVlan::Transparent,
+        Vlans::Split if is_trunk => trunk,
+        Vlans::Split => {
+            if dice.chance(80) {
+                access
+            } else {
+                trunk
+            }
+        }
+        Vlans::Wild => dice.pick(&[PortVlan::Transparent, PortVlan::Transparent, access, trunk]),
+    }
+}
+
+pub(super) fn vid(value: u16) -> Vid {
+    Vid::new(value).unwrap()
+}
+
+pub(super) fn pcp(dice: &mut Dice) -> Pcp {
+    Pcp::new(u8::try_from(dice.between(0, 7)).unwrap()).unwrap()
+}
+
+fn switch(dice: &mut Dice, style: &Style) -> Switch {
+    let weights = [(); 8].map(|()| dice.pick(&[1, 1, 2, 3, 4]));
+    let per_port = if style.is_tight {
+        dice.pick(&[0, 300, 2_000, 20_000])
+    } else {
+        1 << 20
+    };
+    let shared = style.is_tight && dice.chance(50);
+    Switch {
+        latency: Duration::from_ns(dice.pick(&[0, 0, 700, 5_000])),
+        mode: dice.pick(&[
+            ForwardingMode::StoreAndForward,
+            ForwardingMode::StoreAndForward,
+            ForwardingMode::CutThrough,
+        ]),
+        queues: QueueMap::standard(dice.pick(&[1, 2, 4, 4, 8])).unwrap(),
+        selection: dice.pick(&[
+            Selection::Fcfs,
+            Selection::StrictPriority,
+            Selection::StrictPriority,
+            Selection::Wrr { weights },
+            Selection::StrictWrr { weights },
+        ]),
+        buffer: Buffer {
+            per_port: Bytes::new(per_port),
+            shared: shared.then(|| Bytes::new(dice.pick(&[0, 1_000, 10_000]))),
+        },
+        addresses: if style.has_loop || dice.chance(60) {
+            AddressTable::Static
+        } else {
+            AddressTable::Learning {
+                aging: Duration::from_us(dice.pick(&[100, 1_000, 300_000_000])),
+            }
+        },
+        multicast: if style.has_loop || dice.chance(60) {
+            MulticastForwarding::Managed
+        } else {
+            MulticastForwarding::Unmanaged
+        },
+        tags: dice.pick(&[TagHandling::Keep, TagHandling::Keep, TagHandling::Strip]),
+        ..plain_switch()
+    }
+}
+
+fn station(dice: &mut Dice, plant: &mut Plant, style: &Style) -> NodeId {
+    let id = plant.station(stack(dice));
+    if let NodeKind::EndStation(station) = &mut plant.network.nodes[id.index()].kind {
+        if style.is_tight {
+            station.stack_queue = dice.pick(&[0, 1, 5, 1_000]);
+            station.driver_queue = Bytes::new(dice.pick(&[0, 2_000, 30_000, 1_518_000]));
+        } else {
+            station.stack_queue = 100_000;
+            station.driver_queue = Bytes::new(1 << 30);
+        }
+    }
+    id
+}
+
+fn stack(dice: &mut Dice) -> Stack {
+    match dice.between(0, 3) {
+        0 => Stack::Zero,
+        1 => Stack::IpRate {
+            service: Duration::from_ns(dice.time(0, 60_000)),
+        },
+        _ => Stack::Linear(LinearStack {
+            send: cost(dice, 40_000),
+            receive: cost(dice, 40_000),
+            interface: if dice.chance(50) {
+                cost(dice, 5_000)
+            } else {
+                Cost::default()
+            },
+            jitter: jitter(dice),
+            servers: dice.pick(&[Servers::Shared, Servers::PerDirection]),
+        }),
+    }
+}
+
+fn cost(dice: &mut Dice, base_ns: i64) -> Cost {
+    Cost {
+        base: Duration::from_ns(dice.time(0, base_ns)),
+        per_octet: Duration::from_ps(dice.pick(&[0, 333, 8_000, 100_000])),
+    }
+}
+
+fn jitter(dice: &mut Dice) -> Jitter {
+    let us = |dice: &mut Dice, most| Duration::from_ns(dice.time(1, most));
+    let max = us(dice, 50_000);
+    let spread = dice.pick(&[
+        Spread::None,
+        Spread::Uniform { max },
+        Spread::Exponential { mean: max / 4, max },
+    ]);
+    let outliers = dice.chance(30).then(|| {
+        let min = us(dice, 100_000);
+        Outliers {
+            per_million: dice.pick(&[1_000, 50_000]),
+            min,
+            max: min + us(dice, 400_000),
+        }
+    });
+    Jitter { spread, outliers }
+}

@@ -1,0 +1,100 @@
+//! The least time a path takes, by the arithmetic of the wire and the base costs of the stacks.
+
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{Cost, ForwardingMode, Network, NodeId, Stack};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::route::{Hop, Routing};
+use rtether_model::wire;
+
+/// Octets a cut-through switch waits for: preamble and header.
+pub(super) const CUT_THROUGH_HEADER: Bytes = Bytes::new(22);
+
+/// Lower bounds of all streams of a plant.
+pub(super) struct Floors<'a> {
+    pub(super) network: &'a Network,
+    pub(super) routing: Routing,
+}
+
+impl<'a> Floors<'a> {
+    pub(super) fn new(network: &'a Network) -> Self {
+        Self {
+            network,
+            routing: Routing::new(network),
+        }
+    }
+
+    /// The least latency of a frame of a stream; `frame` is its untagged size, and that of the
+    /// reply comes from the flow.
+    pub(super) fn latency(&self, flow: &Flow, listener: NodeId, frame: Bytes) -> Duration {
+        let hops = self.routing.flow_path(self.network, flow, listener);
+        let there = self.stacks(flow.talker, listener, frame) + self.hops(&hops.unwrap(), frame);
+        let Some(reply) = flow.reply else {
+            return there;
+        };
+        let back = self.routing.path(self.network, listener, flow.talker);
+        let frame = wire::frame_size(reply.payload, flow.encapsulation);
+        there
+            + reply.after
+            + self.stacks(listener, flow.talker, frame)
+            + self.hops(&back.unwrap(), frame)
+    }
+
+    /// The untagged frames of a flow; the shortest one for bulk flows.
+    pub(super) fn frame(flow: &Flow) -> Bytes {
+        if matches!(flow.traffic, Traffic::Bulk(_)) {
+            wire::MIN_FRAME
+        } else {
+            wire::frame_size(flow.payload, flow.encapsulation)
+        }
+    }
+
+    fn stacks(&self, from: NodeId, to: NodeId, frame: Bytes) -> Duration {
+        self.stack_costs(from)[0].of(frame) + self.stack_costs(to)[1].of(frame)
+    }
+
+    /// Costs of sending and receiving.
+    fn stack_costs(&self, node: NodeId) -> [Cost; 2] {
+        match &self.network.end_station(node).unwrap().stack {
+            Stack::Zero => [Cost::default(); 2],
+            Stack::IpRate { service } => {
+                [Cost {
+                    base: *service,
+                    ..Cost::default()
+                }; 2]
+            }
+            Stack::Linear(linear) => [linear.send, linear.receive],
+        }
+    }
+
+    /// What the network interface of a node adds to a frame; nothing for a switch.
+    pub(super) fn interface(&self, node: NodeId, frame: Bytes) -> Duration {
+        match self.network.end_station(node).map(|station| &station.stack) {
+            Some(Stack::Linear(linear)) => linear.interface.of(frame),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn hops(&self, hops: &[Hop], frame: Bytes) -> Duration {
+        let mut total = Duration::ZERO;
+        for (index, hop) in hops.iter().enumerate() {
+            let link = &self.network.links[hop.link.index()];
+            let next = hops.get(index + 1);
+            let is_cut_through = self.network.switch(hop.ingress.node).is_some_and(|switch| {
+                let next = &self.network.links[next.unwrap().link.index()];
+                switch.mode == ForwardingMode::CutThrough && next.rate <= link.rate
+            });
+            total += if is_cut_through {
+                link.rate.time_ceil(CUT_THROUGH_HEADER)
+            } else {
+                wire::wire_time(frame, link.rate)
+            };
+            total += link.propagation;
+            for end in [hop.egress.node, hop.ingress.node] {
+                total += self.interface(end, frame);
+            }
+            let switch = self.network.switch(hop.ingress.node);
+            total += switch.map_or(Duration::ZERO, |switch| switch.latency);
+        }
+        total
+    }
+}

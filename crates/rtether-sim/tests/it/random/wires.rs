@@ -1,0 +1,235 @@
+//! An observer that knows when frames leave ports and works out when each one could have left.
+//!
+//! Only transmissions are looked at. From the one at the port before follows when a frame reaches
+//! a switch and with which priority; from that what a work-conserving port must do.
+
+use std::collections::BTreeMap;
+
+use rtether_model::network::{ForwardingMode, LinkId, NodeId, Pcp, PortId, Selection, Switch};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
+use rtether_model::record::Record;
+use rtether_model::wire;
+use rtether_sim::observe::{Observer, PacketInfo};
+
+use super::path::{CUT_THROUGH_HEADER, Floors};
+use crate::support::Plant;
+
+/// What tells packets apart: flow, number, direction, ends, release, TCP sequence numbers.
+type Key = (
+    u32,
+    u32,
+    bool,
+    NodeId,
+    Option<NodeId>,
+    Instant,
+    (u64, u64, u32),
+);
+
+/// A frame that has come to a switch.
+#[derive(Clone, Copy)]
+struct Arrival {
+    /// When a cut-through switch can forward it, and when any switch can.
+    header: Instant,
+    whole: Instant,
+    rate: BitRate,
+    pcp: Pcp,
+}
+
+/// A frame that was sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    start: Instant,
+    end: Instant,
+    size: Bytes,
+    /// At switches: when it was there to be sent, and in which queue.
+    ready: Option<(Instant, u8)>,
+}
+
+/// All frames on all wires.
+pub(super) struct Wires<'a> {
+    floors: Floors<'a>,
+    arrivals: BTreeMap<(NodeId, Key), Arrival>,
+    /// Last whole arrival over each link and direction.
+    last: BTreeMap<PortId, Instant>,
+    sent: BTreeMap<PortId, Vec<Sent>>,
+}
+
+impl<'a> Wires<'a> {
+    pub(super) fn new(plant: &'a Plant) -> Self {
+        Self {
+            floors: Floors::new(&plant.network),
+            arrivals: BTreeMap::new(),
+            last: BTreeMap::new(),
+            sent: BTreeMap::new(),
+        }
+    }
+
+    fn link(&self, port: PortId) -> LinkId {
+        self.floors.routing.link_at(port).unwrap()
+    }
+
+    /// Notes when a frame sent now reaches the switch at the other end.
+    fn fly(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let link = &self.floors.network.links[self.link(port).index()];
+        let peer = link.peer_of(port).unwrap();
+        let Some(switch) = self.floors.network.switch(peer.node) else {
+            return;
+        };
+        let tag = if packet.tag.is_some() {
+            wire::TAG
+        } else {
+            Bytes::ZERO
+        };
+        let untagged = Bytes::new(packet.frame_size.get() - tag.get());
+        let flight = link.propagation + self.floors.interface(port.node, untagged) + switch.latency;
+        let header = now + link.rate.time_ceil(CUT_THROUGH_HEADER + tag) + flight;
+        let whole = now + wire::wire_time(packet.frame_size, link.rate) + flight;
+        let tail = whole - header;
+        // Frames do not overtake each other in a network interface.
+        let behind = self.last.get(&port).copied().unwrap_or(Instant::ZERO);
+        let arrival = if switch.mode == ForwardingMode::CutThrough {
+            let header = header.max(behind);
+            (header, header + tail)
+        } else {
+            (header, whole.max(behind))
+        };
+        self.last.insert(port, arrival.1);
+        let untagged_pcp = switch.ports[usize::from(peer.port)].default_pcp;
+        let pcp = packet
+            .tag
+            .map_or(untagged_pcp, |(pcp, _)| Pcp::new(pcp).unwrap());
+        let arrival = Arrival {
+            header: arrival.0,
+            whole: arrival.1,
+            rate: link.rate,
+            pcp,
+        };
+        self.arrivals.insert((peer.node, key(packet)), arrival);
+    }
+
+    /// When a frame that leaves a switch now was there to be sent, and its queue.
+    fn ready(&self, switch: &Switch, port: PortId, packet: &PacketInfo) -> (Instant, u8) {
+        let arrival = self.arrivals[&(port.node, key(packet))];
+        let own_rate = self.floors.network.links[self.link(port).index()].rate;
+        let cuts = switch.mode == ForwardingMode::CutThrough && own_rate <= arrival.rate;
+        let at = if cuts { arrival.header } else { arrival.whole };
+        let queue = if switch.selection == Selection::Fcfs {
+            0
+        } else {
+            switch.queues.queue_of(arrival.pcp)
+        };
+        (at, queue)
+    }
+
+    /// Checks every port against the rules of its link and its transmission selection.
+    pub(super) fn check(&self, record: &Record) {
+        for port in &record.ports {
+            let sent = self.sent.get(&port.port).map_or(&[][..], Vec::as_slice);
+            assert_eq!(port.sent, sent.len() as u64, "frames of {:?}", port.port);
+            let octets = sent.iter().map(|frame| wire::wire_size(frame.size).get());
+            assert_eq!(port.sent_wire.get(), octets.sum());
+            assert_eq!(
+                port.queues.iter().map(|queue| queue.sent).sum::<u64>(),
+                port.sent
+            );
+            assert_eq!(port.offered, port.sent + port.dropped + port.queued);
+            assert!(
+                port.busy <= record.duration,
+                "more than all of a link is used"
+            );
+            for pair in sent.windows(2) {
+                assert!(
+                    pair[0].end <= pair[1].start,
+                    "frames overlap at {:?}",
+                    port.port
+                );
+            }
+            if let Some(switch) = self.floors.network.switch(port.port.node) {
+                check_work(sent, port.port);
+                check_order(sent, switch, port.port);
+                let waited: i128 = port.queues.iter().map(|queue| queue.waited_ps).sum();
+                let own = sent
+                    .iter()
+                    .map(|f| i128::from((f.start - f.ready.unwrap().0).as_ps()));
+                assert_eq!(waited, own.sum(), "waiting times at {:?}", port.port);
+            }
+        }
+    }
+}
+
+/// A port with something to send sends.
+fn check_work(sent: &[Sent], port: PortId) {
+    let mut free = Instant::ZERO;
+    for frame in sent {
+        let (ready, _) = frame.ready.unwrap();
+        assert_eq!(
+            frame.start,
+            ready.max(free),
+            "a frame waits in vain at {port:?}"
+        );
+        free = frame.end;
+    }
+}
+
+/// First in, first out within a queue; where selection is strict, nothing less urgent begins while
+/// something more urgent waits.
+fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
+    let strict_from = match switch.selection {
+        Selection::StrictPriority => 1,
+        Selection::StrictWrr { .. } => switch.queues.count() - 1,
+        Selection::Fcfs | Selection::Wrr { .. } => u8::MAX,
+    };
+    let mut last = [Instant::ZERO; 8];
+    for (index, frame) in sent.iter().enumerate() {
+        let (ready, queue) = frame.ready.unwrap();
+        let last = &mut last[usize::from(queue)];
+        assert!(
+            *last <= ready,
+            "queue {queue} of {port:?} is not first in, first out"
+        );
+        *last = ready;
+        if queue < strict_from {
+            continue;
+        }
+        let meanwhile = sent[..index]
+            .iter()
+            .rev()
+            .take_while(|other| other.start > ready);
+        for other in meanwhile {
+            assert!(
+                other.ready.unwrap().1 >= queue,
+                "a less urgent frame first at {port:?}"
+            );
+        }
+    }
+}
+
+fn key(packet: &PacketInfo) -> Key {
+    let tcp = packet
+        .tcp
+        .map_or((0, 0, 0), |tcp| (tcp.seq, tcp.ack, tcp.len));
+    (
+        packet.flow.0,
+        packet.number,
+        packet.is_reverse,
+        packet.source,
+        packet.destination,
+        packet.released_at,
+        tcp,
+    )
+}
+
+impl Observer for Wires<'_> {
+    fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let rate = self.floors.network.links[self.link(port).index()].rate;
+        let switch = self.floors.network.switch(port.node);
+        let ready = switch.map(|switch| self.ready(switch, port, packet));
+        self.sent.entry(port).or_default().push(Sent {
+            start: now,
+            end: now + wire::occupancy(packet.frame_size, rate),
+            size: packet.frame_size,
+            ready,
+        });
+        self.fly(now, port, packet);
+    }
+}
