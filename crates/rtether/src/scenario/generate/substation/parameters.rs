@@ -146,8 +146,7 @@ pub(in crate::scenario::generate) fn parameters(
     let commands = values.stream("command_rate", "command_size", deadline);
     let exchange = values.stream("exchange_rate", "exchange_size", None);
     let phase = values.reader.word(&values.fields, "phase");
-    let per_bay: u64 = pisas.iter().map(|(_, count)| count).sum();
-    let files = files(&mut values, bays * (per_bay + 3));
+    let files = files(&mut values);
     Some(Parameters {
         bays,
         pisas,
@@ -165,12 +164,9 @@ pub(in crate::scenario::generate) fn parameters(
     })
 }
 
-fn files(values: &mut Values<'_, '_, '_>, downloads: u64) -> Option<Files> {
+fn files(values: &mut Values<'_, '_, '_>) -> Option<Files> {
     let size = values.size("file_size");
-    let share = values.quantity("upload_share", Quantity::Ratio);
-    let volume = u128::from(size.get()) * u128::from(downloads) * u128::from(share);
-    let by_share = Bytes::new(u64::try_from(volume / 1_000_000_000).unwrap_or(u64::MAX));
-    let given = values.reader.size(&values.fields, "upload_size");
+    let upload = values.size("upload_size");
     let every = values.time("file_every");
     let tcp = TcpParameters {
         segment: values.size("segment"),
@@ -209,7 +205,7 @@ fn files(values: &mut Values<'_, '_, '_>, downloads: u64) -> Option<Files> {
         every,
         bay_at: values.time("bay_file_at"),
         upload_at: values.time("upload_at"),
-        upload: given.map_or(by_share, |at| at.value),
+        upload,
         tcp,
     };
     let wanted = values.reader.flag(&values.fields, "files").unwrap_or(true);

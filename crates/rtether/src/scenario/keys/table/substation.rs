@@ -1,6 +1,6 @@
 //! The keys of the generator for substations.
 
-use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, RATIO, SIZE, Section, TIME, key};
+use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, SIZE, Section, TIME, key};
 
 pub(in crate::scenario) static GENERATE: Section = Section {
     name: "generate",
@@ -194,18 +194,11 @@ pub(in crate::scenario) static SUBSTATION: Section = Section {
             "Time at which CT/VT PISA 2 of bay 1 uploads.",
         ),
         key(
-            "upload_share",
-            RATIO,
-            Default("25 %"),
-            "25 %",
-            "Size of the upload as a share of all files transferred. The paper says 25 %.",
-        ),
-        key(
             "upload_size",
             SIZE,
-            Optional,
+            Default("1 MB"),
             "1 MB",
-            "Size of the upload, instead of the share.",
+            "Size of the upload by CT/VT 2 of bay 1.",
         ),
         key(
             "window",
