@@ -6,7 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
-#[command(name = "rtether", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "rtether",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -21,7 +26,7 @@ const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not,
 /// Flags that mean the same everywhere.
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// Colors: NO_COLOR and pipes are obeyed by themselves
+    /// When to use colors; pipes and the variable `NO_COLOR` are obeyed by themselves
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
     /// No progress on standard error (off by itself when that is not a terminal)
@@ -124,6 +129,7 @@ pub(crate) enum MessageFormat {
 
 /// Where results go.
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Output {
     /// Write one self-contained HTML page
     #[arg(long, value_name = "FILE")]
@@ -135,7 +141,12 @@ pub(crate) struct Output {
     #[arg(long)]
     pub(crate) json: bool,
     /// What to print
-    #[arg(long, value_name = "FORM", default_value = "table", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "table",
+        conflicts_with = "json"
+    )]
     pub(crate) format: Format,
     /// One row for each stream, however many there are
     #[arg(long)]
@@ -186,6 +197,7 @@ pub(crate) struct NewArgs {
 
 /// Arguments of `reproduce`.
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct ReproduceArgs {
     /// Experiments, or `all`
     #[arg(required_unless_present = "list")]

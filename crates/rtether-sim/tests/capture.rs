@@ -1,5 +1,8 @@
 //! Captures read by somebody else: `tshark`, where it is installed.
 
+#![allow(clippy::print_stdout, reason = "a test says when it is skipped")]
+
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,17 +11,33 @@ use rtether_model::wire::Encapsulation;
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender};
 use rtether_sim::trace::{Capture, Destination, FrameDescription, Tag};
 
-const SKIPPED: &str = "skipped: tshark is not installed";
+/// The decoder: what the variable names, or whatever the search path has.
+fn tshark() -> Command {
+    Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
+}
 
-fn tshark_is_missing() -> bool {
-    Command::new("tshark").arg("--version").output().is_err()
+/// Says, where it is counted, that a test could not run.
+fn tshark_is_missing(test: &str) -> bool {
+    let is_missing = tshark().arg("--version").output().is_err();
+    if is_missing {
+        let reason = format!("SKIP: {test}: tshark is not installed");
+        println!("{reason}");
+        if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+            let log = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(log);
+            writeln!(log.expect("the skip log"), "{reason}").expect("the skip log");
+        }
+    }
+    is_missing
 }
 
 /// Writes the capture and returns the lines that `tshark` prints of it.
 fn read(name: &str, capture: &[u8], arguments: &[&str]) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, capture).expect("the directory for temporary files");
-    let output = Command::new("tshark")
+    let output = tshark()
         .args([
             "-n",
             "-o",
@@ -126,8 +145,7 @@ fn capture_of_all() -> Vec<u8> {
 
 #[test]
 fn tshark_reads_every_encapsulation() {
-    if tshark_is_missing() {
-        println!("{SKIPPED}");
+    if tshark_is_missing("tshark_reads_every_encapsulation") {
         return;
     }
     let names = [
@@ -222,8 +240,7 @@ fn transfer(octets: u64, lost: usize) -> Vec<u8> {
 
 #[test]
 fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
-    if tshark_is_missing() {
-        println!("{SKIPPED}");
+    if tshark_is_missing("tshark_finds_nothing_to_object_to_in_a_tcp_transfer") {
         return;
     }
     let capture = transfer(100_000, 0);
@@ -243,8 +260,7 @@ fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
 
 #[test]
 fn tshark_recognizes_a_fast_retransmission() {
-    if tshark_is_missing() {
-        println!("{SKIPPED}");
+    if tshark_is_missing("tshark_recognizes_a_fast_retransmission") {
         return;
     }
     let capture = transfer(100_000, 4);

@@ -32,15 +32,17 @@ fn page(plant: &plants::Builder) -> String {
 }
 
 /// Returns a browser, or `None` after having said that there is none.
-fn browser(test: &str) -> Option<&'static str> {
-    let answers = |name: &&str| {
+fn browser(test: &str) -> Option<String> {
+    let answers = |name: &String| {
         let version = Command::new(name)
             .arg("--version")
             .stderr(Stdio::null())
             .output();
         version.is_ok_and(|output| output.status.success())
     };
-    let found = BROWSERS.iter().find(|name| answers(name)).copied();
+    let named = std::env::var("RTETHER_CHROMIUM").ok();
+    let names = named.into_iter().chain(BROWSERS.map(String::from));
+    let found = names.into_iter().find(answers);
     if found.is_none() {
         let reason = format!("SKIP: {test}: no browser ({})", BROWSERS.join(", "));
         println!("{reason}");
@@ -184,7 +186,7 @@ struct Look {
 
 #[test]
 fn pages_look_like_something_in_both_schemes() {
-    let Some(browser) = browser("pages_look_like_something_in_both_schemes") else {
+    let Some(browser) = &browser("pages_look_like_something_in_both_schemes") else {
         return;
     };
     let scratch = Scratch::new("pictures");
@@ -253,7 +255,7 @@ window.addEventListener('load', function () {
 
 #[test]
 fn nothing_sticks_out_and_controls_work() {
-    let Some(browser) = browser("nothing_sticks_out_and_controls_work") else {
+    let Some(browser) = &browser("nothing_sticks_out_and_controls_work") else {
         return;
     };
     let scratch = Scratch::new("probe");
@@ -283,7 +285,7 @@ fn nothing_sticks_out_and_controls_work() {
 
 #[test]
 fn without_scripts_everything_is_there() {
-    let Some(browser) = browser("without_scripts_everything_is_there") else {
+    let Some(browser) = &browser("without_scripts_everything_is_there") else {
         return;
     };
     let scratch = Scratch::new("plain");
