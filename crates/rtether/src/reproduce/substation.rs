@@ -7,15 +7,17 @@
 //! that makes a packet wait makes all of them wait. What file transfers do is seen best at the PISA
 //! that uploads; averaged over all PISAs it nearly vanishes.
 
+mod figures;
+
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Bucket, Record, StreamRecord};
 use rtether_sim::observe::NoObserver;
 
 use super::observe::{load, median, ratio, run_one};
-use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
-use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use super::{Comparison, Judge, ReproduceError, Reproduction, reference};
 use crate::run::Progress;
 use crate::scenario::Scenario;
+use figures::{figure, slow_figure};
 
 const SCENARIO: &str = include_str!("../../../../scenarios/substation.yaml");
 
@@ -418,72 +420,4 @@ pub(super) fn run_slow(progress: &Progress) -> Result<Reproduction, ReproduceErr
             "The paper prints no numbers for this run; the order is what is judged.".into(),
         ],
     })
-}
-
-/// Returns the points of a curve in seconds.
-fn points(curve: &[Duration]) -> Vec<(f64, f64)> {
-    let at = (0i64..).map(|bucket| (BUCKET * bucket + BUCKET / 2).as_secs_f64());
-    at.zip(curve.iter().map(|mean| mean.as_secs_f64()))
-        .collect()
-}
-
-fn figure(
-    title: &str,
-    run: &Run,
-    classes: &[&'static str],
-    paper_us: i64,
-    counterpart: &str,
-) -> Figure {
-    let mut series: Vec<Series> = classes
-        .iter()
-        .map(|&class| Series {
-            name: class.to_owned(),
-            points: points(&run.curve(class)),
-            style: Style::Line,
-        })
-        .collect();
-    let paper = Duration::from_us(paper_us).as_secs_f64();
-    series.push(Series {
-        name: "paper, maximum without transfers".into(),
-        points: vec![(0.0, paper), (160.0, paper)],
-        style: Style::LineAndMarkers,
-    });
-    let chart = LineChart {
-        title: title.into(),
-        note: "means over the class and 1.6 s".into(),
-        x: Axis::time("time of the run"),
-        y: Axis::time("delay"),
-        series,
-        rules: vec![Rule {
-            at: UPLOAD_AT.as_secs_f64(),
-            label: "upload".into(),
-            kind: RuleKind::Bound,
-        }],
-        bands: Vec::new(),
-    };
-    let caption = format!("The counterpart of {counterpart}, with file transfers.");
-    Figure {
-        caption,
-        drawing: chart.render(),
-    }
-}
-
-fn slow_figure(fast: &Run, slow: &Run) -> Figure {
-    let series = [("fast nodes", fast), ("slow nodes", slow)].map(|(name, run)| Series {
-        name: name.into(),
-        points: points(&run.curve(UPLOADER)),
-        style: Style::Line,
-    });
-    let chart = LineChart {
-        title: "Uploading CT/VT to Busbar".into(),
-        note: "means over 1.6 s".into(),
-        x: Axis::time("time of the run"),
-        y: Axis::time("delay").log(),
-        series: series.to_vec(),
-        ..LineChart::default()
-    };
-    Figure {
-        caption: "The counterpart of figure 7.".into(),
-        drawing: chart.render(),
-    }
 }
