@@ -2,7 +2,11 @@
 //!
 //! Needs valgrind and `gungraun-runner` of the version in `Cargo.lock`. Building the plant is not
 //! counted. Divide by the packets in the name.
-#![allow(missing_docs, reason = "the macros make public functions")]
+#![allow(
+    missing_docs,
+    clippy::exit,
+    reason = "the macros make public functions, and one that exits"
+)]
 
 mod workload;
 

@@ -28,7 +28,7 @@ fn runs(criterion: &mut Criterion) {
         let packets = workload::delivered(&plant.run());
         group.throughput(Throughput::Elements(packets));
         group.bench_with_input(*name, plant, |bencher, plant| {
-            bencher.iter(|| Workload::run(plant))
+            bencher.iter(|| Workload::run(plant));
         });
     }
     group.finish();
