@@ -1,2 +1,7 @@
 //! The `rtether` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rtether_cli::run(std::env::args_os())
+}

@@ -144,12 +144,12 @@ impl Simulation {
         self.events
     }
 
-    /// Handles all events up to and including `until`, and lets the time be `until`.
+    /// Handles all events before `until`, and lets the time be `until`.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
         let until = until.as_ps();
         loop {
             let (time, slot) = self.agenda.first();
-            if time > until {
+            if time >= until {
                 break;
             }
             debug_assert!(

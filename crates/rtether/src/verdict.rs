@@ -140,7 +140,7 @@ fn judge(
                 Verdict::Lost,
                 Some(format!("{dropped} packets lost, {allowed} accepted")),
             );
-        } else if flow.deadline.is_some() {
+        } else {
             note(Verdict::Ok, None);
         }
     }

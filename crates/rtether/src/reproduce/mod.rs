@@ -1,1 +1,242 @@
-//! Repeats the experiments of the five papers.
+//! Repeats the experiments of the five papers and judges what the papers claim.
+//!
+//! An experiment is one file here: it runs scenarios, puts the paper's values beside ours and
+//! hands each claim of `reference/claims.csv` a verdict. Values that the catalogue flags as
+//! suspect, wrong or mistyped are never compared (R162).
+
+mod dolejs;
+mod flat;
+mod observe;
+mod output;
+pub mod reference;
+mod substation;
+mod volume;
+
+use thiserror::Error;
+
+use crate::report::markup::Markup;
+use crate::run::Progress;
+use reference::{Claim, Experiment};
+
+pub use output::{csv, html, json, table};
+
+/// What an experiment found.
+#[derive(Clone, Debug)]
+pub struct Reproduction {
+    /// The experiment.
+    pub id: &'static str,
+    /// One line.
+    pub title: &'static str,
+    /// `sim` or `analysis`.
+    pub mode: &'static str,
+    /// The paper's values beside ours.
+    pub comparisons: Vec<Comparison>,
+    /// Verdicts on claims.
+    pub claims: Vec<Judgement>,
+    /// Figures for the page.
+    pub figures: Vec<Figure>,
+    /// What a reader has to know.
+    pub notes: Vec<String>,
+}
+
+/// A value of the paper beside ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// What is compared.
+    pub quantity: String,
+    /// What the paper says.
+    pub paper: String,
+    /// What we found.
+    pub ours: String,
+    /// Paper and place.
+    pub source: String,
+}
+
+/// A drawing with its caption.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// What is to be seen.
+    pub caption: String,
+    /// The drawing.
+    pub drawing: Markup,
+}
+
+/// Verdict on one claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Number of the claim.
+    pub id: String,
+    /// The claim in words.
+    pub statement: String,
+    /// `must` or `should`.
+    pub strength: String,
+    /// Verdict.
+    pub status: Status,
+    /// What we found.
+    pub observed: String,
+    /// What was expected.
+    pub expected: String,
+    /// Why it failed or was left out; empty if it passed.
+    pub reason: String,
+}
+
+/// Verdict on a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Holds.
+    Pass,
+    /// Does not hold.
+    Fail,
+    /// Could not be judged.
+    Skipped,
+}
+
+impl Status {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// Why an experiment cannot be repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReproduceError {
+    /// There is no such experiment.
+    #[error("no experiment named `{id}`{}", did_you_mean(.suggestion.as_deref()))]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// A similar name.
+        suggestion: Option<String>,
+    },
+    /// The experiment belongs to a later part of the product.
+    #[error("`{id}` cannot be repeated yet: {needs}")]
+    NotYet {
+        /// The experiment.
+        id: String,
+        /// What is missing.
+        needs: &'static str,
+    },
+    /// The run was interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// A scenario of an experiment does not load or run: a defect of rtether.
+    #[error("the scenario of the experiment is broken: {0}")]
+    Scenario(String),
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+}
+
+type Run = fn(&Progress) -> Result<Reproduction, ReproduceError>;
+
+/// The experiments that can be repeated.
+const AVAILABLE: &[(&str, Run)] = &[
+    ("skeie-volume", volume::run),
+    ("skeie-flat", flat::run),
+    ("skeie-substation", substation::run),
+    ("skeie-substation-slow", substation::run_slow),
+    ("dolejs-sim-4nodes", dolejs::run_four_nodes),
+];
+
+/// Returns every experiment of the papers, and whether it can be repeated.
+pub fn list() -> Vec<(Experiment, bool)> {
+    let is_available = |id: &str| AVAILABLE.iter().any(|(available, _)| *available == id);
+    let experiments = reference::experiments().into_iter();
+    experiments
+        .map(|experiment| {
+            let is_available = is_available(&experiment.id);
+            (experiment, is_available)
+        })
+        .collect()
+}
+
+/// Returns the list as text.
+pub fn list_text() -> String {
+    let mut text = String::new();
+    for (experiment, is_available) in list() {
+        let mark = if is_available { "" } else { "  (not yet)" };
+        let Experiment { id, paper, place, success, .. } = experiment;
+        text.push_str(&format!("{id:<26} paper {paper}, {place}: {success}{mark}\n"));
+    }
+    text
+}
+
+/// Replaces `all` by every experiment that can be repeated.
+pub fn expand(ids: &[String]) -> Vec<String> {
+    if ids.iter().any(|id| id == "all") {
+        AVAILABLE.iter().map(|(id, _)| (*id).to_owned()).collect()
+    } else {
+        ids.to_vec()
+    }
+}
+
+/// Repeats one experiment.
+pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    if let Some((_, run)) = AVAILABLE.iter().find(|(available, _)| *available == id) {
+        let found = run(progress)?;
+        return if progress.is_cancelled() { Err(ReproduceError::Interrupted) } else { Ok(found) };
+    }
+    let experiments = reference::experiments();
+    if experiments.iter().any(|experiment| experiment.id == id) {
+        let needs = "it needs shared Ethernet, prioritised end nodes, live measurement or RTPS";
+        return Err(ReproduceError::NotYet { id: id.to_owned(), needs });
+    }
+    let similar = experiments
+        .iter()
+        .map(|experiment| (strsim::jaro_winkler(&experiment.id, id), &experiment.id))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let suggestion = similar.map(|(_, id)| id.clone());
+    Err(ReproduceError::Unknown { id: id.to_owned(), suggestion })
+}
+
+/// Collects verdicts on the claims of one experiment, each claim once.
+struct Judge {
+    open: Vec<Claim>,
+    found: Vec<Judgement>,
+}
+
+impl Judge {
+    fn new(experiment: &str) -> Self {
+        let claims = reference::claims().into_iter();
+        Self { open: claims.filter(|claim| claim.concerns(experiment)).collect(), found: Vec::new() }
+    }
+
+    /// Judges a claim. `reason` is shown if it does not hold.
+    fn judge(&mut self, id: &str, holds: bool, observed: String, reason: &str) {
+        let position = self.open.iter().position(|claim| claim.id == id);
+        let claim = self.open.remove(position.expect("a claim of this experiment, judged once"));
+        self.found.push(Judgement {
+            expected: claim.expected(),
+            id: claim.id,
+            statement: claim.statement,
+            strength: claim.strength,
+            status: if holds { Status::Pass } else { Status::Fail },
+            observed,
+            reason: if holds { String::new() } else { reason.to_owned() },
+        });
+    }
+
+    /// Ends with all claims in their order; those that nobody judged are skipped.
+    fn finish(mut self) -> Vec<Judgement> {
+        for claim in self.open {
+            self.found.push(Judgement {
+                expected: claim.expected(),
+                id: claim.id,
+                statement: claim.statement,
+                strength: claim.strength,
+                status: Status::Skipped,
+                observed: String::new(),
+                reason: "not judged by simulation".into(),
+            });
+        }
+        self.found.sort_by(|a, b| a.id.cmp(&b.id));
+        self.found
+    }
+}

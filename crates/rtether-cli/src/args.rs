@@ -1,0 +1,208 @@
+//! The definition of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Know, prove, measure and control application-to-application delay over Ethernet.
+#[derive(Debug, Parser)]
+#[command(name = "rtether", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input, \
+3 no answer, 4 the machine cannot do it, 130 interrupted.";
+
+/// Flags that mean the same everywhere.
+#[derive(Args, Debug)]
+pub(crate) struct Global {
+    /// Colors: NO_COLOR and pipes are obeyed by themselves
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+    /// No progress on standard error (off by itself when that is not a terminal)
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
+    /// Threads for replications; results do not depend on it [default: all cores]
+    #[arg(short, long, global = true, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+}
+
+/// When to use colors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Judge every flow of a scenario against its deadline: the main job
+    Check(CheckArgs),
+    /// Simulate a scenario, with traces on request
+    Sim(SimArgs),
+    /// Write a commented scenario that already passes
+    New(NewArgs),
+    /// Print the JSON Schema of scenario files, for editors
+    Schema,
+    /// Repeat experiments of the five papers and judge their claims
+    Reproduce(ReproduceArgs),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// Arguments of `sim`.
+#[derive(Args, Debug)]
+pub(crate) struct SimArgs {
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
+    /// Write every frame of the first seed as pcapng, one interface per port
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write one CSV line per delivered packet of the first seed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<PathBuf>,
+}
+
+/// Changes to a scenario for one run.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Overrides {
+    /// Override a value of the scenario, for example flows.setpoint.period=1ms
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of the first replication
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Number of replications
+    #[arg(long, value_name = "N")]
+    pub(crate) runs: Option<u32>,
+    /// Simulated time of each replication
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// Start of each replication that does not count
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warmup: Option<String>,
+    /// How mistakes in the scenario are shown
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) message_format: MessageFormat,
+}
+
+/// How diagnostics are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MessageFormat {
+    /// With source line and caret.
+    #[default]
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Where results go.
+#[derive(Args, Debug)]
+pub(crate) struct Output {
+    /// Write one self-contained HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write all results into a directory: result.json, CSV files and report.html
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON document and nothing else; short for --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What to print
+    #[arg(long, value_name = "FORM", default_value = "table", conflicts_with = "json")]
+    pub(crate) format: Format,
+    /// One row for each stream, however many there are
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print the verdict line only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Add distributions to JSON
+    #[arg(long)]
+    pub(crate) histogram: bool,
+    /// Add delay over time to JSON
+    #[arg(long)]
+    pub(crate) buckets: bool,
+}
+
+impl Output {
+    /// Returns what to print.
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// What to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for the terminal.
+    Table,
+    /// A Markdown table.
+    Md,
+    /// One CSV row per stream.
+    Csv,
+    /// One JSON document.
+    Json,
+}
+
+/// Arguments of `new`.
+#[derive(Args, Debug)]
+pub(crate) struct NewArgs {
+    /// File to write; the ending .yaml is added if there is none
+    pub(crate) name: PathBuf,
+    /// Shape of the plant
+    #[arg(long, value_name = "SHAPE", default_value = "star")]
+    pub(crate) template: String,
+    /// Replace a file that is already there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// Arguments of `reproduce`.
+#[derive(Args, Debug)]
+pub(crate) struct ReproduceArgs {
+    /// Experiments, or `all`
+    #[arg(required_unless_present = "list")]
+    pub(crate) experiments: Vec<String>,
+    /// List the experiments
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Only what is simulated or computed
+    #[arg(long)]
+    pub(crate) sim: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print comparisons and claims as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the figures
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}

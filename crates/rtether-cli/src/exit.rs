@@ -1,0 +1,40 @@
+//! Exit codes, the same for every verb.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Every requirement holds.
+    Ok,
+    /// A requirement does not hold.
+    Failed,
+    /// The command line or the scenario is wrong.
+    WrongInput,
+    /// Nothing can be said: too little was delivered to judge.
+    NoAnswer,
+    /// The machine cannot do it: a file cannot be read or written.
+    Unfit,
+    /// Ended by Ctrl-C; what was found so far was written and marked partial.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::WrongInput => 2,
+            Exit::NoAnswer => 3,
+            Exit::Unfit => 4,
+            // 5 is a contradiction between bound and observation, once there are bounds.
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// Says what the machine cannot do.
+pub(crate) fn fail(message: &str) -> Exit {
+    crate::terminal::complain(message);
+    Exit::Unfit
+}

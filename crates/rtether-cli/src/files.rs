@@ -1,0 +1,45 @@
+//! Files in and out.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Largest scenario file that is read; the loader has its own, smaller limits.
+const LARGEST_INPUT: u64 = 64 << 20;
+
+/// Reads a text file, or standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<String, String> {
+    let text = if path == Path::new("-") {
+        read_limited(io::stdin().lock())
+    } else {
+        fs::File::open(path).and_then(read_limited)
+    };
+    text.map_err(|error| format!("reading `{}`: {error}", path.display()))
+}
+
+fn read_limited(source: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    let size = source.take(LARGEST_INPUT + 1).read_to_string(&mut text)?;
+    if size as u64 > LARGEST_INPUT {
+        let limit = format!("larger than {} MiB", LARGEST_INPUT >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, limit));
+    }
+    Ok(text)
+}
+
+/// Writes a file whole or not at all: under another name first, renamed when complete.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    let mut draft = OsString::from(path);
+    draft.push(".part");
+    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
+    written.map_err(|error| {
+        drop(fs::remove_file(&draft));
+        format!("writing `{}`: {error}", path.display())
+    })
+}
+
+/// Makes a directory with those above it.
+pub(crate) fn make_directory(path: &Path) -> Result<(), String> {
+    fs::create_dir_all(path).map_err(|error| format!("making `{}`: {error}", path.display()))
+}

@@ -1,0 +1,65 @@
+//! The command line of rtether: arguments in, text and exit code out.
+//!
+//! Data goes to standard output, everything else to standard error. No logic lives here that a
+//! user of the library would miss.
+
+mod args;
+mod check;
+mod exit;
+mod files;
+mod new;
+mod progress;
+mod reproduce;
+mod scenario;
+mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Verb};
+use exit::Exit;
+
+/// Runs the command with these arguments, the first being its own name.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are not mistakes; clap knows which stream is due.
+            let exit = if error.use_stderr() { Exit::WrongInput } else { Exit::Ok };
+            drop(error.print());
+            return exit.into();
+        }
+    };
+    let global = &cli.global;
+    let exit = match &cli.verb {
+        Verb::Check(arguments) => check::check(arguments, global),
+        Verb::Sim(arguments) => check::sim(arguments, global),
+        Verb::New(arguments) => new::run(arguments),
+        Verb::Schema => {
+            terminal::print(&format!("{:#}\n", rtether::scenario::schema()))
+        },
+        Verb::Reproduce(arguments) => reproduce::run(arguments, global),
+        Verb::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "rtether", &mut script);
+            terminal::print(&String::from_utf8_lossy(&script))
+        }
+        Verb::Man => man(),
+    };
+    exit.into()
+}
+
+fn man() -> Exit {
+    let mut page = Vec::new();
+    match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+        Ok(()) => terminal::print(&String::from_utf8_lossy(&page)),
+        Err(error) => exit::fail(&format!("writing the manual page: {error}")),
+    }
+}
+
+/// Returns the definition of the command, for generated pages.
+pub fn command() -> clap::Command {
+    Cli::command()
+}

@@ -1,0 +1,47 @@
+//! Standard output and standard error.
+
+use std::io::{self, ErrorKind, Write};
+
+use crate::args::{ColorChoice, Global};
+use crate::exit::Exit;
+
+/// Writes data to standard output. A reader that has seen enough is no failure.
+pub(crate) fn print(text: &str) -> Exit {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Exit::Ok,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Ok,
+        Err(error) => crate::exit::fail(&format!("writing to standard output: {error}")),
+    }
+}
+
+/// Writes text for the person in front of the terminal; nobody to read it is no failure.
+pub(crate) fn tell(text: &str) {
+    let mut err = anstream::stderr().lock();
+    drop(writeln!(err, "{}", text.trim_end_matches('\n')));
+}
+
+/// Writes an error message in the form of diagnostics.
+pub(crate) fn complain(message: &str) {
+    tell(&format!("error: {message}"));
+}
+
+/// Obeys `--color` for both streams; `NO_COLOR` and pipes are obeyed by themselves.
+pub(crate) fn choose_color(global: &Global) {
+    let choice = match global.color {
+        ColorChoice::Auto => return,
+        ColorChoice::Always => anstream::ColorChoice::AlwaysAnsi,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
+/// Returns whether colours reach standard output.
+pub(crate) fn has_color() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+/// Returns whether colours reach standard error.
+pub(crate) fn errors_have_color() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+}

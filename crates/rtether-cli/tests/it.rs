@@ -1,0 +1,195 @@
+//! The command as its users meet it. Oracle: the documented exit codes, and a second run.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn rtether() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_rtether"))
+}
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn run(arguments: &[&str]) -> Output {
+    rtether().args(arguments).current_dir(scenarios()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let result = |jobs: &str| {
+        run(&[
+            "check", "bottling-line.yaml", "--json", "--histogram", "--buckets", "--runs", "6",
+            "--for", "3s", "-j", jobs,
+        ])
+    };
+    let (one, two) = (result("1"), result("2"));
+    assert!(!one.stdout.is_empty(), "{}", stderr(&one));
+    assert_eq!(one.stdout, two.stdout);
+    assert_eq!(one.status.code(), two.status.code());
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let result = |seed: &str| run(&["check", "bottling-line.yaml", "--json", "--for", "2s", "--seed", seed]);
+    assert_ne!(result("1").stdout, result("2").stdout);
+}
+
+#[test]
+fn json_holds_what_it_promises() {
+    let output = run(&["check", "dolejs-4nodes.yaml", "--json", "--for", "1s"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "rtether.result/1");
+    let flow = document["flows"][0].as_object().unwrap();
+    for key in ["name", "talker", "listener", "deadline_ns", "bound_ns", "sim", "measured", "verdict"] {
+        assert!(flow.contains_key(key), "{key}");
+    }
+    assert!(flow["bound_ns"].is_null() && flow["measured"].is_null());
+    for key in ["count", "lost", "p50_ns", "p99_ns", "p999_ns", "max_ns", "miss_ratio"] {
+        assert!(flow["sim"].get(key).is_some_and(serde_json::Value::is_number), "{key}");
+    }
+}
+
+#[test]
+fn a_missed_deadline_is_exit_code_1() {
+    let output = run(&[
+        "check", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--set",
+        "flows.issue 1-2.deadline=150us",
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stdout(&output).contains("1 late"), "{}", stdout(&output));
+}
+
+#[test]
+fn wrong_input_is_exit_code_2() {
+    for arguments in [
+        &["check", "nowhere.yaml"][..],
+        &["check", "dolejs-4nodes.yaml", "--set", "flows.nobody.deadline=1ms"],
+        &["check", "dolejs-4nodes.yaml", "--set", "no equals sign"],
+        &["chekc", "dolejs-4nodes.yaml"],
+        &["new", "x", "--template", "dodecahedron"],
+        &["reproduce", "skeie-falt"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+    }
+    assert!(stderr(&run(&["reproduce", "skeie-falt"])).contains("did you mean `skeie-flat`"));
+}
+
+#[test]
+fn what_cannot_be_written_is_exit_code_4_and_leaves_nothing() {
+    let output = run(&[
+        "check", "dolejs-4nodes.yaml", "--for", "1s", "--report", "/proc/no/report.html",
+    ]);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("/proc/no/report.html"));
+}
+
+#[test]
+fn all_results_in_one_directory() {
+    let directory = std::env::temp_dir().join(format!("rtether-out-{}", std::process::id()));
+    let path = directory.to_str().unwrap();
+    let output = run(&["check", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--out", path]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut names: Vec<String> = std::fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let expected = [
+        "buckets.csv", "flows.csv", "histogram.csv", "nodes.csv", "ports.csv", "report.html",
+        "result.json",
+    ];
+    assert_eq!(names, expected);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn traces_hold_every_frame_and_every_delivery() {
+    let directory = std::env::temp_dir().join(format!("rtether-trace-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let (pcap, packets) = (file("run.pcapng"), file("packets.csv"));
+    let output = run(&[
+        "sim", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--pcap", &pcap, "--packets", &packets,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // 100 round trips and 100 issues of two pairs, over two links each way: the block type of an
+    // enhanced packet stands once for each of 2 * (100 * 4 + 100 * 2) frames.
+    let capture = std::fs::read(&pcap).unwrap();
+    let mut frames = 0;
+    let mut at = 0;
+    while at + 8 <= capture.len() {
+        let word = |from: usize| u32::from_le_bytes(capture[from..from + 4].try_into().unwrap());
+        frames += usize::from(word(at) == 6);
+        at += usize::try_from(word(at + 4)).unwrap();
+    }
+    assert_eq!((at, frames), (capture.len(), 1200));
+    let lines = std::fs::read_to_string(&packets).unwrap();
+    assert_eq!(lines.lines().count(), 1 + 400);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn a_scenario_from_a_template_passes() {
+    let directory = std::env::temp_dir().join(format!("rtether-new-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let in_directory = |arguments: &[&str]| {
+        rtether().args(arguments).current_dir(&directory).output().unwrap()
+    };
+    for shape in ["line", "star", "ring", "substation"] {
+        let output = in_directory(&["new", shape, "--template", shape]);
+        assert_eq!(output.status.code(), Some(0), "{shape}: {}", stderr(&output));
+        let file = format!("{shape}.yaml");
+        let output = in_directory(&["check", &file, "--for", "2s", "-q", "--runs", "1"]);
+        assert_eq!(output.status.code(), Some(0), "{shape}: {}{}", stdout(&output), stderr(&output));
+        let again = in_directory(&["new", shape, "--template", shape]);
+        assert_eq!(again.status.code(), Some(2), "an existing file is not replaced");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn ctrl_c_ends_with_partial_results() {
+    let child = rtether()
+        .args(["check", "substation.yaml", "--for", "2000 s", "--json"])
+        .current_dir(scenarios())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(document["duration_ns"].as_f64().unwrap() < 2e12);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut child = rtether()
+        .args(["schema"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

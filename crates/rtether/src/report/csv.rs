@@ -1,0 +1,253 @@
+//! Tables for spreadsheets and notebooks; the unit is the last word of a column's name.
+//!
+//! Nanoseconds are exact decimals. Names are written as they are: who opens a file with names from
+//! a stranger in a spreadsheet should import it as text.
+
+use ::csv::Writer;
+use rtether_model::quantity::Duration;
+use rtether_model::record::Segment;
+
+use super::json::{segment_key, throughput};
+use super::outcome::{Outcome, Stream};
+use super::text::exact_ns;
+
+/// Returns all files with their names.
+pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
+    vec![
+        ("flows.csv", flows(outcome)),
+        ("ports.csv", ports(outcome)),
+        ("nodes.csv", nodes(outcome)),
+        ("histogram.csv", histogram(outcome)),
+        ("buckets.csv", buckets(outcome)),
+    ]
+}
+
+/// Returns one row for each stream.
+pub fn flows(outcome: &Outcome<'_>) -> String {
+    let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
+    names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
+    names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
+    let rows = outcome.streams().map(|s| flow_row(outcome, &s));
+    write(&names, rows)
+}
+
+const FLOW_COLUMNS: [&str; 31] = [
+    "flow",
+    "class",
+    "talker",
+    "listener",
+    "verdict",
+    "deadline_ns",
+    "bound_ns",
+    "margin_ns",
+    "released_packets",
+    "delivered_packets",
+    "lost_packets",
+    "in_flight_packets",
+    "missed_packets",
+    "miss_ratio",
+    "delay_min_ns",
+    "delay_mean_ns",
+    "delay_std_ns",
+    "delay_p50_ns",
+    "delay_p99_ns",
+    "delay_p999_ns",
+    "delay_max_ns",
+    "delay_mean_low_ns",
+    "delay_mean_high_ns",
+    "ethernet_mean_ns",
+    "ethernet_max_ns",
+    "node_share_ratio",
+    "throughput_bps",
+    "worst_released_at_ns",
+    "worst_seed",
+    "worst_place",
+    "worst_place_delay_ns",
+];
+
+fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
+    let (flow, record) = (stream.flow, stream.record);
+    let (latency, mean) = (&record.latency, stream.confidence.mean);
+    let some = |value: Duration| (latency.count > 0).then_some(value);
+    let worst = record.worst.as_ref();
+    let blame = stream.assessment.responsible;
+    let mut row = vec![
+        flow.name.clone(),
+        flow.class.clone(),
+        outcome.node_name(flow.talker).into(),
+        outcome.node_name(record.listener_id()).into(),
+        stream.verdict().name().into(),
+        ns(flow.deadline),
+        ns(stream.bound),
+        ns(stream.assessment.margin),
+        record.released.to_string(),
+        record.delivered.to_string(),
+        record.dropped.to_string(),
+        record.in_flight.to_string(),
+        record.missed.to_string(),
+        number(record.miss_ratio()),
+        ns(some(latency.min)),
+        ns(latency.mean()),
+        ns(latency.standard_deviation()),
+        ns(record.quantile(1, 2)),
+        ns(record.quantile(99, 100)),
+        ns(record.quantile(999, 1_000)),
+        ns(some(latency.max)),
+        ns(mean.map(|interval| interval.low)),
+        ns(mean.map(|interval| interval.high)),
+        ns(record.ethernet.mean()),
+        ns((record.ethernet.count > 0).then_some(record.ethernet.max)),
+        number(record.node_share()),
+        number(throughput(outcome, record)),
+        ns(worst.map(|packet| packet.released_at.since_start())),
+        number(worst.map(|packet| packet.seed)),
+        blame.map_or_else(String::new, |(place, _)| outcome.place_name(place)),
+        ns(blame.map(|(_, delay)| delay)),
+    ];
+    row.extend(Segment::ALL.map(|s| ns(stream.mean_in(s))));
+    row.extend(Segment::ALL.map(|s| ns(worst.map(|packet| packet.segments[s.index()]))));
+    row
+}
+
+/// Returns one row for each sending port.
+pub fn ports(outcome: &Outcome<'_>) -> String {
+    let names = [
+        "node",
+        "port",
+        "peer",
+        "rate_bps",
+        "utilization_ratio",
+        "backlog_max_bytes",
+        "offered_frames",
+        "sent_frames",
+        "sent_wire_bytes",
+        "dropped_frames",
+        "queued_frames",
+        "corrupted_frames",
+    ];
+    let observed = outcome.results.record.observed;
+    let rows = outcome.results.record.ports.iter().map(|port| {
+        let rate = outcome.scenario.network.links[port.link.index()].rate;
+        vec![
+            outcome.node_name(port.port.node).to_owned(),
+            port.port.port.to_string(),
+            outcome.peer_name(port.port).unwrap_or_default().to_owned(),
+            rate.as_bps().to_string(),
+            port.utilization(observed).to_string(),
+            port.backlog_max.get().to_string(),
+            port.offered.to_string(),
+            port.sent.to_string(),
+            port.sent_wire.get().to_string(),
+            port.dropped.to_string(),
+            port.queued.to_string(),
+            port.corrupted.to_string(),
+        ]
+    });
+    write(&names, rows)
+}
+
+/// Returns one row for each node.
+pub fn nodes(outcome: &Outcome<'_>) -> String {
+    let names = [
+        "node",
+        "kind",
+        "stack_utilization_ratio",
+        "stack_queue_max_packets",
+        "stack_dropped_packets",
+        "in_stack_packets",
+        "released_packets",
+        "delivered_packets",
+        "arrived_frames",
+        "copied_frames",
+        "filtered_frames",
+        "discarded_frames",
+    ];
+    let observed = outcome.results.record.observed;
+    let rows = outcome.results.record.nodes.iter().map(|node| {
+        let is_switch = outcome.scenario.network.switch(node.node).is_some();
+        vec![
+            outcome.node_name(node.node).to_owned(),
+            if is_switch { "switch" } else { "station" }.to_owned(),
+            node.stack_utilization(observed).to_string(),
+            node.stack_queue_max.to_string(),
+            node.stack_dropped.to_string(),
+            node.in_stack.to_string(),
+            node.released.to_string(),
+            node.delivered.to_string(),
+            node.arrived.to_string(),
+            node.copied.to_string(),
+            node.filtered.to_string(),
+            node.discarded.to_string(),
+        ]
+    });
+    write(&names, rows)
+}
+
+/// Returns one row for each bin in use of each stream's distribution.
+pub fn histogram(outcome: &Outcome<'_>) -> String {
+    let names = ["flow", "listener", "upper_edge_ns", "count_packets"];
+    let rows = outcome.streams().flat_map(|stream| {
+        let listener = outcome.node_name(stream.record.listener_id());
+        stream.record.histogram.bins().map(move |(upper, count)| {
+            vec![
+                stream.flow.name.clone(),
+                listener.to_owned(),
+                exact_ns(upper.as_ps()),
+                count.to_string(),
+            ]
+        })
+    });
+    write(&names, rows)
+}
+
+/// Returns one row for each slice of time in which a stream delivered something.
+pub fn buckets(outcome: &Outcome<'_>) -> String {
+    let names = [
+        "flow",
+        "listener",
+        "begin_ns",
+        "count_packets",
+        "mean_ns",
+        "max_ns",
+    ];
+    let length = outcome.results.record.bucket;
+    let rows = outcome.streams().flat_map(|stream| {
+        let listener = outcome.node_name(stream.record.listener_id());
+        let numbered = (0i64..).zip(&stream.record.buckets);
+        let used = numbered.filter(|(_, bucket)| bucket.count > 0);
+        used.map(move |(number, bucket)| {
+            vec![
+                stream.flow.name.clone(),
+                listener.to_owned(),
+                exact_ns((length * number).as_ps()),
+                bucket.count.to_string(),
+                ns(bucket.mean()),
+                exact_ns(bucket.max.as_ps()),
+            ]
+        })
+    });
+    write(&names, rows)
+}
+
+fn ns(span: Option<Duration>) -> String {
+    span.map_or_else(String::new, |span| exact_ns(span.as_ps()))
+}
+
+fn number(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Writes into memory, which cannot fail.
+fn write<N: AsRef<[u8]>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = Writer::from_writer(Vec::new());
+    let put = || -> ::csv::Result<()> {
+        writer.write_record(names)?;
+        for row in rows {
+            writer.write_record(&row)?;
+        }
+        Ok(())
+    };
+    put().expect("rows are as wide as their header");
+    let bytes = writer.into_inner().expect("memory takes everything");
+    String::from_utf8(bytes).expect("only text was written")
+}

@@ -1,0 +1,260 @@
+//! Distributions, shares and courses of latency.
+
+use rtether_model::histogram::Histogram;
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Bucket, Segment, Summary};
+
+use super::super::bars::{self, Bar, Part};
+use super::super::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use super::super::markup::Markup;
+use super::super::page::{DataTable, TableCell, details, grid};
+use super::super::text::{count, real, real_len, share, time};
+use super::subtitle;
+use super::view::{View, joined};
+
+/// Largest over typical time from which an axis is logarithmic.
+const LOG_FROM: f64 = 8.0;
+/// Limits up to so many times the largest latency are on the axis.
+const NEAR: f64 = 1.6;
+/// Points of a course over time.
+const MOST_SLICES: usize = 150;
+
+/// Draws one distribution for each view.
+pub(super) fn distributions(views: &[View<'_>]) -> Markup {
+    grid(views.iter().map(distribution))
+}
+
+fn distribution(view: &View<'_>) -> Markup {
+    let name = match &view.worst_stream {
+        Some(_) => "all streams",
+        None => "latency",
+    };
+    let mut series = vec![steps(name, &view.histogram, &view.latency)];
+    if let Some((name, stream)) = &view.worst_stream {
+        let name = format!("slowest: {name}");
+        series.push(steps(
+            &name,
+            &stream.record.histogram,
+            &stream.record.latency,
+        ));
+    }
+    let mut rules = limits(view);
+    rules.sort_by(|a, b| a.at.total_cmp(&b.at));
+    LineChart {
+        title: view.title.clone(),
+        note: format!("{} packets", count(view.latency.count)),
+        x: axis_of(view, &rules),
+        y: Axis::share("packets"),
+        series,
+        rules,
+        bands: Vec::new(),
+    }
+    .render()
+}
+
+/// Spans the data, and the limits that are not so far away that they would squeeze it.
+fn axis_of(view: &View<'_>, rules: &[Rule]) -> Axis {
+    let (min, max) = (
+        view.latency.min.as_secs_f64(),
+        view.latency.max.as_secs_f64(),
+    );
+    let near = rules
+        .iter()
+        .map(|rule| rule.at)
+        .filter(|at| *at <= max * NEAR);
+    let end = near.fold(max, f64::max);
+    let typical = view.histogram.quantile(1, 2).unwrap_or(view.latency.max);
+    let axis = Axis::time("latency");
+    if min > 0.0 && end / typical.as_secs_f64().max(1e-12) > LOG_FROM {
+        return axis.log().between(min / 1.1, end * 1.1);
+    }
+    let room = ((end - min) * 0.05).max(end * 0.001);
+    axis.between((min - room).max(0.0), end + room)
+}
+
+fn limits(view: &View<'_>) -> Vec<Rule> {
+    let deadlines = view.deadlines.iter().map(|&deadline| Rule {
+        at: deadline.as_secs_f64(),
+        label: format!("deadline {}", time(deadline)),
+        kind: RuleKind::Deadline,
+    });
+    let bound = view.bound.map(|bound| Rule {
+        at: bound.as_secs_f64(),
+        label: format!("bound {}", time(bound)),
+        kind: RuleKind::Bound,
+    });
+    deadlines.chain(bound).collect()
+}
+
+/// Returns the share of packets that took at most a time, as steps.
+fn steps(name: &str, histogram: &Histogram, latency: &Summary) -> Series {
+    let total = real(histogram.total().max(1));
+    let first = latency.min.min(latency.max).as_secs_f64();
+    let mut points = vec![(first, 0.0)];
+    let mut seen = 0;
+    for (upper, count) in histogram.bins() {
+        seen += count;
+        let upper = upper.min(latency.max).as_secs_f64();
+        points.push((upper.max(first), real(seen) / total));
+    }
+    Series {
+        name: name.into(),
+        points,
+        style: Style::Steps,
+    }
+}
+
+/// Draws the parts of the mean latency and of the worst packet for each view.
+pub(super) fn shares(views: &[View<'_>]) -> Markup {
+    let is_used = |segment: &Segment| {
+        let used = |view: &View<'_>| view.segments_ps[segment.index()] > 0;
+        let of_worst = |view: &View<'_>| {
+            view.worst
+                .is_some_and(|worst| worst.segments[segment.index()] > Duration::ZERO)
+        };
+        views.iter().any(|view| used(view) || of_worst(view))
+    };
+    let segments: Vec<Segment> = Segment::ALL.into_iter().filter(is_used).collect();
+    let entries: Vec<_> = segments
+        .iter()
+        .map(|s| (class(*s), s.name().to_owned()))
+        .collect();
+    let mut all = bars::legend(&entries);
+    let mean = views.iter().map(|view| {
+        let parts = view.mean_segments();
+        let total = view.latency.mean().unwrap_or_default();
+        bar(&view.title, view.note.clone(), total, &parts)
+    });
+    all.push(subtitle("Mean"));
+    all.push(bars::shares(&mean.collect::<Vec<_>>()));
+    let worst = views.iter().filter_map(|view| {
+        let worst = view.worst?;
+        Some(bar(
+            &view.title,
+            view.blame.clone(),
+            worst.latency,
+            &worst.segments,
+        ))
+    });
+    all.push(subtitle("Worst packet"));
+    all.push(bars::shares(&worst.collect::<Vec<_>>()));
+    all.push(details(
+        Markup::text("Numbers"),
+        numbers(views, &segments),
+        false,
+    ));
+    all
+}
+
+fn bar(name: &str, note: String, total: Duration, parts: &[Duration; Segment::COUNT]) -> Bar {
+    let parts = Segment::ALL.map(|segment| {
+        let span = parts[segment.index()];
+        Part {
+            class: class(segment),
+            name: segment.name().into(),
+            size: span.as_secs_f64(),
+            value: time(span),
+        }
+    });
+    Bar {
+        name: name.into(),
+        note,
+        total: time(total),
+        parts: parts.into(),
+    }
+}
+
+fn class(segment: Segment) -> String {
+    format!("t{}", segment.index())
+}
+
+fn numbers(views: &[View<'_>], segments: &[Segment]) -> Markup {
+    let mut columns = vec![(String::new(), false), (String::new(), false)];
+    columns.extend(
+        segments
+            .iter()
+            .map(|segment| (segment.name().to_owned(), true)),
+    );
+    columns.push(("total".into(), true));
+    columns.push(("in end nodes".into(), true));
+    let row = |view: &View<'_>, kind: &str, parts: [Duration; Segment::COUNT], total: Duration| {
+        let inside = Segment::ALL.iter().filter(|segment| segment.is_in_node());
+        let inside: Duration = inside.map(|segment| parts[segment.index()]).sum();
+        let cell = |span: Duration| TableCell::number(time(span), span.as_ps());
+        let mut cells = vec![
+            TableCell::text(&view.title).class("name"),
+            TableCell::text(kind),
+        ];
+        cells.extend(segments.iter().map(|segment| cell(parts[segment.index()])));
+        cells.push(cell(total));
+        let part = share(inside, total);
+        cells.push(TableCell::number(super::super::text::percent(part), part));
+        (cells, false)
+    };
+    let mut rows = Vec::new();
+    for view in views {
+        let mean = view.latency.mean().unwrap_or_default();
+        rows.push(row(view, "mean", view.mean_segments(), mean));
+        if let Some(worst) = view.worst {
+            rows.push(row(view, "worst packet", worst.segments, worst.latency));
+        }
+    }
+    let table = DataTable {
+        columns,
+        rows,
+        filter: false,
+    };
+    table.render()
+}
+
+/// Draws mean and largest latency over time for each view that has slices.
+pub(super) fn over_time(views: &[View<'_>], length: Duration) -> Markup {
+    let with_slices = views.iter().filter(|view| view.buckets.len() > 1);
+    let charts: Vec<Markup> = with_slices.map(|view| course(view, length)).collect();
+    if charts.is_empty() {
+        return Markup::default();
+    }
+    grid(charts)
+}
+
+fn course(view: &View<'_>, length: Duration) -> Markup {
+    let per_point = view.buckets.len().div_ceil(MOST_SLICES);
+    let slices = view.buckets.chunks(per_point).map(|slices| {
+        slices
+            .iter()
+            .fold(Bucket::default(), |all, slice| joined(&all, slice))
+    });
+    let width = length.as_secs_f64() * real_len(per_point);
+    let (mut mean, mut max) = (Vec::new(), Vec::new());
+    for (number, slice) in slices.enumerate() {
+        let Some(value) = slice.mean() else { continue };
+        let at = (real_len(number) + 0.5) * width;
+        mean.push((at, value.as_secs_f64()));
+        max.push((at, slice.max.as_secs_f64()));
+    }
+    let end = length.as_secs_f64() * real_len(view.buckets.len());
+    let line = |name: &str, points| Series {
+        name: name.into(),
+        points,
+        style: Style::Line,
+    };
+    let mut series = vec![line("mean", mean), line("largest", max)];
+    // A deadline far above would flatten the curves.
+    let top = view.latency.max * 3;
+    for deadline in view.deadlines.iter().filter(|deadline| **deadline <= top) {
+        let at = deadline.as_secs_f64();
+        series.push(line(
+            &format!("deadline {}", time(*deadline)),
+            vec![(0.0, at), (end, at)],
+        ));
+    }
+    LineChart {
+        title: view.title.clone(),
+        note: view.deadline_words(),
+        x: Axis::time("time since start").between(0.0, end),
+        y: Axis::time("latency"),
+        series,
+        ..LineChart::default()
+    }
+    .render()
+}

@@ -1,0 +1,168 @@
+//! The outcome as one self-contained HTML page: verdicts, topology, distributions, shares.
+//!
+//! Up to [`super::table::MOST_STREAMS`] streams are shown one by one. Above, charts show classes
+//! and the streams that failed, so that a plant of hundreds of streams stays readable and small.
+
+mod delays;
+mod plant;
+mod verdicts;
+mod view;
+
+use super::markup::{Element, Markup, element};
+use super::outcome::Outcome;
+use super::page::{Page, Tone, banner, details, figures};
+use super::table::MOST_STREAMS;
+use super::text::{count, plural, time};
+use view::View;
+
+/// Returns the page.
+pub fn render(outcome: &Outcome<'_>) -> String {
+    let views = View::all(outcome);
+    let mut page = Page::new(&outcome.scenario.name)
+        .kicker("Delay from application to application")
+        .lead(lead(outcome))
+        .section(
+            "verdict",
+            "Verdict",
+            VERDICT_NOTE,
+            verdicts::section(outcome),
+        )
+        .section(
+            "topology",
+            "Topology",
+            TOPOLOGY_NOTE,
+            plant::topology(outcome),
+        );
+    if !views.is_empty() {
+        page = page
+            .section(
+                "shares",
+                "Where the time goes",
+                SHARES_NOTE,
+                delays::shares(&views),
+            )
+            .section(
+                "delays",
+                "Delay distribution",
+                DELAYS_NOTE,
+                delays::distributions(&views),
+            );
+    }
+    let over_time = delays::over_time(&views, outcome.results.record.bucket);
+    if !over_time.is_empty() {
+        page = page.section("time", "Delay over time", TIME_NOTE, over_time);
+    }
+    page.section("ports", "Links", PORTS_NOTE, plant::ports(outcome))
+        .section("nodes", "Nodes", NODES_NOTE, plant::nodes(outcome))
+        .section("run", "About this run", "", facts(outcome))
+        .render()
+}
+
+const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the talker's application \
+    to the delivery to the listener's; with a reply, back to the talker. The margin is the deadline \
+    minus the largest latency seen.";
+const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
+    path is that of the chosen stream.";
+const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
+    Striped parts are waiting in a queue, plain parts are work or transport.";
+const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
+    deadline, packets are late.";
+const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
+    over all runs.";
+const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load counts preambles \
+    and gaps.";
+const NODES_NOTE: &str = "Busiest protocol stacks first.";
+
+fn lead(outcome: &Outcome<'_>) -> Markup {
+    let counts = outcome.counts();
+    let (tone, word) = match (counts.failed(), counts.no_answer, counts.ok) {
+        (0, 0, 0) => (Tone::Neutral, "Not judged"),
+        (0, 0, _) => (Tone::Good, "\u{2713} All requirements hold"),
+        (0, _, _) => (Tone::Neutral, "? No answer"),
+        _ => (Tone::Bad, "\u{2717} A requirement does not hold"),
+    };
+    let record = &outcome.results.record;
+    let sum = |value: fn(&rtether_model::record::StreamRecord) -> u64| {
+        count(record.streams.iter().map(value).sum())
+    };
+    let tiles = [
+        (counts.streams.to_string(), "streams"),
+        (counts.ok.to_string(), "ok"),
+        (counts.late.to_string(), "late"),
+        (counts.lost.to_string(), "with losses"),
+        (sum(|stream| stream.delivered), "packets delivered"),
+        (sum(|stream| stream.dropped), "packets lost"),
+        (outcome.results.seeds.len().to_string(), "runs"),
+        (time(record.duration), "simulated per run"),
+    ];
+    let mut lead = banner(tone, word, &outcome.summary());
+    lead.push(figures(
+        &tiles.map(|(number, meaning)| (number, meaning.to_owned())),
+    ));
+    lead
+}
+
+fn facts(outcome: &Outcome<'_>) -> Markup {
+    let (results, record) = (outcome.results, &outcome.results.record);
+    let network = &outcome.scenario.network;
+    let ids = network.iter_nodes().map(|(id, _)| id);
+    let switches = ids.filter(|&id| network.switch(id).is_some()).count();
+    let stations = network.nodes.len() - switches;
+    let mut facts = vec![
+        (
+            "Simulated time",
+            format!(
+                "{} per run, of which {} warm-up",
+                time(record.duration),
+                time(record.warmup)
+            ),
+        ),
+        ("Runs", plural(results.seeds.len(), "run")),
+        ("Seeds", seeds(&results.seeds)),
+        ("Events", count(record.events)),
+        (
+            "Plant",
+            format!(
+                "{}, {switches} {}, {}",
+                plural(stations, "end station"),
+                if switches == 1 { "switch" } else { "switches" },
+                plural(network.links.len(), "link")
+            ),
+        ),
+        ("Flows", outcome.scenario.flows.len().to_string()),
+        ("Version", format!("rtether {}", env!("CARGO_PKG_VERSION"))),
+    ];
+    if results.partial {
+        facts.push(("Interrupted", "yes: the results are partial".into()));
+    }
+    let entries = facts
+        .into_iter()
+        .flat_map(|(name, value)| [element("dt").text(name), element("dd").text(value)]);
+    let mut all = Markup::from(element("dl").children(entries));
+    if let Some(source) = outcome.source {
+        let text = element("pre").child(element("code").text(source));
+        all.push(details(Markup::text("Scenario"), text, false));
+    }
+    all
+}
+
+/// Writes rising seeds as ranges: `1 to 32`.
+fn seeds(seeds: &[u64]) -> String {
+    let follows = |a: &u64, b: &u64| a.checked_add(1) == Some(*b);
+    let ranges = seeds.chunk_by(follows).map(|range| match range {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
+        [] => String::new(),
+    });
+    ranges.collect::<Vec<_>>().join(", ")
+}
+
+/// Shows streams one by one?
+fn is_small(outcome: &Outcome<'_>) -> bool {
+    outcome.results.record.streams.len() <= MOST_STREAMS
+}
+
+/// A subtitle inside a section.
+fn subtitle(text: &str) -> Element {
+    element("h3").text(text)
+}

@@ -1,0 +1,331 @@
+//! The verdict tables.
+
+use rtether_model::quantity::Duration;
+use rtether_model::record::Place;
+
+use super::super::markup::{Element, Markup, element};
+use super::super::outcome::{Group, Outcome, Stream};
+use super::super::page::{DataTable, TableCell, details};
+use super::super::table::class_name;
+use super::super::text::{self, count, percent, plural, time};
+use super::is_small;
+use crate::verdict::Verdict;
+
+/// Streams with all their figures in a large plant, besides one for each class.
+const MOST_FAILED: usize = 50;
+
+/// Returns one table of all streams, or one of classes with their streams behind it.
+pub(super) fn section(outcome: &Outcome<'_>) -> Markup {
+    let order = outcome.worst_first();
+    let mut all = Markup::default();
+    let shown = if is_small(outcome) {
+        all.push(streams(outcome, &order, order.len() > 5));
+        order
+    } else {
+        let groups = outcome.groups();
+        all.push(classes(outcome, &groups));
+        for group in &groups {
+            all.push(class(outcome, group));
+        }
+        let failed = |index: &usize| outcome.stream(*index).verdict().is_failure();
+        let mut shown: Vec<usize> = order.into_iter().filter(failed).take(MOST_FAILED).collect();
+        shown.extend(groups.iter().map(|group| group.streams[0]));
+        shown.dedup();
+        shown
+    };
+    let reasons = reasons(outcome);
+    if !reasons.is_empty() {
+        all.push(details(Markup::text("What failed"), reasons, false));
+    }
+    all.push(details(
+        Markup::text("More figures"),
+        figures(outcome, &shown),
+        false,
+    ));
+    all
+}
+
+/// Returns the verdict as a word with a sign.
+pub(super) fn mark(verdict: Verdict) -> Element {
+    let (class, sign) = match verdict {
+        Verdict::Ok => ("mark good", "\u{2713}"),
+        Verdict::Late | Verdict::Lost => ("mark bad", "\u{2717}"),
+        Verdict::NoAnswer => ("mark warn", "?"),
+        Verdict::Unjudged => ("mark none", "\u{2013}"),
+    };
+    element("span")
+        .class(class)
+        .text(format!("{sign} {}", verdict.name().replace('-', " ")))
+}
+
+fn mark_cell(verdict: Verdict) -> TableCell {
+    // Failures come first when sorted upwards.
+    let weight = match verdict {
+        Verdict::Late => 0,
+        Verdict::Lost => 1,
+        Verdict::NoAnswer => 2,
+        Verdict::Unjudged => 3,
+        Verdict::Ok => 4,
+    };
+    TableCell::markup(mark(verdict)).sorted_by(weight)
+}
+
+pub(super) fn time_cell(span: Option<Duration>) -> TableCell {
+    match span {
+        Some(span) => TableCell::number(time(span), span.as_ps()),
+        None => TableCell::number("\u{2013}", ""),
+    }
+}
+
+fn count_cell(value: u64) -> TableCell {
+    TableCell::number(count(value), value)
+}
+
+/// Returns a name with a second line.
+pub(super) fn name_cell(name: &str, note: &str) -> TableCell {
+    let mut content = Markup::text(name);
+    if !note.is_empty() {
+        content.push(element("small").text(note));
+    }
+    TableCell::markup(content).class("name")
+}
+
+fn columns(first: &str, has_bound: bool) -> Vec<(String, bool)> {
+    let mut columns = vec![("verdict", false), (first, false)];
+    if has_bound {
+        columns.push(("bound", true));
+    }
+    columns.extend([
+        ("p50", true),
+        ("p99.9", true),
+        ("max", true),
+        ("deadline", true),
+        ("margin", true),
+        ("lost", true),
+        ("where the worst packet waited or worked most", false),
+    ]);
+    columns
+        .into_iter()
+        .map(|(name, number)| (name.to_owned(), number))
+        .collect()
+}
+
+fn streams(outcome: &Outcome<'_>, order: &[usize], filter: bool) -> Markup {
+    let has_bound = !outcome.bounds.is_empty();
+    let rows = order.iter().map(|&index| {
+        let stream = outcome.stream(index);
+        (
+            stream_row(outcome, &stream, has_bound),
+            stream.verdict().is_failure(),
+        )
+    });
+    let table = DataTable {
+        columns: columns("stream", has_bound),
+        rows: rows.collect(),
+        filter,
+    };
+    table.render()
+}
+
+fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>, has_bound: bool) -> Vec<TableCell> {
+    let record = stream.record;
+    let name = outcome.stream_name(stream);
+    let path = outcome.path_name(stream);
+    let note = if path == name { "" } else { &path };
+    let mut row = vec![mark_cell(stream.verdict()), name_cell(&name, note)];
+    if has_bound {
+        row.push(time_cell(stream.bound));
+    }
+    let is_over = stream.assessment.margin.is_some_and(Duration::is_negative);
+    let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
+    row.extend([
+        time_cell(record.quantile(1, 2)),
+        time_cell(record.quantile(999, 1_000)),
+        emphasized(time_cell(stream.max())),
+        time_cell(stream.flow.deadline),
+        emphasized(time_cell(stream.assessment.margin)),
+        count_cell(record.dropped),
+        blame_cell(outcome, stream),
+    ]);
+    row
+}
+
+fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
+    let blame: Option<(Place, Duration)> = stream.assessment.responsible;
+    let Some((worst, (place, delay))) = stream.record.worst.zip(blame) else {
+        return TableCell::text("\u{2013}").class("why");
+    };
+    let part = text::share(delay, worst.latency);
+    let words = format!("{} {}", percent(part), outcome.place_name(place));
+    TableCell::text(words).class("why").sorted_by(part)
+}
+
+fn classes(outcome: &Outcome<'_>, groups: &[Group]) -> Markup {
+    let has_bound = !outcome.bounds.is_empty();
+    let rows = groups.iter().map(|group| {
+        let failed = outcome.count_of(group.streams.iter().copied()).failed() > 0;
+        (class_row(outcome, group, has_bound), failed)
+    });
+    let table = DataTable {
+        columns: columns("class (worst of its streams)", has_bound),
+        rows: rows.collect(),
+        filter: false,
+    };
+    table.render()
+}
+
+fn class_row(outcome: &Outcome<'_>, group: &Group, has_bound: bool) -> Vec<TableCell> {
+    let streams = || group.streams.iter().map(|&index| outcome.stream(index));
+    let worst = outcome.stream(group.streams[0]);
+    let margin = streams().filter_map(|s| s.assessment.margin).min();
+    let is_over = margin.is_some_and(Duration::is_negative);
+    let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
+    let mut row = vec![
+        mark_cell(worst.verdict()),
+        name_cell(class_name(&group.class), &verdict_words(outcome, group)),
+    ];
+    if has_bound {
+        row.push(time_cell(streams().filter_map(|s| s.bound).max()));
+    }
+    row.extend([
+        time_cell(streams().filter_map(|s| s.record.quantile(1, 2)).max()),
+        time_cell(
+            streams()
+                .filter_map(|s| s.record.quantile(999, 1_000))
+                .max(),
+        ),
+        emphasized(time_cell(streams().filter_map(|s| s.max()).max())),
+        time_cell(streams().filter_map(|s| s.flow.deadline).min()),
+        emphasized(time_cell(margin)),
+        count_cell(streams().map(|s| s.record.dropped).sum()),
+        blame_cell(outcome, &worst),
+    ]);
+    row
+}
+
+fn verdict_words(outcome: &Outcome<'_>, group: &Group) -> String {
+    let counts = outcome.count_of(group.streams.iter().copied());
+    format!("{}: {}", plural(counts.streams, "stream"), counts.words())
+}
+
+fn class(outcome: &Outcome<'_>, group: &Group) -> Markup {
+    let worst = outcome.stream(group.streams[0]).verdict();
+    let note = element("span")
+        .class("note")
+        .text(verdict_words(outcome, group));
+    let mut summary = Markup::text(class_name(&group.class));
+    summary.push(note);
+    if worst.is_failure() {
+        summary.push(mark(worst));
+    }
+    details(
+        summary,
+        streams(outcome, &group.streams, group.streams.len() > 5),
+        false,
+    )
+}
+
+/// Every sentence on what failed, with the stream's name.
+fn reasons(outcome: &Outcome<'_>) -> Markup {
+    let rows: Vec<_> = outcome
+        .worst_first()
+        .into_iter()
+        .map(|index| outcome.stream(index))
+        .filter(|stream| !stream.assessment.reasons.is_empty())
+        .map(|stream| {
+            let name = outcome.stream_name(&stream);
+            let reasons = stream.assessment.reasons.join("; ");
+            let cells = vec![
+                TableCell::text(name).class("name"),
+                TableCell::text(reasons),
+            ];
+            (cells, stream.verdict().is_failure())
+        })
+        .collect();
+    if rows.is_empty() {
+        return Markup::default();
+    }
+    let names = ["stream", "reason"].map(|name| (name.to_owned(), false));
+    let table = DataTable {
+        columns: names.into(),
+        rows,
+        filter: false,
+    };
+    table.render()
+}
+
+fn figures(outcome: &Outcome<'_>, streams: &[usize]) -> Markup {
+    let names = [
+        ("stream", false),
+        ("released", true),
+        ("delivered", true),
+        ("min", true),
+        ("mean (95 % confidence)", true),
+        ("std", true),
+        ("p99 (95 % confidence)", true),
+        ("late or lost", true),
+        ("on Ethernet: mean", true),
+        ("max", true),
+        ("in end nodes", true),
+        ("payload", true),
+    ];
+    let rows = streams
+        .iter()
+        .map(|&index| (figures_row(outcome, &outcome.stream(index)), false));
+    let table = DataTable {
+        columns: names.map(|(name, number)| (name.to_owned(), number)).into(),
+        rows: rows.collect(),
+        filter: false,
+    };
+    table.render()
+}
+
+fn figures_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
+    let (record, sure) = (stream.record, stream.confidence);
+    let some = record.latency.count > 0;
+    let p99 = record.quantile(99, 100);
+    let between = |value: Option<Duration>, interval: Option<crate::run::Interval>| {
+        let Some(value) = value else {
+            return time_cell(None);
+        };
+        let ends = interval.map(|i| format!(" ({} to {})", time(i.low), time(i.high)));
+        TableCell::number(
+            format!("{}{}", time(value), ends.unwrap_or_default()),
+            value.as_ps(),
+        )
+    };
+    let missed = record.miss_ratio().map_or_else(
+        || TableCell::number("\u{2013}", ""),
+        |ratio| {
+            let ends = sure
+                .miss_ratio
+                .map(|(l, h)| format!(" ({} to {})", percent(l), percent(h)));
+            TableCell::number(
+                format!("{}{}", percent(ratio), ends.unwrap_or_default()),
+                ratio,
+            )
+        },
+    );
+    let inside = record.node_share();
+    let rate = super::super::json::throughput(outcome, record);
+    vec![
+        TableCell::text(outcome.stream_name(stream)).class("name"),
+        count_cell(record.released),
+        count_cell(record.delivered),
+        time_cell(some.then_some(record.latency.min)),
+        between(record.latency.mean(), sure.mean),
+        time_cell(record.latency.standard_deviation()),
+        between(p99, sure.p99),
+        missed,
+        time_cell(record.ethernet.mean()),
+        time_cell((record.ethernet.count > 0).then_some(record.ethernet.max)),
+        inside.map_or_else(
+            || TableCell::number("\u{2013}", ""),
+            |part| TableCell::number(percent(part), part),
+        ),
+        rate.map_or_else(
+            || TableCell::number("\u{2013}", ""),
+            |bps| TableCell::number(rtether_model::quantity::BitRate::from_bps(bps), bps),
+        ),
+    ]
+}

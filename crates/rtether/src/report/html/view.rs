@@ -1,0 +1,142 @@
+//! What charts show: one stream, or all streams of a class together.
+
+use rtether_model::histogram::Histogram;
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Bucket, Segment, Summary, Worst};
+
+use super::super::outcome::{Outcome, Stream};
+use super::super::table::class_name;
+use super::super::text::{plural, time};
+use super::is_small;
+
+/// Failed streams that get charts of their own in a large plant.
+const MOST_FAILED: usize = 12;
+/// Deadlines drawn in one chart.
+const MOST_DEADLINES: usize = 3;
+
+/// The latency of some streams.
+pub(super) struct View<'a> {
+    pub(super) title: String,
+    pub(super) note: String,
+    pub(super) latency: Summary,
+    pub(super) histogram: Histogram,
+    pub(super) segments_ps: [i128; Segment::COUNT],
+    pub(super) worst: Option<&'a Worst>,
+    /// Where the worst packet spent most.
+    pub(super) blame: String,
+    /// Name and distribution of the worst of several streams.
+    pub(super) worst_stream: Option<(String, Stream<'a>)>,
+    pub(super) deadlines: Vec<Duration>,
+    pub(super) bound: Option<Duration>,
+    pub(super) buckets: Vec<Bucket>,
+}
+
+impl<'a> View<'a> {
+    /// Returns what to show, worst first: streams, or classes and the streams that failed.
+    pub(super) fn all(outcome: &Outcome<'a>) -> Vec<Self> {
+        let of_stream = |index: usize| {
+            let stream = outcome.stream(index);
+            let path = outcome.path_name(&stream);
+            let title = outcome.stream_name(&stream);
+            let note = if path == title { String::new() } else { path };
+            Self::new(outcome, title, note, &[stream])
+        };
+        let order = outcome.worst_first();
+        let mut views: Vec<Self> = if is_small(outcome) {
+            order.into_iter().map(of_stream).collect()
+        } else {
+            let failed = |index: &usize| outcome.stream(*index).verdict().is_failure();
+            let failed = order
+                .into_iter()
+                .filter(failed)
+                .take(MOST_FAILED)
+                .map(of_stream);
+            let classes = outcome.groups().into_iter().map(|group| {
+                let streams: Vec<_> = group.streams.iter().map(|&i| outcome.stream(i)).collect();
+                let note = plural(streams.len(), "stream");
+                Self::new(outcome, class_name(&group.class).into(), note, &streams)
+            });
+            failed.chain(classes).collect()
+        };
+        views.retain(|view| view.latency.count > 0);
+        views
+    }
+
+    fn new(outcome: &Outcome<'a>, title: String, note: String, streams: &[Stream<'a>]) -> Self {
+        let mut view = Self {
+            title,
+            note,
+            latency: Summary::default(),
+            histogram: Histogram::default(),
+            segments_ps: [0; Segment::COUNT],
+            worst: None,
+            blame: String::new(),
+            worst_stream: None,
+            deadlines: Vec::new(),
+            bound: None,
+            buckets: Vec::new(),
+        };
+        for stream in streams {
+            view.add(stream);
+        }
+        let slowest = streams
+            .iter()
+            .max_by_key(|stream| (stream.max(), usize::MAX - stream.index));
+        if let Some(stream) = slowest {
+            view.worst = stream.record.worst.as_ref();
+            view.blame = outcome.blame(stream).unwrap_or_default();
+            if streams.len() > 1 {
+                view.worst_stream = Some((outcome.stream_name(stream), *stream));
+            }
+        }
+        view.deadlines.sort_unstable();
+        view.deadlines.dedup();
+        if view.deadlines.len() > MOST_DEADLINES {
+            let ends = [view.deadlines[0], view.deadlines[view.deadlines.len() - 1]];
+            view.deadlines = ends.to_vec();
+        }
+        view
+    }
+
+    fn add(&mut self, stream: &Stream<'a>) {
+        let record = stream.record;
+        self.latency.merge(&record.latency);
+        self.histogram.merge(&record.histogram);
+        for (own, others) in self.segments_ps.iter_mut().zip(record.segments_ps) {
+            *own += others;
+        }
+        self.deadlines.extend(stream.flow.deadline);
+        self.bound = self.bound.max(stream.bound);
+        if record.buckets.len() > self.buckets.len() {
+            self.buckets.resize(record.buckets.len(), Bucket::default());
+        }
+        for (own, other) in self.buckets.iter_mut().zip(&record.buckets) {
+            *own = joined(own, other);
+        }
+    }
+
+    /// Returns the mean time in each segment.
+    pub(super) fn mean_segments(&self) -> [Duration; Segment::COUNT] {
+        let count = i128::from(self.latency.count.max(1));
+        self.segments_ps
+            .map(|sum| Duration::from_ps(i64::try_from(sum / count).unwrap_or(i64::MAX)))
+    }
+
+    /// Returns the deadline in words.
+    pub(super) fn deadline_words(&self) -> String {
+        match self.deadlines.as_slice() {
+            [] => String::new(),
+            [one] => format!("deadline {}", time(*one)),
+            [first, .., last] => format!("deadlines {} to {}", time(*first), time(*last)),
+        }
+    }
+}
+
+/// Returns two slices as one.
+pub(super) fn joined(a: &Bucket, b: &Bucket) -> Bucket {
+    Bucket {
+        count: a.count + b.count,
+        sum_ps: a.sum_ps + b.sum_ps,
+        max: a.max.max(b.max),
+    }
+}

@@ -1,0 +1,298 @@
+//! The result as one JSON document, schema `rtether.result/1`.
+//!
+//! Times are numbers of nanoseconds, exact to the picosecond below 2.4 hours and
+//! rounded down to a nanosecond above. A column nobody asked for is `null`.
+
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::{
+    NodeRecord, PortRecord, QueueRecord, Segment, StreamRecord, Summary, TransferRecord, Worst,
+};
+use serde_json::{Map, Number, Value, json};
+
+use super::outcome::{Outcome, Stream};
+use crate::run::{Confidence, Interval};
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "rtether.result/1";
+
+/// What to include beyond the usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Delay over time of each stream.
+    pub buckets: bool,
+    /// Distribution of each stream.
+    pub histogram: bool,
+}
+
+/// Returns the document.
+pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
+    let results = outcome.results;
+    let record = &results.record;
+    let flows = outcome.streams().map(|s| stream(outcome, &s, options));
+    let observed = record.observed;
+    let ports = record.ports.iter().map(|p| port(outcome, p, observed));
+    let nodes = record.nodes.iter().map(|n| node(outcome, n, observed));
+    json!({
+        "schema": SCHEMA,
+        "version": env!("CARGO_PKG_VERSION"),
+        "scenario": outcome.scenario.name,
+        "seeds": results.seeds,
+        "partial": results.partial,
+        "duration_ns": ns(record.duration),
+        "warmup_ns": ns(record.warmup),
+        "verdict": verdict(outcome),
+        "flows": flows.collect::<Vec<_>>(),
+        "ports": ports.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the document as text, indented, with a newline at its end.
+pub fn text(outcome: &Outcome<'_>, options: Options) -> String {
+    format!("{:#}\n", document(outcome, options))
+}
+
+/// Returns a time in nanoseconds: an integer where it is one, else with up to three decimals.
+pub fn ns(span: Duration) -> Value {
+    // Up to 2^43 ns (2.4 h) doubles lie closer together than picoseconds and division rounds
+    // correctly, so that the shortest text for the quotient is the exact decimal.
+    const EXACT_PS: u64 = 1_000 << 43;
+    let ps = span.as_ps();
+    if ps % 1_000 == 0 || ps.unsigned_abs() > EXACT_PS {
+        return Value::from(span.as_ns_floor());
+    }
+    Number::from_f64(span.as_ns_f64()).map_or(Value::Null, Value::Number)
+}
+
+fn ns_or_null(span: Option<Duration>) -> Value {
+    span.map_or(Value::Null, ns)
+}
+
+fn verdict(outcome: &Outcome<'_>) -> Value {
+    let counts = outcome.counts();
+    json!({
+        "streams": counts.streams,
+        "ok": counts.ok,
+        "late": counts.late,
+        "lost": counts.lost,
+        "no-answer": counts.no_answer,
+        "unjudged": counts.unjudged,
+        "summary": outcome.summary(),
+    })
+}
+
+fn stream(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value {
+    let flow = stream.flow;
+    json!({
+        "name": flow.name,
+        "class": flow.class,
+        "talker": outcome.node_name(flow.talker),
+        "listener": outcome.node_name(stream.record.listener_id()),
+        "deadline_ns": ns_or_null(flow.deadline),
+        "bound_ns": ns_or_null(stream.bound),
+        "sim": simulated(outcome, stream, options),
+        "measured": null,
+        "verdict": stream.verdict().name(),
+        "margin_ns": ns_or_null(stream.assessment.margin),
+        "reasons": stream.assessment.reasons,
+    })
+}
+
+fn simulated(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value {
+    let record = stream.record;
+    let mut fields = Map::new();
+    let mut put = |name: &str, value: Value| {
+        fields.insert(name.into(), value);
+    };
+    put("count", record.delivered.into());
+    put("released", record.released.into());
+    put("lost", record.dropped.into());
+    put("in_flight", record.in_flight.into());
+    put("missed", record.missed.into());
+    put("miss_ratio", record.miss_ratio().into());
+    put("min_ns", ns_or_null(minimum(&record.latency)));
+    put("mean_ns", ns_or_null(record.latency.mean()));
+    put("std_ns", ns_or_null(record.latency.standard_deviation()));
+    put("p50_ns", ns_or_null(record.quantile(1, 2)));
+    put("p99_ns", ns_or_null(record.quantile(99, 100)));
+    put("p999_ns", ns_or_null(record.quantile(999, 1_000)));
+    put("max_ns", ns_or_null(stream.max()));
+    put("ethernet", ethernet(record));
+    put("segments", by_segment(|segment| stream.mean_in(segment)));
+    put("node_share", record.node_share().into());
+    put("confidence", confidence(&stream.confidence));
+    let worst = record.worst.as_ref();
+    put(
+        "worst",
+        worst.map_or(Value::Null, |w| worst_packet(outcome, w)),
+    );
+    put("throughput_bps", throughput(outcome, record).into());
+    put("transfers", record.transfers.iter().map(transfer).collect());
+    let buckets = options.buckets.then(|| buckets(outcome, record));
+    put("buckets", buckets.unwrap_or(Value::Null));
+    let histogram = options.histogram.then(|| histogram(record));
+    put("histogram", histogram.unwrap_or(Value::Null));
+    Value::Object(fields)
+}
+
+fn minimum(summary: &Summary) -> Option<Duration> {
+    (summary.count > 0).then_some(summary.min)
+}
+
+fn ethernet(record: &StreamRecord) -> Value {
+    let summary = &record.ethernet;
+    let max = (summary.count > 0).then_some(summary.max);
+    json!({ "mean_ns": ns_or_null(summary.mean()), "max_ns": ns_or_null(max) })
+}
+
+/// Builds an object with a member for every segment: `driver_queue_ns`.
+fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> Value {
+    let members = Segment::ALL.map(|segment| (segment_key(segment), ns_or_null(value(segment))));
+    Value::Object(members.into_iter().collect())
+}
+
+/// Returns the name of a segment as a column: `driver_queue_ns`.
+pub(crate) fn segment_key(segment: Segment) -> String {
+    format!("{}_ns", segment.name().replace(' ', "_"))
+}
+
+fn confidence(confidence: &Confidence) -> Value {
+    let interval = |interval: Option<Interval>| {
+        interval.map_or(Value::Null, |i| json!([ns(i.low), ns(i.high)]))
+    };
+    json!({
+        "level": 0.95,
+        "mean_ns": interval(confidence.mean),
+        "p99_ns": interval(confidence.p99),
+        "miss_ratio": confidence.miss_ratio.map_or(Value::Null, |(low, high)| json!([low, high])),
+    })
+}
+
+fn worst_packet(outcome: &Outcome<'_>, worst: &Worst) -> Value {
+    let (place, delay) = worst.responsible;
+    json!({
+        "released_at_ns": ns(worst.released_at.since_start()),
+        "latency_ns": ns(worst.latency),
+        "seed": worst.seed,
+        "segments": by_segment(|segment| Some(worst.segments[segment.index()])),
+        "responsible": {
+            "place": outcome.place_name(place),
+            "node": outcome.node_name(place.port.node),
+            "port": place.port.port,
+            "segment": place.segment.name(),
+            "delay_ns": ns(delay),
+            "share": super::text::share(delay, worst.latency),
+        },
+    })
+}
+
+/// Returns the payload rate over the counted time of all runs.
+pub(crate) fn throughput(outcome: &Outcome<'_>, record: &StreamRecord) -> Option<u64> {
+    let whole = &outcome.results.record;
+    let counted = (whole.duration - whole.warmup) * i64::from(whole.runs.max(1));
+    let counted = u128::try_from(counted.as_ps()).ok()?;
+    let bits = u128::from(record.payload_bytes) * 8 * 1_000_000_000_000;
+    u64::try_from(bits.checked_div(counted)?).ok()
+}
+
+fn transfer(transfer: &TransferRecord) -> Value {
+    let finished = transfer.finished_at;
+    let span = finished.map(|end| end - transfer.started_at);
+    json!({
+        "started_at_ns": ns(transfer.started_at.since_start()),
+        "finished_at_ns": ns_or_null(finished.map(Instant::since_start)),
+        "duration_ns": ns_or_null(span),
+        "delivered_bytes": transfer.delivered.get(),
+        "retransmissions": transfer.retransmissions,
+        "timeouts": transfer.timeouts,
+    })
+}
+
+fn buckets(outcome: &Outcome<'_>, record: &StreamRecord) -> Value {
+    let list = record.buckets.iter().map(|bucket| {
+        let max = (bucket.count > 0).then_some(bucket.max);
+        json!({
+            "count": bucket.count,
+            "mean_ns": ns_or_null(bucket.mean()),
+            "max_ns": ns_or_null(max),
+        })
+    });
+    json!({
+        "length_ns": ns(outcome.results.record.bucket),
+        "values": list.collect::<Vec<_>>(),
+    })
+}
+
+/// Pairs of a bin's upper edge and its count.
+fn histogram(record: &StreamRecord) -> Value {
+    let bins = record.histogram.bins();
+    let pairs = bins.map(|(upper, count)| json!([ns(upper), count]));
+    json!({ "bins_ns_count": pairs.collect::<Vec<_>>() })
+}
+
+fn port(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Value {
+    let rate = outcome.scenario.network.links[port.link.index()].rate;
+    json!({
+        "node": outcome.node_name(port.port.node),
+        "port": port.port.port,
+        "peer": outcome.peer_name(port.port),
+        "link": port.link.0,
+        "rate_bps": rate.as_bps(),
+        "utilization": port.utilization(observed),
+        "backlog_max_bytes": port.backlog_max.get(),
+        "offered": port.offered,
+        "sent": port.sent,
+        "sent_wire_bytes": port.sent_wire.get(),
+        "dropped": port.dropped,
+        "queued": port.queued,
+        "corrupted": port.corrupted,
+        "queues": port.queues.iter().map(queue).collect::<Vec<_>>(),
+    })
+}
+
+fn queue(queue: &QueueRecord) -> Value {
+    let mean = queue.waited_ps.checked_div(i128::from(queue.sent));
+    let mean = mean.and_then(|ps| i64::try_from(ps).ok());
+    json!({
+        "sent": queue.sent,
+        "dropped": queue.dropped,
+        "depth_max": queue.depth_max,
+        "mean_wait_ns": ns_or_null(mean.map(Duration::from_ps)),
+    })
+}
+
+fn node(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Value {
+    let is_switch = outcome.scenario.network.switch(node.node).is_some();
+    json!({
+        "name": outcome.node_name(node.node),
+        "kind": if is_switch { "switch" } else { "station" },
+        "stack_utilization": node.stack_utilization(observed),
+        "stack_queue_max": node.stack_queue_max,
+        "stack_dropped": node.stack_dropped,
+        "in_stack": node.in_stack,
+        "released": node.released,
+        "delivered": node.delivered,
+        "arrived": node.arrived,
+        "copied": node.copied,
+        "filtered": node.filtered,
+        "discarded": node.discarded,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_are_exact_decimals() {
+        for (ps, text) in [
+            (1_000, "1"),
+            (1_001, "1.001"),
+            (-1_500, "-1.5"),
+            (8_796_093_022_207_999, "8796093022207.999"),
+            (8_796_093_022_208_001, "8796093022208"),
+        ] {
+            assert_eq!(ns(Duration::from_ps(ps)).to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! Scenario, results and verdicts side by side, in the order and words of a report.
+
+use std::cmp::{Ordering, Reverse};
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::quantity::Duration;
+use rtether_model::record::{Place, Segment, StreamRecord};
+use rtether_model::route::Routing;
+
+use super::text;
+use crate::run::{Confidence, Results};
+use crate::scenario::Scenario;
+use crate::verdict::{Assessment, Verdict};
+
+/// What a report is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// The plant.
+    pub scenario: &'a Scenario,
+    /// What the runs said.
+    pub results: &'a Results,
+    /// The verdicts, in the order of the record's streams.
+    pub assessments: &'a [Assessment],
+    /// Text of the scenario file, to be shown with the results.
+    pub source: Option<&'a str>,
+    /// Proved bound of each stream, in the order of the record; empty where it was not asked for.
+    pub bounds: &'a [Option<Duration>],
+}
+
+/// One stream with everything said of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream<'a> {
+    /// Position in the record.
+    pub index: usize,
+    /// Its flow.
+    pub flow: &'a Flow,
+    /// What was simulated.
+    pub record: &'a StreamRecord,
+    /// What was judged.
+    pub assessment: &'a Assessment,
+    /// How sure the figures are.
+    pub confidence: Confidence,
+    /// Proved bound.
+    pub bound: Option<Duration>,
+}
+
+/// Streams of one class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The class; empty for flows without one.
+    pub class: String,
+    /// Positions in the record, worst first.
+    pub streams: Vec<usize>,
+}
+
+/// How many streams got which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All streams.
+    pub streams: usize,
+    /// Every requirement holds.
+    pub ok: usize,
+    /// Too late.
+    pub late: usize,
+    /// Packets lost.
+    pub lost: usize,
+    /// Nothing was delivered or due.
+    pub no_answer: usize,
+    /// No requirement speaks of them.
+    pub unjudged: usize,
+}
+
+impl Counts {
+    /// Returns the number of failures.
+    pub const fn failed(&self) -> usize {
+        self.late + self.lost
+    }
+
+    fn add(&mut self, verdict: Verdict) {
+        self.streams += 1;
+        match verdict {
+            Verdict::Ok => self.ok += 1,
+            Verdict::Late => self.late += 1,
+            Verdict::Lost => self.lost += 1,
+            Verdict::NoAnswer => self.no_answer += 1,
+            Verdict::Unjudged => self.unjudged += 1,
+        }
+    }
+
+    /// Returns the counts that are not zero, worst last: `698 ok, 2 late`.
+    pub fn words(&self) -> String {
+        let parts = [
+            (self.ok, Verdict::Ok),
+            (self.unjudged, Verdict::Unjudged),
+            (self.no_answer, Verdict::NoAnswer),
+            (self.lost, Verdict::Lost),
+            (self.late, Verdict::Late),
+        ];
+        let words: Vec<String> = parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, verdict)| format!("{number} {}", verdict.name()))
+            .collect();
+        words.join(", ")
+    }
+}
+
+impl<'a> Outcome<'a> {
+    /// Puts together what a report needs.
+    pub const fn new(
+        scenario: &'a Scenario,
+        results: &'a Results,
+        assessments: &'a [Assessment],
+    ) -> Self {
+        Self {
+            scenario,
+            results,
+            assessments,
+            source: None,
+            bounds: &[],
+        }
+    }
+
+    /// Adds the text of the scenario file.
+    #[must_use]
+    pub const fn with_source(self, source: &'a str) -> Self {
+        Self {
+            source: Some(source),
+            ..self
+        }
+    }
+
+    /// Adds proved bounds, one a stream.
+    #[must_use]
+    pub const fn with_bounds(self, bounds: &'a [Option<Duration>]) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// Returns one stream.
+    ///
+    /// # Panics
+    /// If the record has no such stream or it was not judged.
+    pub fn stream(&self, index: usize) -> Stream<'a> {
+        let record = &self.results.record.streams[index];
+        Stream {
+            index,
+            flow: &self.scenario.flows[record.flow_id().index()],
+            record,
+            assessment: &self.assessments[index],
+            confidence: self
+                .results
+                .confidence
+                .get(index)
+                .copied()
+                .unwrap_or_default(),
+            bound: self.bounds.get(index).copied().flatten(),
+        }
+    }
+
+    /// Returns all streams in the order of the record.
+    pub fn streams(&self) -> impl Iterator<Item = Stream<'a>> {
+        let outcome = *self;
+        (0..self.results.record.streams.len()).map(move |index| outcome.stream(index))
+    }
+
+    /// Returns the positions of all streams: worst verdict first, then closest to the deadline.
+    pub fn worst_first(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.results.record.streams.len()).collect();
+        order.sort_by(|&a, &b| self.stream(a).compare_worst_first(&self.stream(b)));
+        order
+    }
+
+    /// Returns the classes, the one with the worst stream first.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        for index in self.worst_first() {
+            let class = &self.stream(index).flow.class;
+            match groups.iter_mut().find(|group| group.class == *class) {
+                Some(group) => group.streams.push(index),
+                None => groups.push(Group {
+                    class: class.clone(),
+                    streams: vec![index],
+                }),
+            }
+        }
+        groups
+    }
+
+    /// Counts verdicts.
+    pub fn counts(&self) -> Counts {
+        self.count_of(0..self.assessments.len())
+    }
+
+    /// Counts verdicts of some streams.
+    pub fn count_of(&self, streams: impl IntoIterator<Item = usize>) -> Counts {
+        let mut counts = Counts::default();
+        for index in streams {
+            counts.add(self.assessments[index].verdict);
+        }
+        counts
+    }
+
+    /// Returns the name of a node.
+    pub fn node_name(&self, node: NodeId) -> &'a str {
+        &self.scenario.network.node(node).name
+    }
+
+    /// Returns `talker > listener`.
+    pub fn path_name(&self, stream: &Stream<'_>) -> String {
+        let talker = self.node_name(stream.flow.talker);
+        format!("{talker} > {}", self.node_name(stream.record.listener_id()))
+    }
+
+    /// Returns a name that no other stream has: the flow's, with the listener if it has several.
+    pub fn stream_name(&self, stream: &Stream<'_>) -> String {
+        let name = &stream.flow.name;
+        if stream.flow.listeners.len() < 2 {
+            return name.clone();
+        }
+        format!("{name} > {}", self.node_name(stream.record.listener_id()))
+    }
+
+    /// Returns the node at the other end of a port's link.
+    pub fn peer_name(&self, port: PortId) -> Option<&'a str> {
+        let mut links = self.scenario.network.links.iter();
+        let peer = links.find_map(|link| link.peer_of(port))?;
+        Some(self.node_name(peer.node))
+    }
+
+    /// Returns a place in words: `driver queue of bay01.ct2`, `switch queue of sw1 to bay01.pu`.
+    pub fn place_name(&self, place: Place) -> String {
+        let segment = place.segment.name();
+        let node = self.node_name(place.port.node);
+        let peer = || self.peer_name(place.port).unwrap_or("nowhere");
+        match place.segment {
+            Segment::Wire => format!("wire from {node} to {}", peer()),
+            Segment::SwitchQueue => format!("switch queue of {node} to {}", peer()),
+            Segment::TalkerStack
+            | Segment::DriverQueue
+            | Segment::SwitchLatency
+            | Segment::ReceiveQueue
+            | Segment::ReceiveStack
+            | Segment::Application => format!("{segment} of {node}"),
+        }
+    }
+
+    /// Returns where the worst packet spent most: `62 % of it in the driver queue of bay01.ct2`.
+    pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
+        let worst = stream.record.worst?;
+        let (place, delay) = stream.assessment.responsible?;
+        let share = text::percent(text::share(delay, worst.latency));
+        Some(format!("{share} of it in the {}", self.place_name(place)))
+    }
+
+    /// Returns the verdict on everything in one or two sentences.
+    pub fn summary(&self) -> String {
+        let counts = self.counts();
+        let partial = if self.results.partial {
+            " Interrupted: the results are partial."
+        } else {
+            ""
+        };
+        let head = format!(
+            "{}: {}.",
+            text::plural(counts.streams, "stream"),
+            counts.words()
+        );
+        let first = self.worst_first().first().map(|&index| self.stream(index));
+        let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
+            return format!("{head}{partial}");
+        };
+        format!("{head} {tail}.{partial}")
+    }
+
+    fn sentence(&self, stream: &Stream<'_>) -> Option<String> {
+        let name = self.stream_name(stream);
+        let blame = || {
+            let blame = self.blame(stream);
+            blame.map_or_else(String::new, |text| format!("; {text}"))
+        };
+        let (max, deadline) = (stream.max(), stream.flow.deadline);
+        if let Some((deadline, max)) = deadline.zip(max).filter(|(limit, max)| max > limit) {
+            let over = text::time(max - deadline);
+            let limit = text::time(deadline);
+            let blame = blame();
+            return Some(format!(
+                "Worst: {name} exceeds its deadline {limit} by {over}{blame}"
+            ));
+        }
+        match stream.assessment.verdict {
+            Verdict::Lost => {
+                let (dropped, released) = (stream.record.dropped, stream.record.released);
+                Some(format!(
+                    "Worst: {name} lost {dropped} of {released} packets"
+                ))
+            }
+            Verdict::Late => {
+                let reason = stream.assessment.reasons.first()?;
+                Some(format!("Worst: {name}: {reason}{}", blame()))
+            }
+            Verdict::NoAnswer => Some(format!("Worst: {name} delivered nothing")),
+            Verdict::Ok | Verdict::Unjudged => {
+                let (deadline, max) = deadline.zip(max)?;
+                let share = text::percent(text::share(max, deadline));
+                let (max, limit) = (text::time(max), text::time(deadline));
+                let blame = blame();
+                Some(format!(
+                    "Closest: {name} needs up to {max} of {limit} ({share}){blame}"
+                ))
+            }
+        }
+    }
+
+    /// Returns the nodes a stream's packets pass, with the links, as indices.
+    pub fn path_of(&self, routing: &Routing, stream: &Stream<'_>) -> Option<(Vec<u32>, Vec<u32>)> {
+        let listener = stream.record.listener_id();
+        let network = &self.scenario.network;
+        let hops = routing.path(network, stream.flow.talker, listener).ok()?;
+        let mut nodes = vec![stream.flow.talker.0];
+        nodes.extend(hops.iter().map(|hop| hop.ingress.node.0));
+        Some((nodes, hops.iter().map(|hop| hop.link.0).collect()))
+    }
+}
+
+impl Stream<'_> {
+    /// Returns the verdict.
+    pub const fn verdict(&self) -> Verdict {
+        self.assessment.verdict
+    }
+
+    /// Returns the largest latency seen.
+    pub fn max(&self) -> Option<Duration> {
+        (self.record.latency.count > 0).then_some(self.record.latency.max)
+    }
+
+    /// Returns the mean time spent in a segment, rounded down to a picosecond.
+    pub fn mean_in(&self, segment: Segment) -> Option<Duration> {
+        let count = i128::from(self.record.latency.count);
+        let mean = self.record.segments_ps[segment.index()].checked_div(count)?;
+        i64::try_from(mean).ok().map(Duration::from_ps)
+    }
+
+    /// Orders by verdict, then by the part of the deadline that is used, then by latency.
+    fn compare_worst_first(&self, other: &Self) -> Ordering {
+        let by_verdict = Reverse(self.verdict()).cmp(&Reverse(other.verdict()));
+        let used = |stream: &Self| stream.max().zip(stream.flow.deadline);
+        let by_use = match (used(self), used(other)) {
+            (Some((a, limit_a)), Some((b, limit_b))) => {
+                product(b, limit_a).cmp(&product(a, limit_b))
+            }
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => other.max().cmp(&self.max()),
+        };
+        by_verdict.then(by_use).then(self.index.cmp(&other.index))
+    }
+}
+
+fn product(a: Duration, b: Duration) -> i128 {
+    i128::from(a.as_ps()) * i128::from(b.as_ps())
+}

@@ -1,0 +1,310 @@
+//! One HTML file with everything in it: no network, no scripts needed, light and dark.
+//!
+//! [`Page`] takes sections of finished [`Markup`]; [`DataTable`] makes tables that a small script
+//! lets readers sort and filter. Without the script everything is still there.
+
+use super::markup::{Element, Markup, element};
+
+/// How the page opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Nothing is judged.
+    #[default]
+    Neutral,
+    /// All is well.
+    Good,
+    /// Something failed.
+    Bad,
+}
+
+/// A page under construction.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    title: String,
+    kicker: String,
+    lead: Markup,
+    sections: Vec<Section>,
+}
+
+/// One section.
+#[derive(Clone, Debug)]
+struct Section {
+    id: &'static str,
+    title: String,
+    note: String,
+    body: Markup,
+}
+
+const LIGHT: &str = include_str!("page/light.css");
+const DARK: &str = include_str!("page/dark.css");
+const STYLE: &str = include_str!("page/style.css");
+const SCRIPT: &str = include_str!("page/script.js");
+
+impl Page {
+    /// Begins a page.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the small line above the title.
+    #[must_use]
+    pub fn kicker(mut self, text: impl Into<String>) -> Self {
+        self.kicker = text.into();
+        self
+    }
+
+    /// Adds what is said first.
+    #[must_use]
+    pub fn lead(mut self, lead: impl Into<Markup>) -> Self {
+        self.lead.push(lead);
+        self
+    }
+
+    /// Adds a section; `id` names it in addresses and must not repeat.
+    #[must_use]
+    pub fn section(
+        mut self,
+        id: &'static str,
+        title: impl Into<String>,
+        note: impl Into<String>,
+        body: impl Into<Markup>,
+    ) -> Self {
+        self.sections.push(Section {
+            id,
+            title: title.into(),
+            note: note.into(),
+            body: body.into(),
+        });
+        self
+    }
+
+    /// Returns the file.
+    pub fn render(&self) -> String {
+        let head = element("head")
+            .child(element("meta").attr("charset", "utf-8"))
+            .child(meta("viewport", "width=device-width, initial-scale=1"))
+            .child(meta("color-scheme", "light dark"))
+            .child(element("title").text(&self.title))
+            .child(element("style").trusted(&style()));
+        let toggle = element("input")
+            .attr("type", "checkbox")
+            .attr("id", "theme")
+            .attr("aria-label", "Switch between light and dark");
+        let main = element("main").children(self.sections.iter().map(Section::render));
+        let footer = format!("rtether {}", env!("CARGO_PKG_VERSION"));
+        let page = element("div")
+            .class("page")
+            .child(self.header())
+            .child(main)
+            .child(element("footer").text(footer));
+        let body = element("body")
+            .child(toggle)
+            .child(page)
+            .child(element("script").trusted(SCRIPT));
+        let html = element("html")
+            .attr("lang", "en")
+            .attr("xmlns", "http://www.w3.org/1999/xhtml")
+            .child(head)
+            .child(body);
+        format!("<!DOCTYPE html>\n{}\n", Markup::from(html).as_str())
+    }
+
+    fn header(&self) -> Element {
+        let links = self.sections.iter().map(|section| {
+            let link = element("a").attr("href", format!("#{}", section.id));
+            link.text(&section.title)
+        });
+        let switch = element("label").attr("for", "theme").class("toggle");
+        let bar = element("div")
+            .class("bar-top")
+            .child(element("nav").children(links))
+            .child(switch.attr("title", "Light or dark").text("\u{25d0}"));
+        let kicker = element("p").class("kicker").text(&self.kicker);
+        let title = element("h1").text(&self.title);
+        let lead = element("div").class("lead").child(self.lead.clone());
+        element("header")
+            .child(bar)
+            .child(kicker)
+            .child(title)
+            .child(lead)
+    }
+}
+
+impl Section {
+    fn render(&self) -> Element {
+        let mut section = element("section")
+            .attr("id", self.id)
+            .child(element("h2").text(&self.title));
+        if !self.note.is_empty() {
+            section = section.child(element("p").class("note").text(&self.note));
+        }
+        section.child(self.body.clone())
+    }
+}
+
+fn meta(name: &str, content: &str) -> Element {
+    element("meta").attr("name", name).attr("content", content)
+}
+
+/// The scheme follows the system; the checkbox before the page turns it around.
+fn style() -> String {
+    let turned = "#theme:checked~.page";
+    format!(
+        ":root,.page{{{LIGHT}}}\n{turned}{{{DARK}}}\n\
+         @media (prefers-color-scheme:dark){{:root,.page{{{DARK}}}\n{turned}{{{LIGHT}}}}}\n{STYLE}"
+    )
+}
+
+/// Says the verdict in a box.
+pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
+    let class = match tone {
+        Tone::Neutral => "banner neutral",
+        Tone::Good => "banner good",
+        Tone::Bad => "banner bad",
+    };
+    let word = element("strong").text(word);
+    let sentence = element("span").text(sentence);
+    element("p").class(class).child(word).child(sentence).into()
+}
+
+/// Shows a few figures side by side: number and meaning.
+pub fn figures(entries: &[(String, String)]) -> Markup {
+    let tiles = entries.iter().map(|(number, meaning)| {
+        let number = element("b").text(number);
+        element("div")
+            .child(number)
+            .child(element("span").text(meaning))
+    });
+    element("div").class("figures").children(tiles).into()
+}
+
+/// Hides something behind a line that opens it.
+pub fn details(summary: impl Into<Markup>, body: impl Into<Markup>, open: bool) -> Markup {
+    let summary = element("summary").child(summary);
+    let mut details = element("details");
+    if open {
+        details = details.attr("open", "open");
+    }
+    details.child(summary).child(body).into()
+}
+
+/// Puts things next to each other as far as there is room.
+pub fn grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
+    element("div").class("grid").children(parts).into()
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug, Default)]
+pub struct TableCell {
+    content: Markup,
+    key: Option<String>,
+    class: &'static str,
+}
+
+impl TableCell {
+    /// A text.
+    pub fn text(text: impl std::fmt::Display) -> Self {
+        Self {
+            content: Markup::text(text),
+            ..Self::default()
+        }
+    }
+
+    /// Markup.
+    pub fn markup(content: impl Into<Markup>) -> Self {
+        Self {
+            content: content.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A number: what is shown and what it is sorted by.
+    pub fn number(text: impl std::fmt::Display, key: impl std::fmt::Display) -> Self {
+        Self {
+            content: Markup::text(text),
+            key: Some(key.to_string()),
+            class: "n",
+        }
+    }
+
+    /// Sorts by this instead of the text.
+    #[must_use]
+    pub fn sorted_by(mut self, key: impl std::fmt::Display) -> Self {
+        self.key = Some(key.to_string());
+        self
+    }
+
+    /// Adds a class of the style sheet.
+    #[must_use]
+    pub const fn class(mut self, class: &'static str) -> Self {
+        self.class = class;
+        self
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub struct DataTable {
+    /// Titles, and whether the column holds numbers.
+    pub columns: Vec<(String, bool)>,
+    /// Rows, and whether something failed in them.
+    pub rows: Vec<(Vec<TableCell>, bool)>,
+    /// Offers a field to filter by text and by failure.
+    pub filter: bool,
+}
+
+impl DataTable {
+    /// Returns the table; it scrolls sideways where the screen is narrow.
+    pub fn render(self) -> Markup {
+        let titles = self.columns.iter().map(|(title, is_number)| {
+            let cell = element("th").attr("scope", "col");
+            let cell = if *is_number { cell.class("n") } else { cell };
+            cell.text(title)
+        });
+        let head = element("thead").child(element("tr").children(titles));
+        let rows = self.rows.into_iter().map(|(cells, failed)| {
+            let row = element("tr");
+            let row = if failed { row.class("failed") } else { row };
+            row.children(cells.into_iter().map(TableCell::render))
+        });
+        let body = element("tbody").children(rows);
+        let table = element("table").class("data").child(head).child(body);
+        let scroll = element("div")
+            .class("scroll")
+            .attr("tabindex", "0")
+            .child(table);
+        if !self.filter {
+            return scroll.into();
+        }
+        // The fields appear when the script has found them: without it they would do nothing.
+        let field = element("input")
+            .attr("type", "search")
+            .attr("placeholder", "Filter")
+            .attr("aria-label", "Show only rows with this text");
+        let failures = element("input").attr("type", "checkbox");
+        let only = element("label").child(failures).text(" failures only");
+        let tools = element("div").class("tools").attr("hidden", "hidden");
+        let tools = tools.child(field).child(only);
+        element("div")
+            .class("filtered")
+            .child(tools)
+            .child(scroll)
+            .into()
+    }
+}
+
+impl TableCell {
+    fn render(self) -> Element {
+        let mut cell = element("td");
+        if !self.class.is_empty() {
+            cell = cell.class(self.class);
+        }
+        if let Some(key) = self.key {
+            cell = cell.attr("data-v", key);
+        }
+        cell.child(self.content)
+    }
+}

@@ -1,0 +1,350 @@
+//! The verdict as a table: for the terminal and for Markdown.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use rtether_model::quantity::Duration;
+
+use super::outcome::{Group, Outcome, Stream};
+use super::text::{self, percent, plural, time, time_or_dash};
+use crate::verdict::Verdict;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Columns of the terminal; least important columns go first when it is narrow.
+    pub width: Option<u16>,
+    /// One row for each stream, however many there are.
+    pub all: bool,
+    /// Escape sequences for colours; verdicts are words in any case.
+    pub color: bool,
+    /// Only ASCII characters for lines.
+    pub ascii: bool,
+}
+
+/// Streams up to this number are listed one by one.
+pub const MOST_STREAMS: usize = 40;
+
+/// Busiest links and nodes named below the table.
+const BUSIEST: usize = 3;
+
+/// Columns, and their importance where the terminal is narrow (zero: never left out).
+const COLUMNS: [(&str, u8); 12] = [
+    ("flow", 0),
+    ("talker > listener", 2),
+    ("streams", 0),
+    ("bound", 1),
+    ("p50", 3),
+    ("p99.9", 4),
+    ("max", 0),
+    ("deadline", 0),
+    ("margin", 5),
+    ("lost", 0),
+    ("verdict", 0),
+    ("worst packet", 6),
+];
+const TEXT_COLUMNS: [usize; 4] = [0, 1, 10, 11];
+const VERDICT: usize = 10;
+
+/// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
+type Row = [String; COLUMNS.len()];
+
+/// Returns the table and what is to be said below it.
+pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
+    let rows = rows(outcome, options.all);
+    let used = used_columns(&rows);
+    let mut drawn = match options.width {
+        Some(width) => draw_within(&rows, &used, options, width),
+        None => draw(&rows, &used, options, None),
+    };
+    if options.color {
+        drawn = colored(&drawn);
+    }
+    let title = &outcome.scenario.name;
+    format!("{title}\n{drawn}\n\n{}", footer(outcome))
+}
+
+/// Returns the same as Markdown.
+pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
+    let rows = rows(outcome, all);
+    let kept = used_columns(&rows);
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let mut page = format!("# {}\n\n", escape_markdown(&outcome.scenario.name));
+    page.push_str(&line(
+        kept.iter().map(|&c| COLUMNS[c].0.to_owned()).collect(),
+    ));
+    let rule = |column: &usize| if is_text(*column) { "---" } else { "--:" };
+    page.push_str(&line(kept.iter().map(|c| rule(c).to_owned()).collect()));
+    for row in &rows {
+        page.push_str(&line(
+            kept.iter().map(|&c| escape_markdown(&row[c])).collect(),
+        ));
+    }
+    page.push('\n');
+    for line in footer(outcome).lines() {
+        page.push_str(&escape_markdown(line));
+        page.push_str("\n\n");
+    }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+fn rows(outcome: &Outcome<'_>, all: bool) -> Vec<Row> {
+    let streams = outcome.results.record.streams.len();
+    if all || streams <= MOST_STREAMS {
+        let order = outcome.worst_first();
+        let rows = order
+            .into_iter()
+            .map(|i| stream_row(outcome, &outcome.stream(i)));
+        return rows.collect();
+    }
+    outcome
+        .groups()
+        .iter()
+        .map(|group| group_row(outcome, group))
+        .collect()
+}
+
+fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
+    let record = stream.record;
+    let name = outcome.stream_name(stream);
+    let path = outcome.path_name(stream);
+    [
+        plain(&name),
+        if path == name {
+            String::new()
+        } else {
+            plain(&path)
+        },
+        String::new(),
+        stream.bound.map_or_else(String::new, time),
+        time_or_dash(record.quantile(1, 2)),
+        time_or_dash(record.quantile(999, 1_000)),
+        time_or_dash(stream.max()),
+        time_or_dash(stream.flow.deadline),
+        time_or_dash(stream.assessment.margin),
+        record.dropped.to_string(),
+        shout(stream.verdict()),
+        culprit(outcome, stream),
+    ]
+}
+
+/// Fills each column with the worst value among the streams of the class.
+fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
+    let streams = || group.streams.iter().map(|&index| outcome.stream(index));
+    let worst = outcome.stream(group.streams[0]);
+    let counts = outcome.count_of(group.streams.iter().copied());
+    let largest = |value: &dyn Fn(&Stream<'_>) -> Option<Duration>| {
+        time_or_dash(streams().filter_map(|s| value(&s)).max())
+    };
+    let least = |value: &dyn Fn(&Stream<'_>) -> Option<Duration>| {
+        time_or_dash(streams().filter_map(|s| value(&s)).min())
+    };
+    let failed = match counts.failed() {
+        0 => counts.streams.to_string(),
+        failed => format!("{}, {failed} failed", counts.streams),
+    };
+    let bound = streams().filter_map(|s| s.bound).max();
+    [
+        plain(class_name(&group.class)),
+        String::new(),
+        failed,
+        bound.map_or_else(String::new, time),
+        largest(&|s| s.record.quantile(1, 2)),
+        largest(&|s| s.record.quantile(999, 1_000)),
+        largest(&|s| s.max()),
+        least(&|s| s.flow.deadline),
+        least(&|s| s.assessment.margin),
+        streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
+        shout(worst.verdict()),
+        culprit(outcome, &worst),
+    ]
+}
+
+/// Returns a name for streams of flows without a class.
+pub(crate) fn class_name(class: &str) -> &str {
+    if class.is_empty() {
+        "(no class)"
+    } else {
+        class
+    }
+}
+
+/// Failures are capitals, so that they stand out without colour.
+fn shout(verdict: Verdict) -> String {
+    if verdict.is_failure() {
+        verdict.name().to_uppercase()
+    } else {
+        verdict.name().into()
+    }
+}
+
+fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
+    let Some((worst, (place, delay))) = stream.record.worst.zip(stream.assessment.responsible)
+    else {
+        return "-".into();
+    };
+    let share = percent(text::share(delay, worst.latency));
+    plain(&format!("{share} {}", outcome.place_name(place)))
+}
+
+/// Takes control characters out of a name: it must not reach the terminal as a command.
+fn plain(name: &str) -> String {
+    let harmless = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text::shorten(&name.chars().map(harmless).collect::<String>(), 60)
+}
+
+fn is_text(column: usize) -> bool {
+    TEXT_COLUMNS.contains(&column)
+}
+
+/// Leaves out columns in which nothing is said.
+fn used_columns(rows: &[Row]) -> Vec<usize> {
+    let is_used = |column: &usize| *column == 0 || rows.iter().any(|row| !row[*column].is_empty());
+    (0..COLUMNS.len()).filter(is_used).collect()
+}
+
+/// Draws the columns that cannot be missed and, most important first, each other one that fits.
+fn draw_within(rows: &[Row], used: &[usize], options: Options, width: u16) -> String {
+    let (mut others, mut kept): (Vec<usize>, Vec<usize>) =
+        used.iter().partition(|column| COLUMNS[**column].1 > 0);
+    others.sort_by_key(|&column| std::cmp::Reverse(COLUMNS[column].1));
+    let mut drawn = draw(rows, &kept, options, None);
+    if widest(&drawn) > usize::from(width) {
+        return draw(rows, &kept, options, Some(width));
+    }
+    for column in others {
+        let mut more = kept.clone();
+        more.push(column);
+        more.sort_unstable();
+        let wider = draw(rows, &more, options, None);
+        if widest(&wider) <= usize::from(width) {
+            (kept, drawn) = (more, wider);
+        }
+    }
+    drawn
+}
+
+fn draw(rows: &[Row], kept: &[usize], options: Options, width: Option<u16>) -> String {
+    let mut table = Table::new();
+    let rule = if options.ascii { '-' } else { '\u{2500}' };
+    let rule = LineStyle::none().fill(rule).junction(rule);
+    let style = TableStyle::new().header_separator(rule);
+    table.load_style(style);
+    if let Some(width) = width {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width);
+    }
+    let align = |column: usize| {
+        if is_text(column) {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        }
+    };
+    let cell = |column: usize, content: &str| {
+        let content = if content.is_empty() { "-" } else { content };
+        Cell::new(content).set_alignment(align(column))
+    };
+    table.set_header(kept.iter().map(|&c| cell(c, COLUMNS[c].0)));
+    for row in rows {
+        table.add_row(kept.iter().map(|&c| cell(c, &row[c])));
+    }
+    table.trim_fmt()
+}
+
+fn widest(table: &str) -> usize {
+    table
+        .lines()
+        .map(|line| line.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Wraps verdicts in colours; they are found by the place of their column.
+fn colored(table: &str) -> String {
+    let title = COLUMNS[VERDICT].0;
+    let header = table.lines().find(|line| line.contains(title));
+    let Some(place) = header.and_then(|line| {
+        let at = line.find(title)?;
+        Some(line[..at].chars().count())
+    }) else {
+        return table.to_owned();
+    };
+    let lines = table.lines().map(|line| colored_line(line, place));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn colored_line(line: &str, place: usize) -> String {
+    let Some((at, _)) = line.char_indices().nth(place) else {
+        return line.to_owned();
+    };
+    let (head, tail) = line.split_at(at);
+    let word = tail.split(' ').next().unwrap_or_default();
+    let color = match word {
+        "ok" => "32",
+        "LATE" | "LOST" => "1;31",
+        "no-answer" => "33",
+        _ => return line.to_owned(),
+    };
+    format!(
+        "{head}\u{1b}[{color}m{word}\u{1b}[0m{}",
+        &tail[word.len()..]
+    )
+}
+
+/// Returns the busiest links and nodes and the verdict in words.
+pub fn footer(outcome: &Outcome<'_>) -> String {
+    let record = &outcome.results.record;
+    let observed = record.observed;
+    let mut ports: Vec<_> = record.ports.iter().collect();
+    ports.sort_by(|a, b| b.utilization(observed).total_cmp(&a.utilization(observed)));
+    let links = ports.iter().take(BUSIEST).map(|port| {
+        let node = outcome.node_name(port.port.node);
+        let peer = outcome.peer_name(port.port).unwrap_or("-");
+        format!("{node} > {peer} {}", percent(port.utilization(observed)))
+    });
+    let mut nodes: Vec<_> = record.nodes.iter().collect();
+    nodes.sort_by_key(|node| std::cmp::Reverse(node.stack_busy));
+    let busy = nodes.iter().filter(|node| node.stack_busy > Duration::ZERO);
+    let stacks = busy.take(BUSIEST).map(|node| {
+        let load = percent(node.stack_utilization(observed));
+        format!("{} {load}", outcome.node_name(node.node))
+    });
+    let list = |title: &str, entries: Vec<String>| match entries.len() {
+        0 => String::new(),
+        _ => format!("{title} {}\n", plain_list(&entries)),
+    };
+    let runs = plural(outcome.results.seeds.len(), "run");
+    let length = time(record.duration);
+    format!(
+        "{}{}simulated      {runs} of {length}\n{}\n",
+        list("busiest links ", links.collect()),
+        list("busiest stacks", stacks.collect()),
+        plain_line(&outcome.summary()),
+    )
+}
+
+fn plain_list(entries: &[String]) -> String {
+    let entries: Vec<String> = entries.iter().map(|entry| plain(entry)).collect();
+    entries.join(", ")
+}
+
+fn plain_line(line: &str) -> String {
+    line.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// Makes everything Markdown or HTML would read plain text.
+fn escape_markdown(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '<' => escaped.push_str("&lt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' => escaped.extend(['\\', character]),
+            c => escaped.push(if c.is_control() { ' ' } else { c }),
+        }
+    }
+    escaped
+}

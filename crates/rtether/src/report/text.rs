@@ -1,0 +1,186 @@
+//! Numbers as people read them, and exact ones as programs read them.
+
+use rtether_model::quantity::Duration;
+
+/// Returns a time with four significant digits in a fitting unit: `812.4 us`, `1.113 ms`.
+pub fn time(span: Duration) -> String {
+    let (unit_ps, unit) = unit_of(span.as_ps().unsigned_abs());
+    if span == Duration::ZERO {
+        return "0 s".into();
+    }
+    let sign = if span.is_negative() { "-" } else { "" };
+    let digits = four_digits(span.as_ps().unsigned_abs(), unit_ps);
+    format!("{sign}{digits} {unit}")
+}
+
+/// Returns the same, or a dash.
+pub fn time_or_dash(span: Option<Duration>) -> String {
+    span.map_or_else(|| "-".into(), time)
+}
+
+fn unit_of(ps: u64) -> (u64, &'static str) {
+    // The limits leave room for rounding up: 999.96 us reads 1 ms.
+    match ps {
+        ps if ps >= 999_950_000_000 => (1_000_000_000_000, "s"),
+        ps if ps >= 999_950_000 => (1_000_000_000, "ms"),
+        ps if ps >= 999_950 => (1_000_000, "us"),
+        _ => (1_000, "ns"),
+    }
+}
+
+/// Writes `value / unit` with at most three decimals and four significant digits.
+fn four_digits(value: u64, unit: u64) -> String {
+    let whole = value / unit;
+    let decimals = match whole {
+        1_000.. => 0,
+        100.. => 1,
+        10.. => 2,
+        _ => 3,
+    };
+    let scale = 10u128.pow(decimals);
+    let scaled = (u128::from(value) * scale + u128::from(unit) / 2) / u128::from(unit);
+    if decimals == 0 {
+        return scaled.to_string();
+    }
+    let width = usize::try_from(decimals).unwrap_or(0);
+    let text = format!("{}.{:0width$}", scaled / scale, scaled % scale);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns picoseconds as nanoseconds, exact: up to three decimals, no trailing zeros.
+pub fn exact_ns(ps: i64) -> String {
+    let sign = if ps < 0 { "-" } else { "" };
+    let (whole, rest) = (ps.unsigned_abs() / 1_000, ps.unsigned_abs() % 1_000);
+    if rest == 0 {
+        return format!("{sign}{whole}");
+    }
+    let text = format!("{sign}{whole}.{rest:03}");
+    text.trim_end_matches('0').to_owned()
+}
+
+/// Returns a share as percent: `62 %`, `3.1 %`, `< 0.1 %`.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent <= 0.0 {
+        "0 %".into()
+    } else if percent < 0.1 {
+        "< 0.1 %".into()
+    } else if percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// Returns `part / whole` as a share; zero when there is nothing.
+pub fn share(part: Duration, whole: Duration) -> f64 {
+    let (part, whole) = (part.as_secs_f64(), whole.as_secs_f64());
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+/// Returns a count with thin groups of three digits: `1 234 567`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns `1 stream`, `2 streams`.
+pub fn plural(number: usize, word: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {word}{ending}")
+}
+
+/// Shortens a text to `limit` characters, with an ellipsis in its middle.
+pub fn shorten(text: &str, limit: usize) -> String {
+    let length = text.chars().count();
+    if length <= limit {
+        return text.to_owned();
+    }
+    let kept = limit.saturating_sub(1);
+    let tail = kept / 2;
+    let head: String = text.chars().take(kept - tail).collect();
+    let tail: String = text.chars().skip(length - tail).collect();
+    format!("{head}\u{2026}{tail}")
+}
+
+/// Returns the width of a text in characters of usual width; those of East Asia and emoji take two.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars()
+        .map(|c| {
+            if matches!(c, '\u{1100}'..='\u{11ff}' | '\u{2e80}'..) {
+                2
+            } else {
+                1
+            }
+        })
+        .sum()
+}
+
+/// Converts a count for drawing.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a position on paper needs no 53rd bit"
+)]
+pub(crate) const fn real(value: u64) -> f64 {
+    value as f64
+}
+
+/// Converts an index or a length for drawing.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a position on paper needs no 53rd bit"
+)]
+pub(crate) const fn real_len(value: usize) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_four_digits() {
+        for (ps, text) in [
+            (0, "0 s"),
+            (1, "0.001 ns"),
+            (812_354_000, "812.4 us"),
+            (1_113_000_000, "1.113 ms"),
+            (18_240_000, "18.24 us"),
+            (999_960_000, "1 ms"),
+            (-113_000_000, "-113 us"),
+            (1_234_567_000_000_000, "1235 s"),
+        ] {
+            assert_eq!(time(Duration::from_ps(ps)), text);
+        }
+    }
+
+    #[test]
+    fn nanoseconds_are_exact() {
+        assert_eq!(exact_ns(-1_500), "-1.5");
+        assert_eq!(exact_ns(1_001), "1.001");
+        assert_eq!(exact_ns(10_000), "10");
+        assert_eq!(exact_ns(i64::MAX), "9223372036854775.807");
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shorten("substation.bay17.ct3", 11), "subst\u{2026}7.ct3");
+        assert_eq!(shorten("short", 11), "short");
+        assert_eq!(shorten("äöüäöüäöü", 5).chars().count(), 5);
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(count(1_234_567), "1\u{a0}234\u{a0}567");
+        assert_eq!(count(12), "12");
+        assert_eq!(percent(0.0004), "< 0.1 %");
+        assert_eq!(percent(0.62), "62 %");
+    }
+}

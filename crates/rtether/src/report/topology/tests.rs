@@ -1,0 +1,162 @@
+use proptest::prelude::*;
+use rtether_model::network::{
+    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Node, PortId,
+    QueueMap, Selection, Stack, Switch, TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+
+use super::*;
+
+fn station(name: String) -> Node {
+    let station = EndStation {
+        stack: Stack::Zero,
+        stack_queue: 1,
+        driver_queue: Bytes::new(1),
+    };
+    Node {
+        name,
+        kind: NodeKind::EndStation(station),
+    }
+}
+
+fn switch(name: String) -> Node {
+    let switch = Switch {
+        latency: Duration::ZERO,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).unwrap(),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: Vec::new(),
+    };
+    Node {
+        name,
+        kind: NodeKind::Switch(switch),
+    }
+}
+
+fn join(a: usize, b: usize) -> Link {
+    let port = |node: usize| PortId {
+        node: NodeId(u32::try_from(node).unwrap()),
+        port: 0,
+    };
+    Link {
+        ends: [port(a), port(b)],
+        rate: BitRate::from_mbps(100),
+        propagation: Duration::ZERO,
+        errors_per_billion: 0,
+        standby: false,
+    }
+}
+
+/// Switches first, then stations; links between switches, then one for each station.
+fn network(switches: usize, edges: &[(usize, usize)], stations: &[usize]) -> Network {
+    let mut nodes: Vec<Node> = (0..switches).map(|i| switch(format!("sw{i}"))).collect();
+    nodes.extend((0..stations.len()).map(|i| station(format!("station-{i}"))));
+    let mut links: Vec<Link> = edges.iter().map(|&(a, b)| join(a, b)).collect();
+    let attached = stations.iter().enumerate();
+    links.extend(attached.map(|(i, &at)| join(at, switches + i)));
+    Network { nodes, links }
+}
+
+fn check(network: &Network) -> Layout {
+    let layout = layout(network);
+    for (i, a) in layout.nodes.iter().enumerate() {
+        assert!(a.x >= 0.0 && a.y >= 0.0, "{a:?}");
+        assert!(
+            a.right() <= layout.width && a.y + a.height <= layout.height,
+            "{a:?}"
+        );
+        for b in &layout.nodes[i + 1..] {
+            assert!(!a.overlaps(b), "{a:?} {b:?}");
+        }
+    }
+    // Between its ends no wire runs behind a box.
+    for wire in &layout.wires {
+        for part in wire.route.windows(2) {
+            let [(x1, y1), (x2, y2)] = [part[0], part[1]];
+            let line = Area {
+                x: x1.min(x2),
+                y: y1.min(y2),
+                width: (x1 - x2).abs(),
+                height: (y1 - y2).abs(),
+            };
+            for area in &layout.nodes {
+                let inner = Area {
+                    x: area.x + 0.5,
+                    y: area.y + 0.5,
+                    width: area.width - 1.0,
+                    height: area.height - 1.0,
+                };
+                assert!(!inner.overlaps(&line), "{wire:?} {area:?}");
+            }
+        }
+    }
+    layout
+}
+
+#[test]
+fn a_star_fits_the_page() {
+    let layout = check(&network(1, &[], &[0; 18]));
+    assert!(
+        layout.width <= PAGE && layout.height < 500.0,
+        "{} {}",
+        layout.width,
+        layout.height
+    );
+}
+
+#[test]
+fn a_line_is_one_row_and_a_ring_two() {
+    let line = [(0, 1), (1, 2), (2, 3), (3, 4)];
+    let layout = check(&network(5, &line, &[0, 1, 2, 3, 4]));
+    let top = layout.nodes[0].y;
+    assert!(layout.nodes[..5].iter().all(|area| area.y <= top));
+    assert!(
+        layout.nodes[..5]
+            .windows(2)
+            .all(|pair| pair[0].x < pair[1].x)
+    );
+    let ring = [(0, 1), (1, 2), (2, 3), (0, 3)];
+    let layout = check(&network(4, &ring, &[0, 1, 2, 3]));
+    let [first, second, third, last] = [0, 1, 2, 3].map(|node| layout.nodes[node]);
+    assert!(first.x < second.x && last.x < third.x && first.y < last.y && second.y < third.y);
+}
+
+#[test]
+fn a_substation_fits_the_page() {
+    let edges: Vec<(usize, usize)> = (1..=10).map(|bay| (0, bay)).collect();
+    let stations: Vec<usize> = (0..130).map(|i| i % 11).collect();
+    let layout = check(&network(11, &edges, &stations));
+    assert!(layout.width <= PAGE, "{}", layout.width);
+    assert!(layout.height < 1_400.0, "{}", layout.height);
+}
+
+#[test]
+fn odd_networks_are_placed_too() {
+    check(&Network::default());
+    let mut pair = network(0, &[], &[]);
+    pair.nodes = vec![station("a".into()), station("b".repeat(500))];
+    pair.links = vec![join(0, 1)];
+    check(&pair);
+    check(&network(3, &[], &[0, 1, 1, 2]));
+}
+
+proptest! {
+    #[test]
+    fn boxes_never_overlap_and_wires_stay_outside(
+        switches in 1usize..14,
+        edges in prop::collection::vec((0usize..14, 0usize..14), 0..20),
+        stations in prop::collection::vec(0usize..14, 0..60),
+    ) {
+        let fold = |(a, b): (usize, usize)| (a % switches, b % switches);
+        let edges: Vec<_> = edges.into_iter().map(fold).filter(|(a, b)| a != b).collect();
+        let stations: Vec<_> = stations.into_iter().map(|at| at % switches).collect();
+        check(&network(switches, &edges, &stations));
+    }
+}

@@ -1,0 +1,92 @@
+//! `dolejs-sim-4nodes`: pure communication time of two pairs (003 Dolejs, 4.1, figure 11).
+
+use rtether_model::quantity::Duration;
+
+use super::observe::{load, ratio};
+use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
+use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use crate::run::{self, Progress};
+
+const SCENARIO: &str = include_str!("../../../../scenarios/dolejs-4nodes.yaml");
+
+/// Streams whose payload includes the headers of RTPS 1.0, as ORTE sends it.
+const CLASS: &str = "ping-pong";
+
+pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let scenario = load("dolejs-4nodes.yaml", SCENARIO, &[])?;
+    let results = run::simulate(&scenario, progress)
+        .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
+    // The paper halves the round trip; so do we.
+    let streams = results.record.streams.iter();
+    let streams = streams.filter(|s| scenario.flows[s.flow_id().index()].class == CLASS);
+    let (mut sum, mut count, mut max) = (Duration::ZERO, 0i64, Duration::ZERO);
+    let mut points = Vec::new();
+    for stream in streams {
+        sum += stream.latency.mean().unwrap_or_default();
+        count += 1;
+        max = max.max(stream.latency.max / 2);
+        points = distribution(&stream.histogram);
+    }
+    if count == 0 {
+        return Err(ReproduceError::Scenario(format!("no flow of class `{CLASS}`")));
+    }
+    let one_way = sum / (2 * count);
+    let mut judge = Judge::new("dolejs-sim-4nodes");
+    let accepted = Duration::from_us(160)..=Duration::from_us(220);
+    judge.judge(
+        "C076",
+        accepted.contains(&one_way),
+        format!("{one_way}"),
+        "half the mean round trip is outside the range",
+    );
+    let values = reference::values("dolejs-sim-4nodes");
+    let comparisons = values.into_iter().map(|value| Comparison {
+        quantity: "communication time, mean".into(),
+        paper: value.words(),
+        ours: format!("{one_way} (largest {max})"),
+        source: value.source,
+    });
+    let paper = Duration::from_us(190);
+    Ok(Reproduction {
+        id: "dolejs-sim-4nodes",
+        title: "Communication time of two pairs over a switch",
+        mode: "sim",
+        comparisons: comparisons.collect(),
+        claims: judge.finish(),
+        figures: vec![figure(points, paper)],
+        notes: vec![format!(
+            "Two serialisations of 1024 octets with 48 octets of RTPS headers over UDP explain \
+             180.2 us; the rest is the switch. Ours is {:.2} of the paper's.",
+            ratio(one_way, paper)
+        )],
+    })
+}
+
+/// Returns the distribution of half the round trip, in seconds.
+fn distribution(histogram: &rtether_model::histogram::Histogram) -> Vec<(f64, f64)> {
+    let mut seen = 0.0;
+    let total = super::observe::count_f64(histogram.total());
+    let mut points = Vec::new();
+    for (upper, count) in histogram.bins() {
+        seen += super::observe::count_f64(count);
+        points.push((upper.as_secs_f64() / 2.0, seen / total));
+    }
+    points
+}
+
+fn figure(points: Vec<(f64, f64)>, paper: Duration) -> Figure {
+    let chart = LineChart {
+        title: "Communication time".into(),
+        note: "half of the round trip".into(),
+        x: Axis::time("one way").between(0.0, 300e-6),
+        y: Axis::share("packets"),
+        series: vec![Series { name: "simulated".into(), points, style: Style::Steps }],
+        rules: vec![Rule {
+            at: paper.as_secs_f64(),
+            label: "paper, mean".into(),
+            kind: RuleKind::Bound,
+        }],
+        bands: Vec::new(),
+    };
+    Figure { caption: "The counterpart of figure 11.".into(), drawing: chart.render() }
+}

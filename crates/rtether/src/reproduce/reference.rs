@@ -1,0 +1,192 @@
+//! The papers' values and claims, as committed in `reference/`.
+
+use serde::Deserialize;
+
+/// An experiment of a paper.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Experiment {
+    /// Its id, used on the command line.
+    #[serde(rename = "experiment_id")]
+    pub id: String,
+    /// Number of the paper.
+    pub paper: String,
+    /// Section or figure.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// `yes`, `partial` or `no`.
+    pub simulation: String,
+    /// `yes`, `spirit` (mechanism only) or `no`.
+    pub live_one_machine: String,
+    /// What counts as success, in short.
+    pub success: String,
+}
+
+/// A statement to judge.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Claim {
+    /// Number, such as `C005`.
+    #[serde(rename = "claim_id")]
+    pub id: String,
+    /// Experiments it speaks of, joined by `|`.
+    #[serde(rename = "experiment_id")]
+    pub experiments: String,
+    /// In words.
+    pub statement: String,
+    /// What is computed.
+    pub metric: String,
+    /// Relation between metric and reference.
+    pub op: String,
+    /// What it is compared with.
+    pub reference: String,
+    /// `sim`, `live`, `both` or `analysis`.
+    pub modes: String,
+    /// `must` or `should`.
+    pub strength: String,
+    /// Paper and place.
+    pub source: String,
+}
+
+impl Claim {
+    /// Returns whether the claim speaks of this experiment.
+    pub fn concerns(&self, experiment: &str) -> bool {
+        self.experiments.split('|').any(|id| id == experiment)
+    }
+
+    /// Returns what is expected, as one phrase.
+    pub fn expected(&self) -> String {
+        format!("{} {} {}", self.metric, self.op, self.reference)
+    }
+}
+
+/// A value printed in a paper.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Value {
+    /// Experiment.
+    #[serde(rename = "experiment_id")]
+    pub experiment: String,
+    /// What it is a value of: direction, level or quantity.
+    pub subject: String,
+    /// Under which condition.
+    pub condition: String,
+    /// Which statistic.
+    pub statistic: String,
+    /// The number as printed.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// How exact the paper is.
+    pub qualifier: String,
+    /// Whether it may be compared.
+    pub flag: String,
+    /// Paper and place.
+    pub source: String,
+}
+
+impl Value {
+    /// Returns the value as the paper says it: `just below 0.3 ms`.
+    pub fn words(&self) -> String {
+        let qualifier = match self.qualifier.as_str() {
+            "exact" => "",
+            "approx" | "about_same" => "about ",
+            "just_below" => "just below ",
+            "just_above" => "just above ",
+            "lt" | "max_lt" => "below ",
+            "gt" | "some_gt" => "above ",
+            "max" | "range_high" => "up to ",
+            "range_low" => "from ",
+            _ => "",
+        };
+        format!("{qualifier}{} {}", self.value, self.unit)
+    }
+}
+
+const EXPERIMENTS: &str = include_str!("../../reference/experiments.csv");
+const CLAIMS: &str = include_str!("../../reference/claims.csv");
+const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
+const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
+const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
+
+/// Returns all experiments, in the order of the papers.
+pub fn experiments() -> Vec<Experiment> {
+    read(EXPERIMENTS)
+}
+
+/// Returns all claims.
+pub fn claims() -> Vec<Claim> {
+    read(CLAIMS)
+}
+
+/// Returns the values of an experiment that may be compared.
+pub fn values(experiment: &str) -> Vec<Value> {
+    [SKEIE_VOLUME, SKEIE_SIMULATION, DOLEJS_ORTE]
+        .into_iter()
+        .flat_map(read_values)
+        .filter(|value| value.experiment == experiment && value.flag == "ok")
+        .filter(|value| !value.value.is_empty() && value.qualifier != "axis")
+        .collect()
+}
+
+/// The tables are part of the program, and a test reads all of them.
+fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
+    csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .expect("the tables in reference/ have the columns of their types")
+}
+
+/// Condition columns differ from table to table; those before `statistic` are joined.
+fn read_values(text: &str) -> Vec<Value> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let headers = reader.headers().cloned().unwrap_or_default();
+    let column = |name: &str| headers.iter().position(|header| header == name);
+    let (Some(statistic), condition) = (column("statistic"), column("condition")) else {
+        return Vec::new();
+    };
+    reader
+        .records()
+        .filter_map(Result::ok)
+        .map(|record| {
+            let cell = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or("").to_owned();
+            let subjects = (1..statistic).filter(|&at| Some(at) != condition);
+            let subject: Vec<&str> = subjects.filter_map(|at| record.get(at)).collect();
+            Value {
+                experiment: cell(Some(0)),
+                subject: subject.join(", "),
+                condition: cell(condition),
+                statistic: cell(Some(statistic)),
+                value: cell(column("value")),
+                unit: cell(column("unit")),
+                qualifier: cell(column("qualifier")),
+                flag: cell(column("flag")),
+                source: cell(column("source")),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_complete_and_belong_together() {
+        // Oracle: the catalogue counts 43 experiments and 92 claims.
+        let (experiments, claims) = (experiments(), claims());
+        assert_eq!((experiments.len(), claims.len()), (43, 92));
+        for claim in &claims {
+            for id in claim.experiments.split('|') {
+                let is_group = experiments.iter().any(|experiment| experiment.id.starts_with(id));
+                assert!(is_group, "{} names {id}", claim.id);
+            }
+        }
+    }
+
+    #[test]
+    fn values_read_as_the_paper_says_them() {
+        let values = values("skeie-flat");
+        let quiet = &values[0];
+        assert_eq!(quiet.subject, "pisa_to_controller, application");
+        assert_eq!(quiet.words(), "just below 0.3 ms");
+        assert!(values.iter().all(|value| value.flag == "ok"));
+    }
+}

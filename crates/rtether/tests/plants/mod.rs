@@ -1,0 +1,536 @@
+//! Made-up plants with made-up results: the same on every call, plausible to look at.
+
+#![allow(dead_code, reason = "each test program uses other plants")]
+
+use rtether::run::{Confidence, Interval, Results};
+use rtether::scenario::{Requirement, RunPlan, Scenario};
+use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, EndStation, ForwardingMode, Link, LinkId, MulticastForwarding, Network,
+    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::record::{
+    Bucket, NodeRecord, Place, PortRecord, QueueRecord, Record, Segment, StreamRecord, Worst,
+};
+use rtether_model::route::Routing;
+use rtether_model::wire::Encapsulation;
+
+/// Builds a scenario by names.
+pub(crate) struct Builder {
+    pub(crate) scenario: Scenario,
+    pub(crate) packets: u64,
+}
+
+impl Builder {
+    pub(crate) fn new(name: &str) -> Self {
+        let run = RunPlan {
+            duration: Duration::from_secs(2),
+            warmup: Duration::from_ms(100),
+            runs: 4,
+            seed: 1,
+            bucket: Duration::from_ms(20),
+        };
+        let scenario = Scenario {
+            name: name.into(),
+            network: Network::default(),
+            flows: Vec::new(),
+            run,
+            accept: vec![Requirement::default_for_all()],
+        };
+        Self {
+            scenario,
+            packets: 2_000,
+        }
+    }
+
+    pub(crate) fn station(&mut self, name: &str) -> NodeId {
+        let station = EndStation {
+            stack: Stack::IpRate {
+                service: Duration::from_us(50),
+            },
+            stack_queue: 100,
+            driver_queue: Bytes::new(100_000),
+        };
+        self.node(name, NodeKind::EndStation(station))
+    }
+
+    pub(crate) fn switch(&mut self, name: &str) -> NodeId {
+        let switch = Switch {
+            latency: Duration::from_us(10),
+            mode: ForwardingMode::StoreAndForward,
+            queues: QueueMap::standard(4).unwrap(),
+            selection: Selection::StrictPriority,
+            buffer: Buffer {
+                per_port: Bytes::new(65_536),
+                shared: None,
+            },
+            addresses: AddressTable::Static,
+            multicast: MulticastForwarding::Managed,
+            tags: TagHandling::Keep,
+            ports: Vec::new(),
+        };
+        self.node(name, NodeKind::Switch(switch))
+    }
+
+    fn node(&mut self, name: &str, kind: NodeKind) -> NodeId {
+        let nodes = &mut self.scenario.network.nodes;
+        nodes.push(Node {
+            name: name.into(),
+            kind,
+        });
+        NodeId(u32::try_from(nodes.len() - 1).unwrap())
+    }
+
+    pub(crate) fn link(&mut self, a: NodeId, b: NodeId, mbps: u64) -> &mut Link {
+        let ends = [a, b].map(|node| self.free_port(node));
+        let links = &mut self.scenario.network.links;
+        links.push(Link {
+            ends,
+            rate: BitRate::from_mbps(mbps),
+            propagation: Duration::from_ns(100),
+            errors_per_billion: 0,
+            standby: false,
+        });
+        links.last_mut().unwrap()
+    }
+
+    fn free_port(&mut self, node: NodeId) -> PortId {
+        let port = match &mut self.scenario.network.nodes[node.index()].kind {
+            NodeKind::EndStation(_) => 0,
+            NodeKind::Switch(switch) => {
+                switch.ports.push(SwitchPort {
+                    vlan: PortVlan::Transparent,
+                    default_pcp: Pcp::default(),
+                });
+                u16::try_from(switch.ports.len() - 1).unwrap()
+            }
+        };
+        PortId { node, port }
+    }
+
+    pub(crate) fn flow(
+        &mut self,
+        name: &str,
+        class: &str,
+        from: NodeId,
+        to: &[NodeId],
+        deadline: Option<Duration>,
+    ) {
+        self.scenario.flows.push(Flow {
+            name: name.into(),
+            class: class.into(),
+            talker: from,
+            listeners: to.to_vec(),
+            delivery: if to.len() > 1 {
+                Delivery::Multicast
+            } else {
+                Delivery::Unicast
+            },
+            encapsulation: Encapsulation::Udp,
+            payload: Bytes::new(64),
+            tag: None,
+            dscp: 0,
+            traffic: Traffic::Periodic {
+                period: Duration::from_ms(2),
+                phase: Phase::Random,
+                release_jitter: Duration::ZERO,
+            },
+            start: Duration::ZERO,
+            stop: None,
+            reply: None,
+            deadline,
+        });
+    }
+
+    pub(crate) fn results(&self) -> Results {
+        let mut dice = Dice(7);
+        let network = &self.scenario.network;
+        let routing = Routing::new(network);
+        let mut record = Record {
+            duration: self.scenario.run.duration,
+            observed: self.scenario.run.duration * i64::from(self.scenario.run.runs),
+            warmup: self.scenario.run.warmup,
+            bucket: self.scenario.run.bucket,
+            runs: self.scenario.run.runs,
+            ..Record::default()
+        };
+        record.nodes = network
+            .iter_nodes()
+            .map(|(id, node)| node_record(id, node, &mut dice))
+            .collect();
+        record.ports = ports(network, &mut dice);
+        for (number, flow) in self.scenario.flows.iter().enumerate() {
+            for &listener in &flow.listeners {
+                let hops = routing.path(network, flow.talker, listener).unwrap();
+                let last = hops.last().unwrap().egress;
+                let mut stream = StreamRecord {
+                    flow: u32::try_from(number).unwrap(),
+                    listener: listener.0,
+                    ..StreamRecord::default()
+                };
+                let busy = dice.below(100) < 2;
+                self.fill(&mut stream, flow, (hops.len(), last, busy), &mut dice);
+                record.events += stream.delivered * 8;
+                record.streams.push(stream);
+            }
+        }
+        let confidence = record.streams.iter().map(confidence).collect();
+        let seeds = (1..=u64::from(record.runs)).collect();
+        Results {
+            record,
+            confidence,
+            seeds,
+            partial: false,
+        }
+    }
+
+    fn fill(
+        &self,
+        stream: &mut StreamRecord,
+        flow: &Flow,
+        way: (usize, PortId, bool),
+        dice: &mut Dice,
+    ) {
+        let (hops, last, busy) = way;
+        let hops = i64::try_from(hops).unwrap();
+        let slices = self.scenario.run.duration.as_ps() / self.scenario.run.bucket.as_ps();
+        stream.buckets = vec![Bucket::default(); usize::try_from(slices).unwrap()];
+        for number in 0..self.packets {
+            let mut segments = [Duration::ZERO; Segment::COUNT];
+            segments[Segment::TalkerStack.index()] = Duration::from_us(50) + dice.tail(20);
+            segments[Segment::DriverQueue.index()] = dice.tail(if busy { 400 } else { 15 });
+            segments[Segment::Wire.index()] = Duration::from_ns(8_160) * hops;
+            segments[Segment::SwitchLatency.index()] = Duration::from_us(10) * (hops - 1);
+            segments[Segment::SwitchQueue.index()] = dice.tail(12 * hops);
+            segments[Segment::ReceiveQueue.index()] = dice.tail(30);
+            segments[Segment::ReceiveStack.index()] = Duration::from_us(50);
+            let latency: Duration = segments.iter().copied().sum();
+            let slot = number * u64::try_from(slices).unwrap() / self.packets;
+            let bucket = &mut stream.buckets[usize::try_from(slot).unwrap()];
+            bucket.count += 1;
+            bucket.sum_ps += i128::from(latency.as_ps());
+            bucket.max = bucket.max.max(latency);
+            stream.released += 1;
+            stream.delivered += 1;
+            stream.payload_bytes += 64;
+            stream.latency.record(latency);
+            stream.histogram.record(latency);
+            let inner = Segment::ALL.iter().filter(|s| s.is_ethernet());
+            stream
+                .ethernet
+                .record(inner.map(|s| segments[s.index()]).sum());
+            for (own, part) in stream.segments_ps.iter_mut().zip(segments) {
+                *own += i128::from(part.as_ps());
+            }
+            stream.missed += u64::from(flow.deadline.is_some_and(|d| latency > d));
+            if stream.worst.is_none_or(|worst| latency > worst.latency) {
+                let place = place_of(&segments, flow, last);
+                stream.worst = Some(Worst {
+                    released_at: Instant::ZERO
+                        + Duration::from_us(950) * i64::try_from(number).unwrap(),
+                    latency,
+                    segments,
+                    responsible: (place, segments[place.segment.index()]),
+                    seed: 1 + number % 4,
+                });
+            }
+        }
+    }
+}
+
+fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) -> Place {
+    let segment = *Segment::ALL
+        .iter()
+        .max_by_key(|s| segments[s.index()])
+        .unwrap();
+    let port = match segment {
+        Segment::TalkerStack | Segment::DriverQueue => PortId {
+            node: flow.talker,
+            port: 0,
+        },
+        Segment::Wire | Segment::SwitchLatency | Segment::SwitchQueue => last,
+        Segment::ReceiveQueue | Segment::ReceiveStack | Segment::Application => PortId {
+            node: flow.listeners[0],
+            port: 0,
+        },
+    };
+    Place { segment, port }
+}
+
+fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
+    let is_switch = matches!(node.kind, NodeKind::Switch(_));
+    NodeRecord {
+        node: id,
+        released: if is_switch { 0 } else { 8_000 },
+        delivered: if is_switch { 0 } else { 7_990 },
+        arrived: 8_000 + dice.below(9_000),
+        copied: 0,
+        filtered: dice.below(10),
+        discarded: 0,
+        stack_dropped: 0,
+        in_stack: 0,
+        stack_queue_max: u32::try_from(dice.below(12)).unwrap(),
+        stack_busy: if is_switch {
+            Duration::ZERO
+        } else {
+            Duration::from_ms(i64::try_from(dice.below(5_000)).unwrap())
+        },
+    }
+}
+
+fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
+    let mut ports: Vec<PortRecord> = Vec::new();
+    for (id, link) in network.iter_links().filter(|(_, link)| !link.standby) {
+        let core = link
+            .ends
+            .iter()
+            .all(|end| network.switch(end.node).is_some());
+        ports.extend(link.ends.map(|port| port_record(port, id, core, dice)));
+    }
+    ports.sort_by_key(|port| port.port);
+    ports
+}
+
+fn port_record(port: PortId, link: LinkId, core: bool, dice: &mut Dice) -> PortRecord {
+    let sent = 5_000 + dice.below(90_000);
+    let busy = dice.below(if core { 7_000 } else { 1_500 });
+    PortRecord {
+        port,
+        link,
+        offered: sent,
+        sent,
+        sent_wire: Bytes::new(sent * 84),
+        dropped: 0,
+        queued: 0,
+        corrupted: 0,
+        busy: Duration::from_ms(i64::try_from(busy).unwrap()),
+        backlog_max: Bytes::new(dice.below(20_000)),
+        queues: vec![
+            QueueRecord {
+                sent,
+                depth_max: 3,
+                waited_ps: 77,
+                ..QueueRecord::default()
+            };
+            4
+        ],
+    }
+}
+
+fn confidence(stream: &StreamRecord) -> Confidence {
+    let around = |value: Duration| Interval {
+        low: value - value / 50,
+        high: value + value / 50,
+    };
+    Confidence {
+        mean: stream.latency.mean().map(around),
+        p99: stream.quantile(99, 100).map(around),
+        miss_ratio: stream
+            .miss_ratio()
+            .map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
+    }
+}
+
+/// A small generator (the multiplier of Knuth's MMIX).
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+
+    /// A time that is mostly below `us` microseconds and sometimes far above.
+    fn tail(&mut self, us: i64) -> Duration {
+        let mut part = |limit: u64| i64::try_from(self.below(limit)).unwrap();
+        let (a, b) = (part(1_000), part(1_000));
+        Duration::from_ns(us * a * b * a / 1_000_000)
+    }
+}
+
+/// Two switches and four stations, one late stream, one multicast, one without a deadline.
+pub(crate) fn line() -> Builder {
+    let mut plant = Builder::new("bottling line 3");
+    let [plc, hmi, drive, io] = ["plc1", "hmi", "drive1", "io1"].map(|name| plant.station(name));
+    let [sw1, sw2] = ["sw1", "sw2"].map(|name| plant.switch(name));
+    for (a, b) in [(plc, sw1), (hmi, sw1), (sw1, sw2), (drive, sw2), (io, sw2)] {
+        plant.link(a, b, 100);
+    }
+    let ms = Duration::from_ms;
+    plant.flow("setpoint", "control", plc, &[drive], Some(ms(1)));
+    plant.flow("feedback", "control", drive, &[plc], Some(ms(1)));
+    plant.flow(
+        "poll io",
+        "control",
+        plc,
+        &[io],
+        Some(Duration::from_us(200)),
+    );
+    plant.flow("emergency stop", "safety", io, &[plc, drive], Some(ms(2)));
+    plant.flow("event log", "", plc, &[hmi], None);
+    plant
+}
+
+/// One switch and 18 stations that all talk to the first.
+pub(crate) fn star() -> Builder {
+    let mut plant = Builder::new("star of 18");
+    let switch = plant.switch("switch");
+    let stations: Vec<NodeId> = (1..=18)
+        .map(|i| plant.station(&format!("device{i:02}")))
+        .collect();
+    for &station in &stations {
+        plant.link(station, switch, 100);
+    }
+    for (number, &station) in stations.iter().enumerate().skip(1) {
+        let deadline = Some(Duration::from_us(500));
+        plant.flow(
+            &format!("report{number:02}"),
+            "report",
+            station,
+            &[stations[0]],
+            deadline,
+        );
+    }
+    plant
+}
+
+/// Switches in a line, or in a ring with one link on standby; three stations each.
+pub(crate) fn chain(switches: usize, is_ring: bool) -> Builder {
+    let mut plant = Builder::new(if is_ring { "ring" } else { "line of switches" });
+    let ids: Vec<NodeId> = (1..=switches)
+        .map(|i| plant.switch(&format!("sw{i}")))
+        .collect();
+    let mut stations = Vec::new();
+    for (number, &switch) in ids.iter().enumerate() {
+        for letter in ["a", "b", "c"] {
+            let station = plant.station(&format!("cell{}{letter}", number + 1));
+            plant.link(station, switch, 100);
+            stations.push(station);
+        }
+    }
+    for pair in ids.windows(2) {
+        plant.link(pair[0], pair[1], 1_000);
+    }
+    if is_ring {
+        plant.link(ids[switches - 1], ids[0], 1_000).standby = true;
+    }
+    let (first, last) = (stations[0], stations[stations.len() - 1]);
+    plant.flow(
+        "end to end",
+        "",
+        first,
+        &[last],
+        Some(Duration::from_us(900)),
+    );
+    plant.flow("back", "", last, &[first], Some(Duration::from_us(900)));
+    plant
+}
+
+/// Ten bays of twelve devices, a station level with ten; about 700 streams in 12 classes.
+pub(crate) fn substation() -> Builder {
+    let mut plant = Builder::new("substation, 10 bays");
+    plant.packets = 250;
+    plant.scenario.run.bucket = Duration::from_ms(50);
+    let core = plant.switch("station-level");
+    let names = [
+        "scada",
+        "gateway",
+        "hmi1",
+        "hmi2",
+        "recorder",
+        "clock",
+        "engineering",
+        "archive",
+    ];
+    let station_level = names.map(|name| plant.station(name));
+    for station in station_level {
+        plant.link(station, core, 1_000);
+    }
+    for bay in 1..=10 {
+        substation_bay(&mut plant, bay, core, &station_level);
+    }
+    plant
+}
+
+fn substation_bay(plant: &mut Builder, bay: usize, core: NodeId, station_level: &[NodeId]) {
+    let name = |device: &str| format!("bay{bay:02}.{device}");
+    let switch = plant.switch(&name("sw"));
+    plant.link(switch, core, 1_000);
+    let mut add = |devices: &[&str]| -> Vec<NodeId> {
+        let ids = devices.iter().map(|device| {
+            let id = plant.station(&name(device));
+            plant.link(id, switch, 100);
+            id
+        });
+        ids.collect()
+    };
+    let sensors = add(&["ct1", "ct2", "ct3", "vt1"]);
+    let users = add(&["pu", "bcu", "meter", "pmu"]);
+    let breakers = add(&["cb", "ds1", "ds2", "es"]);
+    let us = |us| Some(Duration::from_us(us));
+    let classes = ["protection unit", "bay controller", "meter", "phasor unit"];
+    let mut streams = Vec::new();
+    for &sensor in &sensors {
+        for (&user, class) in users.iter().zip(classes) {
+            let limit = if class == "protection unit" {
+                450
+            } else {
+                1_000
+            };
+            streams.push((sensor, user, format!("ct-vt to {class}"), us(limit)));
+        }
+    }
+    for &breaker in &breakers {
+        streams.push((users[0], breaker, "trip".into(), us(800)));
+        streams.push((users[1], breaker, "command".into(), us(2_000)));
+        streams.push((breaker, users[1], "position".into(), us(2_000)));
+        streams.push((
+            breaker,
+            station_level[4],
+            "position to recorder".into(),
+            us(10_000),
+        ));
+    }
+    for &user in &users {
+        streams.push((user, station_level[0], "report to scada".into(), us(20_000)));
+        streams.push((station_level[0], user, "poll".into(), us(20_000)));
+        streams.push((user, station_level[4], "disturbance".into(), us(50_000)));
+    }
+    for device in sensors
+        .iter()
+        .chain(&users)
+        .chain(&breakers)
+        .chain(&users)
+        .chain(&sensors)
+    {
+        streams.push((*device, station_level[7], "log".into(), None));
+    }
+    for (from, to, class, deadline) in streams {
+        let [a, b] = [from, to].map(|id| plant.scenario.network.node(id).name.clone());
+        plant.flow(&format!("{a} > {b}"), &class, from, &[to], deadline);
+    }
+}
+
+/// Names meant to break the page.
+pub(crate) fn hostile() -> Builder {
+    let mut plant = Builder::new("<script>alert(1)</script> \"quoted\" & 'single' \u{202e}turned");
+    let a = plant.station("</style><img src=x onerror=alert(2)>");
+    let b = plant.station(&"very-long-name-".repeat(20));
+    let switch = plant.switch("Schaltschrank-Übergabe 変電所 🏭]]>");
+    plant.link(a, switch, 100);
+    plant.link(b, switch, 100);
+    plant.flow(
+        "\" onload=\"alert(3)",
+        "<b>class</b> | `x` \u{1b}[31m",
+        a,
+        &[b],
+        Some(Duration::from_us(1)),
+    );
+    plant.flow("=1+1", "", b, &[a], None);
+    plant
+}

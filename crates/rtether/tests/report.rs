@@ -1,0 +1,305 @@
+//! Reports of made-up plants: right words, same bytes, well-formed, safe against hostile names.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod plants;
+
+use rtether::report::{Outcome, csv, html, json, table};
+use rtether::verdict::assess;
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::record::TransferRecord;
+
+/// Calls `check` with the outcome of a plant.
+fn with<T>(plant: &plants::Builder, check: impl Fn(&Outcome<'_>) -> T) -> T {
+    let results = plant.results();
+    let assessments = assess(&plant.scenario, &results);
+    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
+    check(&outcome.with_source("name: <example> & more\n"))
+}
+
+fn everything(outcome: &Outcome<'_>) -> Vec<String> {
+    let all = json::Options {
+        buckets: true,
+        histogram: true,
+    };
+    let mut texts = vec![
+        json::text(outcome, all),
+        table::render(outcome, table::Options::default()),
+        table::markdown(outcome, true),
+        html::render(outcome),
+    ];
+    texts.extend(csv::files(outcome).into_iter().map(|(_, text)| text));
+    texts
+}
+
+#[test]
+fn json_of_a_small_plant() {
+    let document = with(&plants::line(), |outcome| {
+        json::text(outcome, json::Options::default())
+    });
+    insta::assert_snapshot!(document);
+}
+
+#[test]
+fn tables_of_a_small_plant() {
+    let plant = plants::line();
+    let wide = with(&plant, |outcome| {
+        table::render(outcome, table::Options::default())
+    });
+    insta::assert_snapshot!("table_wide", wide);
+    let options = table::Options {
+        width: Some(80),
+        ascii: true,
+        ..table::Options::default()
+    };
+    let narrow = with(&plant, |outcome| table::render(outcome, options));
+    assert!(
+        narrow
+            .lines()
+            .take(10)
+            .all(|line| line.chars().count() <= 80),
+        "{narrow}"
+    );
+    insta::assert_snapshot!("table_narrow", narrow);
+    insta::assert_snapshot!(
+        "table_markdown",
+        with(&plant, |outcome| table::markdown(outcome, false))
+    );
+}
+
+#[test]
+fn a_large_plant_is_shown_by_class() {
+    let plant = plants::substation();
+    let [short, all] = [false, true].map(|all| {
+        let options = table::Options {
+            all,
+            ..table::Options::default()
+        };
+        with(&plant, |outcome| table::render(outcome, options))
+    });
+    let streams = plant.results().record.streams.len();
+    assert!(streams > 600, "{streams}");
+    assert!(short.lines().count() < 30, "{short}");
+    assert!(all.lines().count() > streams);
+    insta::assert_snapshot!("table_classes", short);
+}
+
+#[test]
+fn colors_change_nothing_but_colors() {
+    let plain = with(&plants::line(), |outcome| {
+        table::render(outcome, table::Options::default())
+    });
+    let options = table::Options {
+        color: true,
+        ..table::Options::default()
+    };
+    let mut colored = with(&plants::line(), |outcome| table::render(outcome, options));
+    assert!(colored.contains("\u{1b}[1;31mLATE\u{1b}[0m"), "{colored}");
+    assert!(colored.contains("\u{1b}[32mok\u{1b}[0m"), "{colored}");
+    for code in ["\u{1b}[1;31m", "\u{1b}[32m", "\u{1b}[0m"] {
+        colored = colored.replace(code, "");
+    }
+    assert_eq!(plain, colored);
+}
+
+#[test]
+fn equal_inputs_give_equal_bytes() {
+    let plant = plants::line();
+    assert!(with(&plant, everything) == with(&plant, everything));
+}
+
+#[test]
+fn csv_files_are_rectangular_and_carry_units() {
+    let files = with(&plants::line(), csv::files);
+    for (name, text) in &files {
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let units = ["ns", "packets", "frames", "bytes", "ratio", "bps"];
+        let plain = [
+            "flow",
+            "class",
+            "talker",
+            "listener",
+            "verdict",
+            "node",
+            "port",
+            "peer",
+            "kind",
+            "worst_seed",
+            "worst_place",
+        ];
+        for column in reader.headers().unwrap() {
+            let unit = column.rsplit('_').next().unwrap();
+            assert!(
+                units.contains(&unit) || plain.contains(&column),
+                "{name}: {column}"
+            );
+        }
+        assert!(reader.records().all(|row| row.is_ok()), "{name}");
+        assert!(text.lines().count() > 1, "{name}");
+    }
+    let flows = &files[0].1;
+    insta::assert_snapshot!(
+        "flows_head",
+        flows.lines().take(2).collect::<Vec<_>>().join("\n")
+    );
+}
+
+#[test]
+fn json_parses_back_with_exact_sums() {
+    let document = with(&plants::line(), |outcome| {
+        json::document(outcome, json::Options::default())
+    });
+    let back: serde_json::Value = serde_json::from_str(&document.to_string()).unwrap();
+    assert_eq!(back, document);
+    for flow in document["flows"].as_array().unwrap() {
+        let worst = &flow["sim"]["worst"];
+        let parts = worst["segments"].as_object().unwrap().values();
+        let sum: f64 = parts.map(|part| part.as_f64().unwrap()).sum();
+        assert!((sum - worst["latency_ns"].as_f64().unwrap()).abs() < 1e-3);
+        assert!(flow["bound_ns"].is_null() && flow["measured"].is_null());
+        assert!(flow["sim"]["buckets"].is_null() && flow["sim"]["histogram"].is_null());
+    }
+}
+
+#[test]
+fn pages_are_well_formed_offline_and_small() {
+    let plants = [
+        plants::line(),
+        plants::star(),
+        plants::chain(5, false),
+        plants::chain(6, true),
+        plants::substation(),
+        plants::hostile(),
+        plants::Builder::new("empty"),
+    ];
+    for plant in plants {
+        let page = with(&plant, html::render);
+        let name = &plant.scenario.name;
+        assert!(page.len() < 3_000_000, "{name}: {} octets", page.len());
+        let document = parse(&page);
+        for node in document.descendants().filter(roxmltree::Node::is_element) {
+            for attribute in node.attributes() {
+                let is_local = !matches!(attribute.name(), "src" | "href")
+                    || attribute.value().starts_with('#');
+                assert!(is_local, "{name}: {attribute:?}");
+                assert!(!attribute.name().starts_with("on"), "{name}: {attribute:?}");
+            }
+        }
+        let ids: Vec<&str> = document
+            .descendants()
+            .filter_map(|node| node.attribute("id"))
+            .collect();
+        let mut unique = ids.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(ids.len(), unique.len(), "{name}: an id repeats");
+    }
+}
+
+fn parse(page: &str) -> roxmltree::Document<'_> {
+    let page = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
+    roxmltree::Document::parse(page).unwrap()
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let plant = plants::hostile();
+    let page = with(&plant, html::render);
+    let document = parse(&page);
+    let count = |name| {
+        document
+            .descendants()
+            .filter(|node| node.has_tag_name(("http://www.w3.org/1999/xhtml", name)))
+            .count()
+    };
+    assert_eq!(
+        (count("script"), count("img"), count("b")),
+        (1, 0, document_bold(&page))
+    );
+    assert!(!page.contains("<script>alert") && !page.contains('\u{202e}'));
+    let title = document
+        .descendants()
+        .find(|node| node.has_tag_name("title"))
+        .unwrap();
+    assert!(
+        title
+            .text()
+            .unwrap()
+            .starts_with("<script>alert(1)</script> \"quoted\" & 'single'")
+    );
+    let terminal = with(&plant, |outcome| {
+        table::render(outcome, table::Options::default())
+    });
+    assert!(!terminal.contains('\u{1b}'), "{terminal:?}");
+    let markdown = with(&plant, |outcome| table::markdown(outcome, true));
+    assert!(
+        !markdown.contains("<b>") && !markdown.contains("<img"),
+        "{markdown}"
+    );
+}
+
+/// Bold elements the page itself writes: a name each.
+fn document_bold(page: &str) -> usize {
+    page.matches("<b>").count()
+}
+
+#[test]
+fn proved_bounds_are_shown_where_there_are_any() {
+    let plant = plants::line();
+    let results = plant.results();
+    let assessments = assess(&plant.scenario, &results);
+    let bound = rtether_model::quantity::Duration::from_ms(3);
+    let bounds = vec![Some(bound); results.record.streams.len()];
+    let outcome = Outcome::new(&plant.scenario, &results, &assessments).with_bounds(&bounds);
+    assert!(html::render(&outcome).contains("bound 3 ms"));
+    assert!(table::render(&outcome, table::Options::default()).contains("bound"));
+    let document = json::document(&outcome, json::Options::default());
+    assert_eq!(document["flows"][0]["bound_ns"], 3_000_000);
+}
+
+#[test]
+fn the_summary_names_the_worst() {
+    with(&plants::line(), |outcome| {
+        let summary = outcome.summary();
+        let start =
+            "6 streams: 5 ok, 1 late. Worst: poll io exceeds its deadline 200 us by ";
+        assert!(summary.starts_with(start), "{summary}");
+    });
+}
+
+#[test]
+fn losses_silence_transfers_and_interruption_are_shown() {
+    let plant = plants::line();
+    let mut results = plant.results();
+    results.partial = true;
+    let streams = &mut results.record.streams;
+    streams[2] = rtether_model::record::StreamRecord {
+        flow: 2,
+        listener: streams[2].listener,
+        ..Default::default()
+    };
+    streams[0].dropped = 3;
+    streams[5].transfers.push(TransferRecord {
+        started_at: Instant::from_ps(1_500),
+        finished_at: None,
+        delivered: Bytes::new(77),
+        retransmissions: 2,
+        timeouts: 1,
+    });
+    let assessments = assess(&plant.scenario, &results);
+    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
+    let counts = outcome.counts();
+    assert_eq!((counts.lost, counts.no_answer, counts.ok), (1, 1, 4));
+    let summary = outcome.summary();
+    let expected = "6 streams: 4 ok, 1 no-answer, 1 lost. Worst: setpoint lost 3 of 2000 \
+        packets. Interrupted: the results are partial.";
+    assert_eq!(summary, expected);
+    let texts = everything(&outcome);
+    assert!(texts[0].contains("\"started_at_ns\": 1.5,"), "{}", texts[0]);
+    assert!(
+        texts[1].contains("LOST") && texts[1].contains("no-answer"),
+        "{}",
+        texts[1]
+    );
+    parse(&texts[3]);
+}
