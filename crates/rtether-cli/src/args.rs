@@ -6,7 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
-#[command(name = "rtether", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "rtether",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -135,7 +140,12 @@ pub(crate) struct Output {
     #[arg(long)]
     pub(crate) json: bool,
     /// What to print
-    #[arg(long, value_name = "FORM", default_value = "table", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORM",
+        default_value = "table",
+        conflicts_with = "json"
+    )]
     pub(crate) format: Format,
     /// One row for each stream, however many there are
     #[arg(long)]

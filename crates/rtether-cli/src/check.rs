@@ -71,7 +71,10 @@ fn judge(
 
 /// Writes and prints what was asked for.
 fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
-    let json = report::json::Options { buckets: output.buckets, histogram: output.histogram };
+    let json = report::json::Options {
+        buckets: output.buckets,
+        histogram: output.histogram,
+    };
     if let Some(path) = &output.report {
         files::write(path, &report::html::render(outcome))?;
     }
@@ -80,9 +83,18 @@ fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
         for (name, text) in report::csv::files(outcome) {
             files::write(&directory.join(name), &text)?;
         }
-        let everything = report::json::Options { buckets: true, histogram: true };
-        files::write(&directory.join("result.json"), &report::json::text(outcome, everything))?;
-        files::write(&directory.join("report.html"), &report::html::render(outcome))?;
+        let everything = report::json::Options {
+            buckets: true,
+            histogram: true,
+        };
+        files::write(
+            &directory.join("result.json"),
+            &report::json::text(outcome, everything),
+        )?;
+        files::write(
+            &directory.join("report.html"),
+            &report::html::render(outcome),
+        )?;
     }
     if output.quiet {
         return Ok(terminal::print(&format!("{}\n", outcome.summary())));
@@ -110,7 +122,9 @@ fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
 
 /// Returns the columns of the terminal, or `None` for a pipe or file.
 fn terminal_width() -> Option<u16> {
-    console::Term::stdout().size_checked().map(|(_, columns)| columns)
+    console::Term::stdout()
+        .size_checked()
+        .map(|(_, columns)| columns)
 }
 
 fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {
@@ -140,7 +154,8 @@ fn list_packets(scenario: &Scenario, progress: &Progress, path: &Path) -> Result
 
 fn create(path: &Path) -> Result<BufWriter<File>, String> {
     let file = File::create(path);
-    file.map(BufWriter::new).map_err(|error| format!("writing `{}`: {error}", path.display()))
+    file.map(BufWriter::new)
+        .map_err(|error| format!("writing `{}`: {error}", path.display()))
 }
 
 fn finish<T>(path: &Path, run: Result<T, String>, log: std::io::Result<()>) -> Result<(), String> {

@@ -27,7 +27,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not mistakes; clap knows which stream is due.
-            let exit = if error.use_stderr() { Exit::WrongInput } else { Exit::Ok };
+            let exit = if error.use_stderr() {
+                Exit::WrongInput
+            } else {
+                Exit::Ok
+            };
             drop(error.print());
             return exit.into();
         }
@@ -37,9 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
         Verb::New(arguments) => new::run(arguments),
-        Verb::Schema => {
-            terminal::print(&format!("{:#}\n", rtether::scenario::schema()))
-        },
+        Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

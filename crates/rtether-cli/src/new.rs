@@ -12,7 +12,9 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     if path.extension().is_none() {
         path.set_extension("yaml");
     }
-    let title = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+    let title = path
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into());
     let text = match Template::parse(&arguments.template) {
         Ok(shape) => template(shape, &title),
         Err(message) => {
@@ -22,7 +24,9 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     };
     if path.exists() && !arguments.force {
         let path = path.display();
-        terminal::complain(&format!("`{path}` is already there; add --force to replace it"));
+        terminal::complain(&format!(
+            "`{path}` is already there; add --force to replace it"
+        ));
         return Exit::WrongInput;
     }
     match files::write(&path, &text) {

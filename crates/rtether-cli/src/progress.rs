@@ -59,7 +59,11 @@ fn milliseconds(progress: &Progress) -> u64 {
 }
 
 fn bar(global: &Global, simulated_ms: u64) -> ProgressBar {
-    let bar = if simulated_ms > 0 { ProgressBar::new(simulated_ms) } else { ProgressBar::new_spinner() };
+    let bar = if simulated_ms > 0 {
+        ProgressBar::new(simulated_ms)
+    } else {
+        ProgressBar::new_spinner()
+    };
     bar.set_draw_target(if global.no_progress {
         ProgressDrawTarget::hidden()
     } else {

@@ -15,7 +15,9 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     }
     let ids = reproduce::expand(&arguments.experiments);
     let run = with_progress(global, 0, |progress| {
-        ids.iter().map(|id| reproduce::reproduce(id, progress)).collect::<Result<Vec<_>, _>>()
+        ids.iter()
+            .map(|id| reproduce::reproduce(id, progress))
+            .collect::<Result<Vec<_>, _>>()
     });
     let found: Vec<Reproduction> = match run {
         Ok(Ok(found)) => found,
@@ -42,10 +44,13 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     if printed != Exit::Ok {
         return printed;
     }
-    let fails = |judged: &&reproduce::Judgement| {
-        judged.status == Status::Fail && judged.strength == "must"
-    };
-    if found.iter().flat_map(|one| &one.claims).any(|judged| fails(&judged)) {
+    let fails =
+        |judged: &&reproduce::Judgement| judged.status == Status::Fail && judged.strength == "must";
+    if found
+        .iter()
+        .flat_map(|one| &one.claims)
+        .any(|judged| fails(&judged))
+    {
         Exit::Failed
     } else {
         Exit::Ok

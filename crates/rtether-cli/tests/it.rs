@@ -15,7 +15,11 @@ fn scenarios() -> PathBuf {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    rtether().args(arguments).current_dir(scenarios()).output().unwrap()
+    rtether()
+        .args(arguments)
+        .current_dir(scenarios())
+        .output()
+        .unwrap()
 }
 
 fn stdout(output: &Output) -> String {
@@ -30,8 +34,17 @@ fn stderr(output: &Output) -> String {
 fn the_number_of_threads_changes_no_byte() {
     let result = |jobs: &str| {
         run(&[
-            "check", "bottling-line.yaml", "--json", "--histogram", "--buckets", "--runs", "6",
-            "--for", "3s", "-j", jobs,
+            "check",
+            "bottling-line.yaml",
+            "--json",
+            "--histogram",
+            "--buckets",
+            "--runs",
+            "6",
+            "--for",
+            "3s",
+            "-j",
+            jobs,
         ])
     };
     let (one, two) = (result("1"), result("2"));
@@ -42,7 +55,17 @@ fn the_number_of_threads_changes_no_byte() {
 
 #[test]
 fn another_seed_is_another_run() {
-    let result = |seed: &str| run(&["check", "bottling-line.yaml", "--json", "--for", "2s", "--seed", seed]);
+    let result = |seed: &str| {
+        run(&[
+            "check",
+            "bottling-line.yaml",
+            "--json",
+            "--for",
+            "2s",
+            "--seed",
+            seed,
+        ])
+    };
     assert_ne!(result("1").stdout, result("2").stdout);
 }
 
@@ -53,19 +76,46 @@ fn json_holds_what_it_promises() {
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["schema"], "rtether.result/1");
     let flow = document["flows"][0].as_object().unwrap();
-    for key in ["name", "talker", "listener", "deadline_ns", "bound_ns", "sim", "measured", "verdict"] {
+    for key in [
+        "name",
+        "talker",
+        "listener",
+        "deadline_ns",
+        "bound_ns",
+        "sim",
+        "measured",
+        "verdict",
+    ] {
         assert!(flow.contains_key(key), "{key}");
     }
     assert!(flow["bound_ns"].is_null() && flow["measured"].is_null());
-    for key in ["count", "lost", "p50_ns", "p99_ns", "p999_ns", "max_ns", "miss_ratio"] {
-        assert!(flow["sim"].get(key).is_some_and(serde_json::Value::is_number), "{key}");
+    for key in [
+        "count",
+        "lost",
+        "p50_ns",
+        "p99_ns",
+        "p999_ns",
+        "max_ns",
+        "miss_ratio",
+    ] {
+        assert!(
+            flow["sim"]
+                .get(key)
+                .is_some_and(serde_json::Value::is_number),
+            "{key}"
+        );
     }
 }
 
 #[test]
 fn a_missed_deadline_is_exit_code_1() {
     let output = run(&[
-        "check", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--set",
+        "check",
+        "dolejs-4nodes.yaml",
+        "--for",
+        "1s",
+        "-q",
+        "--set",
         "flows.issue 1-2.deadline=150us",
     ]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -76,15 +126,28 @@ fn a_missed_deadline_is_exit_code_1() {
 fn wrong_input_is_exit_code_2() {
     for arguments in [
         &["check", "nowhere.yaml"][..],
-        &["check", "dolejs-4nodes.yaml", "--set", "flows.nobody.deadline=1ms"],
+        &[
+            "check",
+            "dolejs-4nodes.yaml",
+            "--set",
+            "flows.nobody.deadline=1ms",
+        ],
         &["check", "dolejs-4nodes.yaml", "--set", "no equals sign"],
         &["chekc", "dolejs-4nodes.yaml"],
         &["new", "x", "--template", "dodecahedron"],
         &["reproduce", "skeie-falt"],
     ] {
         let output = run(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{arguments:?}");
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            output.stdout.is_empty() && !output.stderr.is_empty(),
+            "{arguments:?}"
+        );
     }
     assert!(stderr(&run(&["reproduce", "skeie-falt"])).contains("did you mean `skeie-flat`"));
 }
@@ -92,7 +155,12 @@ fn wrong_input_is_exit_code_2() {
 #[test]
 fn what_cannot_be_written_is_exit_code_4_and_leaves_nothing() {
     let output = run(&[
-        "check", "dolejs-4nodes.yaml", "--for", "1s", "--report", "/proc/no/report.html",
+        "check",
+        "dolejs-4nodes.yaml",
+        "--for",
+        "1s",
+        "--report",
+        "/proc/no/report.html",
     ]);
     assert_eq!(output.status.code(), Some(4));
     assert!(stderr(&output).contains("/proc/no/report.html"));
@@ -102,7 +170,15 @@ fn what_cannot_be_written_is_exit_code_4_and_leaves_nothing() {
 fn all_results_in_one_directory() {
     let directory = std::env::temp_dir().join(format!("rtether-out-{}", std::process::id()));
     let path = directory.to_str().unwrap();
-    let output = run(&["check", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--out", path]);
+    let output = run(&[
+        "check",
+        "dolejs-4nodes.yaml",
+        "--for",
+        "1s",
+        "-q",
+        "--out",
+        path,
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let mut names: Vec<String> = std::fs::read_dir(&directory)
         .unwrap()
@@ -110,7 +186,12 @@ fn all_results_in_one_directory() {
         .collect();
     names.sort();
     let expected = [
-        "buckets.csv", "flows.csv", "histogram.csv", "nodes.csv", "ports.csv", "report.html",
+        "buckets.csv",
+        "flows.csv",
+        "histogram.csv",
+        "nodes.csv",
+        "ports.csv",
+        "report.html",
         "result.json",
     ];
     assert_eq!(names, expected);
@@ -124,7 +205,15 @@ fn traces_hold_every_frame_and_every_delivery() {
     let file = |name: &str| directory.join(name).to_str().unwrap().to_owned();
     let (pcap, packets) = (file("run.pcapng"), file("packets.csv"));
     let output = run(&[
-        "sim", "dolejs-4nodes.yaml", "--for", "1s", "-q", "--pcap", &pcap, "--packets", &packets,
+        "sim",
+        "dolejs-4nodes.yaml",
+        "--for",
+        "1s",
+        "-q",
+        "--pcap",
+        &pcap,
+        "--packets",
+        &packets,
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     // 100 round trips and 100 issues of two pairs, over two links each way: the block type of an
@@ -148,16 +237,35 @@ fn a_scenario_from_a_template_passes() {
     let directory = std::env::temp_dir().join(format!("rtether-new-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let in_directory = |arguments: &[&str]| {
-        rtether().args(arguments).current_dir(&directory).output().unwrap()
+        rtether()
+            .args(arguments)
+            .current_dir(&directory)
+            .output()
+            .unwrap()
     };
     for shape in ["line", "star", "ring", "substation"] {
         let output = in_directory(&["new", shape, "--template", shape]);
-        assert_eq!(output.status.code(), Some(0), "{shape}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{shape}: {}",
+            stderr(&output)
+        );
         let file = format!("{shape}.yaml");
         let output = in_directory(&["check", &file, "--for", "2s", "-q", "--runs", "1"]);
-        assert_eq!(output.status.code(), Some(0), "{shape}: {}{}", stdout(&output), stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{shape}: {}{}",
+            stdout(&output),
+            stderr(&output)
+        );
         let again = in_directory(&["new", shape, "--template", shape]);
-        assert_eq!(again.status.code(), Some(2), "an existing file is not replaced");
+        assert_eq!(
+            again.status.code(),
+            Some(2),
+            "an existing file is not replaced"
+        );
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }
@@ -173,7 +281,13 @@ fn ctrl_c_ends_with_partial_results() {
         .unwrap();
     std::thread::sleep(Duration::from_secs(3));
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -261,8 +261,7 @@ fn proved_bounds_are_shown_where_there_are_any() {
 fn the_summary_names_the_worst() {
     with(&plants::line(), |outcome| {
         let summary = outcome.summary();
-        let start =
-            "6 streams: 5 ok, 1 late. Worst: poll io exceeds its deadline 200 us by ";
+        let start = "6 streams: 5 ok, 1 late. Worst: poll io exceeds its deadline 200 us by ";
         assert!(summary.starts_with(start), "{summary}");
     });
 }

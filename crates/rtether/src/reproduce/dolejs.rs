@@ -28,7 +28,9 @@ pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, Reprod
         points = distribution(&stream.histogram);
     }
     if count == 0 {
-        return Err(ReproduceError::Scenario(format!("no flow of class `{CLASS}`")));
+        return Err(ReproduceError::Scenario(format!(
+            "no flow of class `{CLASS}`"
+        )));
     }
     let one_way = sum / (2 * count);
     let mut judge = Judge::new("dolejs-sim-4nodes");
@@ -80,7 +82,11 @@ fn figure(points: Vec<(f64, f64)>, paper: Duration) -> Figure {
         note: "half of the round trip".into(),
         x: Axis::time("one way").between(0.0, 300e-6),
         y: Axis::share("packets"),
-        series: vec![Series { name: "simulated".into(), points, style: Style::Steps }],
+        series: vec![Series {
+            name: "simulated".into(),
+            points,
+            style: Style::Steps,
+        }],
         rules: vec![Rule {
             at: paper.as_secs_f64(),
             label: "paper, mean".into(),
@@ -88,5 +94,8 @@ fn figure(points: Vec<(f64, f64)>, paper: Duration) -> Figure {
         }],
         bands: Vec::new(),
     };
-    Figure { caption: "The counterpart of figure 11.".into(), drawing: chart.render() }
+    Figure {
+        caption: "The counterpart of figure 11.".into(),
+        drawing: chart.render(),
+    }
 }

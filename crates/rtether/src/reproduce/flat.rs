@@ -86,7 +86,11 @@ fn observe(faster: u64, runs: u64, progress: &Progress) -> Result<Found, Reprodu
     ];
     let scenario = load("skeie-flat.yaml", SCENARIO, &set)?;
     let streams = Streams::new(&scenario)?;
-    let windows = [QUIET, (UPLOAD_AT, UPLOAD_AT + LOOK), (DOWNLOAD_AT, DOWNLOAD_AT + LOOK)];
+    let windows = [
+        QUIET,
+        (UPLOAD_AT, UPLOAD_AT + LOOK),
+        (DOWNLOAD_AT, DOWNLOAD_AT + LOOK),
+    ];
     let mut found = Found::default();
     for seed in 1..=runs {
         let mut sampler = Sampler::new(&scenario, &[ALL_UP, ALL_DOWN], &windows);
@@ -110,7 +114,10 @@ impl Found {
     ) {
         let end_of = |stream: usize| {
             let transfers = &record.streams[stream].transfers;
-            transfers.first().and_then(|transfer| transfer.finished_at).unwrap_or(Instant::MAX)
+            transfers
+                .first()
+                .and_then(|transfer| transfer.finished_at)
+                .unwrap_or(Instant::MAX)
         };
         let upload = Instant::ZERO + UPLOAD_AT..end_of(streams.upload);
         let download = Instant::ZERO + DOWNLOAD_AT..end_of(streams.download);
@@ -120,7 +127,11 @@ impl Found {
             let is_up = scenario.flows[sample.stream].class == ALL_UP;
             let is_own = sample.stream == if is_up { streams.up } else { streams.down };
             if sample.released_at < Instant::ZERO + QUIET.1 {
-                let all = if is_up { &mut self.quiet_up } else { &mut self.quiet_down };
+                let all = if is_up {
+                    &mut self.quiet_up
+                } else {
+                    &mut self.quiet_down
+                };
                 all.push(sample);
             }
             // A packet meets a transfer if it is under way while the transfer is.
@@ -152,7 +163,9 @@ impl Found {
         run_one(scenario, 1, progress, &mut sampler)?;
         let own = sampler.samples.into_iter();
         let own = own.filter(|sample| [streams.up, streams.down].contains(&sample.stream));
-        self.trace = own.map(|sample| (sample.stream == streams.up, sample)).collect();
+        self.trace = own
+            .map(|sample| (sample.stream == streams.up, sample))
+            .collect();
         Ok(())
     }
 }
@@ -176,10 +189,18 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     judge.judge(
         "C013",
         trips.iter().all(|&trip| trip < Duration::from_ms(1)),
-        format!("{} at twice, {} at four times the rates", trips[0], trips[1]),
+        format!(
+            "{} at twice, {} at four times the rates",
+            trips[0], trips[1]
+        ),
         "faster nodes do not bring the round trip under 1 ms",
     );
-    let counts = [&found.upload_up, &found.upload_down, &found.download_up, &found.download_down];
+    let counts = [
+        &found.upload_up,
+        &found.upload_down,
+        &found.download_up,
+        &found.download_down,
+    ];
     Ok(Reproduction {
         id: "skeie-flat",
         title: "A flat substation network with file transfers",
@@ -203,12 +224,24 @@ fn judge_quiet(judge: &mut Judge, found: &Found) {
     let (up, down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     judge.judge(
         "C005",
-        [up, down].iter().all(|mean| (us(240)..=us(360)).contains(mean)),
+        [up, down]
+            .iter()
+            .all(|mean| (us(240)..=us(360)).contains(mean)),
         format!("{up}, {down}"),
         "a quiet mean is outside the range",
     );
-    judge.judge("C006", down >= up, format!("{down} against {up}"), "the order is the other one");
-    judge.judge("C007", up + down < us(1_000), format!("{}", up + down), "1 ms is not met");
+    judge.judge(
+        "C006",
+        down >= up,
+        format!("{down} against {up}"),
+        "the order is the other one",
+    );
+    judge.judge(
+        "C007",
+        up + down < us(1_000),
+        format!("{}", up + down),
+        "1 ms is not met",
+    );
     let wires = [ethernet(&found.quiet_up), ethernet(&found.quiet_down)];
     judge.judge(
         "C010",
@@ -230,11 +263,20 @@ fn judge_transfers(judge: &mut Judge, found: &Found) {
     judge.judge(
         "C008",
         (2.0..=4.5).contains(&factor),
-        format!("{} / {} = {factor:.2}", latency(&found.upload_up), latency(&found.own_quiet_up)),
+        format!(
+            "{} / {} = {factor:.2}",
+            latency(&found.upload_up),
+            latency(&found.own_quiet_up)
+        ),
         "the factor is outside the range",
     );
     let trip = latency(&found.upload_up) + latency(&found.upload_down);
-    judge.judge("C009", trip > Duration::from_ms(1), format!("{trip}"), "1 ms is met");
+    judge.judge(
+        "C009",
+        trip > Duration::from_ms(1),
+        format!("{trip}"),
+        "1 ms is met",
+    );
     let down = ethernet(&found.download_down) - ethernet(&found.own_quiet_down);
     let up = ethernet(&found.upload_up) - ethernet(&found.own_quiet_up);
     let is_flat = up <= Duration::from_us(1) && up >= Duration::from_us(-1);
@@ -262,16 +304,16 @@ fn comparisons(found: &Found) -> Vec<Comparison> {
                 (latency(&found.quiet_up) + latency(&found.quiet_down)).to_string()
             }
             ("pisa_to_controller, application", _) => upload.to_string(),
-            ("controller_to_pisa, application", _) => {
-                rise(latency(&found.download_down), latency(&found.own_quiet_down))
-            }
-            ("round_trip, application", _) => {
-                (upload + latency(&found.upload_down)).to_string()
-            }
+            ("controller_to_pisa, application", _) => rise(
+                latency(&found.download_down),
+                latency(&found.own_quiet_down),
+            ),
+            ("round_trip, application", _) => (upload + latency(&found.upload_down)).to_string(),
             ("controller_to_pisa, ethernet", "no FTP") => ethernet(&found.quiet_down).to_string(),
-            ("controller_to_pisa, ethernet", _) => {
-                rise(ethernet(&found.download_down), ethernet(&found.own_quiet_down))
-            }
+            ("controller_to_pisa, ethernet", _) => rise(
+                ethernet(&found.download_down),
+                ethernet(&found.own_quiet_down),
+            ),
             ("pisa_to_controller, ethernet", _) => {
                 rise(ethernet(&found.upload_up), ethernet(&found.own_quiet_up))
             }
@@ -296,17 +338,38 @@ fn curve(samples: impl Iterator<Item = Sample>, slice: Duration) -> Vec<(f64, f6
     }
     let place = |number: i64| (slice * number + slice / 2).as_secs_f64();
     let points = slices.into_iter();
-    points.filter_map(|(number, all)| Some((place(number), mean(all)?.as_secs_f64()))).collect()
+    points
+        .filter_map(|(number, all)| Some((place(number), mean(all)?.as_secs_f64())))
+        .collect()
 }
 
 fn figure(found: &Found) -> Figure {
     let direction = |is_up: bool| {
-        let own = found.trace.iter().filter(move |(up, _)| *up == is_up).map(|(_, s)| *s);
+        let own = found
+            .trace
+            .iter()
+            .filter(move |(up, _)| *up == is_up)
+            .map(|(_, s)| *s);
         // The controller sends every 100 ms: each packet is a point.
-        curve(own, if is_up { Duration::from_ms(20) } else { Duration::from_ms(1) })
+        curve(
+            own,
+            if is_up {
+                Duration::from_ms(20)
+            } else {
+                Duration::from_ms(1)
+            },
+        )
     };
-    let ours = |name: &str, points| Series { name: name.into(), points, style: Style::Line };
-    let paper = |name: &str, points| Series { name: name.into(), points, style: Style::Markers };
+    let ours = |name: &str, points| Series {
+        name: name.into(),
+        points,
+        style: Style::Line,
+    };
+    let paper = |name: &str, points| Series {
+        name: name.into(),
+        points,
+        style: Style::Markers,
+    };
     let chart = LineChart {
         title: "Delay of the PISA with file transfers".into(),
         note: "upload at 2 s, download at 4 s".into(),
@@ -315,10 +378,19 @@ fn figure(found: &Found) -> Figure {
         series: vec![
             ours("PISA to controller, means of 20 ms", direction(true)),
             ours("controller to PISA, each packet", direction(false)),
-            paper("paper, PISA to controller", vec![(1.5, 0.3e-3), (2.01, 0.85e-3)]),
-            paper("paper, controller to PISA", vec![(1.5, 0.3e-3), (4.01, 0.35e-3)]),
+            paper(
+                "paper, PISA to controller",
+                vec![(1.5, 0.3e-3), (2.01, 0.85e-3)],
+            ),
+            paper(
+                "paper, controller to PISA",
+                vec![(1.5, 0.3e-3), (4.01, 0.35e-3)],
+            ),
         ],
         ..LineChart::default()
     };
-    Figure { caption: "The counterpart of figure 3.".into(), drawing: chart.render() }
+    Figure {
+        caption: "The counterpart of figure 3.".into(),
+        drawing: chart.render(),
+    }
 }

@@ -161,8 +161,16 @@ pub fn list_text() -> String {
     let mut text = String::new();
     for (experiment, is_available) in list() {
         let mark = if is_available { "" } else { "  (not yet)" };
-        let Experiment { id, paper, place, success, .. } = experiment;
-        text.push_str(&format!("{id:<26} paper {paper}, {place}: {success}{mark}\n"));
+        let Experiment {
+            id,
+            paper,
+            place,
+            success,
+            ..
+        } = experiment;
+        text.push_str(&format!(
+            "{id:<26} paper {paper}, {place}: {success}{mark}\n"
+        ));
     }
     text
 }
@@ -180,12 +188,19 @@ pub fn expand(ids: &[String]) -> Vec<String> {
 pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, ReproduceError> {
     if let Some((_, run)) = AVAILABLE.iter().find(|(available, _)| *available == id) {
         let found = run(progress)?;
-        return if progress.is_cancelled() { Err(ReproduceError::Interrupted) } else { Ok(found) };
+        return if progress.is_cancelled() {
+            Err(ReproduceError::Interrupted)
+        } else {
+            Ok(found)
+        };
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
         let needs = "it needs shared Ethernet, prioritised end nodes, live measurement or RTPS";
-        return Err(ReproduceError::NotYet { id: id.to_owned(), needs });
+        return Err(ReproduceError::NotYet {
+            id: id.to_owned(),
+            needs,
+        });
     }
     let similar = experiments
         .iter()
@@ -193,7 +208,10 @@ pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, Reproduc
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let suggestion = similar.map(|(_, id)| id.clone());
-    Err(ReproduceError::Unknown { id: id.to_owned(), suggestion })
+    Err(ReproduceError::Unknown {
+        id: id.to_owned(),
+        suggestion,
+    })
 }
 
 /// Collects verdicts on the claims of one experiment, each claim once.
@@ -205,13 +223,18 @@ struct Judge {
 impl Judge {
     fn new(experiment: &str) -> Self {
         let claims = reference::claims().into_iter();
-        Self { open: claims.filter(|claim| claim.concerns(experiment)).collect(), found: Vec::new() }
+        Self {
+            open: claims.filter(|claim| claim.concerns(experiment)).collect(),
+            found: Vec::new(),
+        }
     }
 
     /// Judges a claim. `reason` is shown if it does not hold.
     fn judge(&mut self, id: &str, holds: bool, observed: String, reason: &str) {
         let position = self.open.iter().position(|claim| claim.id == id);
-        let claim = self.open.remove(position.expect("a claim of this experiment, judged once"));
+        let claim = self
+            .open
+            .remove(position.expect("a claim of this experiment, judged once"));
         self.found.push(Judgement {
             expected: claim.expected(),
             id: claim.id,
@@ -219,7 +242,11 @@ impl Judge {
             strength: claim.strength,
             status: if holds { Status::Pass } else { Status::Fail },
             observed,
-            reason: if holds { String::new() } else { reason.to_owned() },
+            reason: if holds {
+                String::new()
+            } else {
+                reason.to_owned()
+            },
         });
     }
 

@@ -52,7 +52,10 @@ impl Sampler {
         let at = |time: Duration| Instant::ZERO + time;
         Self {
             streams: streams.collect(),
-            windows: windows.iter().map(|&(from, until)| (at(from), at(until))).collect(),
+            windows: windows
+                .iter()
+                .map(|&(from, until)| (at(from), at(until)))
+                .collect(),
             samples: Vec::new(),
         }
     }
@@ -122,7 +125,12 @@ mod tests {
 
     #[test]
     fn means_and_medians() {
-        let us = |values: &[i64]| values.iter().map(|&v| Duration::from_us(v)).collect::<Vec<_>>();
+        let us = |values: &[i64]| {
+            values
+                .iter()
+                .map(|&v| Duration::from_us(v))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(mean(us(&[1, 2, 6])), Some(Duration::from_us(3)));
         assert_eq!(median(us(&[9, 1, 5])), Some(Duration::from_us(5)));
         assert_eq!(median(us(&[4, 1, 9, 5])), Some(Duration::from_us(4)));

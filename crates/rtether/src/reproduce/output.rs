@@ -37,7 +37,10 @@ pub fn json(found: &[Reproduction]) -> String {
             })
         })
         .collect();
-    format!("{:#}\n", json!({ "schema": SCHEMA, "experiments": experiments }))
+    format!(
+        "{:#}\n",
+        json!({ "schema": SCHEMA, "experiments": experiments })
+    )
 }
 
 /// Returns tables for the terminal.
@@ -98,13 +101,29 @@ fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
 pub fn csv(found: &[Reproduction]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut row = |cells: [&str; 7]| drop(writer.write_record(cells));
-    row(["experiment", "kind", "name", "paper_or_expected", "observed", "status", "reason"]);
+    row([
+        "experiment",
+        "kind",
+        "name",
+        "paper_or_expected",
+        "observed",
+        "status",
+        "reason",
+    ]);
     for one in found {
         for c in &one.comparisons {
             row([one.id, "value", &c.quantity, &c.paper, &c.ours, "", ""]);
         }
         for c in &one.claims {
-            row([one.id, "claim", &c.id, &c.expected, &c.observed, c.status.name(), &c.reason]);
+            row([
+                one.id,
+                "claim",
+                &c.id,
+                &c.expected,
+                &c.observed,
+                c.status.name(),
+                &c.reason,
+            ]);
         }
     }
     let bytes = writer.into_inner().unwrap_or_default();
@@ -114,7 +133,11 @@ pub fn csv(found: &[Reproduction]) -> String {
 /// Returns one self-contained page with tables and figures.
 pub fn html(found: &[Reproduction]) -> String {
     let is_good = claims(found).all(|claim| claim.status != Status::Fail);
-    let (tone, word) = if is_good { (Tone::Good, "reproduced") } else { (Tone::Bad, "not all") };
+    let (tone, word) = if is_good {
+        (Tone::Good, "reproduced")
+    } else {
+        (Tone::Bad, "not all")
+    };
     let mut page = Page::new("Experiments of the papers, repeated")
         .kicker("rtether reproduce")
         .lead(page::banner(tone, word, &summary(found)));
@@ -133,7 +156,10 @@ fn section(one: &Reproduction) -> Markup {
     if !one.figures.is_empty() {
         body.push(page::grid(one.figures.iter().map(|figure| {
             let caption = element("p").class("caption").text(&figure.caption);
-            element("div").child(figure.drawing.clone()).child(caption).into()
+            element("div")
+                .child(figure.drawing.clone())
+                .child(caption)
+                .into()
         })));
     }
     if !one.claims.is_empty() {
@@ -151,11 +177,23 @@ fn comparison_table(one: &Reproduction) -> Markup {
         let cells = [&row.quantity, &row.paper, &row.ours, &row.source];
         (cells.map(TableCell::text).to_vec(), false)
     });
-    DataTable { columns: columns.to_vec(), rows: rows.collect(), filter: false }.render()
+    DataTable {
+        columns: columns.to_vec(),
+        rows: rows.collect(),
+        filter: false,
+    }
+    .render()
 }
 
 fn claim_table(one: &Reproduction) -> Markup {
-    let titles = ["claim", "statement", "verdict", "observed", "expected", "reason"];
+    let titles = [
+        "claim",
+        "statement",
+        "verdict",
+        "observed",
+        "expected",
+        "reason",
+    ];
     let columns = titles.map(|title| (title.to_owned(), false)).to_vec();
     let rows = one.claims.iter().map(|claim| {
         let cells = [
@@ -166,7 +204,15 @@ fn claim_table(one: &Reproduction) -> Markup {
             &claim.expected,
             &claim.reason,
         ];
-        (cells.map(TableCell::text).to_vec(), claim.status == Status::Fail)
+        (
+            cells.map(TableCell::text).to_vec(),
+            claim.status == Status::Fail,
+        )
     });
-    DataTable { columns, rows: rows.collect(), filter: false }.render()
+    DataTable {
+        columns,
+        rows: rows.collect(),
+        filter: false,
+    }
+    .render()
 }

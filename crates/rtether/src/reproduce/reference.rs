@@ -146,7 +146,8 @@ fn read_values(text: &str) -> Vec<Value> {
         .records()
         .filter_map(Result::ok)
         .map(|record| {
-            let cell = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or("").to_owned();
+            let cell =
+                |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or("").to_owned();
             let subjects = (1..statistic).filter(|&at| Some(at) != condition);
             let subject: Vec<&str> = subjects.filter_map(|at| record.get(at)).collect();
             Value {
@@ -175,7 +176,9 @@ mod tests {
         assert_eq!((experiments.len(), claims.len()), (43, 92));
         for claim in &claims {
             for id in claim.experiments.split('|') {
-                let is_group = experiments.iter().any(|experiment| experiment.id.starts_with(id));
+                let is_group = experiments
+                    .iter()
+                    .any(|experiment| experiment.id.starts_with(id));
                 assert!(is_group, "{} names {id}", claim.id);
             }
         }

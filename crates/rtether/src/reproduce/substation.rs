@@ -46,7 +46,12 @@ struct Run {
 }
 
 impl Run {
-    fn new(seed: u64, seconds: i64, set: &[&str], progress: &Progress) -> Result<Self, ReproduceError> {
+    fn new(
+        seed: u64,
+        seconds: i64,
+        set: &[&str],
+        progress: &Progress,
+    ) -> Result<Self, ReproduceError> {
         let mut overrides = vec![
             format!("run.for={seconds} s"),
             "run.warmup=0 s".to_owned(),
@@ -60,13 +65,21 @@ impl Run {
     }
 
     fn quiet(seed: u64, progress: &Progress) -> Result<Self, ReproduceError> {
-        Self::new(seed, QUIET_DURATION_S, &["generate.substation.files=false"], progress)
+        Self::new(
+            seed,
+            QUIET_DURATION_S,
+            &["generate.substation.files=false"],
+            progress,
+        )
     }
 
     /// Returns the streams of a class, or the one stream of this name.
     fn streams(&self, name: &'static str) -> impl Iterator<Item = &StreamRecord> {
         let flow = |stream: &StreamRecord| &self.scenario.flows[stream.flow_id().index()];
-        self.record.streams.iter().filter(move |s| flow(s).class == name || flow(s).name == name)
+        self.record
+            .streams
+            .iter()
+            .filter(move |s| flow(s).class == name || flow(s).name == name)
     }
 
     /// Returns the mean of each bucket over the streams of a class.
@@ -81,14 +94,18 @@ impl Run {
                 sum.sum_ps += bucket.sum_ps;
             }
         }
-        sums.iter().map(|sum| sum.mean().unwrap_or_default()).collect()
+        sums.iter()
+            .map(|sum| sum.mean().unwrap_or_default())
+            .collect()
     }
 
     /// Returns the largest bucket mean of a class in a part of the run.
     fn peak(&self, class: &'static str, within: impl Fn(Duration) -> bool) -> Duration {
         let curve = self.curve(class);
         let at = (0i64..).map(|bucket| BUCKET * bucket);
-        let inside = at.zip(curve).filter(|(at, _)| *at >= SETTLED && within(*at));
+        let inside = at
+            .zip(curve)
+            .filter(|(at, _)| *at >= SETTLED && within(*at));
         inside.map(|(_, mean)| mean).max().unwrap_or_default()
     }
 
@@ -105,7 +122,10 @@ impl Run {
 
     /// Returns the largest latency of a single packet of a class.
     fn packet_maximum(&self, class: &'static str) -> Duration {
-        self.streams(class).map(|stream| stream.latency.max).max().unwrap_or_default()
+        self.streams(class)
+            .map(|stream| stream.latency.max)
+            .max()
+            .unwrap_or_default()
     }
 
     /// Returns the share of the delay of a class that is not Ethernet delay.
@@ -126,16 +146,24 @@ impl Run {
 
     /// Returns when the upload was running; downloads at the same time are part of it.
     fn upload(&self) -> (Duration, Duration) {
-        let transfers = self.streams("file from pisa").flat_map(|stream| &stream.transfers);
+        let transfers = self
+            .streams("file from pisa")
+            .flat_map(|stream| &stream.transfers);
         let end = transfers.filter_map(|transfer| transfer.finished_at).max();
-        (UPLOAD_AT, end.map_or(UPLOAD_AT, rtether_model::quantity::Instant::since_start))
+        (
+            UPLOAD_AT,
+            end.map_or(UPLOAD_AT, rtether_model::quantity::Instant::since_start),
+        )
     }
 
     /// Returns the peaks of a class during the upload and outside of it.
     fn peaks(&self, class: &'static str) -> (Duration, Duration) {
         let (from, until) = self.upload();
         let is_upload = |at: Duration| at + BUCKET > from && at <= until;
-        (self.peak(class, is_upload), self.peak(class, |at| !is_upload(at)))
+        (
+            self.peak(class, is_upload),
+            self.peak(class, |at| !is_upload(at)),
+        )
     }
 }
 
@@ -186,7 +214,10 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     judge_files(&mut judge, &plant);
     let files = &plant.files;
     let pairs = CLASSES.into_iter().zip(plant.packet_maxima);
-    let maxima = pairs.map(|(class, max)| format!("{class} {max}")).collect::<Vec<_>>().join(", ");
+    let maxima = pairs
+        .map(|(class, max)| format!("{class} {max}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     Ok(Reproduction {
         id: "skeie-substation",
         title: "A substation of ten bays on one switched Ethernet",
@@ -194,8 +225,20 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
         comparisons: comparisons(&plant),
         claims: judge.finish(),
         figures: vec![
-            figure("Inside a bay", files, &[CT_TO_PU, PU_TO_CB], 160, "figure 5"),
-            figure("Between bays", files, &[CT_TO_BUSBAR, BUSBAR_TO_CB, UPLOADER], 180, "figure 6"),
+            figure(
+                "Inside a bay",
+                files,
+                &[CT_TO_PU, PU_TO_CB],
+                160,
+                "figure 5",
+            ),
+            figure(
+                "Between bays",
+                files,
+                &[CT_TO_BUSBAR, BUSBAR_TO_CB, UPLOADER],
+                180,
+                "figure 6",
+            ),
         ],
         notes: vec![
             format!("Quiet values are means over {QUIET_RUNS} draws of the phases."),
@@ -212,17 +255,36 @@ fn judge_quiet(judge: &mut Judge, plant: &Plant) {
     let maxima = plant.quiet;
     let words = |range: std::ops::Range<usize>| {
         let pairs = CLASSES[range.clone()].iter().zip(&maxima[range]);
-        pairs.map(|(class, max)| format!("{class} {max}")).collect::<Vec<_>>().join(", ")
+        pairs
+            .map(|(class, max)| format!("{class} {max}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let inside = maxima[..2].iter().all(|max| (us(130)..=us(195)).contains(max));
-    judge.judge("C014", inside, words(0..2), "a maximum inside the bay is outside the range");
-    let between = maxima[2..].iter().all(|max| (us(140)..=us(215)).contains(max));
-    judge.judge("C015", between, words(2..4), "a maximum between bays is outside the range");
+    let inside = maxima[..2]
+        .iter()
+        .all(|max| (us(130)..=us(195)).contains(max));
+    judge.judge(
+        "C014",
+        inside,
+        words(0..2),
+        "a maximum inside the bay is outside the range",
+    );
+    let between = maxima[2..]
+        .iter()
+        .all(|max| (us(140)..=us(215)).contains(max));
+    judge.judge(
+        "C015",
+        between,
+        words(2..4),
+        "a maximum between bays is outside the range",
+    );
     let shares = plant.node_shares;
     judge.judge(
         "C012",
         shares.iter().all(|&share| share >= 0.8),
-        shares.map(|share| format!("{:.0} %", share * 100.0)).join(", "),
+        shares
+            .map(|share| format!("{:.0} %", share * 100.0))
+            .join(", "),
         "less than 80 % of the delay is inside the nodes",
     );
 }
@@ -232,7 +294,9 @@ fn judge_files(judge: &mut Judge, plant: &Plant) {
     let increases = [CT_TO_PU, PU_TO_CB].map(|class| plant.increase(class));
     judge.judge(
         "C016",
-        increases.iter().all(|&increase| increase < Duration::from_us(20)),
+        increases
+            .iter()
+            .all(|&increase| increase < Duration::from_us(20)),
         increases.map(|increase| increase.to_string()).join(", "),
         "file transfers add more than 20 us inside a bay",
     );
@@ -240,11 +304,19 @@ fn judge_files(judge: &mut Judge, plant: &Plant) {
     judge.judge(
         "C017",
         between.iter().all(|&max| max < Duration::from_us(300)),
-        format!("{}, {}; uploading PISA {}", between[0], between[1], between[2]),
+        format!(
+            "{}, {}; uploading PISA {}",
+            between[0], between[1], between[2]
+        ),
         "a bucket mean between bays reaches 300 us",
     );
     let sum = between[2].max(between[0]) + between[1];
-    judge.judge("C018", sum < Duration::from_ms(1), format!("{sum}"), "the sum is too large");
+    judge.judge(
+        "C018",
+        sum < Duration::from_ms(1),
+        format!("{sum}"),
+        "the sum is too large",
+    );
     let (upload, download) = files.peaks(UPLOADER);
     judge.judge(
         "C019",
@@ -263,17 +335,28 @@ fn comparisons(plant: &Plant) -> Vec<Comparison> {
         let ours = match (subject, value.condition.as_str()) {
             ("ctvt_pisa_to_protection_unit", _) => ct_to_pu.to_string(),
             ("protection_unit_to_cb_pisa", _) => pu_to_cb.to_string(),
-            ("intrabay", "FTP") => format!("{}, {}", plant.increase(CT_TO_PU), plant.increase(PU_TO_CB)),
+            ("intrabay", "FTP") => {
+                format!("{}, {}", plant.increase(CT_TO_PU), plant.increase(PU_TO_CB))
+            }
             ("ctvt_pisa_to_busbar", "no FTP") => ct_to_busbar.to_string(),
             ("busbar_to_cb_pisa", "no FTP") => busbar_to_cb.to_string(),
             ("ctvt_pisa_to_busbar", "FTP") => {
-                format!("{} (uploading PISA {})", files.maximum(CT_TO_BUSBAR), files.maximum(UPLOADER))
-            },
+                format!(
+                    "{} (uploading PISA {})",
+                    files.maximum(CT_TO_BUSBAR),
+                    files.maximum(UPLOADER)
+                )
+            }
             ("busbar_to_cb_pisa", "FTP") => files.maximum(BUSBAR_TO_CB).to_string(),
             _ => return None,
         };
         Some(Comparison {
-            quantity: format!("{} ({}, {})", subject.replace('_', " "), value.condition, value.statistic),
+            quantity: format!(
+                "{} ({}, {})",
+                subject.replace('_', " "),
+                value.condition,
+                value.statistic
+            ),
             paper: value.words(),
             ours,
             source: value.source,
@@ -295,7 +378,12 @@ pub(super) fn run_slow(progress: &Progress) -> Result<Reproduction, ReproduceErr
     )?;
     let mut judge = Judge::new("skeie-substation-slow");
     let steady = ratio(slow.median(CT_TO_BUSBAR), fast.median(CT_TO_BUSBAR));
-    judge.judge("C020", steady <= 2.5, format!("{steady:.2}"), "the steady state is much slower");
+    judge.judge(
+        "C020",
+        steady <= 2.5,
+        format!("{steady:.2}"),
+        "the steady state is much slower",
+    );
     let (slow_peak, _) = slow.peaks(UPLOADER);
     let (fast_peak, _) = fast.peaks(UPLOADER);
     let peaks = ratio(slow_peak, fast_peak);
@@ -306,7 +394,12 @@ pub(super) fn run_slow(progress: &Progress) -> Result<Reproduction, ReproduceErr
         "the peak of the upload is not twice as high",
     );
     let ethernet = slow.ethernet_share(CT_TO_BUSBAR);
-    judge.judge("C022", ethernet <= 0.2, format!("{:.1} %", ethernet * 100.0), "it is significant");
+    judge.judge(
+        "C022",
+        ethernet <= 0.2,
+        format!("{:.1} %", ethernet * 100.0),
+        "it is significant",
+    );
     Ok(Reproduction {
         id: "skeie-substation-slow",
         title: "The same substation with slower nodes",
@@ -314,14 +407,17 @@ pub(super) fn run_slow(progress: &Progress) -> Result<Reproduction, ReproduceErr
         comparisons: Vec::new(),
         claims: judge.finish(),
         figures: vec![slow_figure(&fast, &slow)],
-        notes: vec!["The paper prints no numbers for this run; the order is what is judged.".into()],
+        notes: vec![
+            "The paper prints no numbers for this run; the order is what is judged.".into(),
+        ],
     })
 }
 
 /// Returns the points of a curve in seconds.
 fn points(curve: &[Duration]) -> Vec<(f64, f64)> {
     let at = (0i64..).map(|bucket| (BUCKET * bucket + BUCKET / 2).as_secs_f64());
-    at.zip(curve.iter().map(|mean| mean.as_secs_f64())).collect()
+    at.zip(curve.iter().map(|mean| mean.as_secs_f64()))
+        .collect()
 }
 
 fn figure(
@@ -359,7 +455,10 @@ fn figure(
         bands: Vec::new(),
     };
     let caption = format!("The counterpart of {counterpart}, with file transfers.");
-    Figure { caption, drawing: chart.render() }
+    Figure {
+        caption,
+        drawing: chart.render(),
+    }
 }
 
 fn slow_figure(fast: &Run, slow: &Run) -> Figure {
@@ -376,5 +475,8 @@ fn slow_figure(fast: &Run, slow: &Run) -> Figure {
         series: series.to_vec(),
         ..LineChart::default()
     };
-    Figure { caption: "The counterpart of figure 7.".into(), drawing: chart.render() }
+    Figure {
+        caption: "The counterpart of figure 7.".into(),
+        drawing: chart.render(),
+    }
 }

@@ -1,6 +1,6 @@
 //! `skeie-volume`: how much traffic a substation makes (000 Skeie, section III; R3).
 
-use super::{Comparison, Judge, Reproduction, ReproduceError, reference};
+use super::{Comparison, Judge, ReproduceError, Reproduction, reference};
 use crate::run::Progress;
 
 /// Sampled values on their way through a substation.
@@ -21,8 +21,13 @@ const OVERHEAD: u64 = 60;
 const PAPER_PACKETS: u64 = 140_000;
 
 impl Volume {
-    const PAPER: Self =
-        Self { samples_per_second: 1440, phases: 3, points: 8, destinations: 4, payload: 32 };
+    const PAPER: Self = Self {
+        samples_per_second: 1440,
+        phases: 3,
+        points: 8,
+        destinations: 4,
+        payload: 32,
+    };
 
     const fn packets_per_second(&self) -> u64 {
         self.samples_per_second * self.phases * self.points * self.destinations
@@ -38,12 +43,19 @@ impl Volume {
 
     /// One frame for all destinations.
     const fn multicast(self) -> Self {
-        Self { destinations: 1, ..self }
+        Self {
+            destinations: 1,
+            ..self
+        }
     }
 
     /// One node sends the three phases in one packet.
     const fn three_phase(self) -> Self {
-        Self { phases: 1, payload: self.payload * self.phases, ..self }
+        Self {
+            phases: 1,
+            payload: self.payload * self.phases,
+            ..self
+        }
     }
 }
 
@@ -57,10 +69,19 @@ pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
     judge.judge(
         "C001",
         rounded.abs_diff(103_000_000) <= 1_000_000,
-        format!("{} packets/s x {} bit = {}", PAPER_PACKETS, unicast.bits_per_packet(), mbps(rounded)),
+        format!(
+            "{} packets/s x {} bit = {}",
+            PAPER_PACKETS,
+            unicast.bits_per_packet(),
+            mbps(rounded)
+        ),
         "the product differs from the printed one",
     );
-    let volumes = [multicast.bits_per_second(), three_phase.bits_per_second(), unicast.bits_per_second()];
+    let volumes = [
+        multicast.bits_per_second(),
+        three_phase.bits_per_second(),
+        unicast.bits_per_second(),
+    ];
     judge.judge(
         "C002",
         volumes.is_sorted() && volumes[0] < volumes[1] && volumes[1] < volumes[2],
@@ -76,14 +97,16 @@ pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
         ("data_volume", "three phases per node") => Some(mbps(three_phase.bits_per_second())),
         _ => None,
     };
-    let comparisons = reference::values("skeie-volume").into_iter().filter_map(|value| {
-        Some(Comparison {
-            ours: ours(&value.subject, &value.condition)?,
-            quantity: format!("{} ({})", value.subject.replace('_', " "), value.condition),
-            paper: value.words(),
-            source: value.source,
-        })
-    });
+    let comparisons = reference::values("skeie-volume")
+        .into_iter()
+        .filter_map(|value| {
+            Some(Comparison {
+                ours: ours(&value.subject, &value.condition)?,
+                quantity: format!("{} ({})", value.subject.replace('_', " "), value.condition),
+                paper: value.words(),
+                source: value.source,
+            })
+        });
     Ok(Reproduction {
         id: "skeie-volume",
         title: "Traffic volume of a substation",
