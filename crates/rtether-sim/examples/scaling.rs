@@ -6,14 +6,14 @@
 #[path = "../benches/workload/mod.rs"]
 mod workload;
 
-use std::process::Command;
-use std::time::Instant;
-
 use rtether_model::network::Stack;
 use rtether_model::quantity::Duration;
+use std::process::Command;
 
 const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
-const RUNS: u32 = 5;
+/// A row is repeated until it has had this much processor time, in nanoseconds: the clock is
+/// coarse.
+const ENOUGH: f64 = 2e9;
 
 fn main() {
     let arguments: Vec<u64> = std::env::args()
@@ -29,7 +29,8 @@ fn main() {
     }
 }
 
-/// Ten simulated seconds each: a million packets in all, then 1 000 packets for each station.
+/// Ten simulated seconds each: a million packets in all, then 1 000 packets for each station, then
+/// 1 000 stations with more and more packets.
 fn table() {
     println!(
         "| stations | packets | events per packet | ns per packet | build ms | peak RSS MiB |"
@@ -37,7 +38,8 @@ fn table() {
     println!("|---|---|---|---|---|---|");
     let rows = SIZES.map(|size| (size, 1_000_000));
     let constant_rate = SIZES.map(|size| (size, 1_000 * u64::from(size)));
-    for (stations, packets) in rows.into_iter().chain(constant_rate) {
+    let more = [100_000, 1_000_000, 10_000_000].map(|packets| (1_000, packets));
+    for (stations, packets) in rows.into_iter().chain(constant_rate).chain(more) {
         let this = std::env::current_exe().expect("the path of this program");
         let arguments = [u64::from(stations), packets].map(|number| number.to_string());
         let status = Command::new(this).args(arguments).status();
@@ -45,25 +47,27 @@ fn table() {
     }
 }
 
-/// Prints one row; the time is the least of several runs.
+/// Prints one row; times are means of processor time.
 fn row(stations: u32, packets: u64) {
     let plant = workload::tree(stations, packets, Duration::from_secs(10), &Stack::Zero);
-    let (mut least, mut build) = (f64::INFINITY, f64::INFINITY);
-    let (mut delivered, mut events) = (0, 0);
-    for _ in 0..RUNS {
-        let begin = Instant::now();
+    let (mut running, mut building) = (0.0, 0.0);
+    let (mut delivered, mut events, mut runs) = (0, 0, 0.0);
+    while running < ENOUGH {
+        let begin = processor_time();
         let simulation = plant.simulation();
-        let built = Instant::now();
+        let built = processor_time();
         let record = workload::run(simulation, plant.duration);
-        least = least.min(built.elapsed().as_secs_f64());
-        build = build.min((built - begin).as_secs_f64());
-        (delivered, events) = (workload::delivered(&record), record.events);
+        running += processor_time() - built;
+        building += built - begin;
+        delivered += workload::delivered(&record);
+        events += record.events;
+        runs += 1.0;
     }
     println!(
-        "| {stations} | {delivered} | {:.1} | {:.0} | {:.1} | {:.1} |",
+        "| {stations} | {packets} | {:.1} | {:.0} | {:.1} | {:.1} |",
         to_f64(events) / to_f64(delivered),
-        least * 1e9 / to_f64(delivered),
-        build * 1e3,
+        running / to_f64(delivered),
+        building / runs / 1e6,
         peak_mebibytes().unwrap_or(f64::NAN)
     );
 }
@@ -71,6 +75,13 @@ fn row(stations: u32, packets: u64) {
 #[allow(clippy::cast_precision_loss, reason = "figures for people")]
 fn to_f64(value: u64) -> f64 {
     value as f64
+}
+
+/// Nanoseconds that this process has had a processor, on Linux.
+fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").expect("a Linux system");
+    let first = text.split_whitespace().next().expect("three numbers");
+    first.parse().expect("a number")
 }
 
 /// The most memory this process ever had, on Linux.

@@ -264,6 +264,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> Port {
         id,
         owner: numbers.owner[id.node.index()],
         peer: NONE,
+        peer_owner: numbers.owner[id.node.index()],
         link: LinkId(NONE),
         queues: EgressQueues::new(map.count(), selection, limit),
         map,
@@ -311,6 +312,7 @@ fn connect(
         rate: link.rate,
     })?;
     port.peer = numbers.port(hop.ingress);
+    port.peer_owner = numbers.owner[hop.ingress.node.index()];
     port.link = hop.link;
     port.octet = octet.as_ps();
     port.flight = link.propagation.as_ps();

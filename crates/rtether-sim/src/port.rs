@@ -40,6 +40,8 @@ pub(crate) struct Port {
     pub(crate) owner: Owner,
     /// Port at the other end; [`NONE`] without a link in use.
     pub(crate) peer: u32,
+    /// What that port belongs to.
+    pub(crate) peer_owner: Owner,
     pub(crate) link: LinkId,
     pub(crate) queues: EgressQueues,
     pub(crate) map: QueueMap,
@@ -208,7 +210,7 @@ impl Simulation {
         self.agenda.set(port.arrival_slot, next);
         let peer = port.peer;
         debug_assert!(peer != NONE, "a frame on a link that is not there");
-        match self.ports[peer as usize].owner {
+        match port.peer_owner {
             Owner::Station(station) => self.receive(station, id, index, observer),
             Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),
         }

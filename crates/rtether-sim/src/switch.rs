@@ -154,6 +154,7 @@ impl Simulation {
         port.vlan.admits(vid).then_some(vid)
     }
 
+    #[inline]
     fn find_way(&self, index: u32, ingress: u32, id: u32) -> Way {
         let switch = &self.switches[index as usize];
         let packet = self.pool.get(id);

@@ -1,4 +1,4 @@
-//! Switches and their tables: what a network management system would have written into them.
+//! Switches and their address tables.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -18,7 +18,6 @@ use crate::packet::NONE;
 use crate::port::Owner;
 use crate::switch::{Forwarding, Learned, SwitchState};
 
-/// Builds all switches, in the order of nodes.
 pub(super) fn build_switches(
     network: &Network,
     flows: &[Flow],
@@ -99,7 +98,6 @@ fn group_tables(
     Ok(tables)
 }
 
-/// Returns where every station is attached and the way from switch to switch.
 pub(super) fn static_addresses(
     network: &Network,
     routing: &Routing,

@@ -10,6 +10,9 @@ mod network;
 mod path;
 mod wires;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{Jitter, NodeKind, Stack};
 use rtether_model::quantity::{Duration, Instant};
@@ -108,6 +111,7 @@ fn for_each_case(property: impl Fn(&Case)) {
 /// Oracles: the books and the wires of observers that know the network, not the simulator.
 #[test]
 fn the_books_balance_after_every_step() {
+    let rarities = RefCell::new(BTreeSet::new());
     for_each_case(|case| {
         let mut dice = Dice::new(case.number);
         let plant = &case.plant;
@@ -125,7 +129,14 @@ fn the_books_balance_after_every_step() {
         let record = simulation.finish();
         observer.0.compare(&record, case.drains);
         observer.1.check(&record);
+        rarities.borrow_mut().extend(observer.0.rarities(&record));
     });
+    let is_whole = std::env::var_os("RTETHER_CASE").is_none();
+    let rarities = rarities.into_inner();
+    assert!(
+        !is_whole || rarities.len() == 10,
+        "only visited: {rarities:?}"
+    );
 }
 
 /// Oracle: the same run in one step.

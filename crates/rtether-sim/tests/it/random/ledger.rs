@@ -135,6 +135,35 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Names the rare things that happened.
+    pub(super) fn rarities(&self, record: &Record) -> Vec<&'static str> {
+        let lost = |reason: DropReason| self.nodes.iter().any(|n| n.lost[reason as usize] > 0);
+        let streams = &record.streams;
+        let transfers = || streams.iter().flat_map(|stream| &stream.transfers);
+        let seen = [
+            ("full stack", lost(DropReason::StackFull)),
+            ("full buffer", lost(DropReason::BufferFull)),
+            ("frame error", lost(DropReason::FrameError)),
+            ("filtered", lost(DropReason::Filtered)),
+            ("late", self.streams.iter().any(|line| line.late > 0)),
+            (
+                "in flight",
+                streams.iter().any(|stream| stream.in_flight > 0),
+            ),
+            (
+                "second transfer",
+                streams.iter().any(|s| s.transfers.len() > 1),
+            ),
+            ("retransmission", transfers().any(|t| t.retransmissions > 0)),
+            ("timeout", transfers().any(|t| t.timeouts > 0)),
+            ("unfinished", transfers().any(|t| t.finished_at.is_none())),
+        ];
+        seen.into_iter()
+            .filter(|&(_, happened)| happened)
+            .map(|(name, _)| name)
+            .collect()
+    }
+
     fn compare_stream(&self, line: &Line, stream: &StreamRecord, record: &Record, drained: bool) {
         let flow = &self.plant.flows[line.flow];
         let name = &flow.name;
