@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, Vid,
+    AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, PortVlan, Vid,
 };
 use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, RouteError, Routing};
@@ -189,6 +189,14 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     } else {
         "untagged frames belong to it where they enter"
     };
+    let own = port.port + 1;
+    let switch = plant.network.switch(port.node);
+    let setting = switch.and_then(|switch| switch.ports.get(usize::from(port.port)));
+    let remedy = if let Some(PortVlan::Trunk { .. }) = setting.map(|port| &port.vlan) {
+        format!("add {number} to the `trunk` of port {own}; {source}")
+    } else {
+        format!("set `port_settings: {{ {own}: {{ access: {number} }} }}` there; {source}")
+    };
     Diagnostic::new(
         &codes::VLAN_SEPARATION,
         title,
@@ -196,10 +204,7 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
         from_to,
     )
     .also(plant.node_spans[port.node.index()], label)
-    .help(format!(
-        "set `port_settings: {{ {}: {{ access: {number} }} }}` there; {source}",
-        port.port + 1
-    ))
+    .help(remedy)
 }
 
 /// Returns a port as the scenario writes it: `switch `sw1` port 3`, counted from 1.

@@ -44,7 +44,7 @@ pub(super) static TOO_LARGE: Code = error(
     "too-large",
     "The file is larger, deeper or longer when its aliases are expanded than any plant \
      needs.",
-    "Limits: 16 MiB, 32 levels, two million values, 100 000 nodes, 1000 switches, 200 000 \
+    "Limits: 16 MiB, 32 levels, four million values, 100 000 nodes, 1000 switches, 200 000 \
      switch ports, one million streams (a flow counts once for each listener), one \
      million transfers.",
 );

@@ -142,6 +142,11 @@ impl Sink {
         }
     }
 
+    /// Returns whether more would only be counted, so that looking for help is not worth it.
+    pub(super) const fn is_full(&self) -> bool {
+        self.list.len() >= Self::MOST
+    }
+
     pub(super) const fn errors(&self) -> usize {
         self.errors
     }

@@ -62,20 +62,45 @@ fn snippets<'a>(
             continue;
         }
         done.push(source_id);
-        let here = places
-            .iter()
-            .filter(|(_, label)| label.span.source == source_id);
-        let annotations = here.map(|(kind, label)| {
+        let here = || {
+            places
+                .iter()
+                .filter(|(_, label)| label.span.source == source_id)
+        };
+        let ranges = here().map(|(_, label)| range(label.span, &source.text));
+        let window = window(&source.text, ranges);
+        let annotations = here().map(|(kind, label)| {
             let text = (!label.text.is_empty()).then_some(label.text.as_str());
-            kind.span(range(label.span, &source.text)).label(text)
+            let range = range(label.span, &source.text);
+            let (start, end) = (range.start - window.start, range.end - window.start);
+            kind.span(start..end).label(text)
         });
+        let (line, _) = position(
+            &source.text,
+            u32::try_from(window.start).unwrap_or(u32::MAX),
+        );
         list.push(
-            Snippet::source(source.text.as_str())
+            Snippet::source(&source.text[window.clone()])
+                .line_start(line)
                 .path(source.name.as_str())
                 .annotations(annotations),
         );
     }
     list
+}
+
+/// Returns the lines from the first place to the last: a large file is not searched to its ends for
+/// each of many mistakes.
+fn window(
+    text: &str,
+    ranges: impl Iterator<Item = std::ops::Range<usize>>,
+) -> std::ops::Range<usize> {
+    let (start, end) = ranges.fold((text.len(), 0), |(start, end), range| {
+        (start.min(range.start), end.max(range.end))
+    });
+    let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let end = end.max(start);
+    start..text[end..].find('\n').map_or(text.len(), |at| end + at)
 }
 
 /// Returns the span on character boundaries, ending on the line on which it starts: a caret under

@@ -15,7 +15,7 @@ use super::diagnostic::{Diagnostic, Sink, Span, quote};
 /// Largest size of a file in octets.
 pub const MAX_FILE_SIZE: usize = 16 << 20;
 /// Values in a document, aliases expanded.
-const MAX_VALUES: usize = 2_000_000;
+const MAX_VALUES: usize = 4_000_000;
 /// Levels of nesting; a scenario needs six.
 const MAX_DEPTH: usize = 32;
 
@@ -242,7 +242,7 @@ impl Builder<'_> {
         // What an alias stands for is counted as if it had been written out.
         self.values = self.values.saturating_add(value.count());
         if self.values > MAX_VALUES {
-            let title = "aliases expand to more than two million values";
+            let title = "aliases expand to more than four million values";
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
         }
         if self.open.len() + value.depth() > MAX_DEPTH {
@@ -262,7 +262,7 @@ impl Builder<'_> {
     fn finish(&mut self, value: Value, anchor: usize) -> Option<()> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            let title = "the file holds more than two million values";
+            let title = "the file holds more than four million values";
             let span = value.span;
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
         }

@@ -83,7 +83,9 @@ fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement
         .iter()
         .flat_map(|flow: &Flow| [flow.name.as_str(), flow.class.as_str()])
         .filter(|name| !name.is_empty());
-    let near = suggest::nearest_name(flow.value, names);
+    let near = (!reader.sink.is_full())
+        .then(|| suggest::nearest_name(flow.value, names))
+        .flatten();
     let title = format!("no flow matches {}", quote(flow.value));
     let label = "this line would judge nothing";
     let help = near.map(|near| format!("did you mean `flow: {near}`?"));

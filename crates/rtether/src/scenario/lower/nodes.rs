@@ -79,7 +79,9 @@ fn station(
             None if name.value == "zero" => Some(stacks::zero()),
             None => {
                 let known = profiles.keys().map(String::as_str).chain(["zero"]);
-                let near = suggest::nearest_name(name.value, known.clone());
+                let near = (!reader.sink.is_full())
+                    .then(|| suggest::nearest_name(name.value, known.clone()))
+                    .flatten();
                 let list: Vec<String> = known.take(8).map(quote).collect();
                 let help = near.map_or_else(
                     || format!("known stacks are {}", list.join(", ")),

@@ -237,12 +237,14 @@ impl Reader<'_> {
         for part in text.split('+') {
             let range = offset..offset + part.len();
             offset = range.end + 1;
-            let place = self.part(span, text, &range);
             let trimmed = part.trim();
+            let lead = range.start + part.len() - part.trim_start().len();
+            let place = self.part(span, text, &(lead..lead + trimmed.len()));
             let (amount, per_octet) = match trimmed.strip_suffix("/B") {
                 Some(amount) => (amount, true),
                 None => (trimmed, false),
             };
+            let value = self.quantity_of(fields, key, amount, place, Quantity::Time)?;
             if std::mem::replace(&mut seen[usize::from(per_octet)], true) {
                 let title = format!(
                     "`{key}` is a time and a time per octet, found {}",
@@ -255,7 +257,6 @@ impl Reader<'_> {
                 );
                 return None;
             }
-            let value = self.quantity_of(fields, key, amount, place, Quantity::Time)?;
             let value = picoseconds(value);
             // A millisecond per octet is 1.5 s a frame.
             let most = if per_octet {
