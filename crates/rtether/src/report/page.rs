@@ -196,6 +196,11 @@ pub fn grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
     element("div").class("grid").children(parts).into()
 }
 
+/// Puts things next to each other, two on a usual screen.
+pub fn wide_grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
+    element("div").class("grid wide").children(parts).into()
+}
+
 /// One cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct TableCell {

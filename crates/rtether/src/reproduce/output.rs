@@ -156,7 +156,7 @@ fn section(one: &Reproduction) -> Markup {
         body.push(comparison_table(one));
     }
     if !one.figures.is_empty() {
-        body.push(page::grid(one.figures.iter().map(|figure| {
+        body.push(page::wide_grid(one.figures.iter().map(|figure| {
             let caption = element("p").class("caption").text(&figure.caption);
             element("div")
                 .child(figure.drawing.clone())

@@ -38,7 +38,8 @@ pub(super) fn figure(
         title: title.into(),
         note: "means over the class and 1.6 s".into(),
         x: Axis::time("time of the run"),
-        y: Axis::time("delay"),
+        // The axis of the figure in the paper ends here or at 350 us.
+        y: Axis::time("delay").between(100e-6, 250e-6),
         series,
         rules: vec![Rule {
             at: UPLOAD_AT.as_secs_f64(),
@@ -64,7 +65,7 @@ pub(super) fn slow_figure(fast: &Run, slow: &Run) -> Figure {
         title: "Uploading CT/VT to Busbar".into(),
         note: "means over 1.6 s".into(),
         x: Axis::time("time of the run"),
-        y: Axis::time("delay").log(),
+        y: Axis::time("delay"),
         series: series.to_vec(),
         ..LineChart::default()
     };
