@@ -1,5 +1,179 @@
 //! Scenario files: syntax, diagnostics and lowering to the model.
+//!
+//! [`load`] reads a file and returns the [`Scenario`] the engines work on together with every
+//! mistake there is, each with its place. The format is a table of keys (`keys`), from which the
+//! [`schema`] for editors and the [`reference`](mod@reference) come. The way of a file: `tree`
+//! (YAML with places), `overrides`, `reader` (typed values), `lower` (to the model), `generate`,
+//! `check` (the plant as a whole).
+//!
+//! Files are not trusted: size, depth and what generators make are limited.
 
+mod check;
+pub mod codes;
+pub mod diagnostic;
+mod generate;
+mod keys;
+mod lower;
+mod overrides;
 pub mod plan;
+mod reader;
+pub mod reference;
+pub mod render;
+mod schema;
+mod suggest;
+pub mod template;
+mod tree;
+mod units;
 
+pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
+pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
+pub use schema::schema;
+pub use tree::MAX_FILE_SIZE;
+
+use diagnostic::Sink;
+use lower::Plant;
+use reader::Reader;
+use tree::{Data, Value};
+
+/// What came of a file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The scenario, unless there are errors.
+    pub scenario: Option<Scenario>,
+    /// Everything that is wrong, in the order of the file; warnings also with a scenario.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts that spans point into: the file, then one for each override.
+    pub sources: Vec<Source>,
+    /// Where nodes, links and flows of the scenario were declared.
+    pub places: Places,
+}
+
+/// Where things were declared; same order as in the scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// Of each node.
+    pub nodes: Vec<Span>,
+    /// Of each link.
+    pub links: Vec<Span>,
+    /// Of each flow.
+    pub flows: Vec<Span>,
+}
+
+impl Loaded {
+    /// Returns all diagnostics as text for people.
+    pub fn text(&self, style: render::Style) -> String {
+        render::all(&self.diagnostics, &self.sources, style)
+    }
+
+    /// Returns all diagnostics for programs.
+    pub fn json(&self) -> serde_json::Value {
+        let list = self.diagnostics.iter();
+        list.map(|diagnostic| render::json(diagnostic, &self.sources))
+            .collect()
+    }
+
+    /// Returns whether any diagnostic is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+}
+
+/// Reads a scenario. `source_name` is shown in diagnostics.
+pub fn load(source_name: &str, text: &str) -> Loaded {
+    load_with(source_name, text, &[])
+}
+
+/// Reads a scenario after replacing values in it, as `--set PATH=VALUE` does.
+pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loaded {
+    let mut sources = vec![Source {
+        name: source_name.to_owned(),
+        text: text.to_owned(),
+    }];
+    sources.extend(overrides.iter().map(Override::source));
+    let mut sink = Sink::default();
+    let root = tree::parse(0, text, &mut sink);
+    let root = root.map(|mut root| {
+        for (source, change) in (1..).zip(overrides) {
+            change.apply(&mut root, source, &mut sink);
+        }
+        root
+    });
+    let mut reader = Reader::new(sink, &sources);
+    let lowered = root.and_then(|root| lower_all(&mut reader, &root, source_name));
+    let errors = reader.sink.errors();
+    let diagnostics = reader.sink.finish();
+    let (scenario, places) = match lowered {
+        Some((scenario, places)) => ((errors == 0).then_some(scenario), places),
+        None => (None, Places::default()),
+    };
+    Loaded {
+        scenario,
+        diagnostics,
+        sources,
+        places,
+    }
+}
+
+fn lower_all(
+    reader: &mut Reader<'_>,
+    root: &Value,
+    source_name: &str,
+) -> Option<(Scenario, Places)> {
+    let start = Span {
+        end: root.span.start,
+        ..root.span
+    };
+    if matches!(root.data, Data::Null) {
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, "the file is empty", start, "")
+                .help("`rtether new NAME` writes a scenario to start from"),
+        );
+        return None;
+    }
+    let at = match &root.data {
+        Data::Map(entries) => entries.first().map_or(start, |entry| entry.key_span),
+        Data::Null | Data::Scalar(_) | Data::List(_) => start,
+    };
+    let top = reader.fields(root, &keys::table::SCENARIO, "the scenario".into(), at)?;
+    let name = lower::header(reader, &top, source_name);
+    let mut plant = Plant::default();
+    let (run, overload) = lower::run(reader, &top);
+    lower::nodes(reader, &top, &mut plant);
+    lower::switches(reader, &top, &mut plant);
+    let generated = generate::nodes(reader, &top, &mut plant);
+    lower::links(reader, &top, &mut plant);
+    // Flows over a plant with holes would only repeat what is wrong with it.
+    let plant_is_whole = reader.sink.errors() == 0;
+    lower::flows(reader, &top, &mut plant, &run);
+    if let Some(generated) = &generated {
+        generate::flows(reader, &mut plant, generated, &run);
+    }
+    let flows_are_complete = reader.sink.errors() == 0;
+    if plant.flows.is_empty() && flows_are_complete {
+        let title = "there are no flows, so there is nothing to run";
+        let place = top.key_span("flows").unwrap_or(at);
+        let help = "for example `flows: [{ name: setpoint, from: plc1, to: drive1, \
+                    period: 2 ms, size: 64 B }]`";
+        reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
+    }
+    let accept = lower::accept(reader, &top, &plant, flows_are_complete);
+    if plant_is_whole {
+        check::check(reader, &plant, overload);
+    }
+    let places = Places {
+        nodes: plant.node_spans,
+        links: plant.link_spans,
+        flows: plant.flow_spans,
+    };
+    let scenario = Scenario {
+        name,
+        network: plant.network,
+        flows: plant.flows,
+        run,
+        accept,
+    };
+    Some((scenario, places))
+}

@@ -1,0 +1,294 @@
+//! What only the whole plant can show: routes, loops, overload, deadlines, things never used.
+
+use std::collections::BTreeSet;
+
+use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
+use rtether_model::network::{
+    AddressTable, LinkId, MulticastForwarding, Network, NodeId, NodeKind, PortId, PortVlan, Vid,
+};
+use rtether_model::quantity::Duration;
+use rtether_model::route::{Hop, RouteError, Routing};
+
+use super::codes;
+use super::diagnostic::{Diagnostic, quote};
+use super::lower::{Overload, Plant};
+use super::reader::Reader;
+
+mod deadline;
+mod load;
+
+/// Checks the plant as a whole.
+pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) {
+    let routing = Routing::new(&plant.network);
+    loops(reader, plant, &routing);
+    let mut walk = Walk {
+        used: vec![false; plant.network.nodes.len()],
+        unconnected: BTreeSet::new(),
+    };
+    for (index, flow) in plant.flows.iter().enumerate() {
+        walk.flow(reader, plant, &routing, index, flow);
+    }
+    load::check(reader, plant, &routing, overload);
+    if reader.sink.errors() == 0 {
+        walk.unused(reader, plant);
+    }
+}
+
+/// Calls `visit` for every hop of a flow that has a route, with the listener; once for a hop that
+/// several listeners of a multicast share.
+fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut(NodeId, &Hop)) {
+    let mut seen = BTreeSet::new();
+    for &listener in &flow.listeners {
+        let Ok(hops) = routing.flow_path(&plant.network, flow, listener) else {
+            continue;
+        };
+        for hop in &hops {
+            if flow.delivery == Delivery::Unicast || seen.insert(*hop) {
+                visit(listener, hop);
+            }
+        }
+    }
+}
+
+/// Follows replies and acknowledgements, which meet the VLANs in the other order.
+fn way_back(
+    plant: &Plant,
+    routing: &Routing,
+    flow: &Flow,
+    listener: NodeId,
+) -> Result<(), RouteError> {
+    if flow.reply.is_none() && !matches!(flow.traffic, Traffic::Bulk(_)) {
+        return Ok(());
+    }
+    let back = Flow {
+        name: String::new(),
+        class: String::new(),
+        talker: listener,
+        listeners: vec![flow.talker],
+        traffic: Traffic::Flood {
+            interval: Duration::ZERO,
+        },
+        ..*flow
+    };
+    routing
+        .flow_path(&plant.network, &back, flow.talker)
+        .map(|_| ())
+}
+
+struct Walk {
+    used: Vec<bool>,
+    unconnected: BTreeSet<NodeId>,
+}
+
+impl Walk {
+    fn flow(
+        &mut self,
+        reader: &mut Reader<'_>,
+        plant: &Plant,
+        routing: &Routing,
+        index: usize,
+        flow: &Flow,
+    ) {
+        let mut late = false;
+        for &listener in &flow.listeners {
+            match routing.flow_path(&plant.network, flow, listener) {
+                Ok(hops) => {
+                    self.used[flow.talker.index()] = true;
+                    for hop in &hops {
+                        self.used[hop.ingress.node.index()] = true;
+                    }
+                    if !late {
+                        late = deadline::check(reader, plant, index, flow, &hops);
+                    }
+                    if let Err(error) = way_back(plant, routing, flow, listener) {
+                        self.no_route(reader, plant, (index, listener, " and back"), error);
+                    }
+                }
+                Err(error) => self.no_route(reader, plant, (index, listener, ""), error),
+            }
+        }
+    }
+
+    fn no_route(
+        &mut self,
+        reader: &mut Reader<'_>,
+        plant: &Plant,
+        (index, listener, back): (usize, NodeId, &str),
+        error: RouteError,
+    ) {
+        let flow = &plant.flows[index];
+        let network = &plant.network;
+        let name = |node: NodeId| quote(&network.node(node).name);
+        let span = plant.flow_spans[index];
+        let (talker, to) = (name(flow.talker), name(listener));
+        let from_to = format!(
+            "flow {} runs from {talker} to {to}{back}",
+            quote(&flow.name)
+        );
+        let diagnostic = match error {
+            RouteError::Unconnected { node } => {
+                if !self.unconnected.insert(node) {
+                    return;
+                }
+                let title = format!("{} has no link in use", name(node));
+                let place = plant.node_spans[node.index()];
+                let rate = "rate: 100 Mbit/s";
+                let help = match free_port(network, &ports_in_use(plant)) {
+                    Some(port) => format!(
+                        "add `- {{ ends: [{}, \"{port}\"], {rate} }}` to `links`",
+                        network.node(node).name
+                    ),
+                    None => "add a link".to_owned(),
+                };
+                Diagnostic::new(&codes::NO_ROUTE, title, place, "declared here")
+                    .also(span, from_to)
+                    .help(help)
+            }
+            RouteError::Separated { from, to } => {
+                let title = format!("no links join {} and {}", name(from), name(to));
+                Diagnostic::new(&codes::NO_ROUTE, title, span, from_to)
+                    .help("link the switches they are at; a link on standby carries nothing")
+            }
+            RouteError::OutsideVlan { port, vid } => vlan(plant, index, port, vid, from_to),
+            RouteError::NoVlan { port } => {
+                let title = format!("{} takes no untagged frames", port_name(network, port));
+                let label = "its trunk has no `native` VLAN";
+                Diagnostic::new(&codes::VLAN_SEPARATION, title, span, from_to)
+                    .also(plant.node_spans[port.node.index()], label)
+                    .help("give the flow a `vlan`, or the trunk a `native` VLAN")
+            }
+        };
+        reader.report(diagnostic);
+    }
+
+    fn unused(&self, reader: &mut Reader<'_>, plant: &Plant) {
+        for (id, node) in plant.network.iter_nodes() {
+            if self.used[id.index()] {
+                continue;
+            }
+            let verb = match node.kind {
+                NodeKind::EndStation(_) => "no flow starts or ends at",
+                NodeKind::Switch(_) => "no flow passes",
+            };
+            let title = format!("{verb} {}", quote(&node.name));
+            let span = plant.node_spans[id.index()];
+            let label = "declared here";
+            reader.report(Diagnostic::new(&codes::UNUSED_NODE, title, span, label));
+        }
+    }
+}
+
+fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) -> Diagnostic {
+    let flow = &plant.flows[index];
+    let (number, place) = (vid.get(), port_name(&plant.network, port));
+    let title = format!("{place} is not a member of VLAN {number}");
+    let label = "on the way of the flow";
+    let tagged = flow.tag.is_some_and(|tag| tag.vid == vid);
+    let source = if tagged {
+        "the flow is tagged with it"
+    } else {
+        "untagged frames belong to it where they enter"
+    };
+    let own = port.port + 1;
+    let switch = plant.network.switch(port.node);
+    let setting = switch.and_then(|switch| switch.ports.get(usize::from(port.port)));
+    let remedy = if let Some(PortVlan::Trunk { .. }) = setting.map(|port| &port.vlan) {
+        format!("add {number} to the `trunk` of port {own}; {source}")
+    } else {
+        format!("set `port_settings: {{ {own}: {{ access: {number} }} }}` there; {source}")
+    };
+    Diagnostic::new(
+        &codes::VLAN_SEPARATION,
+        title,
+        plant.flow_spans[index],
+        from_to,
+    )
+    .also(plant.node_spans[port.node.index()], label)
+    .help(remedy)
+}
+
+/// Returns a port as the scenario writes it: `switch `sw1` port 3`, counted from 1.
+fn port_name(network: &Network, port: PortId) -> String {
+    let name = quote(&network.node(port.node).name);
+    format!("port {} of switch {name}", port.port + 1)
+}
+
+fn ports_in_use(plant: &Plant) -> BTreeSet<PortId> {
+    let links = plant.network.links.iter();
+    links.flat_map(|link| link.ends).collect()
+}
+
+fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<String> {
+    network.iter_nodes().find_map(|(node, _)| {
+        let switch = network.switch(node)?;
+        let count = u16::try_from(switch.ports.len()).ok()?;
+        let port = (0..count).find(|&port| !used.contains(&PortId { node, port }))?;
+        Some(format!("{}:{}", network.node(node).name, port + 1))
+    })
+}
+
+/// Complains of loops in which frames would circle. Static tables and managed multicast follow
+/// shortest paths and need no tree.
+fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
+    /// A plant with more loops than this has one mistake, not many.
+    const MOST: usize = 8;
+    let multicast = plant
+        .flows
+        .iter()
+        .any(|flow| flow.delivery == Delivery::Multicast);
+    let mut found = routing.find_loop(&plant.network);
+    let mut opened: Option<Network> = None;
+    for _ in 0..MOST {
+        let Some(links) = found else { return };
+        let network = opened.get_or_insert_with(|| plant.network.clone());
+        report_loop(reader, plant, &links, multicast);
+        let Some(last) = links.last() else { return };
+        network.links[last.index()].standby = true;
+        found = Routing::new(network).find_loop(network);
+    }
+}
+
+fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multicast: bool) {
+    let network = &plant.network;
+    let ends = links
+        .iter()
+        .flat_map(|link| network.links[link.index()].ends);
+    let members: BTreeSet<NodeId> = ends.map(|end| end.node).collect();
+    let culprit = members.iter().find_map(|&node| {
+        let switch = network.switch(node)?;
+        if matches!(switch.addresses, AddressTable::Learning { .. }) {
+            return Some((node, "floods unknown addresses because it learns"));
+        }
+        let floods = switch.multicast == MulticastForwarding::Unmanaged;
+        (multicast && floods).then_some((node, "floods multicast"))
+    });
+    let Some((node, why)) = culprit else { return };
+    let names: Vec<String> = members
+        .iter()
+        .take(8)
+        .map(|&member| quote(&network.node(member).name))
+        .collect();
+    let title = format!("switches {} form a loop", names.join(", "));
+    let Some((last, others)) = links.split_last() else {
+        return;
+    };
+    let label = "this link closes the loop";
+    let mut diagnostic = Diagnostic::new(
+        &codes::NETWORK_LOOP,
+        title,
+        plant.link_spans[last.index()],
+        label,
+    )
+    .also(plant.node_spans[node.index()], why)
+    .help("add `standby: true` to this link, as a spanning tree would block it")
+    .help("or use `addresses: static` and `multicast: managed`, which follow shortest paths");
+    for link in others.iter().take(6) {
+        diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
+    }
+    reader.report(diagnostic);
+}
+
+/// Returns the flow of an index.
+fn flow_of(plant: &Plant, id: FlowId) -> &Flow {
+    &plant.flows[id.index()]
+}

@@ -1,0 +1,115 @@
+//! The time a packet needs when nothing else is on the way.
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{Cost, EndStation, ForwardingMode, Network, NodeId, Stack};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::route::Hop;
+use rtether_model::wire;
+
+use super::{codes, quote};
+use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::lower::Plant;
+use crate::scenario::reader::Reader;
+
+/// Warns if a deadline is shorter than the sum of what cannot be avoided. Returns whether it is.
+pub(super) fn check(
+    reader: &mut Reader<'_>,
+    plant: &Plant,
+    index: usize,
+    flow: &Flow,
+    hops: &[Hop],
+) -> bool {
+    let Some(deadline) = flow.deadline else {
+        return false;
+    };
+    let network = &plant.network;
+    let one_way = |payload: Bytes, from: NodeId, to: NodeId| {
+        let frame = wire::frame_size(payload, flow.encapsulation);
+        let on_wire = path_time(network, hops, frame);
+        [
+            sending(network, from, frame),
+            on_wire,
+            receiving(network, to, frame),
+        ]
+    };
+    let Some(last) = hops.last() else {
+        return false;
+    };
+    let listener = last.ingress.node;
+    let mut parts = one_way(flow.payload, flow.talker, listener);
+    let mut after = Duration::ZERO;
+    if let Some(reply) = flow.reply {
+        // The way back passes the same links.
+        let back = one_way(reply.payload, listener, flow.talker);
+        for (part, more) in parts.iter_mut().zip(back) {
+            *part += more;
+        }
+        after = reply.after;
+    }
+    let [send, on_wire, receive] = parts;
+    let sum = send + on_wire + receive + after;
+    if sum <= deadline {
+        return false;
+    }
+    let name = quote(&flow.name);
+    let title = format!("the deadline of {name} cannot be met: {sum} are unavoidable");
+    let label = format!("the deadline is {deadline}");
+    let answer = match flow.reply {
+        Some(_) => format!(", {after} to answer"),
+        None => String::new(),
+    };
+    reader.report(
+        Diagnostic::new(
+            &codes::DEADLINE_UNREACHABLE,
+            title,
+            plant.flow_spans[index],
+            label,
+        )
+        .help(format!(
+            "{send} for sending, {on_wire} on links and in switches, {receive} for receiving{answer}"
+        )),
+    );
+    true
+}
+
+/// Returns links and switches, without waiting. A switch that cuts through sees the header only.
+fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
+    let mut sum = Duration::ZERO;
+    for (at, hop) in hops.iter().enumerate() {
+        let link = &network.links[hop.link.index()];
+        sum += link.propagation;
+        let cuts = network.switch(hop.ingress.node).is_some_and(|switch| {
+            sum += switch.latency;
+            let next = hops
+                .get(at + 1)
+                .map(|next| network.links[next.link.index()].rate);
+            switch.mode == ForwardingMode::CutThrough && next.is_some_and(|next| next <= link.rate)
+        });
+        sum += if cuts {
+            link.rate.time_floor(wire::PREAMBLE + wire::HEADER)
+        } else {
+            wire::wire_time(frame, link.rate)
+        };
+    }
+    sum
+}
+
+fn sending(network: &Network, node: NodeId, frame: Bytes) -> Duration {
+    cost(network.end_station(node), frame, |stack| stack.send)
+}
+
+fn receiving(network: &Network, node: NodeId, frame: Bytes) -> Duration {
+    cost(network.end_station(node), frame, |stack| stack.receive)
+}
+
+fn cost(
+    station: Option<&EndStation>,
+    frame: Bytes,
+    direction: impl Fn(&rtether_model::network::LinearStack) -> Cost,
+) -> Duration {
+    match station.map(|station| &station.stack) {
+        None | Some(Stack::Zero) => Duration::ZERO,
+        Some(Stack::IpRate { service }) => *service,
+        Some(Stack::Linear(stack)) => direction(stack).of(frame) + stack.interface.of(frame),
+    }
+}

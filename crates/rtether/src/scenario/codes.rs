@@ -1,0 +1,322 @@
+//! The kinds of mistakes: names that stay, and a paragraph each for the reference.
+
+use super::diagnostic::Severity;
+
+/// A kind of mistake.
+#[derive(Debug)]
+pub struct Code {
+    /// Stable name.
+    pub name: &'static str,
+    /// How bad it usually is.
+    pub severity: Severity,
+    /// What is wrong, in one sentence.
+    pub summary: &'static str,
+    /// Why it matters and what to do.
+    pub advice: &'static str,
+}
+
+const fn error(name: &'static str, summary: &'static str, advice: &'static str) -> Code {
+    Code {
+        name,
+        severity: Severity::Error,
+        summary,
+        advice,
+    }
+}
+
+const fn warning(name: &'static str, summary: &'static str, advice: &'static str) -> Code {
+    Code {
+        name,
+        severity: Severity::Warning,
+        summary,
+        advice,
+    }
+}
+
+pub(super) static SYNTAX: Code = error(
+    "syntax",
+    "The file is not YAML, or not one document.",
+    "The rest of the file cannot be read, so this mistake hides others behind it. The \
+     usual causes are tabs, a bracket that is not closed, and text with `: ` in it that \
+     needs quotes.",
+);
+pub(super) static TOO_LARGE: Code = error(
+    "too-large",
+    "The file is larger, deeper or longer when its aliases are expanded than any plant \
+     needs.",
+    "Limits: 16 MiB, 32 levels, four million values, 100 000 nodes, 1000 switches, 200 000 \
+     switch ports, one million streams (a flow counts once for each listener), one \
+     million transfers.",
+);
+pub(super) static TOO_MANY_MISTAKES: Code = error(
+    "too-many-mistakes",
+    "There are more mistakes than are shown.",
+    "Mend the first ones; they often cause others.",
+);
+pub(super) static DUPLICATE_KEY: Code = error(
+    "duplicate-key",
+    "A key stands twice in one map.",
+    "YAML would let one of the two win silently. Remove one; nodes, switches and stacks \
+     need different names.",
+);
+pub(super) static UNKNOWN_KEY: Code = error(
+    "unknown-key",
+    "A key that the scenario format does not know at this place.",
+    "The help names the nearest key. All keys are in [the reference](scenario.md).",
+);
+pub(super) static MISSING_KEY: Code = error(
+    "missing-key",
+    "A key without a default is not given.",
+    "The help shows one that can be pasted.",
+);
+pub(super) static WRONG_TYPE: Code = error(
+    "wrong-type",
+    "A list where a value is expected, a value where keys are expected, and the like.",
+    "The label says what belongs there.",
+);
+pub(super) static MISSING_UNIT: Code = error(
+    "missing-unit",
+    "A bare number where a quantity is due.",
+    "Every quantity carries its unit, so that nobody has to remember which one a key is \
+     in. Counts, ports and priorities are bare numbers.",
+);
+pub(super) static WRONG_QUANTITY: Code = error(
+    "wrong-quantity",
+    "A value of another kind: a bit rate for a time, a word for a size.",
+    "The help shows a value of the right kind.",
+);
+pub(super) static UNKNOWN_UNIT: Code = error(
+    "unknown-unit",
+    "A unit that does not exist here, or that is used for bits and for bytes.",
+    "`Mb`, `Mbps` and `MB/s` are refused as rates because people disagree on what they \
+     mean; `Mbit/s` is clear.",
+);
+pub(super) static VALUE_OUT_OF_RANGE: Code = error(
+    "value-out-of-range",
+    "A value that is too small or too large.",
+    "The label says what limits it.",
+);
+pub(super) static VALUE_TOO_FINE: Code = error(
+    "value-too-fine",
+    "A value below the resolution: a fraction of a picosecond, of a bit or of an octet.",
+    "Times are whole picoseconds, rates whole bit/s, sizes whole octets. Values are never \
+     rounded silently.",
+);
+pub(super) static UNKNOWN_WORD: Code = error(
+    "unknown-word",
+    "A word that is not one of the choices of a key.",
+    "The label lists the choices.",
+);
+pub(super) static CONFLICTING_KEYS: Code = error(
+    "conflicting-keys",
+    "Two keys that say the same thing, or exclude each other.",
+    "Keep one of them.",
+);
+pub(super) static MISPLACED_KEY: Code = error(
+    "misplaced-key",
+    "A key that has no meaning for this kind of flow, stack or selection.",
+    "Remove it, or change the kind.",
+);
+pub(super) static NOT_AVAILABLE: Code = error(
+    "not-available",
+    "A part of the format that this version of the program cannot run yet.",
+    "Remove it for now.",
+);
+pub(super) static UNSUPPORTED_VERSION: Code = error(
+    "unsupported-version",
+    "The file is written for another version of the format.",
+    "This program reads version 1.",
+);
+pub(super) static BAD_NAME: Code = error(
+    "bad-name",
+    "A name that could not be referred to.",
+    "Names of nodes, switches and stacks have 1 to 100 characters, without control \
+     characters, `:` and `*`. Names of flows may contain `:`.",
+);
+pub(super) static DUPLICATE_NAME: Code = error(
+    "duplicate-name",
+    "Two nodes, or two flows, have the same name.",
+    "Names appear in results and must be unique; nodes and switches share their names.",
+);
+pub(super) static UNKNOWN_NODE: Code = error(
+    "unknown-node",
+    "A link or a flow refers to a node that does not exist.",
+    "The help names the nearest node.",
+);
+pub(super) static UNKNOWN_STACK: Code = error(
+    "unknown-stack",
+    "A node refers to a stack that does not exist.",
+    "Stacks are declared under `stacks:`; `zero` is always there and costs no time.",
+);
+pub(super) static UNKNOWN_PORT: Code = error(
+    "unknown-port",
+    "A port that the switch does not have.",
+    "Ports count from 1.",
+);
+pub(super) static WRONG_END: Code = error(
+    "wrong-end",
+    "The end of a link is a switch without a port, or an end station with one.",
+    "An end is `NODE` or `SWITCH:PORT`.",
+);
+pub(super) static PORT_IN_USE: Code = error(
+    "port-in-use",
+    "Two links at one port of a switch.",
+    "The help names a port that is free.",
+);
+pub(super) static SEVERAL_LINKS: Code = error(
+    "station-with-several-links",
+    "An end station has more than one link.",
+    "End stations have one network interface. Put a switch between them.",
+);
+pub(super) static LINK_TO_ITSELF: Code = error(
+    "link-to-itself",
+    "Both ends of a link are at the same node.",
+    "Such a link would carry frames in a circle.",
+);
+pub(super) static NONSTANDARD_RATE: Code = error(
+    "nonstandard-rate",
+    "A link rate that no Ethernet has.",
+    "Standard rates are 10 and 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 and 400 \
+     Gbit/s. To limit what a flow sends, use the rate of the flow.",
+);
+pub(super) static NOT_AN_END_STATION: Code = error(
+    "not-an-end-station",
+    "A flow starts or ends at a switch.",
+    "Switches forward frames; add an end station and link it to the switch.",
+);
+pub(super) static FLOW_TO_ITSELF: Code = error(
+    "flow-to-itself",
+    "A flow ends where it starts, or names a listener twice.",
+    "Frames to oneself do not leave the station.",
+);
+pub(super) static NO_ROUTE: Code = error(
+    "no-route",
+    "No path of links joins the ends of a flow.",
+    "A link is missing, or on standby.",
+);
+pub(super) static VLAN_SEPARATION: Code = error(
+    "vlan-separation",
+    "A port on the path is not a member of the VLAN of the flow.",
+    "Add the VLAN to the port, or tag the flow with a VLAN of the path.",
+);
+pub(super) static NETWORK_LOOP: Code = error(
+    "network-loop",
+    "Switches form a loop in which a frame would circle for ever.",
+    "Only learning switches and switches that flood multicast need a tree; static tables \
+     and managed multicast follow shortest paths. Put one link on standby, as a spanning \
+     tree would.",
+);
+pub(super) static PAYLOAD_TOO_LARGE: Code = error(
+    "payload-too-large",
+    "The payload does not fit one Ethernet frame.",
+    "A frame carries 1500 octets, headers included; nothing is fragmented. Split it, or \
+     send it as a bulk transfer over TCP.",
+);
+pub(super) static LINK_OVERLOAD: Code = error(
+    "link-overload",
+    "On average more is sent to a link than it carries.",
+    "Queues would grow without limit and no latency could be given. Wire sizes count, \
+     with preamble and gap. It is a warning when only floods or bulk transfers are too \
+     much, or with `run: { overload: allow }`.",
+);
+pub(super) static NODE_OVERLOAD: Code = error(
+    "node-overload",
+    "On average the protocol stack of an end station needs more time than there is.",
+    "Sent and received packets count. It is a warning when only floods or bulk transfers \
+     are too much, or with `run: { overload: allow }`.",
+);
+pub(super) static DEADLINE_UNREACHABLE: Code = warning(
+    "deadline-unreachable",
+    "A deadline is shorter than the time a packet needs when nothing else is on the way.",
+    "The sum of stack costs, wire times, propagation and switch latency is already \
+     longer.",
+);
+pub(super) static UNUSED_NODE: Code = warning(
+    "unused-node",
+    "No flow starts at, ends at or passes a node.",
+    "Remove it, or check the names in `flows:`.",
+);
+pub(super) static UNUSED_STACK: Code = warning(
+    "unused-stack",
+    "No node has a stack that is declared.",
+    "Remove it, or check the names in `nodes:`.",
+);
+pub(super) static NOTHING_TO_RUN: Code = error(
+    "nothing-to-run",
+    "There are no flows.",
+    "Without traffic there is no latency to find.",
+);
+pub(super) static WARMUP_TOO_LONG: Code = error(
+    "warmup-too-long",
+    "The warm-up is as long as the run.",
+    "Nothing would be measured.",
+);
+pub(super) static NEVER_STARTS: Code = warning(
+    "never-starts",
+    "A flow starts after the end of the run.",
+    "It would send nothing.",
+);
+pub(super) static UNMATCHED_ACCEPT: Code = error(
+    "unmatched-accept",
+    "A line of `accept:` matches no flow.",
+    "A requirement that judges nothing would always hold.",
+);
+pub(super) static NOTHING_REQUIRED: Code = error(
+    "nothing-required",
+    "A line of `accept:` requires nothing.",
+    "Give `sim`, `bound`, `lost` or `missed`.",
+);
+pub(super) static UNKNOWN_PATH: Code = error(
+    "unknown-path",
+    "An override names a place that does not exist.",
+    "A path is keys and names joined by dots: `flows.setpoint.period`, `links.0.rate`, \
+     `run.seeds`.",
+);
+
+/// Every kind of mistake.
+pub static ALL: &[&Code] = &[
+    &SYNTAX,
+    &TOO_LARGE,
+    &TOO_MANY_MISTAKES,
+    &DUPLICATE_KEY,
+    &UNKNOWN_KEY,
+    &MISSING_KEY,
+    &WRONG_TYPE,
+    &MISSING_UNIT,
+    &WRONG_QUANTITY,
+    &UNKNOWN_UNIT,
+    &VALUE_OUT_OF_RANGE,
+    &VALUE_TOO_FINE,
+    &UNKNOWN_WORD,
+    &CONFLICTING_KEYS,
+    &MISPLACED_KEY,
+    &NOT_AVAILABLE,
+    &UNSUPPORTED_VERSION,
+    &BAD_NAME,
+    &DUPLICATE_NAME,
+    &UNKNOWN_NODE,
+    &UNKNOWN_STACK,
+    &UNKNOWN_PORT,
+    &WRONG_END,
+    &PORT_IN_USE,
+    &SEVERAL_LINKS,
+    &LINK_TO_ITSELF,
+    &NONSTANDARD_RATE,
+    &NOT_AN_END_STATION,
+    &FLOW_TO_ITSELF,
+    &NO_ROUTE,
+    &VLAN_SEPARATION,
+    &NETWORK_LOOP,
+    &PAYLOAD_TOO_LARGE,
+    &LINK_OVERLOAD,
+    &NODE_OVERLOAD,
+    &DEADLINE_UNREACHABLE,
+    &UNUSED_NODE,
+    &UNUSED_STACK,
+    &NOTHING_TO_RUN,
+    &WARMUP_TOO_LONG,
+    &NEVER_STARTS,
+    &UNMATCHED_ACCEPT,
+    &NOTHING_REQUIRED,
+    &UNKNOWN_PATH,
+];

@@ -1,0 +1,188 @@
+//! Diagnostics: what is wrong with a scenario, where, why, and how to mend it.
+//!
+//! Titles say what is wrong in the user's own words, labels say why, help is an edit that can be
+//! pasted. The text form is in [`super::render`].
+
+use std::borrow::Cow;
+
+use super::codes::Code;
+
+/// A stretch of one source, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// Position in [`super::Loaded::sources`].
+    pub source: u32,
+    /// First byte.
+    pub start: u32,
+    /// Byte after the last one.
+    pub end: u32,
+}
+
+/// A text that spans point into: the scenario file, or the value of an override.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Name shown to the user: a path, or `--set`.
+    pub name: String,
+    /// Its contents.
+    pub text: String,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The scenario can be run, but probably does not say what its author means.
+    Warning,
+    /// The scenario cannot be run.
+    Error,
+}
+
+impl Severity {
+    /// Returns `error` or `warning`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A place and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// Why it is shown; may be empty.
+    pub text: String,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Stable name of the kind of mistake, in kebab-case.
+    pub code: &'static str,
+    /// What is wrong.
+    pub title: String,
+    /// Where, and why.
+    pub primary: Label,
+    /// Other places that have to do with it.
+    pub secondary: Vec<Label>,
+    /// Edits that mend it.
+    pub help: Vec<String>,
+}
+
+impl Diagnostic {
+    pub(super) fn new(
+        code: &'static Code,
+        title: impl Into<String>,
+        span: Span,
+        label: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: code.severity,
+            code: code.name,
+            title: title.into(),
+            primary: Label {
+                span,
+                text: label.into(),
+            },
+            secondary: Vec::new(),
+            help: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub(super) fn also(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.secondary.push(Label {
+            span,
+            text: label.into(),
+        });
+        self
+    }
+
+    #[must_use]
+    pub(super) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(text.into());
+        self
+    }
+
+    #[must_use]
+    pub(super) fn help_if(mut self, text: Option<impl Into<String>>) -> Self {
+        self.help.extend(text.map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub(super) const fn with_severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+}
+
+/// Collects diagnostics; more than a screenful of screenfuls helps nobody.
+#[derive(Debug, Default)]
+pub(super) struct Sink {
+    list: Vec<Diagnostic>,
+    errors: usize,
+    dropped: usize,
+}
+
+impl Sink {
+    const MOST: usize = 200;
+
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        if diagnostic.severity == Severity::Error {
+            self.errors += 1;
+        }
+        if self.list.len() < Self::MOST {
+            self.list.push(diagnostic);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Returns whether more would only be counted, so that looking for help is not worth it.
+    pub(super) const fn is_full(&self) -> bool {
+        self.list.len() >= Self::MOST
+    }
+
+    pub(super) const fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// Returns everything in the order of the file; what was too much is counted at the end.
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|d| d.primary.span);
+        if self.dropped > 0 {
+            let span = self.list.last().map_or(Span::default(), |d| d.primary.span);
+            let title = format!("{} more mistakes are not shown", self.dropped);
+            self.list.push(Diagnostic::new(
+                &super::codes::TOO_MANY_MISTAKES,
+                title,
+                span,
+                "the last one shown is here",
+            ));
+        }
+        self.list
+    }
+}
+
+/// Puts a word of the user's into backticks, without control characters and not too long.
+pub(super) fn quote(word: &str) -> String {
+    const LONGEST: usize = 60;
+    let clean: Cow<'_, str> = if word.chars().any(char::is_control) {
+        word.chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect::<String>()
+            .into()
+    } else {
+        word.into()
+    };
+    if clean.chars().count() > LONGEST {
+        let head: String = clean.chars().take(LONGEST).collect();
+        format!("`{head}…`")
+    } else {
+        format!("`{clean}`")
+    }
+}

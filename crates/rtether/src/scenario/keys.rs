@@ -1,0 +1,82 @@
+//! The format in one table: every key with its type, default and description.
+//!
+//! Unknown keys, the JSON Schema and the reference page all come from [`table`], so that none of
+//! them can know a key the others do not.
+
+pub(super) mod table;
+
+use super::units::Quantity;
+
+/// The keys of one kind of map.
+pub(super) struct Section {
+    /// Name in the schema and the reference.
+    pub(super) name: &'static str,
+    /// What a map of this kind is, with its article, for messages.
+    pub(super) noun: &'static str,
+    pub(super) description: &'static str,
+    pub(super) keys: &'static [Key],
+}
+
+/// One key.
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) presence: Presence,
+    pub(super) description: &'static str,
+    /// A value that can be pasted.
+    pub(super) example: &'static str,
+}
+
+/// Whether a key has to be given.
+#[derive(Clone, Copy)]
+pub(super) enum Presence {
+    Required,
+    /// The default as it would be written.
+    Default(&'static str),
+    /// May be left out; the description says what that means.
+    Optional,
+}
+
+/// What a value looks like.
+pub(super) enum Kind {
+    /// Any text.
+    Text,
+    /// The name of something that is declared elsewhere.
+    Name(&'static str),
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Count { min: u64, max: u64 },
+    /// A number with a unit.
+    Quantity(Quantity),
+    /// Two times, `1 ms .. 5 ms`.
+    TimeRange,
+    /// A time that grows with the frame, `8 us + 12 ns/B`.
+    Cost,
+    /// A map of the section.
+    One(&'static Section),
+    /// A map from names to the section.
+    Named(&'static Section),
+    /// A list of the section.
+    List(&'static Section),
+    /// A list of values.
+    Values(&'static Self),
+    /// One of several forms.
+    Any(&'static [Self]),
+    /// Statistics of the latency and their limits.
+    Statistics,
+    /// A part of the format that cannot be run yet.
+    Later,
+}
+
+impl Section {
+    pub(super) fn find(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.keys.iter().map(|key| key.name)
+    }
+}

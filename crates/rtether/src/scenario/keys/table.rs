@@ -1,0 +1,244 @@
+//! The table of keys: top level, run and accept here, the rest beside it.
+
+use super::Presence::{Default, Optional, Required};
+use super::{Key, Kind, Presence, Section};
+use crate::scenario::units::Quantity;
+
+mod flows;
+mod network;
+mod stations;
+mod substation;
+
+pub(in crate::scenario) use flows::{BULK_TRANSFER, FLOW, REPLY, TCP};
+pub(in crate::scenario) use network::{LINK, PORT, SWITCH};
+pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, STACK};
+pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};
+
+const TIME: Kind = Kind::Quantity(Quantity::Time);
+const SIZE: Kind = Kind::Quantity(Quantity::Size);
+const RATIO: Kind = Kind::Quantity(Quantity::Ratio);
+const BIT_RATE: Kind = Kind::Quantity(Quantity::BitRate);
+const PACKET_RATE: Kind = Kind::Quantity(Quantity::PacketRate);
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    presence: Presence,
+    example: &'static str,
+    description: &'static str,
+) -> Key {
+    Key {
+        name,
+        kind,
+        presence,
+        description,
+        example,
+    }
+}
+
+/// All sections, in the order of the reference.
+pub(in crate::scenario) static SECTIONS: &[&Section] = &[
+    &SCENARIO,
+    &STACK,
+    &JITTER,
+    &OUTLIERS,
+    &NODE,
+    &SWITCH,
+    &PORT,
+    &LINK,
+    &FLOW,
+    &REPLY,
+    &TCP,
+    &BULK_TRANSFER,
+    &RUN,
+    &ACCEPT,
+    &GENERATE,
+    &SUBSTATION,
+];
+
+pub(in crate::scenario) static SCENARIO: Section = Section {
+    name: "scenario",
+    noun: "a scenario",
+    description: "The whole file. Keys that begin with `x-` are ignored: a place for anchors.",
+    keys: &[
+        key(
+            "rtether",
+            Kind::Count { min: 1, max: 1 },
+            Required,
+            "1",
+            "Version of the format.",
+        ),
+        key(
+            "name",
+            Kind::Text,
+            Optional,
+            "bottling line 3",
+            "Title; the name of the file if it is not given.",
+        ),
+        key(
+            "stacks",
+            Kind::Named(&STACK),
+            Optional,
+            "{ plc: { rate: 20000 packets/s } }",
+            "What the protocol stacks of end stations cost. The stack `zero`, which takes no time, needs no declaration.",
+        ),
+        key(
+            "nodes",
+            Kind::Named(&NODE),
+            Optional,
+            "{ plc1: { stack: plc } }",
+            "End stations: they send and receive, and have one network interface.",
+        ),
+        key(
+            "switches",
+            Kind::Named(&SWITCH),
+            Optional,
+            "{ sw1: { ports: 8 } }",
+            "Switches. Nodes and switches share their names.",
+        ),
+        key(
+            "links",
+            Kind::List(&LINK),
+            Optional,
+            "[{ ends: [plc1, \"sw1:1\"], rate: 100 Mbit/s }]",
+            "Full-duplex links.",
+        ),
+        key(
+            "flows",
+            Kind::List(&FLOW),
+            Optional,
+            "[{ name: setpoint, from: plc1, to: drive1, period: 2 ms, size: 64 B }]",
+            "Who sends what to whom.",
+        ),
+        key(
+            "generate",
+            Kind::One(&GENERATE),
+            Optional,
+            "{ substation: {} }",
+            "Nodes, links and flows made from parameters, in addition to those that are written out.",
+        ),
+        key(
+            "run",
+            Kind::One(&RUN),
+            Optional,
+            "{ for: 10 s, seeds: 8 }",
+            "How to simulate.",
+        ),
+        key(
+            "accept",
+            Kind::List(&ACCEPT),
+            Optional,
+            "[{ flow: \"*\", sim: deadline, lost: 0 }]",
+            "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`.",
+        ),
+        key(
+            "hubs",
+            Kind::Later,
+            Optional,
+            "{}",
+            "Shared segments; not available yet.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static RUN: Section = Section {
+    name: "run",
+    noun: "a run",
+    description: "How to simulate. A seed fixes every result.",
+    keys: &[
+        key(
+            "for",
+            TIME,
+            Default("10 s"),
+            "10 s",
+            "Simulated time of one run, warm-up included.",
+        ),
+        key(
+            "warmup",
+            TIME,
+            Default("0 s"),
+            "1 s",
+            "Start of every run that does not count.",
+        ),
+        key(
+            "seeds",
+            Kind::Count {
+                min: 1,
+                max: 1_000_000,
+            },
+            Default("1"),
+            "32",
+            "Number of runs, each with its own seed.",
+        ),
+        key(
+            "seed",
+            Kind::Count {
+                min: 0,
+                max: u64::MAX >> 1,
+            },
+            Default("1"),
+            "48151",
+            "Seed of the first run; the others follow.",
+        ),
+        key(
+            "bucket",
+            TIME,
+            Optional,
+            "1.6 s",
+            "Length of the buckets on the time axis; a hundredth of the run if not given.",
+        ),
+        key(
+            "overload",
+            Kind::Word(&["refuse", "allow"]),
+            Default("refuse"),
+            "allow",
+            "Whether a plant may have more to carry than it can.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static ACCEPT: Section = Section {
+    name: "accept",
+    noun: "a line of `accept`",
+    description: "A requirement on the flows that match it.",
+    keys: &[
+        key(
+            "flow",
+            Kind::Text,
+            Required,
+            "\"*\"",
+            "Name of a flow, a class, or a pattern in which `*` stands for any text.",
+        ),
+        key(
+            "sim",
+            Kind::Any(&[Kind::Word(&["deadline"]), TIME, Kind::Statistics]),
+            Optional,
+            "{ p99.9: 600 us }",
+            "Upper limit of the largest simulated latency, or of statistics: `mean`, `max`, and quantiles such as `p50` and `p99.9`. `deadline` is the deadline of each flow.",
+        ),
+        key(
+            "bound",
+            Kind::Any(&[Kind::Word(&["deadline"]), TIME]),
+            Optional,
+            "deadline",
+            "Upper limit of the proved bound.",
+        ),
+        key(
+            "lost",
+            Kind::Count {
+                min: 0,
+                max: u64::MAX >> 1,
+            },
+            Optional,
+            "0",
+            "Packets that may be lost, over all runs.",
+        ),
+        key(
+            "missed",
+            RATIO,
+            Optional,
+            "0.1 %",
+            "Largest share of packets that are later than their deadline or lost.",
+        ),
+    ],
+};

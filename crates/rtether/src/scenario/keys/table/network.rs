@@ -1,0 +1,207 @@
+//! The keys of switches and links.
+
+use super::{
+    BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, key,
+};
+
+pub(in crate::scenario) static SWITCH: Section = Section {
+    name: "switch",
+    noun: "a switch",
+    description: "A bridge in the sense of IEEE 802.1Q. Ports count from 1.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "8",
+            "Number of ports.",
+        ),
+        key(
+            "latency",
+            TIME,
+            Default("0 us"),
+            "10 us",
+            "Time from the moment a frame may be forwarded to its entry into the egress queue.",
+        ),
+        key(
+            "mode",
+            Kind::Word(&["store-and-forward", "cut-through"]),
+            Default("store-and-forward"),
+            "cut-through",
+            "Forward after the last bit and drop frames with errors, or after the header. Cut-through applies towards ports that are not faster than the one a frame arrives on.",
+        ),
+        key(
+            "queues",
+            Kind::Count { min: 1, max: 8 },
+            Default("1"),
+            "4",
+            "Egress queues per port. A higher number is more urgent.",
+        ),
+        key(
+            "pcp_map",
+            Kind::Values(&Kind::Count { min: 0, max: 7 }),
+            Optional,
+            "[1, 0, 0, 1, 2, 2, 3, 3]",
+            "Queue of each priority 0 to 7, queues counting from 0. IEEE 802.1D-2004, table 7-2 if not given: priority 0 then stands above 1 and 2.",
+        ),
+        key(
+            "selection",
+            Kind::Word(&["strict", "fcfs", "wrr", "strict+wrr"]),
+            Default("strict"),
+            "wrr",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T).",
+        ),
+        key(
+            "weights",
+            Kind::Values(&Kind::Count { min: 1, max: 255 }),
+            Optional,
+            "[1, 2, 4, 8]",
+            "Frames per round of each queue, from queue 0. Needed for `wrr` and `strict+wrr`.",
+        ),
+        key(
+            "buffer",
+            SIZE,
+            Default("1 MiB"),
+            "64 KiB",
+            "Octets of frames that may wait at one port; a frame that does not fit is dropped.",
+        ),
+        key(
+            "shared_buffer",
+            SIZE,
+            Optional,
+            "512 KiB",
+            "Octets that may wait in the whole switch, if its ports share one memory.",
+        ),
+        key(
+            "addresses",
+            Kind::Word(&["static", "learning"]),
+            Default("static"),
+            "learning",
+            "Address table filled before the run by shortest paths, or empty and learned from source addresses while unknown destinations are flooded.",
+        ),
+        key(
+            "aging",
+            TIME,
+            Default("300 s"),
+            "300 s",
+            "Age at which a learned address is forgotten.",
+        ),
+        key(
+            "multicast",
+            Kind::Word(&["managed", "unmanaged"]),
+            Default("managed"),
+            "unmanaged",
+            "Multicast only towards its listeners, or to every port of the VLAN.",
+        ),
+        key(
+            "tags",
+            Kind::Word(&["keep", "strip"]),
+            Default("keep"),
+            "strip",
+            "Whether tags survive. `strip` honours the priority of tagged frames and sends all frames untagged.",
+        ),
+        key(
+            "default_pcp",
+            Kind::Count { min: 0, max: 7 },
+            Default("0"),
+            "0",
+            "Priority of untagged frames, at ports without a setting of their own.",
+        ),
+        key(
+            "port_settings",
+            Kind::Named(&PORT),
+            Optional,
+            "{ 1: { access: 10 }, 2-4: { trunk: all } }",
+            "Settings of single ports, by number or range.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static PORT: Section = Section {
+    name: "port",
+    noun: "a port setting",
+    description: "VLAN membership and default priority of ports. A port without `access` and `trunk` is not VLAN-aware: every frame passes and tags stay as they are.",
+    keys: &[
+        key(
+            "access",
+            Kind::Count { min: 1, max: 4094 },
+            Optional,
+            "10",
+            "Member of this VLAN only, untagged.",
+        ),
+        key(
+            "trunk",
+            Kind::Any(&[
+                Kind::Word(&["all"]),
+                Kind::Values(&Kind::Count { min: 1, max: 4094 }),
+            ]),
+            Optional,
+            "[10, 20]",
+            "Member of these VLANs, or of all, tagged.",
+        ),
+        key(
+            "native",
+            Kind::Count { min: 1, max: 4094 },
+            Optional,
+            "1",
+            "VLAN that travels untagged over a trunk. Without it, a trunk takes no untagged frames.",
+        ),
+        key(
+            "default_pcp",
+            Kind::Count { min: 0, max: 7 },
+            Optional,
+            "5",
+            "Priority of untagged frames that arrive here.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static LINK: Section = Section {
+    name: "link",
+    noun: "a link",
+    description: "A full-duplex link between two ports.",
+    keys: &[
+        key(
+            "ends",
+            Kind::Values(&Kind::Name("node")),
+            Required,
+            "[plc1, \"sw1:1\"]",
+            "The two ends: `NODE` or `SWITCH:PORT`.",
+        ),
+        key(
+            "rate",
+            BIT_RATE,
+            Required,
+            "100 Mbit/s",
+            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s.",
+        ),
+        key(
+            "length",
+            Kind::Quantity(Quantity::Length),
+            Default("0 m"),
+            "20 m",
+            "Length of the cable, 5 ns a metre.",
+        ),
+        key(
+            "propagation",
+            TIME,
+            Optional,
+            "100 ns",
+            "Propagation delay, instead of the length.",
+        ),
+        key(
+            "errors",
+            RATIO,
+            Default("0"),
+            "1e-9",
+            "Share of frames that arrive with a wrong FCS, in whole parts of a billion.",
+        ),
+        key(
+            "standby",
+            Kind::Flag,
+            Default("false"),
+            "true",
+            "Blocked by a redundancy protocol: carries nothing.",
+        ),
+    ],
+};

@@ -1,0 +1,154 @@
+//! The keys of stacks and nodes.
+
+use super::{Default, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, key};
+
+pub(in crate::scenario) static STACK: Section = Section {
+    name: "stack",
+    noun: "a stack",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`).",
+    keys: &[
+        key(
+            "rate",
+            PACKET_RATE,
+            Optional,
+            "5000 packets/s",
+            "Packets the stack handles in a second, sent and received together. The time per packet is rounded to the nearest picosecond.",
+        ),
+        key(
+            "service",
+            TIME,
+            Optional,
+            "200 us",
+            "The same as a time per packet.",
+        ),
+        key(
+            "send",
+            Kind::Cost,
+            Optional,
+            "8 us + 12 ns/B",
+            "From the application's call to the driver queue, per frame. `/B` counts octets of the untagged frame, addresses to FCS. Needs `receive`.",
+        ),
+        key(
+            "receive",
+            Kind::Cost,
+            Optional,
+            "12 us",
+            "From the driver to the application, per frame. Needs `send`.",
+        ),
+        key(
+            "interface",
+            Kind::Cost,
+            Default("0 us"),
+            "2 us",
+            "Delay of the network interface, each way; it does not occupy the processor.",
+        ),
+        key(
+            "servers",
+            Kind::Word(&["shared", "per-direction"]),
+            Default("shared"),
+            "shared",
+            "One processor for both directions, or one for each.",
+        ),
+        key(
+            "jitter",
+            Kind::Any(&[TIME, Kind::One(&JITTER)]),
+            Optional,
+            "30 us",
+            "Random addition to every `send` and `receive`: uniform up to this time, or a map for another distribution. None if not given.",
+        ),
+        key(
+            "outliers",
+            Kind::One(&OUTLIERS),
+            Optional,
+            "{ ratio: 100 ppm, delay: 1 ms .. 5 ms }",
+            "Rare large additions on top. None if not given.",
+        ),
+        key(
+            "stack_queue",
+            Kind::Count {
+                min: 1,
+                max: 10_000_000,
+            },
+            Default("1000"),
+            "1000",
+            "Packets that may wait for the stack, both directions together; more are dropped.",
+        ),
+        key(
+            "driver_queue",
+            SIZE,
+            Default("1 MB"),
+            "1 MB",
+            "Octets of frames that may wait in the FIFO queue of the driver; more are dropped.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static JITTER: Section = Section {
+    name: "jitter",
+    noun: "a jitter",
+    description: "Distribution of the everyday jitter of a stack: uniform from zero to `max`, or with `mean` exponential and cut at `max`.",
+    keys: &[
+        key("max", TIME, Required, "100 us", "Largest addition."),
+        key(
+            "mean",
+            TIME,
+            Optional,
+            "10 us",
+            "Mean of the exponential distribution, before the cut.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static OUTLIERS: Section = Section {
+    name: "outliers",
+    noun: "outliers",
+    description: "Rare large delays of a stack.",
+    keys: &[
+        key(
+            "ratio",
+            RATIO,
+            Required,
+            "100 ppm",
+            "Share of packets that are hit, in whole parts of a million.",
+        ),
+        key(
+            "delay",
+            Kind::TimeRange,
+            Required,
+            "1 ms .. 5 ms",
+            "Uniform between two times.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static NODE: Section = Section {
+    name: "node",
+    noun: "a node",
+    description: "An end station.",
+    keys: &[
+        key(
+            "stack",
+            Kind::Any(&[Kind::Name("stack"), Kind::One(&STACK)]),
+            Required,
+            "zero",
+            "Name of a stack, `zero`, or a stack written out here.",
+        ),
+        key(
+            "stack_queue",
+            Kind::Count {
+                min: 1,
+                max: 10_000_000,
+            },
+            Optional,
+            "1000",
+            "Instead of that of the stack.",
+        ),
+        key(
+            "driver_queue",
+            SIZE,
+            Optional,
+            "1 MB",
+            "Instead of that of the stack.",
+        ),
+    ],
+};

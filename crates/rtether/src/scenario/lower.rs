@@ -1,0 +1,245 @@
+//! From the tree to the model: what every key means.
+
+use std::collections::BTreeMap;
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{Link, Network, Node, NodeId, NodeKind, PortId};
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Span, quote};
+use super::reader::{Fields, Reader};
+use super::suggest;
+
+mod accept;
+mod flows;
+mod links;
+mod nodes;
+mod run;
+mod stacks;
+mod switches;
+mod traffic;
+
+pub(super) use accept::accept;
+pub(super) use flows::flows;
+pub(super) use links::{links, rate as link_rate};
+pub(super) use nodes::{default_interval, nodes, station_of_interval};
+pub(super) use run::{Overload, run};
+pub(super) use switches::{plain as plain_switch, switches};
+
+/// Nodes of a plant.
+pub(super) const MAX_NODES: usize = 100_000;
+/// Switches of a plant; routes are computed between all pairs of them.
+pub(super) const MAX_SWITCHES: usize = 1_000;
+/// Ports of all switches together.
+pub(super) const MAX_PORTS: usize = 200_000;
+/// Pairs of a flow and a listener.
+pub(super) const MAX_STREAMS: usize = 1_000_000;
+/// Transfers of all bulk flows together.
+pub(super) const MAX_TRANSFERS: usize = 1_000_000;
+
+/// The plant while it is read.
+#[derive(Default)]
+pub(super) struct Plant {
+    pub(super) network: Network,
+    pub(super) flows: Vec<Flow>,
+    /// Where each node was declared.
+    pub(super) node_spans: Vec<Span>,
+    /// Where each link was declared.
+    pub(super) link_spans: Vec<Span>,
+    /// Where each flow was declared.
+    pub(super) flow_spans: Vec<Span>,
+    ids: BTreeMap<String, NodeId>,
+    flow_names: BTreeMap<String, Span>,
+    ports_in_use: BTreeMap<PortId, Span>,
+    switches: usize,
+    ports: usize,
+    streams: usize,
+    transfers: usize,
+    full: bool,
+    /// A list of nodes could not be read: names that are not known may be declared there.
+    pub(super) names_are_missing: bool,
+}
+
+impl Plant {
+    /// Adds a node under a name that is free; `None` has been reported.
+    pub(super) fn add_node(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        span: Span,
+        kind: NodeKind,
+    ) -> Option<NodeId> {
+        if let Some(first) = self.ids.get(name) {
+            let first = self.node_spans[first.index()];
+            let title = format!("two nodes are named {}", quote(name));
+            reader.report(
+                Diagnostic::new(&codes::DUPLICATE_NAME, title, span, "the second one")
+                    .also(first, "the first one")
+                    .help("give one of them another name"),
+            );
+            return None;
+        }
+        if let NodeKind::Switch(switch) = &kind {
+            self.switches += 1;
+            self.ports += switch.ports.len();
+        }
+        let too_many = if self.network.nodes.len() >= MAX_NODES {
+            Some("100 000 nodes")
+        } else if self.switches > MAX_SWITCHES {
+            Some("1000 switches")
+        } else if self.ports > MAX_PORTS {
+            Some("200 000 switch ports")
+        } else {
+            None
+        };
+        if let Some(limit) = too_many {
+            self.overflow(reader, span, limit);
+            return None;
+        }
+        let id = NodeId(u32::try_from(self.network.nodes.len()).ok()?);
+        let name = name.to_owned();
+        self.ids.insert(name.clone(), id);
+        self.node_spans.push(span);
+        self.network.nodes.push(Node { name, kind });
+        Some(id)
+    }
+
+    /// Says once that the plant is too large.
+    fn overflow(&mut self, reader: &mut Reader<'_>, span: Span, limit: &str) {
+        if !std::mem::replace(&mut self.full, true) {
+            let title = format!("the plant has more than {limit}");
+            let label = "the limit is reached here";
+            reader.report(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
+        }
+    }
+
+    pub(super) fn add_link(&mut self, link: Link, span: Span) {
+        for end in link.ends {
+            self.ports_in_use.insert(end, span);
+        }
+        self.network.links.push(link);
+        self.link_spans.push(span);
+    }
+
+    /// Adds a flow under a name that is free.
+    pub(super) fn add_flow(&mut self, reader: &mut Reader<'_>, flow: Flow, span: Span) {
+        use rtether_model::flow::Traffic;
+        if let Some(&first) = self.flow_names.get(&flow.name) {
+            let title = format!("two flows are named {}", quote(&flow.name));
+            reader.report(
+                Diagnostic::new(&codes::DUPLICATE_NAME, title, span, "the second one")
+                    .also(first, "the first one")
+                    .help("give one of them another name"),
+            );
+            return;
+        }
+        self.streams += flow.listeners.len();
+        if let Traffic::Bulk(bulk) = &flow.traffic {
+            self.transfers += bulk.transfers.len();
+        }
+        if self.streams > MAX_STREAMS {
+            return self.overflow(reader, span, "one million streams");
+        }
+        if self.transfers > MAX_TRANSFERS {
+            return self.overflow(reader, span, "one million transfers");
+        }
+        self.flow_names.insert(flow.name.clone(), span);
+        self.flows.push(flow);
+        self.flow_spans.push(span);
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<NodeId> {
+        self.ids.get(name).copied()
+    }
+
+    /// Returns the node of this name, or says that there is none.
+    pub(super) fn node_or_report(
+        &self,
+        reader: &mut Reader<'_>,
+        name: &str,
+        span: Span,
+        role: &str,
+        proposal: &str,
+    ) -> Option<NodeId> {
+        if let Some(id) = self.find(name) {
+            return Some(id);
+        }
+        if self.names_are_missing {
+            return None;
+        }
+        let names = self.network.nodes.iter().map(|node| node.name.as_str());
+        let near = if reader.sink.is_full() {
+            None
+        } else {
+            suggest::nearest_name(name, names)
+        };
+        let title = format!("no node named {}", quote(name));
+        let help = match near {
+            Some(near) => format!("a node named {} exists; write it instead", quote(near)),
+            None => format!("declare it, for example {proposal}"),
+        };
+        reader.report(Diagnostic::new(&codes::UNKNOWN_NODE, title, span, role).help(help));
+        None
+    }
+
+    pub(super) fn is_switch(&self, id: NodeId) -> bool {
+        self.network.switch(id).is_some()
+    }
+}
+
+/// Complains of names that could not be written elsewhere.
+fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbidden: &[char]) {
+    let length = name.chars().count();
+    let reason = if name.trim().is_empty() {
+        "it is empty"
+    } else if name.trim() != name {
+        "it begins or ends with a space"
+    } else if length > 100 {
+        "it is longer than 100 characters"
+    } else if name.chars().any(char::is_control) {
+        "it holds a control character"
+    } else if let Some(c) = forbidden.iter().find(|c| name.contains(**c)) {
+        match c {
+            ':' => "`:` stands between a switch and its port",
+            _ => "`*` stands for any text in patterns",
+        }
+    } else {
+        return;
+    };
+    let title = format!("{} cannot name a {what}", quote(name));
+    reader.report(Diagnostic::new(&codes::BAD_NAME, title, span, reason));
+}
+
+/// Checks version and returns the title.
+pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> String {
+    if reader.require(top, "rtether")
+        && let Some(version) = reader.scalar(top, "rtether")
+        && version.value != "1"
+    {
+        let title = format!("version {} of the format", quote(version.value));
+        let label = "this program reads version 1";
+        reader.report(
+            Diagnostic::new(&codes::UNSUPPORTED_VERSION, title, version.span, label)
+                .help("write `rtether: 1`"),
+        );
+    }
+    if let Some(span) = top.key_span("hubs") {
+        let label = "shared segments come with a later version";
+        reader.report(
+            Diagnostic::new(
+                &codes::NOT_AVAILABLE,
+                "`hubs` are not available yet",
+                span,
+                label,
+            )
+            .help("remove `hubs`, or use a switch"),
+        );
+    }
+    if let Some(name) = reader.scalar(top, "name") {
+        return name.value.to_owned();
+    }
+    let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    file.trim_end_matches(".yaml")
+        .trim_end_matches(".yml")
+        .to_owned()
+}

@@ -1,0 +1,172 @@
+//! Requirements.
+
+use rtether_model::flow::Flow;
+use rtether_model::quantity::Duration;
+
+use super::Plant;
+use super::links::head;
+use crate::scenario::codes;
+use crate::scenario::diagnostic::{Diagnostic, quote};
+use crate::scenario::keys::table::ACCEPT;
+use crate::scenario::plan::{Limit, Requirement, Statistic};
+use crate::scenario::reader::{At, Fields, Reader, picoseconds};
+use crate::scenario::suggest;
+use crate::scenario::tree::{Data, Entry};
+use crate::scenario::units::Quantity;
+use crate::verdict;
+
+/// Reads `accept:`; without it, nothing may be lost or late.
+pub(in crate::scenario) fn accept(
+    reader: &mut Reader<'_>,
+    top: &Fields<'_>,
+    plant: &Plant,
+    flows_are_complete: bool,
+) -> Vec<Requirement> {
+    let items = reader.items(top, "accept");
+    if items.is_empty() {
+        return vec![Requirement::default_for_all()];
+    }
+    let mut list = Vec::new();
+    for item in items {
+        let owner = "a line of `accept`".to_owned();
+        let Some(fields) = reader.fields(item, &ACCEPT, owner, head(item)) else {
+            continue;
+        };
+        reader.require(&fields, "flow");
+        let flow = reader.scalar(&fields, "flow");
+        let requirement = Requirement {
+            flow: flow.map_or("*", |flow| flow.value).to_owned(),
+            simulated: simulated(reader, &fields),
+            bound: limit(reader, &fields, "bound"),
+            lost: reader.count(&fields, "lost").map(|count| count.value),
+            miss_per_billion: reader
+                .quantity(&fields, "missed", Quantity::Ratio)
+                .map(|ratio| ratio.value),
+        };
+        if !["sim", "bound", "lost", "missed"]
+            .iter()
+            .any(|key| fields.has(key))
+        {
+            let title = "this line of `accept` requires nothing";
+            let label = "belongs to this";
+            reader.report(
+                Diagnostic::new(&codes::NOTHING_REQUIRED, title, fields.at, label)
+                    .help("add `sim: deadline` or `lost: 0`"),
+            );
+        }
+        if let Some(flow) = flow.filter(|_| flows_are_complete) {
+            check_match(reader, plant, &requirement, flow);
+        }
+        list.push(requirement);
+    }
+    list
+}
+
+fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement, flow: At<&str>) {
+    // A pattern with many stars takes long on long names; nobody writes one.
+    if flow.value.matches('*').count() > 3 {
+        let title = format!("{} has more than three `*`", quote(flow.value));
+        let label = "name the flows more closely";
+        reader.report(Diagnostic::new(
+            &codes::VALUE_OUT_OF_RANGE,
+            title,
+            flow.span,
+            label,
+        ));
+        return;
+    }
+    if plant.flows.iter().any(|f| verdict::matches(requirement, f)) {
+        return;
+    }
+    let names = plant
+        .flows
+        .iter()
+        .flat_map(|flow: &Flow| [flow.name.as_str(), flow.class.as_str()])
+        .filter(|name| !name.is_empty());
+    let near = (!reader.sink.is_full())
+        .then(|| suggest::nearest_name(flow.value, names))
+        .flatten();
+    let title = format!("no flow matches {}", quote(flow.value));
+    let label = "this line would judge nothing";
+    let help = near.map(|near| format!("did you mean `flow: {near}`?"));
+    reader.report(Diagnostic::new(&codes::UNMATCHED_ACCEPT, title, flow.span, label).help_if(help));
+}
+
+fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limit> {
+    let At { value: text, .. } = reader.scalar(fields, key)?;
+    if text == "deadline" {
+        return Some(Limit::Deadline);
+    }
+    reader.time(fields, key).map(|time| Limit::Time(time.value))
+}
+
+fn simulated(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(Statistic, Limit)> {
+    let Some(entry) = fields.get("sim") else {
+        return Vec::new();
+    };
+    let Data::Map(entries) = &entry.value.data else {
+        let limit = limit(reader, fields, "sim");
+        return limit
+            .map(|limit| (Statistic::Max, limit))
+            .into_iter()
+            .collect();
+    };
+    let mut list = Vec::new();
+    for entry in entries {
+        let statistic = statistic(&entry.key);
+        if statistic.is_none() {
+            let title = format!("{} is not a statistic", quote(&entry.key));
+            let label = "`mean`, `max`, or a quantile such as `p50` or `p99.9`";
+            let words = ["mean", "max", "p50", "p99.9", "p99"];
+            let near = suggest::nearest(&entry.key, words.into_iter());
+            let help = near.map(|near| format!("did you mean `{near}`?"));
+            reader.report(
+                Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help),
+            );
+        }
+        let limit = statistic_limit(reader, fields, entry);
+        list.extend(statistic.zip(limit));
+    }
+    list
+}
+
+fn statistic_limit(reader: &mut Reader<'_>, fields: &Fields<'_>, entry: &Entry) -> Option<Limit> {
+    let Data::Scalar(text) = &entry.value.data else {
+        reader.wrong_type(fields, "sim", &entry.value, "a time or `deadline`");
+        return None;
+    };
+    if text == "deadline" {
+        return Some(Limit::Deadline);
+    }
+    let (key, span) = (entry.key.as_str(), entry.value.span);
+    let ps = reader.quantity_of(fields, key, text, span, Quantity::Time)?;
+    let time: Duration = picoseconds(ps);
+    Some(Limit::Time(time))
+}
+
+/// Reads `mean`, `median`, `max`, `p50`, `p99.9`.
+fn statistic(name: &str) -> Option<Statistic> {
+    match name {
+        "mean" => return Some(Statistic::Mean),
+        "max" => return Some(Statistic::Max),
+        "median" => {
+            return Some(Statistic::Quantile { part: 1, whole: 2 });
+        }
+        _ => {}
+    }
+    let digits = name.strip_prefix('p')?;
+    let (whole_part, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if whole_part.is_empty() || whole_part.len() > 2 || fraction.len() > 6 {
+        return None;
+    }
+    if !is_number(whole_part) || !is_number(fraction) || digits.ends_with('.') {
+        return None;
+    }
+    let scale = 10u64.pow(u32::try_from(fraction.len()).ok()?);
+    let part: u64 = format!("{whole_part}{fraction}").parse().ok()?;
+    (part > 0).then_some(Statistic::Quantile {
+        part,
+        whole: 100 * scale,
+    })
+}

@@ -1,0 +1,360 @@
+//! Flows: who, to whom, over what.
+
+use rtether_model::flow::{Delivery, Flow, Reply, Tag, Traffic};
+use rtether_model::network::{NodeId, Vid};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+use super::links::head;
+use super::switches::{pcp, vid};
+use super::traffic::{self, Kind};
+use super::{Plant, check_name};
+use crate::scenario::codes;
+use crate::scenario::diagnostic::{Diagnostic, Span, quote};
+use crate::scenario::keys::table::{FLOW, REPLY};
+use crate::scenario::plan::RunPlan;
+use crate::scenario::reader::{At, Fields, Reader};
+use crate::scenario::tree::{Data, Value};
+
+/// Reads `flows:`.
+pub(in crate::scenario) fn flows(
+    reader: &mut Reader<'_>,
+    top: &Fields<'_>,
+    plant: &mut Plant,
+    run: &RunPlan,
+) {
+    for item in reader.items(top, "flows") {
+        let (owner, at) = owner(item);
+        let Some(fields) = reader.fields(item, &FLOW, owner, at) else {
+            continue;
+        };
+        if let Some(flow) = flow(reader, &fields, plant, run) {
+            plant.add_flow(reader, flow, at);
+        }
+    }
+}
+
+/// Returns what to call a flow in messages, and where to point.
+fn owner(item: &Value) -> (String, Span) {
+    if let Data::Map(entries) = &item.data
+        && let Some(entry) = entries.iter().find(|entry| entry.key == "name")
+        && let Data::Scalar(name) = &entry.value.data
+    {
+        return (format!("flow {}", quote(name)), entry.value.span);
+    }
+    ("a flow".to_owned(), head(item))
+}
+
+fn flow(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    run: &RunPlan,
+) -> Option<Flow> {
+    let errors = reader.sink.errors();
+    if reader.require(fields, "name")
+        && let Some(name) = reader.scalar(fields, "name")
+    {
+        check_name(reader, "flow", name.value, name.span, &['*']);
+    }
+    if let Some(class) = reader.scalar(fields, "class") {
+        check_name(reader, "class", class.value, class.span, &['*']);
+    }
+    let talker = talker(reader, fields, plant);
+    let listeners = listeners(reader, fields, plant, talker);
+    let encapsulation = encapsulation(reader, fields);
+    let kind = traffic::kind(reader, fields, encapsulation);
+    let tag = tag(reader, fields);
+    let dscp = dscp(reader, fields, encapsulation);
+    let start = reader.time(fields, "start");
+    let stop = reader.time(fields, "stop");
+    check_times(reader, start, stop, run);
+    let payload = payload(reader, fields, kind, encapsulation);
+    let traffic = traffic::traffic(reader, fields, kind, (payload, encapsulation, tag), run);
+    let reply = reply(reader, fields, encapsulation);
+    let deadline = reader.positive_time(fields, "deadline");
+    if matches!(kind, Kind::Bulk | Kind::Flood) {
+        let what = "a bulk transfer or a flood, which have no packets that are due";
+        reader.misplaced(fields, &["reply", "deadline"], what);
+    }
+    let delivery = delivery(reader, fields, encapsulation, &listeners);
+    // Anything wrong with this flow has been reported; half a flow would cause more of it.
+    (reader.sink.errors() == errors).then_some(())?;
+    let name = reader.scalar(fields, "name")?.value.to_owned();
+    let traffic = traffic?;
+    let class = reader.scalar(fields, "class");
+    Some(Flow {
+        name,
+        class: class.map_or(String::new(), |class| class.value.to_owned()),
+        talker: talker?.value,
+        listeners,
+        delivery,
+        encapsulation,
+        payload: segment_of(&traffic).or(payload)?,
+        tag,
+        dscp,
+        traffic,
+        start: start.map_or(Duration::ZERO, |time| time.value),
+        stop: stop.map(|time| time.value),
+        reply,
+        deadline: deadline.map(|time| time.value),
+    })
+}
+
+fn talker(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Option<At<NodeId>> {
+    reader.require(fields, "from");
+    let At { value: name, span } = reader.scalar(fields, "from")?;
+    let value = station(reader, fields, plant, name, span, "talker")?;
+    Some(At { value, span })
+}
+
+/// Returns the end station of this name.
+fn station(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    name: &str,
+    span: Span,
+    role: &str,
+) -> Option<NodeId> {
+    let label = format!("{role} of {}", fields.owner);
+    let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
+    let id = plant.node_or_report(reader, name, span, &label, &proposal)?;
+    if plant.is_switch(id) {
+        let title = format!(
+            "{} is a switch; flows run between end stations",
+            quote(name)
+        );
+        let help = "add an end station under `nodes:` and link it to the switch";
+        reader.report(Diagnostic::new(&codes::NOT_AN_END_STATION, title, span, label).help(help));
+        return None;
+    }
+    Some(id)
+}
+
+fn listeners(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    talker: Option<At<NodeId>>,
+) -> Vec<NodeId> {
+    reader.require(fields, "to");
+    let Some(entry) = fields.get("to") else {
+        return Vec::new();
+    };
+    let items = match &entry.value.data {
+        Data::List(items) => items.as_slice(),
+        Data::Null | Data::Scalar(_) | Data::Map(_) => std::slice::from_ref(&entry.value),
+    };
+    if items.is_empty() {
+        reader.wrong_type(fields, "to", &entry.value, "at least one name");
+    }
+    let mut list: Vec<NodeId> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for item in items {
+        let Data::Scalar(name) = &item.data else {
+            reader.wrong_type(fields, "to", item, "a name or a list of names");
+            continue;
+        };
+        let Some(id) = station(reader, fields, plant, name, item.span, "listener") else {
+            continue;
+        };
+        if let Some(talker) = talker.filter(|talker| talker.value == id) {
+            let title = format!("{} sends to itself", fields.owner);
+            let label = "the talker is a listener";
+            reader.report(
+                Diagnostic::new(&codes::FLOW_TO_ITSELF, title, item.span, label)
+                    .also(talker.span, "talker"),
+            );
+        } else if !seen.insert(id) {
+            let title = format!("{} names {} twice", fields.owner, quote(name));
+            let label = "already a listener";
+            reader.report(Diagnostic::new(
+                &codes::FLOW_TO_ITSELF,
+                title,
+                item.span,
+                label,
+            ));
+        }
+        list.push(id);
+    }
+    list
+}
+
+fn encapsulation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Encapsulation {
+    let over = reader.word(fields, "over").map(|word| word.value);
+    match over {
+        Some("raw") => Encapsulation::Raw,
+        Some("goose") => Encapsulation::Goose,
+        Some("sv") => Encapsulation::SampledValues,
+        Some("profinet") => Encapsulation::Profinet,
+        Some("icmp") => Encapsulation::Icmp,
+        Some("tcp") => Encapsulation::Tcp,
+        // `kind: bulk` needs no second word for TCP.
+        None if !fields.has("over") && is_word(fields, "kind", "bulk") => Encapsulation::Tcp,
+        _ => Encapsulation::Udp,
+    }
+}
+
+fn is_word(fields: &Fields<'_>, key: &str, word: &str) -> bool {
+    fields
+        .get(key)
+        .is_some_and(|entry| matches!(&entry.value.data, Data::Scalar(text) if text == word))
+}
+
+fn tag(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Tag> {
+    let pcp = pcp(reader, fields, "pcp");
+    let vid = vid(reader, fields, "vlan");
+    (pcp.is_some() || vid.is_some()).then(|| Tag {
+        pcp: pcp.unwrap_or_default(),
+        vid: vid.unwrap_or(Vid::PRIORITY_ONLY),
+    })
+}
+
+fn dscp(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> u8 {
+    let ip = matches!(
+        over,
+        Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp
+    );
+    if !ip {
+        reader.misplaced(fields, &["dscp"], "a flow without IP");
+    }
+    let dscp = reader.count(fields, "dscp");
+    dscp.map_or(0, |dscp| u8::try_from(dscp.value).unwrap_or(0))
+}
+
+fn delivery(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    over: Encapsulation,
+    listeners: &[NodeId],
+) -> Delivery {
+    let word = reader.word(fields, "delivery");
+    let multicast = match word.map(|word| word.value) {
+        Some(word) => word == "multicast",
+        None => matches!(over, Encapsulation::Goose | Encapsulation::SampledValues),
+    };
+    if let (true, Encapsulation::Tcp, Some(word)) = (multicast, over, word) {
+        let title = "TCP has no multicast";
+        let label = "a connection has one receiver";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, word.span, label)
+                .help("remove `delivery`, or use `over: udp`"),
+        );
+    }
+    if over == Encapsulation::Tcp && listeners.len() > 1 {
+        let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
+        let title = format!("{} has several listeners over TCP", fields.owner);
+        let label = "a connection has one receiver";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, place, label)
+                .help("write one flow for each listener"),
+        );
+    }
+    if multicast {
+        Delivery::Multicast
+    } else {
+        Delivery::Unicast
+    }
+}
+
+fn check_times(
+    reader: &mut Reader<'_>,
+    start: Option<At<Duration>>,
+    stop: Option<At<Duration>>,
+    run: &RunPlan,
+) {
+    let from = start.map_or(Duration::ZERO, |time| time.value);
+    if let Some(stop) = stop.filter(|stop| stop.value <= from) {
+        let found = stop.value.to_string();
+        let rule = format!("after the start, {from}");
+        reader.out_of_range(
+            "stop",
+            stop.span,
+            &rule,
+            &found,
+            "the flow would send nothing",
+        );
+    }
+    if let Some(start) = start.filter(|start| start.value >= run.duration) {
+        let title = format!(
+            "the flow starts at {}, after the end of the run",
+            start.value
+        );
+        let label = format!("the run takes {}", run.duration);
+        reader.report(
+            Diagnostic::new(&codes::NEVER_STARTS, title, start.span, label)
+                .help("make `run: { for: ... }` longer, or start the flow earlier"),
+        );
+    }
+}
+
+/// Reads the size of a packet and checks that it fits a frame.
+fn payload(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    kind: Kind,
+    over: Encapsulation,
+) -> Option<Bytes> {
+    if kind == Kind::Bulk {
+        if let Some(span) = fields.key_span("size") {
+            let title = "`size` has no meaning for a bulk transfer";
+            let label = "TCP decides what goes into a packet";
+            reader.report(
+                Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
+                    .help("write `total` for the size of a transfer")
+                    .help("write `tcp: { segment: 1460 B }` for the size of a segment"),
+            );
+        }
+        return Some(Bytes::ZERO);
+    }
+    reader.require(fields, "size");
+    let At { value, span } = reader.size(fields, "size")?;
+    check_payload(reader, "size", value, span, over)
+}
+
+fn check_payload(
+    reader: &mut Reader<'_>,
+    key: &str,
+    size: Bytes,
+    span: Span,
+    over: Encapsulation,
+) -> Option<Bytes> {
+    let most = over.max_payload();
+    if size <= most {
+        return Some(size);
+    }
+    let title = format!("`{key}` must be at most {most}, found {size}");
+    let label = format!(
+        "a frame carries 1500 B, {} of them headers",
+        over.header_size()
+    );
+    reader.report(
+        Diagnostic::new(&codes::PAYLOAD_TOO_LARGE, title, span, label)
+            .help("send several packets, or a transfer with `kind: bulk`"),
+    );
+    None
+}
+
+fn reply(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Option<Reply> {
+    let inner = reader.one(fields, "reply", &REPLY)?;
+    reader.require(&inner, "size");
+    let size = reader.size(&inner, "size");
+    let after = reader.time(&inner, "after");
+    let size = size?;
+    Some(Reply {
+        payload: check_payload(reader, "size", size.value, size.span, over)?,
+        after: after.map_or(Duration::ZERO, |time| time.value),
+    })
+}
+
+/// Returns the segment of a bulk transfer, which takes the place of the payload.
+fn segment_of(traffic: &Traffic) -> Option<Bytes> {
+    match traffic {
+        Traffic::Bulk(bulk) => Some(bulk.tcp.segment),
+        Traffic::Periodic { .. }
+        | Traffic::Sporadic { .. }
+        | Traffic::Poisson { .. }
+        | Traffic::Flood { .. } => None,
+    }
+}

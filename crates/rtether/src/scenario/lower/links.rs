@@ -1,0 +1,224 @@
+//! Links and their ends.
+
+use rtether_model::network::{Link, NodeId, PortId};
+use rtether_model::quantity::{BitRate, Duration};
+
+use super::Plant;
+use crate::scenario::codes;
+use crate::scenario::diagnostic::{Diagnostic, Span, quote};
+use crate::scenario::keys::table::LINK;
+use crate::scenario::reader::{At, Fields, Reader, bits_per_second, found, picoseconds};
+use crate::scenario::tree::{Data, Value};
+use crate::scenario::units::Quantity;
+
+/// Rates of IEEE 802.3 in Mbit/s, but those of which an octet is no whole number of picoseconds.
+const STANDARD_MBPS: [u64; 12] = [
+    10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
+];
+
+/// Propagation in copper and fibre: two thirds of the speed of light.
+const PS_PER_MM: u64 = 5;
+
+/// Reads `links:`.
+pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
+    for item in reader.items(top, "links") {
+        let at = head(item);
+        let Some(fields) = reader.fields(item, &LINK, "a link".into(), at) else {
+            continue;
+        };
+        let given = reader.require(&fields, "ends") & reader.require(&fields, "rate");
+        let ends = ends(reader, &fields, plant);
+        let rate = rate(reader, &fields, "rate");
+        let propagation = propagation(reader, &fields);
+        let errors = reader.quantity(&fields, "errors", Quantity::Ratio);
+        let standby = reader.flag(&fields, "standby").unwrap_or(false);
+        let (Some((ends, span)), Some(rate), true) = (ends, rate, given) else {
+            continue;
+        };
+        let link = Link {
+            ends,
+            rate,
+            propagation,
+            errors_per_billion: errors.map_or(0, |e| u32::try_from(e.value).unwrap_or(0)),
+            standby,
+        };
+        plant.add_link(link, span);
+    }
+}
+
+/// Returns where to point for an item of a list: its first key.
+pub(super) fn head(item: &Value) -> Span {
+    match &item.data {
+        Data::Map(entries) => entries.first().map_or(item.span, |entry| entry.key_span),
+        Data::Null | Data::Scalar(_) | Data::List(_) => item.span,
+    }
+}
+
+/// Reads one of the rates of Ethernet.
+pub(in crate::scenario) fn rate(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+) -> Option<BitRate> {
+    let At { value, span } = reader.quantity(fields, key, Quantity::BitRate)?;
+    let rate = bits_per_second(value);
+    if STANDARD_MBPS
+        .iter()
+        .any(|mbps| BitRate::from_mbps(*mbps) == rate)
+    {
+        return Some(rate);
+    }
+    let title = format!("{rate} is no rate of Ethernet");
+    let label = "10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s";
+    let next = STANDARD_MBPS
+        .iter()
+        .map(|mbps| BitRate::from_mbps(*mbps))
+        .find(|next| *next > rate);
+    let help = next.map(|next| format!("the next is `{key}: {next}`"));
+    reader.report(Diagnostic::new(&codes::NONSTANDARD_RATE, title, span, label).help_if(help));
+    None
+}
+
+fn propagation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Duration {
+    reader.conflict(fields, "length", "propagation");
+    if let Some(time) = reader.time(fields, "propagation") {
+        if time.value > Duration::from_secs(1) {
+            let found = time.value.to_string();
+            let why = "longer than any cable on earth";
+            reader.out_of_range("propagation", time.span, "at most 1 s", &found, why);
+        }
+        return time.value;
+    }
+    let length = reader.quantity(fields, "length", Quantity::Length);
+    length.map_or(Duration::ZERO, |mm| picoseconds(mm.value * PS_PER_MM))
+}
+
+/// Reads both ends and checks that they are free.
+fn ends(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &mut Plant,
+) -> Option<([PortId; 2], Span)> {
+    let entry = fields.get("ends")?;
+    let span = entry.value.span;
+    let items = reader.items(fields, "ends");
+    if let Data::List(_) = entry.value.data
+        && items.len() != 2
+    {
+        let title = format!("a link has two ends, found {}", items.len());
+        let label = "`NODE` or `SWITCH:PORT`, twice";
+        let help = "for example `ends: [plc1, \"sw1:1\"]`";
+        reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, span, label).help(help));
+        return None;
+    }
+    let mut ports = Vec::new();
+    for item in items {
+        let Data::Scalar(text) = &item.data else {
+            reader.wrong_type(fields, "ends", item, "names of nodes");
+            continue;
+        };
+        if let Some(port) = end(reader, plant, text, item.span) {
+            ports.push((port, item.span));
+        }
+    }
+    let &[(a, a_span), (b, b_span)] = ports.as_slice() else {
+        return None;
+    };
+    if a.node == b.node {
+        let name = quote(&plant.network.node(a.node).name);
+        let title = format!("a link joins {name} to itself");
+        let label = "both ends are at the same node";
+        reader
+            .report(Diagnostic::new(&codes::LINK_TO_ITSELF, title, b_span, label).also(a_span, ""));
+        return None;
+    }
+    let free = [(a, a_span), (b, b_span)].map(|(port, span)| is_free(reader, plant, port, span));
+    if free != [true, true] {
+        return None;
+    }
+    for (port, span) in [(a, a_span), (b, b_span)] {
+        plant.ports_in_use.insert(port, span);
+    }
+    Some(([a, b], span))
+}
+
+/// Reads `NODE` or `SWITCH:PORT`.
+fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option<PortId> {
+    let (name, port) = match text.rsplit_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (text, None),
+    };
+    let proposal = match port {
+        Some(_) => format!("`{name}: {{ ports: 8 }}` under `switches:`"),
+        None => format!("`{name}: {{ stack: zero }}` under `nodes:`"),
+    };
+    let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
+    match (port, plant.network.switch(node)) {
+        (None, None) => Some(PortId { node, port: 0 }),
+        (Some(_), None) => {
+            let title = format!("{} is an end station and has no ports", quote(name));
+            let label = "end stations have one network interface";
+            reader.report(
+                Diagnostic::new(&codes::WRONG_END, title, span, label)
+                    .help(format!("write `{name}`")),
+            );
+            None
+        }
+        (None, Some(_)) => {
+            let title = format!("the port of switch {} is missing", quote(name));
+            let help =
+                first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
+            let label = "`SWITCH:PORT` is needed";
+            reader.report(Diagnostic::new(&codes::WRONG_END, title, span, label).help_if(help));
+            None
+        }
+        (Some(port), Some(switch)) => {
+            let count = switch.ports.len();
+            let number = port.trim().parse::<u16>().ok();
+            if let Some(number) = number.filter(|&n| n >= 1 && usize::from(n) <= count) {
+                let port = number - 1;
+                return Some(PortId { node, port });
+            }
+            let title = format!("switch {} has no port {}", quote(name), found(port));
+            let label = format!("its ports are 1 to {count}");
+            let help =
+                first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
+            reader.report(Diagnostic::new(&codes::UNKNOWN_PORT, title, span, label).help_if(help));
+            None
+        }
+    }
+}
+
+/// Returns the lowest port of a switch without a link, counting from 1.
+fn first_free(plant: &Plant, node: NodeId) -> Option<u16> {
+    let count = plant.network.switch(node)?.ports.len();
+    (0..u16::try_from(count).ok()?)
+        .find(|&port| !plant.ports_in_use.contains_key(&PortId { node, port }))
+        .map(|port| port + 1)
+}
+
+fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> bool {
+    let Some(&first) = plant.ports_in_use.get(&port) else {
+        return true;
+    };
+    let name = &plant.network.node(port.node).name;
+    let diagnostic = if plant.is_switch(port.node) {
+        let number = port.port + 1;
+        let title = format!("port {number} of switch {} has two links", quote(name));
+        let help = first_free(plant, port.node).map_or_else(
+            || format!("all ports are in use; give {} more", quote(name)),
+            |n| format!("port {n} is free: `\"{name}:{n}\"`"),
+        );
+        Diagnostic::new(&codes::PORT_IN_USE, title, span, "the second one")
+            .also(first, "the first one")
+            .help(help)
+    } else {
+        let title = format!("end station {} has more than one link", quote(name));
+        let help = "put a switch between them; end stations have one network interface";
+        Diagnostic::new(&codes::SEVERAL_LINKS, title, span, "the second one")
+            .also(first, "the first one")
+            .help(help)
+    };
+    reader.report(diagnostic);
+    false
+}

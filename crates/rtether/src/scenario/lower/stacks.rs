@@ -1,0 +1,243 @@
+//! Stacks and what they cost.
+
+use std::collections::BTreeMap;
+
+use rtether_model::network::{EndStation, Jitter, LinearStack, Outliers, Servers, Spread, Stack};
+use rtether_model::quantity::{Bytes, Duration};
+
+use super::check_name;
+use crate::scenario::codes;
+use crate::scenario::diagnostic::{Diagnostic, Span, quote};
+use crate::scenario::keys::table::{JITTER, OUTLIERS, STACK};
+use crate::scenario::reader::{Fields, Reader, picoseconds};
+use crate::scenario::tree::Data;
+use crate::scenario::units::{self, Quantity};
+
+/// Packets that may wait for a stack where nothing else is said.
+pub(in crate::scenario) const STACK_QUEUE: u32 = 1000;
+/// Octets that may wait for the interface where nothing else is said: the 1000 frames of Linux,
+/// rounded down to what a driver keeps.
+pub(in crate::scenario) const DRIVER_QUEUE: Bytes = Bytes::new(1_000_000);
+
+/// Longest time any part of a stack may take for one packet.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// A declared stack.
+pub(super) struct Profile {
+    pub(super) station: EndStation,
+    pub(super) span: Span,
+    pub(super) used: bool,
+}
+
+/// Reads `stacks:`; a stack with mistakes is kept as one without cost, so that its name is known.
+pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<String, Profile> {
+    let mut profiles = BTreeMap::new();
+    for entry in reader.named(top, "stacks") {
+        check_name(reader, "stack", &entry.key, entry.key_span, &[':', '*']);
+        if entry.key == "zero" {
+            let label = "`zero` is always there and takes no time";
+            let title = "a stack is named `zero`";
+            reader.report(
+                Diagnostic::new(&codes::DUPLICATE_NAME, title, entry.key_span, label)
+                    .help("give the stack another name"),
+            );
+        }
+        let owner = format!("stack {}", quote(&entry.key));
+        let station = reader
+            .fields(&entry.value, &STACK, owner, entry.key_span)
+            .and_then(|fields| stack(reader, &fields));
+        let profile = Profile {
+            station: station.unwrap_or_else(zero),
+            span: entry.key_span,
+            used: false,
+        };
+        profiles.insert(entry.key.clone(), profile);
+    }
+    profiles
+}
+
+/// Returns a station that takes no time.
+pub(in crate::scenario) fn zero() -> EndStation {
+    EndStation {
+        stack: Stack::Zero,
+        stack_queue: STACK_QUEUE,
+        driver_queue: DRIVER_QUEUE,
+    }
+}
+
+/// Reads one stack.
+pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<EndStation> {
+    let mut station = zero();
+    let model = if fields.has("rate") || fields.has("service") {
+        ip_rate(reader, fields)
+    } else if fields.has("send") || fields.has("receive") {
+        linear(reader, fields)
+    } else {
+        let title = format!("{} says nothing of its cost", fields.owner);
+        let label = "belongs to this";
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
+                .help("add `rate: 5000 packets/s`, or `send: 50 us` and `receive: 50 us`")
+                .help("for a node that takes no time, write `stack: zero` there"),
+        );
+        None
+    };
+    queues(reader, fields, &mut station);
+    station.stack = model?;
+    Some(station)
+}
+
+/// Reads the two limits, which nodes may set as well.
+pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation) {
+    if let Some(limit) = reader.count(fields, "stack_queue") {
+        station.stack_queue = u32::try_from(limit.value).unwrap_or(u32::MAX);
+    }
+    if let Some(limit) = reader.size(fields, "driver_queue") {
+        // Less than a full frame would drop frames of an idle station.
+        if limit.value < Bytes::new(1522) {
+            let found = limit.value.to_string();
+            let why = "a full frame has to fit";
+            reader.out_of_range("driver_queue", limit.span, "at least 1522 B", &found, why);
+        }
+        station.driver_queue = limit.value;
+    }
+}
+
+fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let linear_only = [
+        "send",
+        "receive",
+        "interface",
+        "servers",
+        "jitter",
+        "outliers",
+    ];
+    reader.misplaced(
+        fields,
+        &linear_only,
+        "a stack with one rate for all packets",
+    );
+    reader.conflict(fields, "rate", "service");
+    let service = if fields.has("rate") {
+        reader.interval(fields, "rate")?
+    } else {
+        reader.positive_time(fields, "service")?
+    };
+    if service.value > LONGEST {
+        let found = service.value.to_string();
+        let why = "an hour for one packet";
+        reader.out_of_range("service", service.span, "at most 3600 s", &found, why);
+        return None;
+    }
+    Some(Stack::IpRate {
+        service: service.value,
+    })
+}
+
+fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let both = reader.require(fields, "send") & reader.require(fields, "receive");
+    let send = reader.cost(fields, "send");
+    let receive = reader.cost(fields, "receive");
+    let interface = reader.cost(fields, "interface");
+    let servers = match reader.word(fields, "servers").map(|word| word.value) {
+        Some("per-direction") => Servers::PerDirection,
+        _ => Servers::Shared,
+    };
+    let jitter = Jitter {
+        spread: spread(reader, fields).unwrap_or_default(),
+        outliers: outliers(reader, fields),
+    };
+    both.then_some(())?;
+    Some(Stack::Linear(LinearStack {
+        send: send?,
+        receive: receive?,
+        interface: interface.unwrap_or_default(),
+        jitter,
+        servers,
+    }))
+}
+
+fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {
+    let entry = fields.get("jitter")?;
+    if !matches!(entry.value.data, Data::Map(_)) {
+        let max = reader.time_up_to(fields, "jitter", LONGEST, "of a single packet")?;
+        return Some(if max == Duration::ZERO {
+            Spread::None
+        } else {
+            Spread::Uniform { max }
+        });
+    }
+    let inner = reader.one(fields, "jitter", &JITTER)?;
+    reader.require(&inner, "max");
+    let max = reader.time_up_to(&inner, "max", LONGEST, "of a single packet");
+    let mean = reader.positive_time(&inner, "mean");
+    let max = max?;
+    if !inner.has("mean") {
+        return Some(Spread::Uniform { max });
+    }
+    let mean = mean?;
+    if mean.value > max {
+        let found = mean.value.to_string();
+        let rule = format!("at most `max`, {max}");
+        reader.out_of_range(
+            "mean",
+            mean.span,
+            &rule,
+            &found,
+            "larger draws become `max`",
+        );
+    }
+    let mean = mean.value;
+    Some(Spread::Exponential { mean, max })
+}
+
+fn outliers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Outliers> {
+    let inner = reader.one(fields, "outliers", &OUTLIERS)?;
+    let given = reader.require(&inner, "ratio") & reader.require(&inner, "delay");
+    let ratio = reader.quantity(&inner, "ratio", Quantity::Ratio);
+    let delay = reader.time_range(&inner, "delay");
+    given.then_some(())?;
+    let (ratio, (min, max)) = (ratio?, delay?);
+    if max > LONGEST {
+        let place = inner
+            .get("delay")
+            .map_or(inner.at, |entry| entry.value.span);
+        let found = max.to_string();
+        reader.out_of_range(
+            "delay",
+            place,
+            "at most 3600 s",
+            &found,
+            "of a single packet",
+        );
+    }
+    if !ratio.value.is_multiple_of(1000) {
+        let title = "`ratio` counts whole parts of a million";
+        let label = "a whole multiple of 1 ppm is needed";
+        reader.report(
+            Diagnostic::new(&codes::VALUE_TOO_FINE, title, ratio.span, label)
+                .help("for example `ratio: 100 ppm`"),
+        );
+        return None;
+    }
+    let per_million = u32::try_from(ratio.value / 1000).ok()?;
+    Some(Outliers {
+        per_million,
+        min,
+        max,
+    })
+}
+
+/// Returns a station with one rate for all packets; for generated plants, whose default rates are
+/// text in the table of keys.
+pub(in crate::scenario) fn station_of_interval(service: Duration) -> EndStation {
+    EndStation {
+        stack: Stack::IpRate { service },
+        ..zero()
+    }
+}
+
+/// Returns a default of the table as the interval of a packet rate.
+pub(in crate::scenario) fn default_interval(text: &str) -> Duration {
+    units::read_interval(text).map_or(Duration::ZERO, picoseconds)
+}

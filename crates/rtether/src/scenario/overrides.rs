@@ -1,0 +1,227 @@
+//! Values replaced from outside: `--set flows.setpoint.period=1ms`.
+//!
+//! A path is keys and names joined by dots. In a list it goes on with the `name` of an item, or with
+//! its position from 0. Names may hold dots: the longest that fits is taken. The last key need not
+//! be there yet; maps that have fixed keys are made where they are missing. Whether the value makes
+//! sense is found out when it is read, like any other, and points at the override.
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
+use super::suggest;
+use super::tree::{self, Data, Entry, Value};
+
+/// One replaced value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Where, for example `flows.setpoint.period`.
+    pub path: String,
+    /// What to put there, in the syntax of the file.
+    pub value: String,
+}
+
+/// Maps that may be made on the way; their keys are fixed, so that a slip is found.
+const MADE: &[&str] = &["run", "generate", "substation", "tcp", "reply", "outliers"];
+
+impl Override {
+    /// Splits `PATH=VALUE`; `None` without `=` or with nothing before it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (path, value) = text.split_once('=')?;
+        let (path, value) = (path.trim(), value.trim());
+        (!path.is_empty()).then(|| Self {
+            path: path.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+
+    /// Returns the text that diagnostics show.
+    pub(super) fn source(&self) -> Source {
+        Source {
+            name: "--set".to_owned(),
+            text: format!("{}={}", self.path, self.value),
+        }
+    }
+
+    pub(super) fn apply(&self, root: &mut Value, source: u32, sink: &mut Sink) {
+        let shift = u32::try_from(self.path.len() + 1).unwrap_or(0);
+        let mut own = Sink::default();
+        let value = tree::parse(source, &self.value, &mut own);
+        for mut diagnostic in own.finish() {
+            diagnostic.primary.span.start += shift;
+            diagnostic.primary.span.end += shift;
+            sink.push(diagnostic);
+        }
+        let Some(mut value) = value else { return };
+        shift_spans(&mut value, shift);
+        let path = Path {
+            text: &self.path,
+            source,
+        };
+        if let Err(diagnostic) = path.put(root, 0, value) {
+            sink.push(*diagnostic);
+        }
+    }
+}
+
+/// Moves the places of a value behind `PATH=`.
+fn shift_spans(value: &mut Value, shift: u32) {
+    value.span.start += shift;
+    value.span.end += shift;
+    match &mut value.data {
+        Data::Null | Data::Scalar(_) => {}
+        Data::List(items) => items.iter_mut().for_each(|item| shift_spans(item, shift)),
+        Data::Map(entries) => {
+            for entry in entries {
+                entry.key_span.start += shift;
+                entry.key_span.end += shift;
+                shift_spans(&mut entry.value, shift);
+            }
+        }
+    }
+}
+
+struct Path<'p> {
+    text: &'p str,
+    source: u32,
+}
+
+impl Path<'_> {
+    fn span(&self, start: usize, end: usize) -> Span {
+        let limit = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Span {
+            source: self.source,
+            start: limit(start),
+            end: limit(end),
+        }
+    }
+
+    fn put(&self, at: &mut Value, offset: usize, value: Value) -> Result<(), Box<Diagnostic>> {
+        let rest = &self.text[offset..];
+        match &mut at.data {
+            Data::Map(entries) => self.put_in_map(entries, offset, value),
+            Data::List(items) => {
+                let found = items
+                    .iter()
+                    .enumerate()
+                    .filter_map(|(n, item)| {
+                        let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                        by_name
+                            .or_else(|| prefix(rest, &n.to_string()))
+                            .map(|len| (len, n))
+                    })
+                    .max_by_key(|&(length, n)| (length, std::cmp::Reverse(n)));
+                let Some((length, position)) = found else {
+                    let names: Vec<&str> = items.iter().filter_map(name_of).collect();
+                    return Err(self.unknown(offset, &names));
+                };
+                if offset + length == self.text.len() {
+                    items[position] = value;
+                    return Ok(());
+                }
+                self.put(&mut items[position], offset + length + 1, value)
+            }
+            Data::Null => {
+                at.data = Data::Map(Vec::new());
+                self.put(at, offset, value)
+            }
+            Data::Scalar(text) => {
+                let title = format!("{} has no parts", quote(&self.text[..offset.max(1) - 1]));
+                let label = format!("its value is {}", quote(text));
+                let span = self.span(offset, self.text.len());
+                Err(Box::new(Diagnostic::new(
+                    &codes::UNKNOWN_PATH,
+                    title,
+                    span,
+                    label,
+                )))
+            }
+        }
+    }
+
+    fn put_in_map(
+        &self,
+        entries: &mut Vec<Entry>,
+        offset: usize,
+        value: Value,
+    ) -> Result<(), Box<Diagnostic>> {
+        let rest = &self.text[offset..];
+        let found = entries
+            .iter()
+            .enumerate()
+            .filter_map(|(n, entry)| prefix(rest, &entry.key).map(|length| (length, n)))
+            .max();
+        if let Some((length, position)) = found {
+            let entry = &mut entries[position];
+            if offset + length == self.text.len() {
+                entry.key_span = self.span(offset, self.text.len());
+                entry.value = value;
+                return Ok(());
+            }
+            return self.put(&mut entry.value, offset + length + 1, value);
+        }
+        let (key, more) = rest.split_once('.').unwrap_or((rest, ""));
+        let last = key.len() == rest.len();
+        let collection = ["nodes", "switches", "stacks", "flows", "links"];
+        // `nodes.hmi2=...` would declare a node that no link joins; a slip is more likely.
+        let in_collection = self.text[..offset].trim_end_matches('.');
+        if key.is_empty()
+            || collection.contains(&in_collection)
+            || !(last || (MADE.contains(&key) && !more.is_empty()))
+        {
+            let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+            return Err(self.unknown(offset, &keys));
+        }
+        let mut entry = Entry {
+            key: key.to_owned(),
+            key_span: self.span(offset, offset + key.len()),
+            value: Value {
+                span: self.span(offset, offset + key.len()),
+                data: Data::Map(Vec::new()),
+            },
+        };
+        if last {
+            entry.value = value;
+        } else {
+            self.put(&mut entry.value, offset + key.len() + 1, value)?;
+        }
+        entries.push(entry);
+        Ok(())
+    }
+
+    fn unknown(&self, offset: usize, known: &[&str]) -> Box<Diagnostic> {
+        let word = self.text[offset..].split('.').next().unwrap_or("");
+        let place = match self.text[..offset].trim_end_matches('.') {
+            "" => "the scenario".to_owned(),
+            parent => quote(parent),
+        };
+        let near = suggest::nearest_name(word, known.iter().copied());
+        let listed: Vec<String> = known.iter().take(8).map(|name| quote(name)).collect();
+        let help = match near {
+            Some(near) => format!("did you mean {}?", quote(near)),
+            None => format!("there are {}", listed.join(", ")),
+        };
+        let title = format!("{place} has no {}", quote(word));
+        let span = self.span(offset, offset + word.len());
+        let label = "names are as in the file";
+        Box::new(
+            Diagnostic::new(&codes::UNKNOWN_PATH, title, span, label)
+                .help_if((!known.is_empty()).then_some(help)),
+        )
+    }
+}
+
+/// Returns the length of `name` if the path begins with it, as a whole.
+fn prefix(path: &str, name: &str) -> Option<usize> {
+    let rest = path.strip_prefix(name)?;
+    (!name.is_empty() && (rest.is_empty() || rest.starts_with('.'))).then_some(name.len())
+}
+
+fn name_of(item: &Value) -> Option<&str> {
+    let Data::Map(entries) = &item.data else {
+        return None;
+    };
+    let entry = entries.iter().find(|entry| entry.key == "name")?;
+    match &entry.value.data {
+        Data::Scalar(name) => Some(name),
+        Data::Null | Data::List(_) | Data::Map(_) => None,
+    }
+}

@@ -1,0 +1,381 @@
+//! Getters of single values.
+
+use rtether_model::network::Cost;
+
+use super::{
+    At, Bytes, Data, Diagnostic, Duration, Fields, Kind, Problem, Quantity, Reader, Span,
+    UnitError, Value, codes, expectation, found, octets, picoseconds, quote, suggest, units,
+};
+
+impl Reader<'_> {
+    /// Returns the text of a scalar.
+    pub(in crate::scenario) fn scalar<'t>(
+        &mut self,
+        fields: &Fields<'t>,
+        key: &str,
+    ) -> Option<At<&'t str>> {
+        let entry = fields.get(key)?;
+        let Data::Scalar(text) = &entry.value.data else {
+            let expected = expectation(&fields.spec(key).kind);
+            let value = &entry.value;
+            if matches!(value.data, Data::Null) {
+                self.wrong_type_at(fields, key, expected, entry.key_span, value);
+            } else {
+                self.wrong_type(fields, key, value, expected);
+            }
+            return None;
+        };
+        Some(At {
+            value: text,
+            span: entry.value.span,
+        })
+    }
+
+    fn wrong_type_at(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        expected: &str,
+        at: Span,
+        value: &Value,
+    ) {
+        let pointed = Value {
+            span: at,
+            data: value.data.clone(),
+        };
+        self.wrong_type(fields, key, &pointed, expected);
+    }
+
+    /// Returns a whole number within the limits of the table.
+    pub(in crate::scenario) fn count(&mut self, fields: &Fields<'_>, key: &str) -> Option<At<u64>> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        let &Kind::Count { min, max } = &fields.spec(key).kind else {
+            unreachable!("`{key}` is not a count");
+        };
+        let value = self.count_in(key, text, span, (min, max))?;
+        Some(At { value, span })
+    }
+
+    /// Reads a whole number from `min` to `max`.
+    pub(in crate::scenario) fn count_in(
+        &mut self,
+        key: &str,
+        text: &str,
+        span: Span,
+        (min, max): (u64, u64),
+    ) -> Option<u64> {
+        let count = match units::read_count(text) {
+            Ok(count) if (min..=max).contains(&count) => return Some(count),
+            Ok(_) => true,
+            Err(error) => error.problem != Problem::NotANumber,
+        };
+        if count {
+            let rule = if max >= u64::MAX >> 1 {
+                format!("a whole number from {min}")
+            } else {
+                format!("{min} to {max}")
+            };
+            self.out_of_range(key, span, &rule, &found(text), limit_reason(key));
+        } else {
+            let title = format!("`{key}` is a whole number, found {}", found(text));
+            let label = format!("{min} to {max}, without a unit");
+            let number: String = text.chars().take_while(char::is_ascii_digit).collect();
+            let help = (!number.is_empty()).then(|| format!("write `{key}: {number}`"));
+            let label = if max >= u64::MAX >> 1 {
+                "without a unit".to_owned()
+            } else {
+                label
+            };
+            self.report(Diagnostic::new(&codes::WRONG_QUANTITY, title, span, label).help_if(help));
+        }
+        None
+    }
+
+    /// Returns one of the words of the table.
+    pub(in crate::scenario) fn word(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<At<&'static str>> {
+        let words: &[&'static str] = if let Kind::Word(words) = &fields.spec(key).kind {
+            words
+        } else {
+            &["true", "false"]
+        };
+        let At { value: text, span } = self.scalar(fields, key)?;
+        if let Some(word) = words.iter().find(|word| **word == text) {
+            return Some(At { value: word, span });
+        }
+        self.unknown_word(key, text, span, words);
+        None
+    }
+
+    pub(in crate::scenario) fn unknown_word(
+        &mut self,
+        key: &str,
+        text: &str,
+        span: Span,
+        words: &[&str],
+    ) {
+        let title = format!("`{key}` cannot be {}", quote(text));
+        let label = format!("one of {}", words.join(", "));
+        let near = suggest::nearest_name(text, words.iter().copied());
+        let help = near.map(|near| format!("did you mean `{key}: {near}`?"));
+        self.report(Diagnostic::new(&codes::UNKNOWN_WORD, title, span, label).help_if(help));
+    }
+
+    pub(in crate::scenario) fn flag(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
+        self.word(fields, key).map(|word| word.value == "true")
+    }
+
+    /// Returns a quantity in base units.
+    pub(in crate::scenario) fn quantity(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        want: Quantity,
+    ) -> Option<At<u64>> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        let value = self.quantity_of(fields, key, text, span, want)?;
+        Some(At { value, span })
+    }
+
+    /// Reads a quantity in base units.
+    pub(in crate::scenario) fn quantity_of(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        text: &str,
+        span: Span,
+        want: Quantity,
+    ) -> Option<u64> {
+        match units::read(text, want) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.unit_error(fields, key, text, span, want, error);
+                None
+            }
+        }
+    }
+
+    pub(in crate::scenario) fn time(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<At<Duration>> {
+        let At { value, span } = self.quantity(fields, key, Quantity::Time)?;
+        let value = picoseconds(value);
+        Some(At { value, span })
+    }
+
+    /// Returns a time that is not longer than makes sense, so that sums of many stay in range.
+    pub(in crate::scenario) fn time_up_to(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        most: Duration,
+        why: &str,
+    ) -> Option<Duration> {
+        let At { value, span } = self.time(fields, key)?;
+        if value > most {
+            let rule = format!("at most {most}");
+            self.out_of_range(key, span, &rule, &value.to_string(), why);
+            return None;
+        }
+        Some(value)
+    }
+
+    /// Returns a time of at least a picosecond.
+    pub(in crate::scenario) fn positive_time(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<At<Duration>> {
+        let at = self.time(fields, key)?;
+        if at.value == Duration::ZERO {
+            self.out_of_range(key, at.span, "more than 0 s", "none", "it would never end");
+            return None;
+        }
+        Some(at)
+    }
+
+    pub(in crate::scenario) fn size(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<At<Bytes>> {
+        let At { value, span } = self.quantity(fields, key, Quantity::Size)?;
+        let value = octets(value);
+        Some(At { value, span })
+    }
+
+    /// Returns the interval of a packet rate.
+    pub(in crate::scenario) fn interval(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<At<Duration>> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        match units::read_interval(text) {
+            Ok(ps) => {
+                let value = picoseconds(ps);
+                Some(At { value, span })
+            }
+            Err(error) => {
+                self.unit_error(fields, key, text, span, Quantity::PacketRate, error);
+                None
+            }
+        }
+    }
+
+    /// Returns `time` or `time + time/B`.
+    pub(in crate::scenario) fn cost(&mut self, fields: &Fields<'_>, key: &str) -> Option<Cost> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        let mut cost = Cost::default();
+        let mut offset = 0;
+        let mut seen = [false; 2];
+        for part in text.split('+') {
+            let range = offset..offset + part.len();
+            offset = range.end + 1;
+            let trimmed = part.trim();
+            let lead = range.start + part.len() - part.trim_start().len();
+            let place = self.part(span, text, &(lead..lead + trimmed.len()));
+            let (amount, per_octet) = match trimmed.strip_suffix("/B") {
+                Some(amount) => (amount, true),
+                None => (trimmed, false),
+            };
+            let value = self.quantity_of(fields, key, amount, place, Quantity::Time)?;
+            if std::mem::replace(&mut seen[usize::from(per_octet)], true) {
+                let title = format!(
+                    "`{key}` is a time and a time per octet, found {}",
+                    quote(text)
+                );
+                let label = "the second of its kind";
+                let help = format!("for example `{key}: 8 us + 12 ns/B`");
+                self.report(
+                    Diagnostic::new(&codes::WRONG_QUANTITY, title, place, label).help(help),
+                );
+                return None;
+            }
+            let value = picoseconds(value);
+            // A millisecond per octet is 1.5 s a frame.
+            let most = if per_octet {
+                Duration::from_ms(1)
+            } else {
+                Duration::from_secs(3600)
+            };
+            if value > most {
+                let rule = format!("at most {most}");
+                self.out_of_range(key, place, &rule, &quote(trimmed), "cost of a single frame");
+                return None;
+            }
+            let slot = if per_octet {
+                &mut cost.per_octet
+            } else {
+                &mut cost.base
+            };
+            *slot += value;
+        }
+        Some(cost)
+    }
+
+    /// Returns `time .. time`.
+    pub(in crate::scenario) fn time_range(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+    ) -> Option<(Duration, Duration)> {
+        let At { value: text, span } = self.scalar(fields, key)?;
+        let Some((low, high)) = text.split_once("..") else {
+            let title = format!("`{key}` is a range of times, found {}", quote(text));
+            let help = format!("write `{key}: {}`", fields.spec(key).example);
+            let label = "two times with `..` between them";
+            self.report(Diagnostic::new(&codes::WRONG_QUANTITY, title, span, label).help(help));
+            return None;
+        };
+        let place = self.part(span, text, &(0..low.len()));
+        let from = self.quantity_of(fields, key, low, place, Quantity::Time);
+        let place = self.part(span, text, &(low.len() + 2..text.len()));
+        let to = self.quantity_of(fields, key, high, place, Quantity::Time);
+        let (from, to) = (picoseconds(from?), picoseconds(to?));
+        if from > to {
+            let rule = "from the smaller to the larger time";
+            self.out_of_range(key, span, rule, &quote(text), "the range is empty");
+            return None;
+        }
+        Some((from, to))
+    }
+
+    /// Reports what is wrong with a quantity.
+    pub(in crate::scenario) fn unit_error(
+        &mut self,
+        fields: &Fields<'_>,
+        key: &str,
+        text: &str,
+        span: Span,
+        want: Quantity,
+        error: UnitError,
+    ) {
+        let place = self.part(span, text, &error.range);
+        let text = text.trim();
+        let of = format!("of {}", fields.owner);
+        let spec_example = fields
+            .section
+            .find(key)
+            .map_or(want.example(), |spec| spec.example);
+        let example = spec_example;
+        let example = format!("for example `{key}: {example}`");
+        let name = want.name();
+        let diagnostic = match error.problem {
+            Problem::MissingUnit => {
+                let (_, usual) = want.usual_units();
+                let unit = units::unit_to_propose(spec_example, want);
+                let title = format!("`{key}` needs a unit, found {}", found(text));
+                Diagnostic::new(&codes::MISSING_UNIT, title, span, of)
+                    .help(format!("write `{key}: {text} {unit}` ({usual})"))
+            }
+            Problem::NotANumber => {
+                let title = format!("`{key}` is {name}, found {}", quote(text));
+                Diagnostic::new(&codes::WRONG_QUANTITY, title, span, of).help(example)
+            }
+            Problem::WrongQuantity { found } => {
+                let title = format!("`{key}` is {name}, found {}", quote(text));
+                let label = format!("this is {}", found.name());
+                Diagnostic::new(&codes::WRONG_QUANTITY, title, span, label).help(example)
+            }
+            Problem::UnknownUnit { unit, hint } => {
+                let title = format!("{} is not a unit of {name}", quote(&unit));
+                let (_, usual) = want.usual_units();
+                let label = format!("`{key}` takes {usual}");
+                Diagnostic::new(&codes::UNKNOWN_UNIT, title, place, label)
+                    .help(hint.unwrap_or(example))
+            }
+            Problem::TooFine { smallest } => {
+                let title = format!("`{key}` cannot be as fine as {}", quote(text));
+                let label = format!("a whole multiple of {smallest} is needed");
+                Diagnostic::new(&codes::VALUE_TOO_FINE, title, span, label)
+            }
+            Problem::TooLarge { largest } => {
+                let title = format!("`{key}` must be at most {largest}, found {}", quote(text));
+                Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, of)
+            }
+            Problem::Negative => {
+                let title = format!("`{key}` cannot be negative, found {}", quote(text));
+                Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, of)
+            }
+        };
+        self.report(diagnostic);
+    }
+}
+
+/// Says what limits a count, where the number alone does not.
+fn limit_reason(key: &str) -> &'static str {
+    match key {
+        "pcp" | "default_pcp" => "PCP is a 3-bit field",
+        "vlan" | "access" | "trunk" | "native" => "VLAN identifiers 0 and 4095 are reserved",
+        "dscp" => "DSCP is a 6-bit field",
+        "queues" | "pcp_map" => "a port has at most 8 queues, counted from 0",
+        "weights" => "every queue needs its turn",
+        _ => "outside what can be run",
+    }
+}

@@ -1,0 +1,103 @@
+//! The reference pages of the documentation, made from the tables of keys and codes.
+
+use std::fmt::Write;
+
+use super::codes;
+use super::keys::table::SECTIONS;
+use super::keys::{Key, Kind, Presence};
+use super::units::Quantity;
+
+/// Returns the page of all keys, in Markdown.
+pub fn keys() -> String {
+    let mut out = String::from(
+        "# Scenario reference\n\n\
+         <!-- Made from the table of keys in `crates/rtether/src/scenario/keys/`; \
+         the tests of `scenario_documents` renew it with `RTETHER_BLESS=1`. -->\n\n\
+         A scenario is a YAML file.\n\
+         Every quantity carries its unit; counts, ports and priorities are bare numbers.\n\
+         The [guide](../guides/scenario.md) shows how the parts go together, \
+         [diagnostics](diagnostics.md) explains every message.\n\n\
+         ## Units\n\n| quantity | units | example |\n|---|---|---|\n",
+    );
+    for quantity in Quantity::ALL {
+        let units: Vec<String> = quantity.units().map(|unit| format!("`{unit}`")).collect();
+        let (name, units) = (quantity.name(), units.join(" "));
+        let _ = writeln!(out, "| {name} | {units} | `{}` |", quantity.example());
+    }
+    out.push_str(
+        "\nValues are exact: `0.3 ps` is an error, not zero.\n\
+         The interval of a packet rate is rounded to the nearest picosecond.\n\
+         A ratio may also be a bare number, `1e-9`.\n",
+    );
+    for section in SECTIONS {
+        let _ = write!(out, "\n## {}\n\n{}\n\n", section.name, section.description);
+        out.push_str("| key | type | default | |\n|---|---|---|---|\n");
+        for key in section.keys {
+            row(&mut out, key);
+        }
+    }
+    out
+}
+
+fn row(out: &mut String, key: &Key) {
+    let default = match key.presence {
+        Presence::Required => "required".to_owned(),
+        Presence::Default(text) => format!("`{text}`"),
+        Presence::Optional => String::new(),
+    };
+    let kind = type_of(&key.kind);
+    let (name, description, example) = (key.name, key.description, key.example);
+    let _ = writeln!(
+        out,
+        "| `{name}` | {kind} | {default} | {description} Example: `{name}: {example}` |"
+    );
+}
+
+fn type_of(kind: &Kind) -> String {
+    match kind {
+        Kind::Text => "text".into(),
+        Kind::Name(what) => format!("name of a {what}"),
+        Kind::Word(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            words.join(", ")
+        }
+        Kind::Flag => "`true`, `false`".into(),
+        Kind::Count { min, max } if min == max => format!("`{min}`"),
+        Kind::Count { min, max } if *max >= u64::MAX >> 1 => format!("number from {min}"),
+        Kind::Count { min, max } => format!("number {min} to {max}"),
+        Kind::Quantity(quantity) => quantity.name().trim_start_matches("a ").into(),
+        Kind::TimeRange => "time .. time".into(),
+        Kind::Cost => "time + time/B".into(),
+        Kind::One(section) => format!("[{0}](#{0})", section.name),
+        Kind::Named(section) => format!("map from names to [{0}](#{0})", section.name),
+        Kind::List(section) => format!("list of [{0}](#{0})", section.name),
+        Kind::Values(kind) => format!("list of: {}", type_of(kind)),
+        Kind::Any(kinds) => {
+            let kinds: Vec<String> = kinds.iter().map(type_of).collect();
+            kinds.join("; or ")
+        }
+        Kind::Statistics => "map from statistics to a time or `deadline`".into(),
+        Kind::Later => "not available yet".into(),
+    }
+}
+
+/// Returns the page of all kinds of mistakes, in Markdown.
+pub fn diagnostics() -> String {
+    let mut out = String::from(
+        "# Diagnostics\n\n\
+         <!-- Made from `crates/rtether/src/scenario/codes.rs`; the tests of `scenario_documents` renew it with `RTETHER_BLESS=1`. -->\n\n\
+         All mistakes of a scenario are reported at once.\n\
+         Codes are stable; with `--message-format json` each comes with its places.\n",
+    );
+    for code in codes::ALL {
+        let _ = write!(
+            out,
+            "\n## {}\n\n{}: {}\n{}\n",
+            code.name,
+            code.severity.name(),
+            code.summary,
+            code.advice
+        );
+    }
+    out
+}

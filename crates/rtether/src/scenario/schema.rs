@@ -1,0 +1,159 @@
+//! JSON Schema (draft 2020-12) of the format, for completion in editors; made from the table of
+//! keys. It knows types and units, not whether a plant makes sense.
+
+use serde_json::{Map, Value, json};
+
+use super::keys::table::{SCENARIO, SECTIONS};
+use super::keys::{Key, Kind, Presence, Section};
+use super::units::Quantity;
+
+/// A number as units take it.
+const NUMBER: &str = "[+-]?[0-9][0-9_]*(\\.[0-9]*)?([eE][+-]?[0-9]+)?";
+
+/// Returns the schema.
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    for section in SECTIONS {
+        definitions.insert(section.name.to_owned(), map_of(section));
+    }
+    for quantity in Quantity::ALL {
+        definitions.insert(name_of(quantity).to_owned(), definition(quantity));
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://rtether.dev/schema/scenario-1.json",
+        "title": "rtether scenario",
+        "$ref": format!("#/$defs/{}", SCENARIO.name),
+        "$defs": definitions,
+    })
+}
+
+fn map_of(section: &Section) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for key in section.keys {
+        properties.insert(key.name.to_owned(), property(key));
+        if matches!(key.presence, Presence::Required) {
+            required.push(key.name);
+        }
+    }
+    let mut map = json!({
+        "type": ["object", "null"],
+        "description": section.description,
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        map["required"] = json!(required);
+    }
+    if section.name == SCENARIO.name {
+        map["patternProperties"] = json!({ "^x-": {} });
+    }
+    map
+}
+
+fn property(key: &Key) -> Value {
+    let mut value = shape(&key.kind);
+    let default = match key.presence {
+        Presence::Default(text) => format!(" Default: `{text}`."),
+        Presence::Required | Presence::Optional => String::new(),
+    };
+    value["description"] = json!(format!("{}{default}", key.description));
+    value["examples"] = json!([example(key)]);
+    value
+}
+
+/// Returns the example as a JSON value where it is a number or a word, else as text.
+fn example(key: &Key) -> Value {
+    serde_json::from_str(key.example).unwrap_or_else(|_| json!(key.example))
+}
+
+fn shape(kind: &Kind) -> Value {
+    match kind {
+        // YAML reads a name such as 12 as a number.
+        Kind::Text | Kind::Name(_) => json!({ "type": ["string", "number"] }),
+        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Count { min, max } => {
+            let mut count = json!({ "type": "integer", "minimum": min });
+            // Editors count in doubles.
+            if *max < 1 << 53 {
+                count["maximum"] = json!(max);
+            }
+            count
+        }
+        Kind::Quantity(quantity) => json!({ "$ref": format!("#/$defs/{}", name_of(*quantity)) }),
+        Kind::TimeRange => {
+            let time = pattern(Quantity::Time);
+            json!({ "type": "string", "pattern": format!("^{time} *\\.\\. *{time}$") })
+        }
+        Kind::Cost => {
+            let time = pattern(Quantity::Time);
+            json!({ "type": "string", "pattern": format!("^{time}(/B)?( *\\+ *{time}(/B)?)*$") })
+        }
+        Kind::One(section) => json!({ "$ref": format!("#/$defs/{}", section.name) }),
+        Kind::Named(section) => json!({
+            "type": ["object", "null"],
+            "additionalProperties": { "$ref": format!("#/$defs/{}", section.name) },
+        }),
+        Kind::List(section) => json!({
+            "type": ["array", "null"],
+            "items": { "$ref": format!("#/$defs/{}", section.name) },
+        }),
+        Kind::Values(kind) => json!({ "type": "array", "items": shape(kind) }),
+        Kind::Any(kinds) => json!({ "anyOf": kinds.iter().map(shape).collect::<Vec<_>>() }),
+        Kind::Statistics => json!({
+            "type": "object",
+            "patternProperties": {
+                "^(mean|median|max|p[0-9]{1,2}(\\.[0-9]{1,6})?)$": {
+                    "anyOf": [{ "const": "deadline" }, shape(&Kind::Quantity(Quantity::Time))],
+                },
+            },
+            "additionalProperties": false,
+        }),
+        Kind::Later => json!({ "not": {} }),
+    }
+}
+
+const fn name_of(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Time => "time",
+        Quantity::BitRate => "bit-rate",
+        Quantity::PacketRate => "packet-rate",
+        Quantity::Size => "size",
+        Quantity::Length => "length",
+        Quantity::Ratio => "ratio",
+    }
+}
+
+fn pattern(quantity: Quantity) -> String {
+    let units: Vec<&str> = quantity.units().collect();
+    format!("{NUMBER} *({})", units.join("|"))
+}
+
+fn definition(quantity: Quantity) -> Value {
+    let text = json!({
+        "type": "string",
+        "pattern": format!("^{}$", pattern(quantity)),
+        "description": format!("{}, for example `{}`", quantity.name(), quantity.example()),
+    });
+    if quantity == Quantity::Ratio {
+        return json!({ "anyOf": [text, { "type": "number", "minimum": 0, "maximum": 1 }] });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_has_its_definition() {
+        let schema = schema();
+        let text = schema.to_string();
+        for part in text.split("#/$defs/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(schema["$defs"].get(name).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! What the author may have meant: the nearest known word, or the usual synonym.
+
+/// Words other tools use for our keys, and slips that edit distance does not see.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("accept_if", &["accept"]),
+    ("app_rate", &["rate"]),
+    ("average", &["mean"]),
+    ("avg", &["mean"]),
+    ("bandwidth", &["rate"]),
+    ("ber", &["errors"]),
+    ("buffers", &["buffer"]),
+    ("bytes", &["size", "total"]),
+    ("cables", &["links"]),
+    ("cast", &["delivery"]),
+    ("connections", &["links"]),
+    ("cos", &["pcp"]),
+    ("cycle", &["period"]),
+    ("cycle_time", &["period"]),
+    ("delay", &["latency", "after", "propagation"]),
+    ("dest", &["to"]),
+    ("destination", &["to"]),
+    ("destinations", &["to"]),
+    ("dst", &["to"]),
+    ("duration", &["for"]),
+    ("edges", &["links"]),
+    ("encapsulation", &["over"]),
+    ("end", &["stop"]),
+    ("end_stations", &["nodes"]),
+    ("fer", &["errors"]),
+    ("group", &["class"]),
+    ("hosts", &["nodes"]),
+    ("id", &["name", "vlan"]),
+    ("interval", &["period"]),
+    ("latency", &["send", "propagation", "deadline"]),
+    ("maximum", &["max"]),
+    ("length_m", &["length"]),
+    ("limit", &["deadline"]),
+    ("listener", &["to"]),
+    ("listeners", &["to"]),
+    ("loss", &["lost", "errors"]),
+    ("max_latency", &["deadline"]),
+    ("min_interval", &["min_gap"]),
+    ("miss_ratio", &["missed"]),
+    ("mss", &["segment"]),
+    ("offset", &["phase"]),
+    ("payload", &["size"]),
+    ("priority", &["pcp"]),
+    ("prio", &["pcp"]),
+    ("prority", &["pcp"]),
+    ("protocol", &["over"]),
+    ("proto", &["over"]),
+    ("queue_limit", &["stack_queue"]),
+    ("receiver", &["to"]),
+    ("replications", &["seeds"]),
+    ("response", &["reply"]),
+    ("runs", &["seeds"]),
+    ("rx", &["receive"]),
+    ("scheduler", &["selection"]),
+    ("scheduling", &["selection"]),
+    ("sender", &["from"]),
+    ("source", &["from"]),
+    ("speed", &["rate"]),
+    ("src", &["from"]),
+    ("stations", &["nodes"]),
+    ("streams", &["flows"]),
+    ("talker", &["from"]),
+    ("target", &["to"]),
+    ("time", &["for"]),
+    ("traffic", &["flows"]),
+    ("transport", &["over"]),
+    ("tx", &["send"]),
+    ("type", &["kind", "over"]),
+    ("vid", &["vlan"]),
+    ("window_size", &["window"]),
+];
+
+/// Returns the known word that is nearest to `word`, if any is near: a synonym, else few edits.
+pub(super) fn nearest<'k>(
+    word: &str,
+    known: impl Iterator<Item = &'k str> + Clone,
+) -> Option<&'k str> {
+    let lower = word.to_lowercase().replace('-', "_");
+    let synonym = SYNONYMS
+        .iter()
+        .find(|(wrong, _)| *wrong == lower)
+        .and_then(|(_, right)| {
+            right
+                .iter()
+                .find_map(|r| known.clone().find(|known| known == r))
+        });
+    synonym.or_else(|| by_distance(word, &lower, known))
+}
+
+/// Returns the nearest of some names; there are no synonyms of names.
+pub(super) fn nearest_name<'k>(
+    word: &str,
+    known: impl Iterator<Item = &'k str>,
+) -> Option<&'k str> {
+    by_distance(word, &word.to_lowercase(), known)
+}
+
+fn by_distance<'k>(
+    word: &str,
+    lower: &str,
+    known: impl Iterator<Item = &'k str>,
+) -> Option<&'k str> {
+    // A third of the letters may differ, and a letter more in a word of three.
+    let length = word.chars().count();
+    let allowed = (length / 3).max(usize::from(length >= 3));
+    // Names are compared one by one; a scenario with very many is not searched to the end.
+    known
+        .take(20_000)
+        .filter(|name| name.chars().count().abs_diff(length) <= allowed)
+        .map(|name| (strsim::osa_distance(lower, &name.to_lowercase()), name))
+        .filter(|&(distance, _)| distance <= allowed)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn synonyms_come_before_spelling() {
+        let known = ["from", "to", "period", "pcp", "size"];
+        let near = |word| nearest(word, known.iter().copied());
+        assert_eq!(near("prority"), Some("pcp"));
+        assert_eq!(near("priority"), Some("pcp"));
+        assert_eq!(near("interval"), Some("period"));
+        assert_eq!(near("src"), Some("from"));
+        assert_eq!(near("perod"), Some("period"));
+        assert_eq!(near("Size"), Some("size"));
+        assert_eq!(near("colour"), None);
+    }
+}

@@ -1,0 +1,368 @@
+//! A YAML document as a tree in which every key and value knows its place.
+//!
+//! This is the only module that knows the YAML library. It reads the library's events rather than
+//! deserializing into types, so that all mistakes of a file can be told at once, with the place of
+//! the key as well as of the value. Input is not trusted: size, depth, number of values and what
+//! aliases may expand to are limited.
+
+use std::collections::BTreeMap;
+
+use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, ScanError};
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Sink, Span, quote};
+
+/// Largest size of a file in octets.
+pub const MAX_FILE_SIZE: usize = 16 << 20;
+/// Values in a document, aliases expanded.
+const MAX_VALUES: usize = 4_000_000;
+/// Levels of nesting; a scenario needs six.
+const MAX_DEPTH: usize = 32;
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) span: Span,
+    pub(super) data: Data,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(super) enum Data {
+    /// Nothing was written.
+    Null,
+    /// Number, word or text; the library's guess at a type is not used.
+    Scalar(String),
+    List(Vec<Value>),
+    Map(Vec<Entry>),
+}
+
+/// A key and its value.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_span: Span,
+    pub(super) value: Value,
+}
+
+impl Value {
+    /// Returns the word for the kind of value, for messages.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self.data {
+            Data::Null => "nothing",
+            Data::Scalar(_) => "a value",
+            Data::List(_) => "a list",
+            Data::Map(_) => "keys and values",
+        }
+    }
+
+    /// Returns the number of values inside, this one included.
+    fn count(&self) -> usize {
+        1 + match &self.data {
+            Data::Null | Data::Scalar(_) => 0,
+            Data::List(items) => items.iter().map(Self::count).sum(),
+            Data::Map(entries) => entries.iter().map(|e| 1 + e.value.count()).sum(),
+        }
+    }
+
+    fn depth(&self) -> usize {
+        1 + match &self.data {
+            Data::Null | Data::Scalar(_) => 0,
+            Data::List(items) => items.iter().map(Self::depth).max().unwrap_or(0),
+            Data::Map(entries) => entries.iter().map(|e| e.value.depth()).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Parses one document. `None` if there is none to work with; what is wrong is in `sink`.
+pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
+    if text.len() > MAX_FILE_SIZE {
+        let title = format!("the file has {} octets", text.len());
+        let span = Span {
+            source,
+            start: 0,
+            end: 0,
+        };
+        sink.push(Diagnostic::new(
+            &codes::TOO_LARGE,
+            title,
+            span,
+            "a scenario may have 16 MiB",
+        ));
+        return None;
+    }
+    let mut builder = Builder {
+        source,
+        text,
+        sink,
+        open: Vec::new(),
+        root: None,
+        anchors: BTreeMap::new(),
+        values: 0,
+    };
+    let mut options = Options::default();
+    options.set_emit_comments(false);
+    for item in Parser::new_from_str_with_options(text, options) {
+        match item {
+            Ok((event, place)) => {
+                let (start, end) = (place.start.byte_offset(), place.end.byte_offset());
+                let span = builder.span(start.unwrap_or(0), end.unwrap_or(0));
+                builder.event(event, span)?;
+            }
+            Err(error) => {
+                builder.syntax_error(&error);
+                return None;
+            }
+        }
+    }
+    let empty = Value {
+        span: Span {
+            source,
+            start: 0,
+            end: 0,
+        },
+        data: Data::Null,
+    };
+    Some(builder.root.unwrap_or(empty))
+}
+
+/// A collection whose end is not yet read.
+struct Open {
+    span: Span,
+    anchor: usize,
+    data: Collecting,
+}
+
+enum Collecting {
+    List(Vec<Value>),
+    Map {
+        entries: Vec<Entry>,
+        seen: BTreeMap<String, Span>,
+        key: Option<(String, Span)>,
+    },
+}
+
+struct Builder<'t> {
+    source: u32,
+    text: &'t str,
+    sink: &'t mut Sink,
+    open: Vec<Open>,
+    root: Option<Value>,
+    anchors: BTreeMap<usize, Value>,
+    values: usize,
+}
+
+impl Builder<'_> {
+    fn span(&self, start: usize, end: usize) -> Span {
+        let limit = |at: usize| u32::try_from(at.min(self.text.len())).unwrap_or(u32::MAX);
+        Span {
+            source: self.source,
+            start: limit(start),
+            end: limit(end.max(start)),
+        }
+    }
+
+    /// Takes one event; `None` stops the parse.
+    #[allow(
+        clippy::wildcard_enum_match_arm,
+        reason = "the enum is the library's, which may add kinds of events"
+    )]
+    fn event(&mut self, event: Event<'_>, span: Span) -> Option<()> {
+        match event {
+            Event::Scalar(text, style, anchor, _) => {
+                let data = if style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null") {
+                    Data::Null
+                } else {
+                    Data::Scalar(text.into_owned())
+                };
+                self.finish(Value { span, data }, anchor)
+            }
+            Event::SequenceStart(_, anchor, _) => {
+                self.start(span, anchor, Collecting::List(Vec::new()))
+            }
+            Event::MappingStart(_, anchor, _) => self.start(
+                span,
+                anchor,
+                Collecting::Map {
+                    entries: Vec::new(),
+                    seen: BTreeMap::new(),
+                    key: None,
+                },
+            ),
+            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::DocumentStart(..) if self.root.is_some() => {
+                self.stop(&codes::SYNTAX, "a second document begins", span, {
+                    "a scenario file holds one document"
+                })
+            }
+            // Ends of documents, comments and the like say nothing of values.
+            _ => Some(()),
+        }
+    }
+
+    fn stop(
+        &mut self,
+        code: &'static codes::Code,
+        title: &str,
+        span: Span,
+        label: &str,
+    ) -> Option<()> {
+        self.sink.push(Diagnostic::new(code, title, span, label));
+        None
+    }
+
+    fn start(&mut self, span: Span, anchor: usize, data: Collecting) -> Option<()> {
+        if self.open.len() >= MAX_DEPTH {
+            let title = "values are nested too deeply";
+            return self.stop(&codes::TOO_LARGE, title, span, "the 33rd level begins here");
+        }
+        self.open.push(Open { span, anchor, data });
+        Some(())
+    }
+
+    fn close(&mut self, end: Span) -> Option<()> {
+        let Open { span, anchor, data } = self.open.pop()?;
+        let data = match data {
+            Collecting::List(items) => Data::List(items),
+            Collecting::Map { entries, .. } => Data::Map(expand_merges(entries)),
+        };
+        let span = Span {
+            end: end.end.max(span.end),
+            ..span
+        };
+        self.finish(Value { span, data }, anchor)
+    }
+
+    fn alias(&mut self, anchor: usize, span: Span) -> Option<()> {
+        let Some(value) = self.anchors.get(&anchor) else {
+            let title = "an alias stands inside the value it refers to";
+            return self.stop(&codes::SYNTAX, title, span, "this value would never end");
+        };
+        // What an alias stands for is counted as if it had been written out.
+        self.values = self.values.saturating_add(value.count());
+        if self.values > MAX_VALUES {
+            let title = "aliases expand to more than four million values";
+            return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
+        }
+        if self.open.len() + value.depth() > MAX_DEPTH {
+            let title = "values are nested too deeply";
+            return self.stop(
+                &codes::TOO_LARGE,
+                title,
+                span,
+                "this alias goes below level 32",
+            );
+        }
+        let value = value.clone();
+        self.finish(value, 0)
+    }
+
+    /// Puts a complete value into the collection that is open.
+    fn finish(&mut self, value: Value, anchor: usize) -> Option<()> {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            let title = "the file holds more than four million values";
+            let span = value.span;
+            return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
+        }
+        if anchor != 0 {
+            // The copy counts: an anchor on every level would else multiply the file.
+            self.values = self.values.saturating_add(value.count());
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.open.last_mut().map(|open| &mut open.data) {
+            None => self.root = Some(value),
+            Some(Collecting::List(items)) => items.push(value),
+            Some(Collecting::Map { entries, seen, key }) => match key.take() {
+                None => match value.data {
+                    Data::Scalar(text) => *key = Some((text, value.span)),
+                    Data::Null => *key = Some((String::from("null"), value.span)),
+                    Data::List(_) | Data::Map(_) => {
+                        let title = "a key is a list or a map";
+                        let label = "keys are words";
+                        return self.stop(&codes::SYNTAX, title, value.span, label);
+                    }
+                },
+                Some((key, key_span)) => {
+                    if let Some(&first) = seen.get(&key) {
+                        self.sink.push(
+                            Diagnostic::new(
+                                &codes::DUPLICATE_KEY,
+                                format!("{} is given twice", quote(&key)),
+                                key_span,
+                                "the second one",
+                            )
+                            .also(first, "the first one"),
+                        );
+                    } else {
+                        seen.insert(key.clone(), key_span);
+                        entries.push(Entry {
+                            key,
+                            key_span,
+                            value,
+                        });
+                    }
+                }
+            },
+        }
+        Some(())
+    }
+
+    fn syntax_error(&mut self, error: &ScanError) {
+        let at = error.marker().byte_offset().unwrap_or(0);
+        let text = self.text;
+        let tail = text.get(at.min(text.len())..).unwrap_or("");
+        let width = tail.chars().next().map_or(0, char::len_utf8);
+        let span = self.span(at, at + width);
+        let message = error.to_string();
+        // The library appends the position, which the caret shows.
+        let reason = message
+            .split(" at byte ")
+            .next()
+            .and_then(|m| m.split(" at char ").next())
+            .and_then(|m| m.split(" at line ").next())
+            .unwrap_or("not YAML");
+        let tab = tail.starts_with('\t') || text[..at.min(text.len())].ends_with('\t');
+        let diagnostic = Diagnostic::new(
+            &codes::SYNTAX,
+            "the file is not YAML from here on",
+            span,
+            reason,
+        )
+        .help_if(tab.then_some("indent with spaces; YAML does not allow tabs there"))
+        .help_if(
+            reason
+                .contains("mapping values")
+                .then_some("put text that contains `: ` into quotes"),
+        );
+        self.sink.push(diagnostic);
+    }
+}
+
+/// Replaces the entry `<<` by the entries of the maps it refers to; what is written out wins.
+fn expand_merges(entries: Vec<Entry>) -> Vec<Entry> {
+    if !entries.iter().any(|entry| entry.key == "<<") {
+        return entries;
+    }
+    let (merges, mut own): (Vec<_>, Vec<_>) = entries.into_iter().partition(|e| e.key == "<<");
+    for merge in merges {
+        let maps = match merge.value.data {
+            Data::List(maps) => maps,
+            Data::Map(_) => vec![merge.value],
+            Data::Null | Data::Scalar(_) => {
+                own.push(merge);
+                continue;
+            }
+        };
+        for map in maps {
+            let Data::Map(more) = map.data else { continue };
+            for entry in more {
+                if own.iter().all(|e| e.key != entry.key) {
+                    own.push(entry);
+                }
+            }
+        }
+    }
+    own
+}
