@@ -267,7 +267,7 @@ fn nonempty(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<B
     let size = reader.size(fields, key)?;
     if size.value == Bytes::ZERO {
         let why = "an empty transfer takes no time";
-        reader.out_of_range(key, size.span, "at least 1 B", "none", why);
+        reader.out_of_range(key, size.span, "at least 1 B", "0 B", why);
         return None;
     }
     Some(size.value)

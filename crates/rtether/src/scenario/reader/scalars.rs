@@ -193,7 +193,7 @@ impl Reader<'_> {
     ) -> Option<At<Duration>> {
         let at = self.time(fields, key)?;
         if at.value == Duration::ZERO {
-            self.out_of_range(key, at.span, "more than 0 s", "none", "it would never end");
+            self.out_of_range(key, at.span, "more than 0 s", "0 s", "it would never end");
             return None;
         }
         Some(at)
