@@ -65,6 +65,7 @@ pub enum RouteError {
 }
 
 impl fmt::Display for RouteError {
+    /// Counts ports from one, as scenario files do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unconnected { .. } => write!(f, "the node has no link in use"),
@@ -73,7 +74,7 @@ impl fmt::Display for RouteError {
                 write!(
                     f,
                     "port {} on the path is not a member of VLAN {}",
-                    port.port,
+                    port.port + 1,
                     vid.get()
                 )
             }
@@ -81,7 +82,7 @@ impl fmt::Display for RouteError {
                 write!(
                     f,
                     "trunk port {} has no native VLAN for untagged frames",
-                    port.port
+                    port.port + 1
                 )
             }
         }

@@ -9,7 +9,7 @@ use rtether_sim::observe::{NoObserver, Observer};
 use rtether_sim::{BuildError, Config, Simulation};
 
 use crate::scenario::{RunPlan, Scenario};
-use crate::stats;
+use crate::stats::Spread;
 
 /// What the replications of a scenario said.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,14 +77,21 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
     let seeds: Vec<u64> = (0..u64::from(plan.runs))
         .map(|run| plan.seed.wrapping_add(run))
         .collect();
-    let records = seeds
-        .par_iter()
-        .map(|&seed| simulate_seed(scenario, seed, progress, &mut NoObserver))
-        .collect::<Result<Vec<Record>, BuildError>>()?;
-    let mut results = merge(records, seeds);
-    results.partial = progress.is_cancelled();
-    Ok(results)
+    let mut merged = Merged::default();
+    for some in seeds.chunks(AT_ONCE) {
+        let records = some
+            .par_iter()
+            .map(|&seed| simulate_seed(scenario, seed, progress, &mut NoObserver))
+            .collect::<Result<Vec<Record>, BuildError>>()?;
+        for record in records {
+            merged.add(record);
+        }
+    }
+    Ok(merged.finish(seeds, progress.is_cancelled()))
 }
+
+/// Records held in memory before they are merged: enough for many threads to be busy.
+const AT_ONCE: usize = 256;
 
 /// Runs one replication under an observer.
 pub fn simulate_seed<O: Observer>(
@@ -121,18 +128,36 @@ pub fn simulate_seed<O: Observer>(
 /// Steps of a run between which progress is told: often enough for an impatient Ctrl-C.
 const STEPS: i64 = 1_000;
 
-/// Merges the records of several seeds, in their order.
-pub(crate) fn merge(records: Vec<Record>, seeds: Vec<u64>) -> Results {
-    let confidence = stats::confidence(&records);
-    let mut records = records.into_iter();
-    let mut record = records.next().unwrap_or_default();
-    for other in records {
-        record.merge(&other);
+/// Records of several seeds, taken in in their order.
+#[derive(Default)]
+struct Merged {
+    record: Option<Record>,
+    spreads: Vec<Spread>,
+}
+
+impl Merged {
+    fn add(&mut self, record: Record) {
+        self.spreads.resize(record.streams.len(), Spread::default());
+        for (spread, stream) in self.spreads.iter_mut().zip(&record.streams) {
+            spread.record(stream);
+        }
+        match &mut self.record {
+            None => self.record = Some(record),
+            Some(merged) => merged.merge(&record),
+        }
     }
-    Results {
-        record,
-        confidence,
-        seeds,
-        partial: false,
+
+    fn finish(self, seeds: Vec<u64>, partial: bool) -> Results {
+        let record = self.record.unwrap_or_default();
+        let streams = record.streams.iter().zip(&self.spreads);
+        let confidence = streams
+            .map(|(stream, spread)| spread.confidence(stream))
+            .collect();
+        Results {
+            record,
+            confidence,
+            seeds,
+            partial,
+        }
     }
 }

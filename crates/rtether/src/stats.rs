@@ -7,7 +7,7 @@
 //! show it say so.
 
 use rtether_model::quantity::Duration;
-use rtether_model::record::{Record, StreamRecord};
+use rtether_model::record::{StreamRecord, Summary};
 use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
 use crate::run::{Confidence, Interval};
@@ -15,44 +15,42 @@ use crate::run::{Confidence, Interval};
 /// Half of what a two-sided 95 % interval leaves out.
 const TAIL: f64 = 0.025;
 
-/// Returns the intervals of every stream of some replications.
-pub fn confidence(records: &[Record]) -> Vec<Confidence> {
-    let streams = records.first().map_or(0, |record| record.streams.len());
-    (0..streams)
-        .map(|index| {
-            let runs: Vec<&StreamRecord> = records.iter().map(|r| &r.streams[index]).collect();
-            let missed = runs.iter().map(|run| run.missed).sum();
-            let released = runs.iter().map(|run| run.released).sum();
-            Confidence {
-                mean: student(&collect(&runs, |run| run.latency.mean())),
-                p99: student(&collect(&runs, |run| run.quantile(99, 100))),
-                miss_ratio: clopper_pearson(missed, released),
-            }
-        })
-        .collect()
+/// How the replications of one stream differ: what is needed of each, summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    means: Summary,
+    p99s: Summary,
 }
 
-fn collect(
-    runs: &[&StreamRecord],
-    value: impl Fn(&StreamRecord) -> Option<Duration>,
-) -> Vec<Duration> {
-    runs.iter().filter_map(|run| value(run)).collect()
+impl Spread {
+    /// Takes in one replication.
+    pub fn record(&mut self, run: &StreamRecord) {
+        if let (Some(mean), Some(p99)) = (run.latency.mean(), run.quantile(99, 100)) {
+            self.means.record(mean);
+            self.p99s.record(p99);
+        }
+    }
+
+    /// Returns the intervals; `all` holds all replications together.
+    pub fn confidence(&self, all: &StreamRecord) -> Confidence {
+        Confidence {
+            mean: student(&self.means),
+            p99: student(&self.p99s),
+            miss_ratio: clopper_pearson(all.missed, all.released),
+        }
+    }
 }
 
 /// Returns Student's t interval of the mean of independent values; `None` for fewer than two.
-pub fn student(values: &[Duration]) -> Option<Interval> {
-    if values.len() < 2 {
+pub fn student(values: &Summary) -> Option<Interval> {
+    if values.count < 2 {
         return None;
     }
-    let count = to_f64(values.len() as u64);
-    let mean = values.iter().map(|value| value.as_ns_f64()).sum::<f64>() / count;
-    let squares: f64 = values
-        .iter()
-        .map(|value| (value.as_ns_f64() - mean).powi(2))
-        .sum();
-    let error = (squares / (count - 1.0) / count).sqrt();
-    let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+    let freedom = to_f64(values.count - 1);
+    let error = values.standard_deviation()?.as_ns_f64() / freedom.sqrt();
+    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
     let half = distribution.inverse_cdf(1.0 - TAIL) * error;
+    let mean = values.mean()?.as_ns_f64();
     Some(Interval {
         low: from_ns(mean - half),
         high: from_ns(mean + half),
@@ -100,11 +98,13 @@ mod tests {
     #[test]
     fn student_against_the_table() {
         // 1, 2, 3, 4, 5 us: mean 3, s = 1.5811, t(4; 0.975) = 2.7764: 3 -+ 1.9632 us.
-        let values: Vec<Duration> = (1..=5).map(Duration::from_us).collect();
+        let mut values = Summary::default();
+        values.record(Duration::from_us(1));
+        assert_eq!(student(&values), None);
+        (2..=5).for_each(|us| values.record(Duration::from_us(us)));
         let interval = student(&values).unwrap();
         assert_eq!(interval.low, Duration::from_ns(1_037));
         assert_eq!(interval.high, Duration::from_ns(4_963));
-        assert_eq!(student(&values[..1]), None);
     }
 
     #[test]
