@@ -36,12 +36,12 @@ pub(crate) fn choose_color(global: &Global) {
     choice.write_global();
 }
 
-/// Returns whether colours reach standard output.
+/// Returns whether colors reach standard output.
 pub(crate) fn has_color() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// Returns whether colours reach standard error.
+/// Returns whether colors reach standard error.
 pub(crate) fn errors_have_color() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }

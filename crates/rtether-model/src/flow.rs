@@ -117,7 +117,7 @@ pub enum Traffic {
 /// Place of the first release of a periodic flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// This long after the start of the flow; equal phases are synchronised.
+    /// This long after the start of the flow; equal phases are synchronized.
     Fixed(Duration),
     /// Uniform within one period, drawn from the seed.
     Random,

@@ -1,7 +1,7 @@
 //! Time, rate and size as integers.
 //!
 //! Time is counted in picoseconds: at every Ethernet rate from 10 Mbit/s to 100 Gbit/s a bit is a
-//! whole number of picoseconds, so that serialisation times are exact. An `i64` reaches 106 days.
+//! whole number of picoseconds, so that serialization times are exact. An `i64` reaches 106 days.
 //! No float holds a time, a rate or a size; the `as_*_f64` functions are for display only.
 
 use core::fmt;

@@ -1,7 +1,7 @@
 //! Paths through the network: shortest in hops, the lower port number where two are equal.
 //!
 //! Switches forward by destination: a [`Routing`] holds for each pair of switches the port towards
-//! the other one. Links on standby carry nothing. The paths are facts of the plant, not behaviour,
+//! the other one. Links on standby carry nothing. The paths are facts of the plant, not behavior,
 //! which is why the simulator and the bounds may both use them.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -122,11 +122,11 @@ impl Routing {
         while let Some(node) = queue.pop_front() {
             let hops: Vec<Hop> = self.hops_from(network, node).collect();
             for hop in hops {
-                let Some(neighbour) = self.index_of(hop.ingress.node) else {
+                let Some(neighbor) = self.index_of(hop.ingress.node) else {
                     continue;
                 };
-                if !core::mem::replace(&mut seen[neighbour], true) {
-                    self.next[neighbour * self.switches + to] = Some(hop.ingress.port);
+                if !core::mem::replace(&mut seen[neighbor], true) {
+                    self.next[neighbor * self.switches + to] = Some(hop.ingress.port);
                     queue.push_back(hop.ingress.node);
                 }
             }

@@ -94,7 +94,7 @@ fn messages_keep_the_house_style() {
 }
 
 #[test]
-fn colour_changes_nothing_but_colour() {
+fn color_changes_nothing_but_color() {
     let text = "rtether: 1\nnodes: 4\n";
     let loaded = load("x.yaml", text);
     let plain = loaded.text(render::Style::Plain);

@@ -188,7 +188,7 @@ fn periodic_flows() {
     let ms = Duration::from_ms;
     let none = Duration::ZERO;
     assert_eq!(plain.traffic, periodic(ms(2), Phase::Random, none));
-    let rate = flow("rate: 1440 /s, size: 60 B, phase: synchronised");
+    let rate = flow("rate: 1440 /s, size: 60 B, phase: synchronized");
     let period = Duration::from_ps(694_444_444);
     assert_eq!(rate.traffic, periodic(period, Phase::Fixed(none), none));
     let full = flow(

@@ -1,4 +1,4 @@
-//! The page in a real browser: both colour schemes, wide and narrow, with and without scripts.
+//! The page in a real browser: both color schemes, wide and narrow, with and without scripts.
 //!
 //! Needs `chromium`; without it the test says so and passes. Set `RTETHER_SCREENSHOTS` to a
 //! directory to keep pages and pictures.

@@ -64,7 +64,7 @@ fn table(plant: &Plant) -> String {
 }
 
 #[test]
-fn synchronised_star() {
+fn synchronized_star() {
     let mut plant = Plant::default();
     let switch = plant.switch(plain_switch());
     let stations = [(); 6].map(|()| plant.station(Stack::Zero));

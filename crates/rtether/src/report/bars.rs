@@ -1,6 +1,6 @@
 //! Stacked horizontal bars: parts of a whole, one bar a row.
 //!
-//! Plain HTML, so that texts keep their size on any screen. Parts differ by colour and pattern,
+//! Plain HTML, so that texts keep their size on any screen. Parts differ by color and pattern,
 //! carry their share where there is room for it and their number in a title.
 
 use super::markup::{Markup, element};
@@ -9,7 +9,7 @@ use super::text::percent;
 /// One part of a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which colour and pattern: a class of the style sheet.
+    /// Which color and pattern: a class of the style sheet.
     pub class: String,
     /// What it is.
     pub name: String,
@@ -84,7 +84,7 @@ fn stack(bar: &Bar) -> Markup {
     stack.attr("aria-label", label).children(parts).into()
 }
 
-/// Names colours and patterns: class and text.
+/// Names colors and patterns: class and text.
 pub fn legend(entries: &[(String, String)]) -> Markup {
     let entries = entries.iter().map(|(class, name)| {
         let swatch = element("i").class(format!("swatch part {class}"));

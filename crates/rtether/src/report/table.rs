@@ -14,7 +14,7 @@ pub struct Options {
     pub width: Option<u16>,
     /// One row for each stream, however many there are.
     pub all: bool,
-    /// Escape sequences for colours; verdicts are words in any case.
+    /// Escape sequences for colors; verdicts are words in any case.
     pub color: bool,
     /// Only ASCII characters for lines.
     pub ascii: bool,
@@ -169,7 +169,7 @@ pub(crate) fn class_name(class: &str) -> &str {
     }
 }
 
-/// Failures are capitals, so that they stand out without colour.
+/// Failures are capitals, so that they stand out without color.
 fn shout(verdict: Verdict) -> String {
     if verdict.is_failure() {
         verdict.name().to_uppercase()
@@ -260,7 +260,7 @@ fn widest(table: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Wraps verdicts in colours; they are found by the place of their column.
+/// Wraps verdicts in colors; they are found by the place of their column.
 fn colored(table: &str) -> String {
     let title = COLUMNS[VERDICT].0;
     let header = table.lines().find(|line| line.contains(title));

@@ -57,7 +57,7 @@ pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, Reprod
         claims: judge.finish(),
         figures: vec![figure(points, paper)],
         notes: vec![format!(
-            "Two serialisations of 1024 octets with 48 octets of RTPS headers over UDP explain \
+            "Two serializations of 1024 octets with 48 octets of RTPS headers over UDP explain \
              180.2 us; the rest is the switch. Ours is {:.2} of the paper's.",
             ratio(one_way, paper)
         )],

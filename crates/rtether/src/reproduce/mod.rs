@@ -196,7 +196,7 @@ pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, Reproduc
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
-        let needs = "it needs shared Ethernet, prioritised end nodes, live measurement or RTPS";
+        let needs = "it needs shared Ethernet, prioritized end nodes, live measurement or RTPS";
         return Err(ReproduceError::NotYet {
             id: id.to_owned(),
             needs,

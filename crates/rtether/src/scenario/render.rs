@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::diagnostic::{Diagnostic, Severity, Source, Span};
 
-/// Whether to use terminal colours; the text is the same.
+/// Whether to use terminal colors; the text is the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// No escape sequences.
     Plain,
-    /// With ANSI colours.
+    /// With ANSI colors.
     Colored,
 }
 

@@ -131,6 +131,6 @@ mod tests {
         assert_eq!(near("src"), Some("from"));
         assert_eq!(near("perod"), Some("period"));
         assert_eq!(near("Size"), Some("size"));
-        assert_eq!(near("colour"), None);
+        assert_eq!(near("color"), None);
     }
 }

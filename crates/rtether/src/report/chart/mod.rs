@@ -1,6 +1,6 @@
 //! Charts as SVG, drawn without a browser and readable without JavaScript.
 //!
-//! Colours are those of [`super::page`] and safe for colour-blind readers; series also differ by
+//! Colors are those of [`super::page`] and safe for color-blind readers; series also differ by
 //! dash or by marker, and each is named in a legend.
 
 mod columns;
@@ -94,7 +94,7 @@ pub(crate) const RIGHT: f64 = 12.0;
 pub(crate) const TOP: f64 = 30.0;
 pub(crate) const BOTTOM: f64 = 38.0;
 
-/// Number of colours, dashes and markers.
+/// Number of colors, dashes and markers.
 const KINDS: usize = 8;
 
 /// The part of a chart with data, and its axes.
@@ -230,7 +230,7 @@ fn draw_horizontal(plot: &Plot, axis: &Axis) -> Markup {
         let x = LEFT + place * (WIDTH - LEFT - RIGHT);
         let tick = format!("M{x:.1} {bottom}v4");
         all.push(element("path").class("tick").attr("d", tick));
-        // Numbers that would touch their neighbour are left out.
+        // Numbers that would touch their neighbor are left out.
         let half = real_len(text.chars().count()) * 3.3;
         if x - half >= free_from {
             free_from = x + half + 6.0;
@@ -280,7 +280,7 @@ fn draw_rule(plot: &Plot, number: usize, rule: &Rule) -> Markup {
         RuleKind::Deadline => "deadline",
         RuleKind::Bound => "bound",
     };
-    // Texts stand above the data; neighbours at different heights.
+    // Texts stand above the data; neighbors at different heights.
     let y = TOP - 5.0 - 13.0 * real_len(number % 2);
     if plot.x.is_beyond(rule.at) {
         let text = format!("{} \u{2192}", rule.label);

@@ -23,16 +23,16 @@ pub(super) struct Grid {
 impl Grid {
     /// Places `cells`, joined by `edges`, with at most `per_row` in a row.
     pub(super) fn new(cells: usize, edges: &[(usize, usize)], per_row: usize) -> Self {
-        let mut neighbours = vec![Vec::new(); cells];
+        let mut neighbors = vec![Vec::new(); cells];
         for &(a, b) in edges {
-            neighbours[a].push(b);
-            neighbours[b].push(a);
+            neighbors[a].push(b);
+            neighbors[b].push(a);
         }
-        let chain = chain(&neighbours, edges.len());
+        let chain = chain(&neighbors, edges.len());
         let is_chain = chain.is_some();
         let rows = match chain {
             Some(order) => chain_rows(&order, edges.len() == cells, per_row),
-            None => layers(&neighbours, per_row),
+            None => layers(&neighbors, per_row),
         };
         let columns = rows.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let mut spots = vec![Spot::default(); cells];
@@ -85,21 +85,21 @@ impl Grid {
 }
 
 /// Returns the cells in order if they form one line or one ring.
-fn chain(neighbours: &[Vec<usize>], edges: usize) -> Option<Vec<usize>> {
-    let cells = neighbours.len();
+fn chain(neighbors: &[Vec<usize>], edges: usize) -> Option<Vec<usize>> {
+    let cells = neighbors.len();
     let is_chain = cells >= 2
         && (edges + 1 == cells || edges == cells)
-        && neighbours.iter().all(|near| (1..=2).contains(&near.len()));
+        && neighbors.iter().all(|near| (1..=2).contains(&near.len()));
     if !is_chain {
         return None;
     }
     let first = (0..cells)
-        .find(|&cell| neighbours[cell].len() == 1)
+        .find(|&cell| neighbors[cell].len() == 1)
         .unwrap_or(0);
     let mut order = vec![first];
     let mut seen = vec![false; cells];
     seen[first] = true;
-    while let Some(&next) = neighbours[*order.last()?].iter().find(|&&cell| !seen[cell]) {
+    while let Some(&next) = neighbors[*order.last()?].iter().find(|&&cell| !seen[cell]) {
         seen[next] = true;
         order.push(next);
     }
@@ -125,16 +125,16 @@ fn balanced(cells: usize, per_row: usize) -> usize {
 }
 
 /// Layers around the middle of each connected part, cut into rows.
-fn layers(neighbours: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
+fn layers(neighbors: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
     let mut rows = Vec::new();
-    let mut placed = vec![false; neighbours.len()];
+    let mut placed = vec![false; neighbors.len()];
     // Parts with one cell share rows.
     let mut single = Vec::new();
-    for start in 0..neighbours.len() {
+    for start in 0..neighbors.len() {
         if placed[start] {
             continue;
         }
-        let part: Vec<usize> = distances(neighbours, start)
+        let part: Vec<usize> = distances(neighbors, start)
             .into_iter()
             .map(|(c, _)| c)
             .collect();
@@ -144,15 +144,15 @@ fn layers(neighbours: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
             continue;
         }
         let eccentricity = |&cell: &usize| {
-            let farthest = distances(neighbours, cell).last().map_or(0, |&(_, d)| d);
-            (farthest, usize::MAX - neighbours[cell].len(), cell)
+            let farthest = distances(neighbors, cell).last().map_or(0, |&(_, d)| d);
+            (farthest, usize::MAX - neighbors[cell].len(), cell)
         };
         let root = part
             .iter()
             .copied()
             .min_by_key(eccentricity)
             .unwrap_or(start);
-        let found = distances(neighbours, root);
+        let found = distances(neighbors, root);
         for layer in found.chunk_by(|a, b| a.1 == b.1) {
             let members: Vec<usize> = layer.iter().map(|&(cell, _)| cell).collect();
             for &cell in &members {
@@ -170,14 +170,14 @@ fn layers(neighbours: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
 }
 
 /// Returns every cell that can be reached with its distance, nearest first.
-fn distances(neighbours: &[Vec<usize>], start: usize) -> Vec<(usize, usize)> {
-    let mut seen = vec![false; neighbours.len()];
+fn distances(neighbors: &[Vec<usize>], start: usize) -> Vec<(usize, usize)> {
+    let mut seen = vec![false; neighbors.len()];
     seen[start] = true;
     let mut queue = VecDeque::from([(start, 0)]);
     let mut found = Vec::new();
     while let Some((cell, distance)) = queue.pop_front() {
         found.push((cell, distance));
-        for &next in &neighbours[cell] {
+        for &next in &neighbors[cell] {
             if !std::mem::replace(&mut seen[next], true) {
                 queue.push_back((next, distance + 1));
             }

@@ -142,7 +142,7 @@ fn periodic(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
     let jitter = reader.time(fields, "jitter");
     let phase = match reader.scalar(fields, "phase").map(|phase| phase.value) {
         None | Some("random") => Phase::Random,
-        Some("synchronised" | "synchronized") => Phase::Fixed(Duration::ZERO),
+        Some("synchronized") => Phase::Fixed(Duration::ZERO),
         Some(_) => {
             let time = reader.time(fields, "phase");
             Phase::Fixed(time.map_or(Duration::ZERO, |time| time.value))

@@ -157,7 +157,7 @@ pub(in crate::scenario::generate) fn parameters(
         commands,
         exchange,
         phase: match phase.map(|word| word.value) {
-            Some("synchronised") => Phase::Fixed(Duration::ZERO),
+            Some("synchronized") => Phase::Fixed(Duration::ZERO),
             _ => Phase::Random,
         },
         files,

@@ -73,10 +73,10 @@ pub(in crate::scenario) static FLOW: Section = Section {
         ),
         key(
             "phase",
-            Kind::Any(&[Kind::Word(&["random", "synchronised"]), TIME]),
+            Kind::Any(&[Kind::Word(&["random", "synchronized"]), TIME]),
             Default("random"),
             "0 us",
-            "Periodic: first release after the start. Drawn from the seed, zero for all (`synchronised`), or a time.",
+            "Periodic: first release after the start. Drawn from the seed, zero for all (`synchronized`), or a time.",
         ),
         key(
             "jitter",

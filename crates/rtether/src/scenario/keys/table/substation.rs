@@ -153,9 +153,9 @@ pub(in crate::scenario) static SUBSTATION: Section = Section {
         ),
         key(
             "phase",
-            Kind::Word(&["random", "synchronised"]),
+            Kind::Word(&["random", "synchronized"]),
             Default("random"),
-            "synchronised",
+            "synchronized",
             "Phases of the streams.",
         ),
         key(
