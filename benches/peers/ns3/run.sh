@@ -7,7 +7,7 @@
 #   PACKETS        packets that one run delivers (default 460800)
 #   RTETHER_CMD    what to measure against ns-3, run at the root of the checkout
 #   RTETHER_PROOF  pattern that its output must hold, so that only equal work is compared
-#                  (default: "received": PACKETS)
+#                  (default: "received" or "delivered": PACKETS)
 #   NS3_ONLY       set to 1 to leave rtether out
 #
 # Needs g++ and the headers and libraries of ns-3; as root on Debian it installs them.
@@ -19,7 +19,7 @@ root=$(cd "$here/../../.." && pwd)
 runs=${RUNS:-5}
 packets=${PACKETS:-460800}
 rtether=${RTETHER_CMD:-${CARGO_TARGET_DIR:-target}/release/rtether sim benches/scenarios/star.yaml --json}
-default_proof="\"received\": *$packets([^0-9]|\$)"
+default_proof="\"(received|delivered)\": *$packets([^0-9]|\$)"
 proof=${RTETHER_PROOF:-$default_proof}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

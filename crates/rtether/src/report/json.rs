@@ -5,7 +5,7 @@
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
-    NodeRecord, PortRecord, QueueRecord, Segment, StreamRecord, Summary, TransferRecord, Worst,
+    NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary, TransferRecord, Worst,
 };
 use serde_json::{Map, Number, Value, json};
 
@@ -40,10 +40,23 @@ pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
         "partial": results.partial,
         "duration_ns": ns(record.duration),
         "warmup_ns": ns(record.warmup),
+        "totals": totals(record),
         "verdict": verdict(outcome),
         "flows": flows.collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the packets of all streams together, and the events it took.
+fn totals(record: &Record) -> Value {
+    let sum = |count: fn(&StreamRecord) -> u64| record.streams.iter().map(count).sum::<u64>();
+    json!({
+        "released": sum(|stream| stream.released),
+        "delivered": sum(|stream| stream.delivered),
+        "lost": sum(|stream| stream.dropped),
+        "in_flight": sum(|stream| stream.in_flight),
+        "events": record.events,
     })
 }
 
