@@ -52,6 +52,7 @@ pub(crate) fn run(repo: &Repo, options: TestOptions) -> Result<bool> {
     run.check("tests", TestRun::tests);
     if options.nightly {
         run.check("benches", |run| {
+            upkeep::provide_instruction_counter(run.repo)?;
             succeeds(&mut run.repo.cargo(&["test", "--workspace", "--benches"]))
         });
         run.check("fuzz", TestRun::fuzz);

@@ -23,8 +23,39 @@ pub(crate) fn bless(repo: &Repo) -> Result<bool> {
 
 /// Runs the benchmarks of all crates.
 pub(crate) fn bench(repo: &Repo, rest: &[String]) -> Result<bool> {
+    provide_instruction_counter(repo)?;
     let status = repo.cargo(&["bench", "--workspace"]).args(rest).status();
     Ok(status.context("running `cargo bench`")?.success())
+}
+
+/// Installs the program that counts instructions, in the version that the benchmarks link.
+pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
+    const PROGRAM: &str = "gungraun-runner";
+    let lock = repo.read("Cargo.lock").context("reading Cargo.lock")?;
+    let version = locked_version(&lock, "gungraun").context("gungraun is not in Cargo.lock")?;
+    let installed = Command::new(PROGRAM).arg("--version").output();
+    let text = installed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    if text.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
+        return Ok(());
+    }
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        bail!("the instruction counts need valgrind; on Debian: sudo apt-get install valgrind");
+    }
+    println!("installing {PROGRAM} {version}");
+    let status = repo
+        .cargo(&["install", "--locked", PROGRAM, "--version", version])
+        .status();
+    if !status.context("running `cargo install`")?.success() {
+        bail!("{PROGRAM} {version} cannot be installed; see above");
+    }
+    Ok(())
+}
+
+/// Returns the version of a package in a lock file.
+fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
+    let entry = format!("name = \"{package}\"\nversion = \"");
+    let (_, rest) = lock.split_once(&entry)?;
+    rest.split('"').next()
 }
 
 /// What can be fuzzed here.
@@ -80,4 +111,16 @@ fn cargo_fuzz(repo: &Repo, args: &[&str]) -> Command {
         .args(args)
         .current_dir(&repo.root);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_lock_file() {
+        let lock = "[[package]]\nname = \"a\"\nversion = \"1.2.3\"\n\n[[package]]\nname = \"ab\"\nversion = \"4.5.6\"\n";
+        assert_eq!(locked_version(lock, "ab"), Some("4.5.6"));
+        assert_eq!(locked_version(lock, "b"), None);
+    }
 }

@@ -5,7 +5,8 @@
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
-    NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary, TransferRecord, Worst,
+    NodeRecord, PortRecord, QueueRecord, Record, Segment, StreamRecord, Summary, TransferRecord,
+    Worst,
 };
 use serde_json::{Map, Number, Value, json};
 
