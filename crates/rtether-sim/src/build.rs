@@ -16,7 +16,7 @@ use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::kernel::{Action, BuildError, Config, FlowState, Simulation};
 use crate::packet::{Fifo, NONE, Pool, TAGGED};
-use crate::port::{Owner, Port};
+use crate::port::{Owner, Port, PortRest};
 use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 use crate::source::Source;
@@ -75,7 +75,7 @@ impl Simulation {
     pub fn new(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
-        let ports = build_ports(network, &routing, &numbers, config)?;
+        let (ports, port_rests, queues) = build_ports(network, &routing, &numbers, config)?;
         let mut simulation = Self {
             network: network.clone(),
             flow_list: flows.to_vec(),
@@ -90,6 +90,8 @@ impl Simulation {
             actions: Vec::new(),
             pool: Pool::default(),
             ports,
+            port_rests,
+            queues,
             flows: Vec::new(),
             bulk: Vec::new(),
             streams: Vec::new(),
@@ -196,7 +198,8 @@ impl Simulation {
         }
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             if port.is_cut_through {
-                port.stored_slot = give(Action::Stored(index))?;
+                let slot = give(Action::Stored(index))?;
+                self.port_rests[index as usize].stored_slot = slot;
             }
         }
         for (index, station) in numbered(self.stations.len()).zip(&mut self.stations) {
@@ -237,8 +240,8 @@ fn build_ports(
     routing: &Routing,
     numbers: &Numbers,
     config: &Config,
-) -> Result<Vec<Port>, BuildError> {
-    let mut ports = Vec::new();
+) -> Result<(Vec<Port>, Vec<PortRest>, Vec<EgressQueues>), BuildError> {
+    let (mut ports, mut rests, mut all_queues) = (Vec::new(), Vec::new(), Vec::new());
     for (node, definition) in network.iter_nodes() {
         let count = match &definition.kind {
             NodeKind::EndStation(_) => 1,
@@ -246,63 +249,70 @@ fn build_ports(
         };
         for port in (0u16..).take(count) {
             let id = PortId { node, port };
-            let mut built = idle_port(id, &definition.kind, numbers);
-            connect(&mut built, network, routing, numbers, config)?;
+            let (mut built, mut rest, queues) = idle_port(id, &definition.kind, numbers);
+            connect(&mut built, &mut rest, network, routing, numbers, config)?;
             ports.push(built);
+            rests.push(rest);
+            all_queues.push(queues);
         }
     }
-    Ok(ports)
+    Ok((ports, rests, all_queues))
 }
 
-fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> Port {
+fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest, EgressQueues) {
     let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
     let (map, selection, limit) = match kind {
         NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
         NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
     };
-    Port {
-        id,
+    let queues = EgressQueues::new(map.count(), selection, limit);
+    let port = Port {
         owner: numbers.owner[id.node.index()],
         peer: NONE,
         peer_owner: numbers.owner[id.node.index()],
-        link: LinkId(NONE),
-        queues: EgressQueues::new(map.count(), selection, limit),
-        map,
         octet: 0,
         flight: 0,
         flight_per_octet: 0,
         latency: 0,
-        is_cut_through: false,
-        errors_per_billion: 0,
-        draw: Draw::new(0, "", Purpose::Errors),
         free_at: 0,
         landed_at: 0,
-        is_wake_set: false,
         flying: Fifo::default(),
-        held: Fifo::default(),
         arrival_slot: NONE,
-        stored_slot: NONE,
         wake_slot: NONE,
+        is_wake_set: false,
+        has_one_queue: queues.count() == 1,
+        is_cut_through: false,
+        is_faulty: false,
         offered: 0,
         sent: 0,
         sent_octets: 0,
+    };
+    let rest = PortRest {
+        id,
+        link: LinkId(NONE),
+        map,
+        errors_per_billion: 0,
+        draw: Draw::new(0, "", Purpose::Errors),
+        held: Fifo::default(),
+        stored_slot: NONE,
         dropped: 0,
         corrupted: 0,
-        busy: 0,
-    }
+    };
+    (port, rest, queues)
 }
 
 /// Attaches the link behind a port, if it has one in use.
 fn connect(
     port: &mut Port,
+    rest: &mut PortRest,
     network: &Network,
     routing: &Routing,
     numbers: &Numbers,
     config: &Config,
 ) -> Result<(), BuildError> {
     let Some(hop) = routing
-        .hops_from(network, port.id.node)
-        .find(|hop| hop.egress == port.id)
+        .hops_from(network, rest.id.node)
+        .find(|hop| hop.egress == rest.id)
     else {
         return Ok(());
     };
@@ -313,7 +323,7 @@ fn connect(
     })?;
     port.peer = numbers.port(hop.ingress);
     port.peer_owner = numbers.owner[hop.ingress.node.index()];
-    port.link = hop.link;
+    rest.link = hop.link;
     port.octet = octet.as_ps();
     port.flight = link.propagation.as_ps();
     for end in [hop.egress, hop.ingress] {
@@ -331,9 +341,10 @@ fn connect(
             NodeKind::Switch(_) => {}
         }
     }
-    port.errors_per_billion = link.errors_per_billion;
-    let name = alloc::format!("{} {}", network.node(port.id.node).name, port.id.port);
-    port.draw = Draw::new(config.seed, &name, Purpose::Errors);
+    port.is_faulty = link.errors_per_billion > 0;
+    rest.errors_per_billion = link.errors_per_billion;
+    let name = alloc::format!("{} {}", network.node(rest.id.node).name, rest.id.port);
+    rest.draw = Draw::new(config.seed, &name, Purpose::Errors);
     Ok(())
 }
 

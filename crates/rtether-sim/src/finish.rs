@@ -16,8 +16,11 @@ impl Simulation {
     /// Ends the run and returns what it said.
     pub fn finish(mut self) -> Record {
         self.book_overdue();
-        let ports = self.ports.iter().filter(|port| port.peer != NONE);
-        let ports = ports.map(|port| port.record(self.now)).collect();
+        let rests = self.port_rests.iter().zip(&self.queues);
+        let ports = self.ports.iter().zip(rests);
+        let ports = ports.filter(|(port, _)| port.peer != NONE);
+        let ports = ports.map(|(port, (rest, queues))| port.record(rest, queues, self.now));
+        let ports = ports.collect();
         let nodes = self.node_records();
         let bulk = core::mem::take(&mut self.bulk);
         let transfers: Vec<_> = bulk
@@ -67,10 +70,11 @@ impl Simulation {
     fn for_each_live(&self, mut visit: impl FnMut(u32, Option<u32>)) {
         for (index, port) in (0u32..).zip(&self.ports) {
             let pool = &self.pool;
-            for id in port.queues.iter(pool).chain(port.flying.iter(pool)) {
+            let queues = &self.queues[index as usize];
+            for id in queues.iter(pool).chain(port.flying.iter(pool)) {
                 visit(id, Some(index));
             }
-            for id in port.held.iter(pool) {
+            for id in self.port_rests[index as usize].held.iter(pool) {
                 visit(id, Some(pool.get(id).held_for));
             }
         }
@@ -105,15 +109,16 @@ impl Simulation {
     }
 
     fn switch_record(&self, switch: &SwitchState) -> NodeRecord {
-        let held = self.ports.iter().filter(|port| {
-            port.peer != NONE && self.ports[port.peer as usize].id.node == switch.node
-        });
+        let ports = self.ports.iter().zip(&self.port_rests);
+        let held = ports
+            .filter(|(port, _)| port.peer != NONE && self.port_id(port.peer).node == switch.node)
+            .map(|(_, rest)| u64::from(rest.held.len()));
         NodeRecord {
             arrived: switch.arrived,
             copied: switch.copied,
             filtered: switch.filtered,
             discarded: switch.discarded,
-            in_stack: held.map(|port| u64::from(port.held.len())).sum(),
+            in_stack: held.sum(),
             ..empty(switch.node)
         }
     }
@@ -168,26 +173,28 @@ impl Simulation {
     pub fn invariants(&self) -> Result<(), &'static str> {
         let ensure = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
         let records = self.node_records();
-        for port in &self.ports {
-            let queued = u64::from(port.queues.waiting());
+        let rests = self.port_rests.iter().zip(&self.queues);
+        for (port, (rest, queues)) in self.ports.iter().zip(rests) {
+            let queued = u64::from(queues.waiting());
             ensure(
-                port.offered == port.sent + port.dropped + queued,
+                port.offered == port.sent + rest.dropped + queued,
                 "frames at a port",
             )?;
             ensure(
-                port.queues.is_empty() != port.is_wake_set,
+                queues.is_empty() != port.is_wake_set,
                 "a wake-up for waiting frames",
             )?;
         }
         for record in &records {
-            let own = |port: &&crate::port::Port| port.id.node == record.node;
-            let offered: u64 = self.ports.iter().filter(own).map(|port| port.offered).sum();
+            let ports = self.ports.iter().zip(&self.port_rests);
+            let own = ports.filter(|(_, rest)| rest.id.node == record.node);
+            let offered: u64 = own.map(|(port, _)| port.offered).sum();
             let left = record.filtered + record.discarded + record.stack_dropped + record.in_stack;
             let is_balanced = record.released + record.arrived + record.copied
                 == offered + record.delivered + left;
             ensure(is_balanced, "packets at a node")?;
             let sent_here = self.ports.iter().filter(|port| {
-                port.peer != NONE && self.ports[port.peer as usize].id.node == record.node
+                port.peer != NONE && self.port_id(port.peer).node == record.node
             });
             let landed: u64 = sent_here
                 .map(|port| port.sent - u64::from(port.flying.len()))
@@ -198,8 +205,9 @@ impl Simulation {
             let own = self
                 .ports
                 .iter()
-                .filter(|port| port.owner == Owner::Switch(number));
-            let backlog: u64 = own.map(|port| port.queues.backlog()).sum();
+                .zip(&self.queues)
+                .filter(|(port, _)| port.owner == Owner::Switch(number));
+            let backlog: u64 = own.map(|(_, queues)| queues.backlog()).sum();
             ensure(switch.shared_used == backlog, "memory shared by ports")?;
         }
         Ok(())

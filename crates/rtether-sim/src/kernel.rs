@@ -12,7 +12,8 @@ use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, Packet, Pool, REVERSE, TAGGED};
-use crate::port::Port;
+use crate::port::{Port, PortRest};
+use crate::queues::EgressQueues;
 use crate::source::Source;
 use crate::station::Station;
 use crate::stats::StreamStats;
@@ -125,6 +126,8 @@ pub struct Simulation {
     pub(crate) actions: Vec<Action>,
     pub(crate) pool: Pool,
     pub(crate) ports: Vec<Port>,
+    pub(crate) port_rests: Vec<PortRest>,
+    pub(crate) queues: Vec<EgressQueues>,
     pub(crate) stations: Vec<Station>,
     pub(crate) switches: Vec<SwitchState>,
     pub(crate) forwarding: Forwarding,
@@ -275,7 +278,7 @@ impl Simulation {
         let definition = &self.flow_list[packet.flow as usize];
         let depends = |listener: NodeId| {
             let Some(port) = egress else { return false };
-            let port = self.ports[port as usize].id;
+            let port = self.port_id(port);
             let path = self.routing.flow_path(&self.network, definition, listener);
             path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
         };
@@ -297,7 +300,7 @@ impl Simulation {
     }
 
     fn leads_to(&self, port: u32, station: u32) -> bool {
-        let id = self.ports[port as usize].id;
+        let id = self.port_id(port);
         let to = self.stations[station as usize].node;
         let hop = self.routing.next_hop(&self.network, id.node, to);
         hop.is_some_and(|hop| hop.egress == id)
@@ -328,6 +331,6 @@ impl Simulation {
 
     /// Returns the port's place in the network.
     pub(crate) fn port_id(&self, port: u32) -> PortId {
-        self.ports[port as usize].id
+        self.port_rests[port as usize].id
     }
 }
