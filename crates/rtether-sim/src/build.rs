@@ -76,12 +76,14 @@ impl Simulation {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
         let (ports, port_rests, queues) = build_ports(network, &routing, &numbers, config)?;
+        let (stations, stacks) = build_stations(network, &routing, &numbers, config);
         let mut simulation = Self {
             network: network.clone(),
             flow_list: flows.to_vec(),
             forwarding: static_addresses(network, &routing, &numbers),
             switches: build_switches(network, flows, &routing, &numbers)?,
-            stations: build_stations(network, &routing, &numbers, config),
+            stations,
+            stacks,
             routing,
             config: *config,
             now: 0,
@@ -142,7 +144,9 @@ impl Simulation {
             | Traffic::Flood { .. } => None,
         };
         for listener in &flow.listeners {
-            let payload = flow.reply.map_or(flow.payload, |reply| reply.payload).get();
+            let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
+            // Segments of a bulk flow differ.
+            let payload = if bulk.is_some() { 0 } else { sent_back.get() };
             self.streams
                 .push(StreamStats::new(index, listener.0, flow.deadline, payload));
         }
@@ -162,6 +166,7 @@ impl Simulation {
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
             number: 0,
+            counted: 0,
             bulk,
         });
         Ok(())
@@ -202,10 +207,10 @@ impl Simulation {
                 self.port_rests[index as usize].stored_slot = slot;
             }
         }
-        for (index, station) in numbered(self.stations.len()).zip(&mut self.stations) {
-            for server in 0..station.stack.servers {
+        for (index, stack) in numbered(self.stations.len()).zip(&mut self.stacks) {
+            for server in 0..stack.servers {
                 let slot = give(Action::Stack(index, server))?;
-                station.stack.server[usize::from(server)].slot = slot;
+                stack.server[usize::from(server)].slot = slot;
             }
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
@@ -353,18 +358,19 @@ fn build_stations(
     routing: &Routing,
     numbers: &Numbers,
     config: &Config,
-) -> Vec<Station> {
-    let mut stations = Vec::new();
+) -> (Vec<Station>, Vec<StackState>) {
+    let (mut stations, mut stacks) = (Vec::new(), Vec::new());
     for (node, definition) in network.iter_nodes() {
         let NodeKind::EndStation(station) = &definition.kind else {
             continue;
         };
         let hop = routing.hops_from(network, node).next();
         let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
+        let stack = StackState::new(&station.stack, station.stack_queue, draw);
         stations.push(Station {
             node,
             port: hop.map_or(NONE, |hop| numbers.port(hop.egress)),
-            stack: StackState::new(&station.stack, station.stack_queue, draw),
+            servers: stack.servers,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -372,6 +378,7 @@ fn build_stations(
             discarded: 0,
             stack_dropped: 0,
         });
+        stacks.push(stack);
     }
-    stations
+    (stations, stacks)
 }

@@ -267,7 +267,7 @@ impl Simulation {
             ..Packet::default()
         };
         if is_counted && !is_reverse && segment.len > 0 {
-            self.streams[packet.stream as usize].record.released += 1;
+            self.streams[packet.stream as usize].rest.record.released += 1;
         }
         let id = self.pool.insert(packet);
         self.pool.set_segment(id, segment);

@@ -9,7 +9,7 @@ use rtether_model::record::{NodeRecord, Record, Segment};
 use crate::kernel::Simulation;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::Owner;
-use crate::station::Station;
+use crate::station::{StackState, Station};
 use crate::switch::SwitchState;
 
 impl Simulation {
@@ -29,11 +29,13 @@ impl Simulation {
             .collect();
         for (flow, records) in transfers {
             let stream = self.flows[flow as usize].first_stream;
-            self.streams[stream as usize].record.transfers = records;
+            self.streams[stream as usize].rest.record.transfers = records;
         }
         let streams = core::mem::take(&mut self.streams);
         let seed = self.config.seed;
-        let streams = streams.into_iter();
+        let released = self.flows.iter();
+        let released = released.flat_map(|flow| flow.listeners.iter().map(|_| flow.counted));
+        let streams = streams.into_iter().zip(released);
         Record {
             duration: Duration::from_ps(self.now),
             observed: Duration::from_ps(self.now),
@@ -41,7 +43,7 @@ impl Simulation {
             bucket: self.config.bucket,
             runs: 1,
             streams: streams
-                .map(|stats| stats.finish(seed, |code| self.place(code)))
+                .map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)))
                 .collect(),
             ports,
             nodes,
@@ -61,7 +63,7 @@ impl Simulation {
             }
         });
         for stream in overdue {
-            self.streams[stream].record.missed += 1;
+            self.streams[stream].missed += 1;
         }
     }
 
@@ -78,8 +80,8 @@ impl Simulation {
                 visit(id, Some(pool.get(id).held_for));
             }
         }
-        for (index, station) in (0u32..).zip(&self.stations) {
-            for server in &station.stack.server {
+        for (index, stack) in (0u32..).zip(&self.stacks) {
+            for server in &stack.server {
                 let serving = (server.serving != NONE).then_some(server.serving);
                 for id in serving.into_iter().chain(server.queue.iter(&self.pool)) {
                     visit(id, self.stack_place(index, id));
@@ -95,13 +97,13 @@ impl Simulation {
 
     fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
-        let (mut stations, mut switches) = (self.stations.iter(), self.switches.iter());
+        let (mut stations, mut switches) = (self.stations.iter().zip(&self.stacks), self.switches.iter());
         for (node, definition) in self.network.iter_nodes() {
             let is_switch = matches!(definition.kind, rtether_model::network::NodeKind::Switch(_));
             let record = if is_switch {
                 switches.next().map(|switch| self.switch_record(switch))
             } else {
-                stations.next().map(|station| self.station_record(station))
+                stations.next().map(|(station, stack)| self.station_record(station, stack))
             };
             records.push(record.unwrap_or_else(|| empty(node)));
         }
@@ -123,8 +125,7 @@ impl Simulation {
         }
     }
 
-    fn station_record(&self, station: &Station) -> NodeRecord {
-        let stack = &station.stack;
+    fn station_record(&self, station: &Station, stack: &StackState) -> NodeRecord {
         let unfinished = stack.server.iter().filter(|server| server.serving != NONE);
         let ahead: i64 = unfinished
             .map(|server| self.pool.get(server.serving).due - self.now)

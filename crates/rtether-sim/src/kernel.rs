@@ -15,7 +15,7 @@ use crate::packet::{COUNTED, Fifo, GROUP, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::queues::EgressQueues;
 use crate::source::Source;
-use crate::station::Station;
+use crate::station::{StackState, Station};
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 
@@ -107,8 +107,9 @@ pub(crate) struct FlowState {
     pub(crate) flags: u8,
     pub(crate) pcp: u8,
     pub(crate) vid: u16,
-    /// Releases so far.
+    /// Releases so far, and those after warm-up.
     pub(crate) number: u32,
+    pub(crate) counted: u64,
     /// Position among the bulk flows.
     pub(crate) bulk: Option<u32>,
 }
@@ -129,6 +130,7 @@ pub struct Simulation {
     pub(crate) port_rests: Vec<PortRest>,
     pub(crate) queues: Vec<EgressQueues>,
     pub(crate) stations: Vec<Station>,
+    pub(crate) stacks: Vec<StackState>,
     pub(crate) switches: Vec<SwitchState>,
     pub(crate) forwarding: Forwarding,
     pub(crate) flows: Vec<FlowState>,
@@ -195,10 +197,7 @@ impl Simulation {
         let copies = if flow.group.is_some() { 1 } else { listeners };
         let is_counted = self.now >= self.config.warmup.as_ps();
         if is_counted {
-            let first = flow.first_stream as usize;
-            for stream in &mut self.streams[first..first + listeners] {
-                stream.record.released += 1;
-            }
+            flow.counted += 1;
         }
         for copy in 0..copies {
             let packet = self.new_packet(index, copy, number);
@@ -253,8 +252,8 @@ impl Simulation {
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
         for stream in self.streams_towards(id, egress) {
             let stats = &mut self.streams[stream];
-            stats.record.dropped += 1;
-            stats.record.missed += u64::from(stats.deadline != i64::MAX);
+            stats.rest.record.dropped += 1;
+            stats.missed += u64::from(stats.deadline != i64::MAX);
         }
     }
 

@@ -12,12 +12,15 @@ use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, Fifo, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 use crate::random::Draw;
 
-/// One end station.
+/// What every packet needs of an end station, in one cache line; its stack is elsewhere, since many
+/// plants are simulated without.
+#[repr(align(64))]
 pub(crate) struct Station {
     pub(crate) node: NodeId,
     /// Its port; [`NONE`] without one.
     pub(crate) port: u32,
-    pub(crate) stack: StackState,
+    /// Servers of its stack; zero for a stack that takes no time.
+    pub(crate) servers: u8,
     pub(crate) released: u64,
     pub(crate) delivered: u64,
     pub(crate) arrived: u64,
@@ -25,10 +28,10 @@ pub(crate) struct Station {
     pub(crate) discarded: u64,
     pub(crate) stack_dropped: u64,
 }
+const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
 
 /// The servers of a stack.
 pub(crate) struct StackState {
-    /// Zero for a stack that takes no time.
     pub(crate) servers: u8,
     pub(crate) server: [Server; 2],
     send: Cost,
@@ -170,7 +173,7 @@ impl Simulation {
         let station = &mut self.stations[index as usize];
         let packet = self.pool.get_mut(id);
         let is_outbound = packet.has(OUTBOUND);
-        if station.stack.servers == 0 {
+        if station.servers == 0 {
             if is_outbound {
                 let port = station.port;
                 self.enqueue(port, id, observer);
@@ -180,15 +183,15 @@ impl Simulation {
             return;
         }
         packet.mark = now;
-        let server = u8::from(station.stack.servers == 2 && !is_outbound);
-        if station.stack.server[usize::from(server)].serving == NONE {
+        let server = u8::from(station.servers == 2 && !is_outbound);
+        let stack = &mut self.stacks[index as usize];
+        let state = &mut stack.server[usize::from(server)];
+        if state.serving == NONE {
             self.begin_service(index, server, id);
-        } else if station.stack.waiting < station.stack.limit {
-            station.stack.server[usize::from(server)]
-                .queue
-                .push(&mut self.pool, id);
-            station.stack.waiting += 1;
-            station.stack.waiting_max = station.stack.waiting_max.max(station.stack.waiting);
+        } else if stack.waiting < stack.limit {
+            state.queue.push(&mut self.pool, id);
+            stack.waiting += 1;
+            stack.waiting_max = stack.waiting_max.max(stack.waiting);
         } else {
             station.stack_dropped += 1;
             let node = station.node;
@@ -213,7 +216,7 @@ impl Simulation {
 
     fn begin_service(&mut self, index: u32, server: u8, id: u32) {
         let now = self.now;
-        let stack = &mut self.stations[index as usize].stack;
+        let stack = &mut self.stacks[index as usize];
         let packet = self.pool.get_mut(id);
         let is_outbound = packet.has(OUTBOUND);
         if !is_outbound {
@@ -236,11 +239,11 @@ impl Simulation {
         server: u8,
         observer: &mut O,
     ) {
-        let station = &mut self.stations[index as usize];
-        let state = &mut station.stack.server[usize::from(server)];
+        let stack = &mut self.stacks[index as usize];
+        let state = &mut stack.server[usize::from(server)];
         let id = core::mem::replace(&mut state.serving, NONE);
         if let Some(next) = state.queue.pop(&self.pool) {
-            station.stack.waiting -= 1;
+            stack.waiting -= 1;
             self.begin_service(index, server, next);
         } else {
             self.agenda.set(state.slot, crate::agenda::NEVER);
