@@ -22,7 +22,7 @@ use core::hint::select_unpredictable;
 pub(crate) const NEVER: i64 = i64::MAX;
 
 /// Slots that are compared at once.
-const GROUP: usize = 4;
+const GROUP: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry {
@@ -55,7 +55,7 @@ pub(crate) struct Agenda {
 /// Times of neighbors, in half a cache line.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
-struct Group([i64; GROUP]);
+struct Group([i64; GROUP as usize]);
 
 impl Group {
     /// Returns the winner; `first` is the group's first slot.
@@ -73,14 +73,14 @@ impl Group {
 impl Agenda {
     /// Creates `slots` timers, none of them set.
     pub(crate) fn new(slots: u32) -> Self {
-        let groups = (slots as usize).div_ceil(GROUP).max(1);
+        let groups = slots.div_ceil(GROUP).max(1) as usize;
         let leaves = groups.next_power_of_two();
         let nothing = Entry {
             time: NEVER,
             slot: 0,
         };
         Self {
-            groups: vec![Group([NEVER; GROUP]); groups],
+            groups: vec![Group([NEVER; GROUP as usize]); groups],
             tree: vec![nothing; 2 * leaves],
             leaves,
         }
@@ -96,10 +96,10 @@ impl Agenda {
     /// Sets a timer, or clears it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
-        let number = slot as usize / GROUP;
+        let number = (slot / GROUP) as usize;
         let group = &mut self.groups[number];
-        group.0[slot as usize % GROUP] = time;
-        let mut winner = group.winner(slot - slot % GROUP as u32);
+        group.0[(slot % GROUP) as usize] = time;
+        let mut winner = group.winner(slot - slot % GROUP);
         let mut node = self.leaves + number;
         let tree = self.tree.as_mut_slice();
         loop {

@@ -1,27 +1,27 @@
 //! Builds a simulation: numbers for nodes, ports and streams, slots for timers, tables.
 
+mod ports;
 mod tables;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{
-    ForwardingMode, LinkId, Network, NodeId, NodeKind, PortId, QueueMap, Selection, Stack,
-};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::Bytes;
 use rtether_model::route::{RouteError, Routing};
 use rtether_model::wire::{self, Encapsulation};
 
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
-use crate::kernel::{Action, BuildError, Config, FlowState, Simulation};
-use crate::packet::{Fifo, NONE, Pool, TAGGED};
-use crate::port::{Owner, Port, PortRest};
-use crate::queues::EgressQueues;
+use crate::kernel::{Action, BuildError, Config, FlowState, Listeners, ReplyState, Simulation};
+use crate::packet::{NONE, Pool, TAGGED};
+use crate::port::Owner;
 use crate::random::{Draw, Purpose};
 use crate::source::Source;
 use crate::station::{StackState, Station, frame_octets};
 use crate::stats::StreamStats;
+use ports::build_ports;
 use tables::{build_switches, static_addresses};
 
 /// Numbers given to the parts of a network.
@@ -75,7 +75,7 @@ impl Simulation {
     pub fn new(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
-        let (ports, port_rests, queues) = build_ports(network, &routing, &numbers, config)?;
+        let ports = build_ports(network, &routing, &numbers, config)?;
         let (stations, stacks) = build_stations(network, &routing, &numbers, config);
         let mut simulation = Self {
             network: network.clone(),
@@ -91,9 +91,9 @@ impl Simulation {
             agenda: Agenda::new(0),
             actions: Vec::new(),
             pool: Pool::default(),
-            ports,
-            port_rests,
-            queues,
+            ports: ports.hot,
+            port_rests: ports.rests,
+            queues: ports.queues,
             flows: Vec::new(),
             bulk: Vec::new(),
             streams: Vec::new(),
@@ -143,6 +143,11 @@ impl Simulation {
             | Traffic::Poisson { .. }
             | Traffic::Flood { .. } => None,
         };
+        let size = octets(flow.payload)?;
+        let reply = flow.reply.map(|reply| {
+            octets(reply.payload).map(|size| Box::new(ReplyState::new(reply.after, size)))
+        });
+        let reply = reply.transpose()?;
         for listener in &flow.listeners {
             let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
             // Segments of a bulk flow differ.
@@ -154,14 +159,11 @@ impl Simulation {
             source: Source::new(flow, self.config.seed),
             slot: NONE,
             talker,
-            listeners,
-            group: (flow.delivery == Delivery::Multicast).then_some(index),
+            listeners: Listeners::new(listeners),
+            is_multicast: flow.delivery == Delivery::Multicast,
             first_stream,
-            size: octets(flow.payload)?,
-            reply_size: octets(flow.reply.map_or(Bytes::ZERO, |reply| reply.payload))?,
-            reply_after: flow.reply.map(|reply| reply.after.as_ps()),
-            replies: Fifo::default(),
-            reply_slot: NONE,
+            size,
+            reply,
             flags: if flow.tag.is_some() { TAGGED } else { 0 },
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
@@ -214,8 +216,8 @@ impl Simulation {
             }
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
-            if flow.reply_after.is_some_and(|after| after > 0) {
-                flow.reply_slot = give(Action::Reply(index))?;
+            if let Some(reply) = flow.reply.as_mut().filter(|reply| reply.after > 0) {
+                reply.slot = give(Action::Reply(index))?;
             }
         }
         for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
@@ -238,119 +240,6 @@ impl Simulation {
         }
         Ok(())
     }
-}
-
-fn build_ports(
-    network: &Network,
-    routing: &Routing,
-    numbers: &Numbers,
-    config: &Config,
-) -> Result<(Vec<Port>, Vec<PortRest>, Vec<EgressQueues>), BuildError> {
-    let (mut ports, mut rests, mut all_queues) = (Vec::new(), Vec::new(), Vec::new());
-    for (node, definition) in network.iter_nodes() {
-        let count = match &definition.kind {
-            NodeKind::EndStation(_) => 1,
-            NodeKind::Switch(switch) => switch.ports.len(),
-        };
-        for port in (0u16..).take(count) {
-            let id = PortId { node, port };
-            let (mut built, mut rest, queues) = idle_port(id, &definition.kind, numbers);
-            connect(&mut built, &mut rest, network, routing, numbers, config)?;
-            ports.push(built);
-            rests.push(rest);
-            all_queues.push(queues);
-        }
-    }
-    Ok((ports, rests, all_queues))
-}
-
-fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest, EgressQueues) {
-    let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
-    let (map, selection, limit) = match kind {
-        NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
-        NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
-    };
-    let queues = EgressQueues::new(map.count(), selection, limit);
-    let port = Port {
-        owner: numbers.owner[id.node.index()],
-        peer: NONE,
-        peer_owner: numbers.owner[id.node.index()],
-        octet: 0,
-        flight: 0,
-        flight_per_octet: 0,
-        latency: 0,
-        free_at: 0,
-        landed_at: 0,
-        flying: Fifo::default(),
-        arrival_slot: NONE,
-        wake_slot: NONE,
-        is_wake_set: false,
-        has_one_queue: queues.count() == 1,
-        is_cut_through: false,
-        is_faulty: false,
-        offered: 0,
-        sent: 0,
-        sent_octets: 0,
-    };
-    let rest = PortRest {
-        id,
-        link: LinkId(NONE),
-        map,
-        errors_per_billion: 0,
-        draw: Draw::new(0, "", Purpose::Errors),
-        held: Fifo::default(),
-        stored_slot: NONE,
-        dropped: 0,
-        corrupted: 0,
-    };
-    (port, rest, queues)
-}
-
-/// Attaches the link behind a port, if it has one in use.
-fn connect(
-    port: &mut Port,
-    rest: &mut PortRest,
-    network: &Network,
-    routing: &Routing,
-    numbers: &Numbers,
-    config: &Config,
-) -> Result<(), BuildError> {
-    let Some(hop) = routing
-        .hops_from(network, rest.id.node)
-        .find(|hop| hop.egress == rest.id)
-    else {
-        return Ok(());
-    };
-    let link = &network.links[hop.link.index()];
-    let octet = link.rate.octet_time().ok_or(BuildError::Rate {
-        link: hop.link.index(),
-        rate: link.rate,
-    })?;
-    port.peer = numbers.port(hop.ingress);
-    port.peer_owner = numbers.owner[hop.ingress.node.index()];
-    rest.link = hop.link;
-    port.octet = octet.as_ps();
-    port.flight = link.propagation.as_ps();
-    for end in [hop.egress, hop.ingress] {
-        match &network.node(end.node).kind {
-            NodeKind::EndStation(station) => {
-                if let Stack::Linear(linear) = &station.stack {
-                    port.flight += linear.interface.base.as_ps();
-                    port.flight_per_octet += linear.interface.per_octet.as_ps();
-                }
-            }
-            NodeKind::Switch(switch) if end == hop.ingress => {
-                port.latency = switch.latency.as_ps();
-                port.is_cut_through = switch.mode == ForwardingMode::CutThrough;
-            }
-            NodeKind::Switch(_) => {}
-        }
-    }
-    port.is_faulty = link.errors_per_billion > 0;
-    rest.errors_per_billion = link.errors_per_billion;
-    let name = alloc::format!("{} {}", network.node(rest.id.node).name, rest.id.port);
-    rest.draw = Draw::new(config.seed, &name, Purpose::Errors);
-    Ok(())
 }
 
 fn build_stations(

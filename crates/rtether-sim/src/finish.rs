@@ -34,7 +34,7 @@ impl Simulation {
         let streams = core::mem::take(&mut self.streams);
         let seed = self.config.seed;
         let released = self.flows.iter();
-        let released = released.flat_map(|flow| flow.listeners.iter().map(|_| flow.counted));
+        let released = released.flat_map(|flow| flow.listeners.all().iter().map(|_| flow.counted));
         let streams = streams.into_iter().zip(released);
         Record {
             duration: Duration::from_ps(self.now),
@@ -89,7 +89,8 @@ impl Simulation {
             }
         }
         for flow in &self.flows {
-            for id in flow.replies.iter(&self.pool) {
+            let replies = flow.reply.iter();
+            for id in replies.flat_map(|reply| reply.pending.iter(&self.pool)) {
                 visit(id, None);
             }
         }
@@ -97,13 +98,16 @@ impl Simulation {
 
     fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
-        let (mut stations, mut switches) = (self.stations.iter().zip(&self.stacks), self.switches.iter());
+        let (mut stations, mut switches) =
+            (self.stations.iter().zip(&self.stacks), self.switches.iter());
         for (node, definition) in self.network.iter_nodes() {
             let is_switch = matches!(definition.kind, rtether_model::network::NodeKind::Switch(_));
             let record = if is_switch {
                 switches.next().map(|switch| self.switch_record(switch))
             } else {
-                stations.next().map(|(station, stack)| self.station_record(station, stack))
+                stations
+                    .next()
+                    .map(|(station, stack)| self.station_record(station, stack))
             };
             records.push(record.unwrap_or_else(|| empty(node)));
         }
@@ -194,9 +198,10 @@ impl Simulation {
             let is_balanced = record.released + record.arrived + record.copied
                 == offered + record.delivered + left;
             ensure(is_balanced, "packets at a node")?;
-            let sent_here = self.ports.iter().filter(|port| {
-                port.peer != NONE && self.port_id(port.peer).node == record.node
-            });
+            let sent_here = self
+                .ports
+                .iter()
+                .filter(|port| port.peer != NONE && self.port_id(port.peer).node == record.node);
             let landed: u64 = sent_here
                 .map(|port| port.sent - u64::from(port.flying.len()))
                 .sum();

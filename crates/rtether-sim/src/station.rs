@@ -146,7 +146,10 @@ impl Simulation {
         let is_for_me = if packet.destination & GROUP == 0 {
             packet.destination == index
         } else {
-            self.flows[packet.flow as usize].listeners.contains(&index)
+            self.flows[packet.flow as usize]
+                .listeners
+                .all()
+                .contains(&index)
         };
         if !is_for_me {
             station.filtered += 1;
@@ -275,6 +278,7 @@ impl Simulation {
         if packet.destination & GROUP != 0 {
             let position = flow
                 .listeners
+                .all()
                 .iter()
                 .position(|&listener| listener == index);
             let offset = u32::try_from(position.unwrap_or(0)).unwrap_or(0);
@@ -282,11 +286,10 @@ impl Simulation {
             self.pool.get_mut(id).stream = stream;
         }
         let packet = self.pool.get(id);
-        match flow.reply_after {
-            Some(after) if !packet.has(REVERSE) => {
-                self.reply(flow_index, index, id, after, observer);
-            }
-            _ => self.book_delivery(id, None, observer),
+        if flow.reply.is_some() && !packet.has(REVERSE) {
+            self.reply(flow_index, index, id, observer);
+        } else {
+            self.book_delivery(id, None, observer);
         }
     }
 
@@ -321,47 +324,43 @@ impl Simulation {
     }
 
     /// The listener's application takes its time and answers.
-    fn reply<O: Observer>(
-        &mut self,
-        flow_index: u32,
-        station: u32,
-        id: u32,
-        after: i64,
-        observer: &mut O,
-    ) {
+    fn reply<O: Observer>(&mut self, flow_index: u32, station: u32, id: u32, observer: &mut O) {
         let flow = &mut self.flows[flow_index as usize];
+        let Some(reply) = &mut flow.reply else { return };
         let packet = self.pool.get_mut(id);
-        packet.spend(Segment::Application, station, after);
+        packet.spend(Segment::Application, station, reply.after);
         packet.put(REVERSE, true);
         packet.put(TAGGED, flow.flags & TAGGED != 0);
         packet.source = station;
         packet.destination = flow.talker;
-        packet.size = flow.reply_size;
+        packet.size = reply.size;
         packet.pcp = flow.pcp;
         packet.vid = flow.vid;
-        if after == 0 {
+        if reply.after == 0 {
             self.send(station, id, observer);
             return;
         }
-        packet.due = self.now + after;
+        packet.due = self.now + reply.after;
         let due = packet.due;
-        if flow.replies.len() == 0 {
-            self.agenda.set(flow.reply_slot, due);
+        if reply.pending.len() == 0 {
+            self.agenda.set(reply.slot, due);
         }
-        flow.replies.push(&mut self.pool, id);
+        reply.pending.push(&mut self.pool, id);
     }
 
     /// Sends the replies that are due.
     pub(crate) fn send_replies<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let flow = &mut self.flows[index as usize];
-        let Some(id) = flow.replies.pop(&self.pool) else {
+        let Some(reply) = &mut self.flows[index as usize].reply else {
             return;
         };
-        let next = flow
-            .replies
+        let Some(id) = reply.pending.pop(&self.pool) else {
+            return;
+        };
+        let next = reply
+            .pending
             .head()
             .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
-        self.agenda.set(flow.reply_slot, next);
+        self.agenda.set(reply.slot, next);
         let station = self.pool.get(id).source;
         self.send(station, id, observer);
     }

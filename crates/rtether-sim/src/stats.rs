@@ -28,7 +28,10 @@ pub(crate) struct StreamStats {
     histogram: Histogram,
     pub(crate) rest: Box<Rest>,
 }
-const _: () = assert!(size_of::<StreamStats>() == 192, "statistics are three cache lines");
+const _: () = assert!(
+    size_of::<StreamStats>() == 192,
+    "statistics are three cache lines"
+);
 
 /// What few deliveries write.
 pub(crate) struct Rest {
@@ -180,7 +183,9 @@ impl StreamStats {
         }
         let sum = |is_part: fn(Segment) -> bool| -> i128 {
             let parts = Segment::ALL.iter().filter(|&&segment| is_part(segment));
-            parts.map(|segment| record.segments_ps[segment.index()]).sum()
+            parts
+                .map(|segment| record.segments_ps[segment.index()])
+                .sum()
         };
         let (sum, ethernet_sum) = (sum(|_| true), sum(Segment::is_ethernet));
         record.released += released;
