@@ -17,7 +17,6 @@ pub struct Histogram {
     /// Index of the bin that `counts[0]` stands for; a multiple of `SUB_BINS`.
     first: usize,
     counts: Vec<u64>,
-    total: u64,
 }
 
 impl Histogram {
@@ -32,7 +31,6 @@ impl Histogram {
             self.grow_to(index);
             self.counts[index - self.first] += 1;
         }
-        self.total += 1;
     }
 
     /// Adds all counts of `other`.
@@ -47,12 +45,11 @@ impl Histogram {
             self.grow_to(index);
             self.counts[index - self.first] += count;
         }
-        self.total += other.total;
     }
 
     /// Returns the number of values.
-    pub const fn total(&self) -> u64 {
-        self.total
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
     }
 
     /// Returns the upper edge of the bin that holds the value of rank `ceil(total * part / whole)`.
@@ -63,10 +60,11 @@ impl Histogram {
     /// If `whole` is zero or `part` exceeds it.
     pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
         assert!(part <= whole && whole > 0, "quantile {part}/{whole}");
-        if self.total == 0 {
+        let total = self.total();
+        if total == 0 {
             return None;
         }
-        let rank = (u128::from(self.total) * u128::from(part))
+        let rank = (u128::from(total) * u128::from(part))
             .div_ceil(u128::from(whole))
             .max(1);
         let mut seen = 0u128;

@@ -3,7 +3,12 @@
 //! Everything that can happen in a run is known when it is built: each link has a next arrival,
 //! each stack a next completion, each flow a next release. So every such timer owns a slot for
 //! life, and an event is a change of the slot's time; nothing is allocated. A change replays the
-//! matches on the path to the root: log2(slots) comparisons in adjacent memory.
+//! matches on the path to the root, whose places in memory follow from the slot, so that they are
+//! fetched at the same time.
+//!
+//! In a large plant memory is what a change costs, and what the processor guesses wrong. So slots
+//! are bare times, four to a group, and only the tree above the groups names winners; and a match
+//! is decided without a branch, since who wins cannot be predicted.
 //!
 //! **Order of equal times.** The lower slot wins. Slots are laid out by kind, then by node, so the
 //! order of simultaneous events is (time, kind, node), the same on every machine; within a slot,
@@ -11,9 +16,13 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
 /// Time of a slot with nothing to do.
 pub(crate) const NEVER: i64 = i64::MAX;
+
+/// Slots that are compared at once.
+const GROUP: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Entry {
@@ -21,32 +30,60 @@ struct Entry {
     slot: u32,
 }
 
+impl Entry {
+    /// Returns the earlier of two, `left` if they are equal: it has the lower slots.
+    #[inline]
+    fn earlier(left: Self, right: Self) -> Self {
+        let is_right = right.time < left.time;
+        Self {
+            time: select_unpredictable(is_right, right.time, left.time),
+            slot: select_unpredictable(is_right, right.slot, left.slot),
+        }
+    }
+}
+
 /// Timers by slot.
 pub(crate) struct Agenda {
-    /// A complete binary tree: the root is 1, the leaves begin at `leaves`; inner entries repeat
-    /// the winner below them.
+    /// Times by slot.
+    groups: Vec<Group>,
+    /// A complete binary tree: the root is 1, the winners of the groups begin at `leaves`; inner
+    /// entries repeat the winner below them.
     tree: Vec<Entry>,
     leaves: usize,
+}
+
+/// Times of neighbors, in half a cache line.
+#[derive(Clone, Copy)]
+#[repr(align(32))]
+struct Group([i64; GROUP as usize]);
+
+impl Group {
+    /// Returns the winner; `first` is the group's first slot.
+    #[inline]
+    fn winner(&self, first: u32) -> Entry {
+        let entry = |place: u32| Entry {
+            time: self.0[place as usize],
+            slot: first + place,
+        };
+        let left = Entry::earlier(entry(0), entry(1));
+        Entry::earlier(left, Entry::earlier(entry(2), entry(3)))
+    }
 }
 
 impl Agenda {
     /// Creates `slots` timers, none of them set.
     pub(crate) fn new(slots: u32) -> Self {
-        let leaves = (slots as usize).next_power_of_two();
-        let mut tree = vec![
-            Entry {
-                time: NEVER,
-                slot: 0
-            };
-            2 * leaves
-        ];
-        for (slot, leaf) in (0..).zip(&mut tree[leaves..]) {
-            leaf.slot = slot;
+        let groups = slots.div_ceil(GROUP).max(1) as usize;
+        let leaves = groups.next_power_of_two();
+        let nothing = Entry {
+            time: NEVER,
+            slot: 0,
+        };
+        Self {
+            groups: vec![Group([NEVER; GROUP as usize]); groups],
+            tree: vec![nothing; 2 * leaves],
+            leaves,
         }
-        for parent in (1..leaves).rev() {
-            tree[parent] = tree[2 * parent];
-        }
-        Self { tree, leaves }
     }
 
     /// Returns the earliest slot and its time; [`NEVER`] if nothing is set.
@@ -59,9 +96,12 @@ impl Agenda {
     /// Sets a timer, or clears it with [`NEVER`].
     #[inline]
     pub(crate) fn set(&mut self, slot: u32, time: i64) {
+        let number = (slot / GROUP) as usize;
+        let group = &mut self.groups[number];
+        group.0[(slot % GROUP) as usize] = time;
+        let mut winner = group.winner(slot - slot % GROUP);
+        let mut node = self.leaves + number;
         let tree = self.tree.as_mut_slice();
-        let mut node = self.leaves + slot as usize;
-        let mut winner = Entry { time, slot };
         loop {
             // Where nothing changes, nothing changes above.
             if tree[node] == winner {
@@ -72,11 +112,10 @@ impl Agenda {
                 return;
             }
             let rival = tree[node ^ 1];
-            // The left one has the lower slots and wins ties.
-            let rival_is_left = node & 1 == 1;
-            if rival.time < winner.time || (rival_is_left && rival.time == winner.time) {
-                winner = rival;
-            }
+            let rival_is_left = i64::from(node & 1 == 1);
+            let rival_wins = rival.time - rival_is_left < winner.time;
+            winner.time = select_unpredictable(rival_wins, rival.time, winner.time);
+            winner.slot = select_unpredictable(rival_wins, rival.slot, winner.slot);
             node >>= 1;
         }
     }

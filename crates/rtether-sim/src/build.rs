@@ -1,27 +1,27 @@
 //! Builds a simulation: numbers for nodes, ports and streams, slots for timers, tables.
 
+mod ports;
 mod tables;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{
-    ForwardingMode, LinkId, Network, NodeId, NodeKind, PortId, QueueMap, Selection, Stack,
-};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::quantity::Bytes;
 use rtether_model::route::{RouteError, Routing};
 use rtether_model::wire::{self, Encapsulation};
 
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
-use crate::kernel::{Action, BuildError, Config, FlowState, Simulation};
-use crate::packet::{Fifo, NONE, Pool, TAGGED};
-use crate::port::{Owner, Port};
-use crate::queues::EgressQueues;
+use crate::kernel::{Action, BuildError, Config, FlowState, Listeners, ReplyState, Simulation};
+use crate::packet::{NONE, Pool, TAGGED};
+use crate::port::Owner;
 use crate::random::{Draw, Purpose};
 use crate::source::Source;
 use crate::station::{StackState, Station, frame_octets};
 use crate::stats::StreamStats;
+use ports::build_ports;
 use tables::{build_switches, static_addresses};
 
 /// Numbers given to the parts of a network.
@@ -76,12 +76,14 @@ impl Simulation {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
         let ports = build_ports(network, &routing, &numbers, config)?;
+        let (stations, stacks) = build_stations(network, &routing, &numbers, config);
         let mut simulation = Self {
             network: network.clone(),
             flow_list: flows.to_vec(),
             forwarding: static_addresses(network, &routing, &numbers),
             switches: build_switches(network, flows, &routing, &numbers)?,
-            stations: build_stations(network, &routing, &numbers, config),
+            stations,
+            stacks,
             routing,
             config: *config,
             now: 0,
@@ -89,7 +91,9 @@ impl Simulation {
             agenda: Agenda::new(0),
             actions: Vec::new(),
             pool: Pool::default(),
-            ports,
+            ports: ports.hot,
+            port_rests: ports.rests,
+            queues: ports.queues,
             flows: Vec::new(),
             bulk: Vec::new(),
             streams: Vec::new(),
@@ -139,8 +143,15 @@ impl Simulation {
             | Traffic::Poisson { .. }
             | Traffic::Flood { .. } => None,
         };
+        let size = octets(flow.payload)?;
+        let reply = flow.reply.map(|reply| {
+            octets(reply.payload).map(|size| Box::new(ReplyState::new(reply.after, size)))
+        });
+        let reply = reply.transpose()?;
         for listener in &flow.listeners {
-            let payload = flow.reply.map_or(flow.payload, |reply| reply.payload).get();
+            let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
+            // Segments of a bulk flow differ.
+            let payload = if bulk.is_some() { 0 } else { sent_back.get() };
             self.streams
                 .push(StreamStats::new(index, listener.0, flow.deadline, payload));
         }
@@ -148,18 +159,16 @@ impl Simulation {
             source: Source::new(flow, self.config.seed),
             slot: NONE,
             talker,
-            listeners,
-            group: (flow.delivery == Delivery::Multicast).then_some(index),
+            listeners: Listeners::new(listeners),
+            is_multicast: flow.delivery == Delivery::Multicast,
             first_stream,
-            size: octets(flow.payload)?,
-            reply_size: octets(flow.reply.map_or(Bytes::ZERO, |reply| reply.payload))?,
-            reply_after: flow.reply.map(|reply| reply.after.as_ps()),
-            replies: Fifo::default(),
-            reply_slot: NONE,
+            size,
+            reply,
             flags: if flow.tag.is_some() { TAGGED } else { 0 },
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
             number: 0,
+            counted: 0,
             bulk,
         });
         Ok(())
@@ -196,18 +205,19 @@ impl Simulation {
         }
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             if port.is_cut_through {
-                port.stored_slot = give(Action::Stored(index))?;
+                let slot = give(Action::Stored(index))?;
+                self.port_rests[index as usize].stored_slot = slot;
             }
         }
-        for (index, station) in numbered(self.stations.len()).zip(&mut self.stations) {
-            for server in 0..station.stack.servers {
+        for (index, stack) in numbered(self.stations.len()).zip(&mut self.stacks) {
+            for server in 0..stack.servers {
                 let slot = give(Action::Stack(index, server))?;
-                station.stack.server[usize::from(server)].slot = slot;
+                stack.server[usize::from(server)].slot = slot;
             }
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
-            if flow.reply_after.is_some_and(|after| after > 0) {
-                flow.reply_slot = give(Action::Reply(index))?;
+            if let Some(reply) = flow.reply.as_mut().filter(|reply| reply.after > 0) {
+                reply.slot = give(Action::Reply(index))?;
             }
         }
         for (index, bulk) in numbered(self.bulk.len()).zip(&mut self.bulk) {
@@ -232,128 +242,24 @@ impl Simulation {
     }
 }
 
-fn build_ports(
-    network: &Network,
-    routing: &Routing,
-    numbers: &Numbers,
-    config: &Config,
-) -> Result<Vec<Port>, BuildError> {
-    let mut ports = Vec::new();
-    for (node, definition) in network.iter_nodes() {
-        let count = match &definition.kind {
-            NodeKind::EndStation(_) => 1,
-            NodeKind::Switch(switch) => switch.ports.len(),
-        };
-        for port in (0u16..).take(count) {
-            let id = PortId { node, port };
-            let mut built = idle_port(id, &definition.kind, numbers);
-            connect(&mut built, network, routing, numbers, config)?;
-            ports.push(built);
-        }
-    }
-    Ok(ports)
-}
-
-fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> Port {
-    let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
-    let (map, selection, limit) = match kind {
-        NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
-        NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
-    };
-    Port {
-        id,
-        owner: numbers.owner[id.node.index()],
-        peer: NONE,
-        peer_owner: numbers.owner[id.node.index()],
-        link: LinkId(NONE),
-        queues: EgressQueues::new(map.count(), selection, limit),
-        map,
-        octet: 0,
-        flight: 0,
-        flight_per_octet: 0,
-        latency: 0,
-        is_cut_through: false,
-        errors_per_billion: 0,
-        draw: Draw::new(0, "", Purpose::Errors),
-        free_at: 0,
-        landed_at: 0,
-        is_wake_set: false,
-        flying: Fifo::default(),
-        held: Fifo::default(),
-        arrival_slot: NONE,
-        stored_slot: NONE,
-        wake_slot: NONE,
-        offered: 0,
-        sent: 0,
-        sent_octets: 0,
-        dropped: 0,
-        corrupted: 0,
-        busy: 0,
-    }
-}
-
-/// Attaches the link behind a port, if it has one in use.
-fn connect(
-    port: &mut Port,
-    network: &Network,
-    routing: &Routing,
-    numbers: &Numbers,
-    config: &Config,
-) -> Result<(), BuildError> {
-    let Some(hop) = routing
-        .hops_from(network, port.id.node)
-        .find(|hop| hop.egress == port.id)
-    else {
-        return Ok(());
-    };
-    let link = &network.links[hop.link.index()];
-    let octet = link.rate.octet_time().ok_or(BuildError::Rate {
-        link: hop.link.index(),
-        rate: link.rate,
-    })?;
-    port.peer = numbers.port(hop.ingress);
-    port.peer_owner = numbers.owner[hop.ingress.node.index()];
-    port.link = hop.link;
-    port.octet = octet.as_ps();
-    port.flight = link.propagation.as_ps();
-    for end in [hop.egress, hop.ingress] {
-        match &network.node(end.node).kind {
-            NodeKind::EndStation(station) => {
-                if let Stack::Linear(linear) = &station.stack {
-                    port.flight += linear.interface.base.as_ps();
-                    port.flight_per_octet += linear.interface.per_octet.as_ps();
-                }
-            }
-            NodeKind::Switch(switch) if end == hop.ingress => {
-                port.latency = switch.latency.as_ps();
-                port.is_cut_through = switch.mode == ForwardingMode::CutThrough;
-            }
-            NodeKind::Switch(_) => {}
-        }
-    }
-    port.errors_per_billion = link.errors_per_billion;
-    let name = alloc::format!("{} {}", network.node(port.id.node).name, port.id.port);
-    port.draw = Draw::new(config.seed, &name, Purpose::Errors);
-    Ok(())
-}
-
 fn build_stations(
     network: &Network,
     routing: &Routing,
     numbers: &Numbers,
     config: &Config,
-) -> Vec<Station> {
-    let mut stations = Vec::new();
+) -> (Vec<Station>, Vec<StackState>) {
+    let (mut stations, mut stacks) = (Vec::new(), Vec::new());
     for (node, definition) in network.iter_nodes() {
         let NodeKind::EndStation(station) = &definition.kind else {
             continue;
         };
         let hop = routing.hops_from(network, node).next();
         let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
+        let stack = StackState::new(&station.stack, station.stack_queue, draw);
         stations.push(Station {
             node,
             port: hop.map_or(NONE, |hop| numbers.port(hop.egress)),
-            stack: StackState::new(&station.stack, station.stack_queue, draw),
+            servers: stack.servers,
             released: 0,
             delivered: 0,
             arrived: 0,
@@ -361,6 +267,7 @@ fn build_stations(
             discarded: 0,
             stack_dropped: 0,
         });
+        stacks.push(stack);
     }
-    stations
+    (stations, stacks)
 }

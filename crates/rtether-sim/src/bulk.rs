@@ -243,7 +243,7 @@ impl Simulation {
         let connection = u32::try_from(bulk.begun).unwrap_or(u32::MAX);
         let flow_index = bulk.flow;
         let flow = &self.flows[flow_index as usize];
-        let (talker, listener) = (flow.talker, flow.listeners[0]);
+        let (talker, listener) = (flow.talker, flow.listeners.all()[0]);
         let (source, destination) = if is_reverse {
             (listener, talker)
         } else {
@@ -267,7 +267,7 @@ impl Simulation {
             ..Packet::default()
         };
         if is_counted && !is_reverse && segment.len > 0 {
-            self.streams[packet.stream as usize].record.released += 1;
+            self.streams[packet.stream as usize].rest.record.released += 1;
         }
         let id = self.pool.insert(packet);
         self.pool.set_segment(id, segment);

@@ -9,15 +9,18 @@ use rtether_model::record::{NodeRecord, Record, Segment};
 use crate::kernel::Simulation;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::Owner;
-use crate::station::Station;
+use crate::station::{StackState, Station};
 use crate::switch::SwitchState;
 
 impl Simulation {
     /// Ends the run and returns what it said.
     pub fn finish(mut self) -> Record {
         self.book_overdue();
-        let ports = self.ports.iter().filter(|port| port.peer != NONE);
-        let ports = ports.map(|port| port.record(self.now)).collect();
+        let rests = self.port_rests.iter().zip(&self.queues);
+        let ports = self.ports.iter().zip(rests);
+        let ports = ports.filter(|(port, _)| port.peer != NONE);
+        let ports = ports.map(|(port, (rest, queues))| port.record(rest, queues, self.now));
+        let ports = ports.collect();
         let nodes = self.node_records();
         let bulk = core::mem::take(&mut self.bulk);
         let transfers: Vec<_> = bulk
@@ -26,11 +29,13 @@ impl Simulation {
             .collect();
         for (flow, records) in transfers {
             let stream = self.flows[flow as usize].first_stream;
-            self.streams[stream as usize].record.transfers = records;
+            self.streams[stream as usize].rest.record.transfers = records;
         }
         let streams = core::mem::take(&mut self.streams);
         let seed = self.config.seed;
-        let streams = streams.into_iter();
+        let released = self.flows.iter();
+        let released = released.flat_map(|flow| flow.listeners.all().iter().map(|_| flow.counted));
+        let streams = streams.into_iter().zip(released);
         Record {
             duration: Duration::from_ps(self.now),
             observed: Duration::from_ps(self.now),
@@ -38,7 +43,7 @@ impl Simulation {
             bucket: self.config.bucket,
             runs: 1,
             streams: streams
-                .map(|stats| stats.finish(seed, |code| self.place(code)))
+                .map(|(stats, released)| stats.finish(seed, released, |code| self.place(code)))
                 .collect(),
             ports,
             nodes,
@@ -58,7 +63,7 @@ impl Simulation {
             }
         });
         for stream in overdue {
-            self.streams[stream].record.missed += 1;
+            self.streams[stream].missed += 1;
         }
     }
 
@@ -67,15 +72,16 @@ impl Simulation {
     fn for_each_live(&self, mut visit: impl FnMut(u32, Option<u32>)) {
         for (index, port) in (0u32..).zip(&self.ports) {
             let pool = &self.pool;
-            for id in port.queues.iter(pool).chain(port.flying.iter(pool)) {
+            let queues = &self.queues[index as usize];
+            for id in queues.iter(pool).chain(port.flying.iter(pool)) {
                 visit(id, Some(index));
             }
-            for id in port.held.iter(pool) {
+            for id in self.port_rests[index as usize].held.iter(pool) {
                 visit(id, Some(pool.get(id).held_for));
             }
         }
-        for (index, station) in (0u32..).zip(&self.stations) {
-            for server in &station.stack.server {
+        for (index, stack) in (0u32..).zip(&self.stacks) {
+            for server in &stack.server {
                 let serving = (server.serving != NONE).then_some(server.serving);
                 for id in serving.into_iter().chain(server.queue.iter(&self.pool)) {
                     visit(id, self.stack_place(index, id));
@@ -83,7 +89,8 @@ impl Simulation {
             }
         }
         for flow in &self.flows {
-            for id in flow.replies.iter(&self.pool) {
+            let replies = flow.reply.iter();
+            for id in replies.flat_map(|reply| reply.pending.iter(&self.pool)) {
                 visit(id, None);
             }
         }
@@ -91,13 +98,16 @@ impl Simulation {
 
     fn node_records(&self) -> Vec<NodeRecord> {
         let mut records = Vec::new();
-        let (mut stations, mut switches) = (self.stations.iter(), self.switches.iter());
+        let (mut stations, mut switches) =
+            (self.stations.iter().zip(&self.stacks), self.switches.iter());
         for (node, definition) in self.network.iter_nodes() {
             let is_switch = matches!(definition.kind, rtether_model::network::NodeKind::Switch(_));
             let record = if is_switch {
                 switches.next().map(|switch| self.switch_record(switch))
             } else {
-                stations.next().map(|station| self.station_record(station))
+                stations
+                    .next()
+                    .map(|(station, stack)| self.station_record(station, stack))
             };
             records.push(record.unwrap_or_else(|| empty(node)));
         }
@@ -105,21 +115,21 @@ impl Simulation {
     }
 
     fn switch_record(&self, switch: &SwitchState) -> NodeRecord {
-        let held = self.ports.iter().filter(|port| {
-            port.peer != NONE && self.ports[port.peer as usize].id.node == switch.node
-        });
+        let ports = self.ports.iter().zip(&self.port_rests);
+        let held = ports
+            .filter(|(port, _)| port.peer != NONE && self.port_id(port.peer).node == switch.node)
+            .map(|(_, rest)| u64::from(rest.held.len()));
         NodeRecord {
             arrived: switch.arrived,
             copied: switch.copied,
             filtered: switch.filtered,
             discarded: switch.discarded,
-            in_stack: held.map(|port| u64::from(port.held.len())).sum(),
+            in_stack: held.sum(),
             ..empty(switch.node)
         }
     }
 
-    fn station_record(&self, station: &Station) -> NodeRecord {
-        let stack = &station.stack;
+    fn station_record(&self, station: &Station, stack: &StackState) -> NodeRecord {
         let unfinished = stack.server.iter().filter(|server| server.serving != NONE);
         let ahead: i64 = unfinished
             .map(|server| self.pool.get(server.serving).due - self.now)
@@ -168,27 +178,30 @@ impl Simulation {
     pub fn invariants(&self) -> Result<(), &'static str> {
         let ensure = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
         let records = self.node_records();
-        for port in &self.ports {
-            let queued = u64::from(port.queues.waiting());
+        let rests = self.port_rests.iter().zip(&self.queues);
+        for (port, (rest, queues)) in self.ports.iter().zip(rests) {
+            let queued = u64::from(queues.waiting());
             ensure(
-                port.offered == port.sent + port.dropped + queued,
+                port.offered == port.sent + rest.dropped + queued,
                 "frames at a port",
             )?;
             ensure(
-                port.queues.is_empty() != port.is_wake_set,
+                queues.is_empty() != port.is_wake_set,
                 "a wake-up for waiting frames",
             )?;
         }
         for record in &records {
-            let own = |port: &&crate::port::Port| port.id.node == record.node;
-            let offered: u64 = self.ports.iter().filter(own).map(|port| port.offered).sum();
+            let ports = self.ports.iter().zip(&self.port_rests);
+            let own = ports.filter(|(_, rest)| rest.id.node == record.node);
+            let offered: u64 = own.map(|(port, _)| port.offered).sum();
             let left = record.filtered + record.discarded + record.stack_dropped + record.in_stack;
             let is_balanced = record.released + record.arrived + record.copied
                 == offered + record.delivered + left;
             ensure(is_balanced, "packets at a node")?;
-            let sent_here = self.ports.iter().filter(|port| {
-                port.peer != NONE && self.ports[port.peer as usize].id.node == record.node
-            });
+            let sent_here = self
+                .ports
+                .iter()
+                .filter(|port| port.peer != NONE && self.port_id(port.peer).node == record.node);
             let landed: u64 = sent_here
                 .map(|port| port.sent - u64::from(port.flying.len()))
                 .sum();
@@ -198,8 +211,9 @@ impl Simulation {
             let own = self
                 .ports
                 .iter()
-                .filter(|port| port.owner == Owner::Switch(number));
-            let backlog: u64 = own.map(|port| port.queues.backlog()).sum();
+                .zip(&self.queues)
+                .filter(|(port, _)| port.owner == Owner::Switch(number));
+            let backlog: u64 = own.map(|(_, queues)| queues.backlog()).sum();
             ensure(switch.shared_used == backlog, "memory shared by ports")?;
         }
         Ok(())

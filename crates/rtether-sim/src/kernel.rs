@@ -1,5 +1,6 @@
 //! The simulation: its state, its configuration and the loop over events.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
@@ -11,10 +12,11 @@ use thiserror::Error;
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::observe::{DropReason, Observer, PacketInfo};
-use crate::packet::{COUNTED, Fifo, GROUP, Packet, Pool, REVERSE, TAGGED};
-use crate::port::Port;
+use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
+use crate::port::{Port, PortRest};
+use crate::queues::EgressQueues;
 use crate::source::Source;
-use crate::station::Station;
+use crate::station::{StackState, Station};
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 
@@ -66,7 +68,13 @@ pub enum BuildError {
 }
 
 /// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
-/// events: what arrives is there before anything is chosen.
+/// events: a port that becomes free chooses last, so that all frames of the same picosecond are
+/// there.
+///
+/// This holds for ports where frames wait. An idle port has nothing to choose from: of frames that
+/// reach it in the same picosecond the one handled first goes out at once, whatever its priority.
+/// Arrivals are handled in the order of the ports that sent them, stacks in the order of stations,
+/// releases in the order of flows. A port whose last frame ends in that very picosecond is idle if none waits.
 #[derive(Clone, Copy)]
 pub(crate) enum Action {
     /// A frame sent by this port arrives at the other end.
@@ -87,29 +95,74 @@ pub(crate) enum Action {
     Wake(u32),
 }
 
-/// A flow as the kernel sees it.
+/// A flow as the kernel sees it, in two cache lines.
+#[repr(align(64))]
 pub(crate) struct FlowState {
     pub(crate) source: Source,
     pub(crate) slot: u32,
     /// Stations.
     pub(crate) talker: u32,
-    pub(crate) listeners: Vec<u32>,
-    /// Group number of a multicast flow.
-    pub(crate) group: Option<u32>,
+    pub(crate) listeners: Listeners,
+    /// Its group has the number of the flow.
+    pub(crate) is_multicast: bool,
     pub(crate) first_stream: u32,
-    /// Octets of the untagged frame, and of the reply.
+    /// Octets of the untagged frame.
     pub(crate) size: u16,
-    pub(crate) reply_size: u16,
-    pub(crate) reply_after: Option<i64>,
-    pub(crate) replies: Fifo,
-    pub(crate) reply_slot: u32,
+    pub(crate) reply: Option<Box<ReplyState>>,
     pub(crate) flags: u8,
     pub(crate) pcp: u8,
     pub(crate) vid: u16,
-    /// Releases so far.
+    /// Releases so far, and those after warm-up.
     pub(crate) number: u32,
+    pub(crate) counted: u64,
     /// Position among the bulk flows.
     pub(crate) bulk: Option<u32>,
+}
+const _: () = assert!(size_of::<FlowState>() == 128, "a flow is two cache lines");
+
+/// Stations that listen to a flow; most flows have one, which is kept with the flow.
+pub(crate) enum Listeners {
+    One(u32),
+    Many(Box<[u32]>),
+}
+
+impl Listeners {
+    pub(crate) fn new(listeners: Vec<u32>) -> Self {
+        match listeners[..] {
+            [listener] => Self::One(listener),
+            _ => Self::Many(listeners.into_boxed_slice()),
+        }
+    }
+
+    /// Returns all of them.
+    #[inline]
+    pub(crate) fn all(&self) -> &[u32] {
+        match self {
+            Self::One(listener) => core::slice::from_ref(listener),
+            Self::Many(listeners) => listeners,
+        }
+    }
+}
+
+/// Replies of a flow's listeners, and those that are not due yet.
+pub(crate) struct ReplyState {
+    pub(crate) after: i64,
+    /// Octets of the untagged frame.
+    pub(crate) size: u16,
+    pub(crate) pending: Fifo,
+    pub(crate) slot: u32,
+}
+
+impl ReplyState {
+    /// Creates the state of a flow none of whose replies is under way; its slot is set later.
+    pub(crate) fn new(after: Duration, size: u16) -> Self {
+        Self {
+            after: after.as_ps(),
+            size,
+            pending: Fifo::default(),
+            slot: NONE,
+        }
+    }
 }
 
 /// One run of one network.
@@ -125,7 +178,10 @@ pub struct Simulation {
     pub(crate) actions: Vec<Action>,
     pub(crate) pool: Pool,
     pub(crate) ports: Vec<Port>,
+    pub(crate) port_rests: Vec<PortRest>,
+    pub(crate) queues: Vec<EgressQueues>,
     pub(crate) stations: Vec<Station>,
+    pub(crate) stacks: Vec<StackState>,
     pub(crate) switches: Vec<SwitchState>,
     pub(crate) forwarding: Forwarding,
     pub(crate) flows: Vec<FlowState>,
@@ -188,14 +244,14 @@ impl Simulation {
         let flow = &mut self.flows[index as usize];
         let number = flow.number;
         flow.number = flow.number.wrapping_add(1);
-        let listeners = flow.listeners.len();
-        let copies = if flow.group.is_some() { 1 } else { listeners };
+        let copies = if flow.is_multicast {
+            1
+        } else {
+            flow.listeners.all().len()
+        };
         let is_counted = self.now >= self.config.warmup.as_ps();
         if is_counted {
-            let first = flow.first_stream as usize;
-            for stream in &mut self.streams[first..first + listeners] {
-                stream.record.released += 1;
-            }
+            flow.counted += 1;
         }
         for copy in 0..copies {
             let packet = self.new_packet(index, copy, number);
@@ -216,9 +272,11 @@ impl Simulation {
             stream: flow.first_stream + u32::try_from(copy).unwrap_or(0),
             number,
             source: flow.talker,
-            destination: flow
-                .group
-                .map_or_else(|| flow.listeners[copy], |group| GROUP | group),
+            destination: if flow.is_multicast {
+                GROUP | index
+            } else {
+                flow.listeners.all()[copy]
+            },
             size: flow.size,
             vid: flow.vid,
             pcp: flow.pcp,
@@ -250,8 +308,8 @@ impl Simulation {
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
         for stream in self.streams_towards(id, egress) {
             let stats = &mut self.streams[stream];
-            stats.record.dropped += 1;
-            stats.record.missed += u64::from(stats.deadline != i64::MAX);
+            stats.rest.record.dropped += 1;
+            stats.missed += u64::from(stats.deadline != i64::MAX);
         }
     }
 
@@ -275,7 +333,7 @@ impl Simulation {
         let definition = &self.flow_list[packet.flow as usize];
         let depends = |listener: NodeId| {
             let Some(port) = egress else { return false };
-            let port = self.ports[port as usize].id;
+            let port = self.port_id(port);
             let path = self.routing.flow_path(&self.network, definition, listener);
             path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
         };
@@ -297,7 +355,7 @@ impl Simulation {
     }
 
     fn leads_to(&self, port: u32, station: u32) -> bool {
-        let id = self.ports[port as usize].id;
+        let id = self.port_id(port);
         let to = self.stations[station as usize].node;
         let hop = self.routing.next_hop(&self.network, id.node, to);
         hop.is_some_and(|hop| hop.egress == id)
@@ -328,6 +386,6 @@ impl Simulation {
 
     /// Returns the port's place in the network.
     pub(crate) fn port_id(&self, port: u32) -> PortId {
-        self.ports[port as usize].id
+        self.port_rests[port as usize].id
     }
 }

@@ -34,17 +34,18 @@ pub(crate) enum Owner {
     Switch(u32),
 }
 
-/// One sending port and the link behind it. Times in picoseconds.
+/// What every frame needs of a sending port and the link behind it. Times in picoseconds.
+///
+/// In a large plant nothing of a port is in a near cache when its next frame comes, so its cost is
+/// the number of cache lines: these are two. What only some frames need is in [`PortRest`] and in
+/// the port's [`EgressQueues`].
+#[repr(align(64))]
 pub(crate) struct Port {
-    pub(crate) id: PortId,
     pub(crate) owner: Owner,
     /// Port at the other end; [`NONE`] without a link in use.
     pub(crate) peer: u32,
     /// What that port belongs to.
     pub(crate) peer_owner: Owner,
-    pub(crate) link: LinkId,
-    pub(crate) queues: EgressQueues,
-    pub(crate) map: QueueMap,
     /// Time per octet on the wire.
     pub(crate) octet: i64,
     /// Propagation, and what network interfaces at both ends add, fixed and per octet.
@@ -52,43 +53,59 @@ pub(crate) struct Port {
     pub(crate) flight_per_octet: i64,
     /// Latency of the switch at the other end.
     pub(crate) latency: i64,
-    /// The other end forwards after the header.
-    pub(crate) is_cut_through: bool,
-    pub(crate) errors_per_billion: u32,
-    pub(crate) draw: Draw,
     pub(crate) free_at: i64,
     /// When the last bit of the last frame is at the other end, its latency included.
     pub(crate) landed_at: i64,
-    pub(crate) is_wake_set: bool,
     pub(crate) flying: Fifo,
-    /// Frames from here that a cut-through switch stores.
-    pub(crate) held: Fifo,
     pub(crate) arrival_slot: u32,
-    pub(crate) stored_slot: u32,
     pub(crate) wake_slot: u32,
+    /// Frames wait, and the port wakes up for them.
+    pub(crate) is_wake_set: bool,
+    pub(crate) has_one_queue: bool,
+    /// The other end forwards after the header.
+    pub(crate) is_cut_through: bool,
+    /// The link has bit errors.
+    pub(crate) is_faulty: bool,
     pub(crate) offered: u64,
     pub(crate) sent: u64,
     pub(crate) sent_octets: u64,
+}
+const _: () = assert!(size_of::<Port>() == 128, "a port is two cache lines");
+
+/// What few frames need of a port.
+pub(crate) struct PortRest {
+    pub(crate) id: PortId,
+    pub(crate) link: LinkId,
+    pub(crate) map: QueueMap,
+    pub(crate) errors_per_billion: u32,
+    pub(crate) draw: Draw,
+    /// Frames from here that a cut-through switch stores.
+    pub(crate) held: Fifo,
+    pub(crate) stored_slot: u32,
     pub(crate) dropped: u64,
     pub(crate) corrupted: u64,
-    pub(crate) busy: i64,
 }
 
 impl Port {
     /// Returns the counters at the end of a run.
-    pub(crate) fn record(&self, now: i64) -> PortRecord {
+    pub(crate) fn record(&self, rest: &PortRest, queues: &EgressQueues, now: i64) -> PortRecord {
+        let mut records = queues.records();
+        if let [only] = &mut records[..] {
+            only.sent = self.sent;
+        }
+        let busy = i64::try_from(self.sent_octets).unwrap_or(i64::MAX) * self.octet;
         PortRecord {
-            port: self.id,
-            link: self.link,
+            port: rest.id,
+            link: rest.link,
             offered: self.offered,
             sent: self.sent,
             sent_wire: Bytes::new(self.sent_octets),
-            dropped: self.dropped,
-            queued: u64::from(self.queues.waiting()),
-            corrupted: self.corrupted,
-            busy: Duration::from_ps(self.busy - (self.free_at - now).max(0)),
-            backlog_max: self.queues.backlog_max(),
-            queues: self.queues.records().to_vec(),
+            dropped: rest.dropped,
+            queued: u64::from(queues.waiting()),
+            corrupted: rest.corrupted,
+            busy: Duration::from_ps(busy - (self.free_at - now).max(0)),
+            backlog_max: queues.backlog_max(),
+            queues: records,
         }
     }
 }
@@ -102,22 +119,27 @@ impl Simulation {
         port.offered += 1;
         let packet = self.pool.get_mut(id);
         packet.mark = now;
-        let queue = port.queues.queue_for(port.map.queue_of_value(packet.pcp));
-        if port.queues.is_empty() && now >= port.free_at {
+        let size = packet.frame_size().unsigned_abs();
+        let queue = if port.has_one_queue {
+            0
+        } else {
+            let map = &self.port_rests[index as usize].map;
+            self.queues[index as usize].queue_for(map.queue_of_value(packet.pcp))
+        };
+        if !port.is_wake_set && now >= port.free_at {
             self.transmit(index, id, queue, observer);
             return;
         }
-        let size = packet.frame_size().unsigned_abs();
-        if !port.queues.fits(size) || !self.reserve_shared(index, size) {
-            let port = &mut self.ports[index as usize];
-            port.dropped += 1;
-            port.queues.note_dropped(queue);
-            let node = port.id.node;
+        if !self.queues[index as usize].fits(size) || !self.reserve_shared(index, size) {
+            self.queues[index as usize].note_dropped(queue);
+            let rest = &mut self.port_rests[index as usize];
+            rest.dropped += 1;
+            let node = rest.id.node;
             self.lose(id, node, Some(index), DropReason::BufferFull, observer);
             return;
         }
+        self.queues[index as usize].push(&mut self.pool, id, queue, size);
         let port = &mut self.ports[index as usize];
-        port.queues.push(&mut self.pool, id, queue, size);
         if !port.is_wake_set {
             port.is_wake_set = true;
             self.agenda.set(port.wake_slot, port.free_at);
@@ -126,14 +148,13 @@ impl Simulation {
 
     /// The link is free and frames wait.
     pub(crate) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let port = &mut self.ports[index as usize];
-        if let Some((id, queue)) = port.queues.pop(&self.pool) {
+        if let Some((id, queue)) = self.queues[index as usize].pop(&self.pool) {
             let size = self.pool.get(id).frame_size().unsigned_abs();
             self.release_shared(index, size);
             self.transmit(index, id, queue, observer);
         }
         let port = &mut self.ports[index as usize];
-        port.is_wake_set = !port.queues.is_empty();
+        port.is_wake_set = !self.queues[index as usize].is_empty();
         let next = if port.is_wake_set {
             port.free_at
         } else {
@@ -157,7 +178,9 @@ impl Simulation {
             Owner::Switch(_) => Segment::SwitchQueue,
         };
         packet.spend(waiting_place, index, waited);
-        port.queues.note_sent(queue, waited);
+        if waited > 0 || !port.has_one_queue {
+            self.queues[index as usize].note_sent(queue, waited);
+        }
 
         let size = packet.frame_size();
         let last_bit = (size + PREAMBLE) * port.octet;
@@ -173,13 +196,14 @@ impl Simulation {
         packet.spend(Segment::SwitchLatency, index, port.latency);
         packet.due = now + on_wire + port.latency;
         port.free_at = now + occupancy;
-        port.busy += occupancy;
         port.sent += 1;
         port.sent_octets += (size + OVERHEAD).unsigned_abs();
-        if port.errors_per_billion > 0 && port.draw.happens(port.errors_per_billion, 1_000_000_000)
-        {
-            packet.put(CORRUPTED, true);
-            port.corrupted += 1;
+        if port.is_faulty {
+            let rest = &mut self.port_rests[index as usize];
+            if rest.draw.happens(rest.errors_per_billion, 1_000_000_000) {
+                packet.put(CORRUPTED, true);
+                rest.corrupted += 1;
+            }
         }
         // Interface costs per octet could let a short frame overtake a long one; it waits for the
         // last bit.
@@ -233,6 +257,6 @@ impl Simulation {
     /// Returns the node at which port `index` ends.
     pub(crate) fn peer_node(&self, index: u32) -> NodeId {
         let peer = self.ports[index as usize].peer;
-        self.ports[peer as usize].id.node
+        self.port_id(peer).node
     }
 }

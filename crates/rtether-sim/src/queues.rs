@@ -5,6 +5,10 @@
 //! robin (1P3Q1T). Tail drop against a limit in octets for the whole port; frames in transmission
 //! are not counted. No credit-based shaper, no gates, no preemption.
 
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
 use rtether_model::network::{QueueMap, Selection};
 use rtether_model::quantity::Bytes;
 use rtether_model::record::QueueRecord;
@@ -13,10 +17,16 @@ use crate::packet::{Fifo, Pool};
 
 const MAX: usize = QueueMap::MAX_QUEUES as usize;
 
-/// Waiting frames of one port.
+/// One queue and its counters.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    fifo: Fifo,
+    record: QueueRecord,
+}
+
+/// Waiting frames of one port. A port that has never had to let one wait does not come here.
 pub(crate) struct EgressQueues {
-    fifos: [Fifo; MAX],
-    records: [QueueRecord; MAX],
+    lanes: Box<[Lane]>,
     count: u8,
     selection: Selection,
     /// Queue whose turn it is in a round robin, and the frames it may still send.
@@ -37,8 +47,7 @@ impl EgressQueues {
             count
         };
         Self {
-            fifos: [Fifo::default(); MAX],
-            records: [QueueRecord::default(); MAX],
+            lanes: vec![Lane::default(); usize::from(count)].into_boxed_slice(),
             count,
             selection,
             // The lowest has no credit left: the round begins at the highest.
@@ -63,27 +72,27 @@ impl EgressQueues {
         self.backlog + size <= self.limit
     }
 
+    /// Returns the number of queues.
+    #[inline]
+    pub(crate) const fn count(&self) -> u8 {
+        self.count
+    }
+
     /// Returns the queue that frames of this traffic class use.
     #[inline]
-    pub(crate) const fn queue_for(&self, class: u8) -> u8 {
-        if class < self.count {
-            class
-        } else {
-            self.count - 1
-        }
+    pub(crate) fn queue_for(&self, class: u8) -> u8 {
+        class.min(self.count - 1)
     }
 
     /// Appends a frame; the caller has asked [`Self::fits`].
     #[inline]
     pub(crate) fn push(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
-        let index = usize::from(queue);
-        self.fifos[index].push(pool, id);
+        let lane = &mut self.lanes[usize::from(queue)];
+        lane.fifo.push(pool, id);
+        lane.record.depth_max = lane.record.depth_max.max(lane.fifo.len());
         self.waiting += 1;
         self.backlog += size;
         self.backlog_max = self.backlog_max.max(self.backlog);
-        let depth = self.fifos[index].len();
-        let record = &mut self.records[index];
-        record.depth_max = record.depth_max.max(depth);
     }
 
     /// Takes the frame that transmission selection chooses.
@@ -93,23 +102,24 @@ impl EgressQueues {
             return None;
         }
         let queue = if self.count == 1 { 0 } else { self.select() };
-        let id = self.fifos[usize::from(queue)].pop(pool)?;
+        let id = self.lanes[usize::from(queue)].fifo.pop(pool)?;
         self.waiting -= 1;
         self.backlog -= pool.get(id).frame_size().unsigned_abs();
         Some((id, queue))
     }
 
-    /// Notes that a frame of `queue` is sent after it waited `waited_ps`.
+    /// Notes that a frame of `queue` is sent after it waited `waited_ps`. Where there is one queue
+    /// only those that waited are noted; the port knows how many there were.
     #[inline]
     pub(crate) fn note_sent(&mut self, queue: u8, waited_ps: i64) {
-        let record = &mut self.records[usize::from(queue)];
+        let record = &mut self.lanes[usize::from(queue)].record;
         record.sent += 1;
         record.waited_ps += i128::from(waited_ps);
     }
 
     /// Notes a tail drop.
-    pub(crate) const fn note_dropped(&mut self, queue: u8) {
-        self.records[queue as usize].dropped += 1;
+    pub(crate) fn note_dropped(&mut self, queue: u8) {
+        self.lanes[usize::from(queue)].record.dropped += 1;
     }
 
     /// Chooses among several queues of which one is not empty.
@@ -119,7 +129,7 @@ impl EgressQueues {
             Selection::Wrr { weights } => self.round_robin(self.count, weights),
             Selection::StrictWrr { weights } => {
                 let top = self.count - 1;
-                if self.fifos[usize::from(top)].len() > 0 {
+                if self.lanes[usize::from(top)].fifo.len() > 0 {
                     top
                 } else {
                     self.round_robin(top, weights)
@@ -131,7 +141,7 @@ impl EgressQueues {
     fn highest(&self, below: u8) -> u8 {
         (0..below)
             .rev()
-            .find(|&q| self.fifos[usize::from(q)].len() > 0)
+            .find(|&q| self.lanes[usize::from(q)].fifo.len() > 0)
             .unwrap_or(0)
     }
 
@@ -142,7 +152,7 @@ impl EgressQueues {
             self.credit = weights[usize::from(self.turn)];
         }
         for _ in 0..=below {
-            if self.credit > 0 && self.fifos[usize::from(self.turn)].len() > 0 {
+            if self.credit > 0 && self.lanes[usize::from(self.turn)].fifo.len() > 0 {
                 self.credit -= 1;
                 return self.turn;
             }
@@ -172,13 +182,13 @@ impl EgressQueues {
     }
 
     /// Returns the counters, lowest queue first.
-    pub(crate) fn records(&self) -> &[QueueRecord] {
-        &self.records[..usize::from(self.count)]
+    pub(crate) fn records(&self) -> Vec<QueueRecord> {
+        self.lanes.iter().map(|lane| lane.record).collect()
     }
 
     /// Returns all waiting frames.
     pub(crate) fn iter<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = u32> + 'a {
-        self.fifos.iter().flat_map(|fifo| fifo.iter(pool))
+        self.lanes.iter().flat_map(|lane| lane.fifo.iter(pool))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Release times of a flow.
 
+use alloc::boxed::Box;
+
 use rtether_model::flow::{Flow, Phase, Traffic};
 
 use crate::agenda::NEVER;
@@ -8,11 +10,11 @@ use crate::random::{Draw, Purpose};
 /// Says when a flow releases next, and how many frames at once.
 pub(crate) struct Source {
     traffic: Timing,
-    draw: Draw,
-    start: i64,
     stop: i64,
-    /// Last point of the grid of a periodic flow, start of the last burst of others.
+    /// Last point of the grid of a periodic flow; before the first release, when the flow starts.
     grid: i64,
+    /// Out of the way, since strictly periodic flows do not need it after the first release.
+    draw: Box<Draw>,
 }
 
 /// [`Traffic`] in picoseconds.
@@ -20,8 +22,8 @@ pub(crate) struct Source {
 enum Timing {
     Periodic {
         period: i64,
-        phase: Option<i64>,
         jitter: i64,
+        has_random_phase: bool,
     },
     Sporadic {
         min_gap: i64,
@@ -44,16 +46,13 @@ impl Source {
                 release_jitter,
             } => Timing::Periodic {
                 period: period.as_ps(),
-                phase: match phase {
-                    Phase::Fixed(offset) => Some(offset.as_ps()),
-                    Phase::Random => None,
-                },
                 jitter: release_jitter.as_ps(),
+                has_random_phase: phase == Phase::Random,
             },
             Traffic::Flood { interval } => Timing::Periodic {
                 period: interval.as_ps(),
-                phase: None,
                 jitter: 0,
+                has_random_phase: true,
             },
             Traffic::Sporadic {
                 min_gap,
@@ -69,14 +68,24 @@ impl Source {
             },
             Traffic::Bulk(_) => Timing::Idle,
         };
+        let offset = match flow.traffic {
+            Traffic::Periodic {
+                phase: Phase::Fixed(offset),
+                ..
+            } => offset.as_ps(),
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Flood { .. }
+            | Traffic::Bulk(_) => 0,
+        };
         Self {
             traffic,
-            draw: Draw::new(seed, &flow.name, Purpose::Release),
-            start: flow.start.as_ps(),
+            draw: Box::new(Draw::new(seed, &flow.name, Purpose::Release)),
             stop: flow
                 .stop
                 .map_or(NEVER, rtether_model::quantity::Duration::as_ps),
-            grid: 0,
+            grid: flow.start.as_ps() + offset,
         }
     }
 
@@ -85,19 +94,19 @@ impl Source {
         let at = match self.traffic {
             Timing::Periodic {
                 period,
-                phase,
                 jitter,
+                has_random_phase,
             } => {
-                let offset = phase.unwrap_or_else(|| self.draw.up_to(period - 1));
-                self.grid = self.start + offset;
+                if has_random_phase {
+                    self.grid += self.draw.up_to(period - 1);
+                }
                 self.grid + self.draw_jitter(jitter)
             }
             Timing::Sporadic { min_gap, extra, .. } => {
                 // Somewhere in the first mean gap, so that flows do not start in step.
-                self.grid = self.start + self.draw.up_to(min_gap + extra);
-                self.grid
+                self.grid + self.draw.up_to(min_gap + extra)
             }
-            Timing::Poisson { mean } => self.start + self.draw.exponential(mean),
+            Timing::Poisson { mean } => self.grid + self.draw.exponential(mean),
             Timing::Idle => NEVER,
         };
         self.unless_stopped(at)

@@ -12,12 +12,15 @@ use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, Fifo, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 use crate::random::Draw;
 
-/// One end station.
+/// What every packet needs of an end station, in one cache line; its stack is elsewhere, since many
+/// plants are simulated without.
+#[repr(align(64))]
 pub(crate) struct Station {
     pub(crate) node: NodeId,
     /// Its port; [`NONE`] without one.
     pub(crate) port: u32,
-    pub(crate) stack: StackState,
+    /// Servers of its stack; zero for a stack that takes no time.
+    pub(crate) servers: u8,
     pub(crate) released: u64,
     pub(crate) delivered: u64,
     pub(crate) arrived: u64,
@@ -25,10 +28,10 @@ pub(crate) struct Station {
     pub(crate) discarded: u64,
     pub(crate) stack_dropped: u64,
 }
+const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
 
 /// The servers of a stack.
 pub(crate) struct StackState {
-    /// Zero for a stack that takes no time.
     pub(crate) servers: u8,
     pub(crate) server: [Server; 2],
     send: Cost,
@@ -143,7 +146,10 @@ impl Simulation {
         let is_for_me = if packet.destination & GROUP == 0 {
             packet.destination == index
         } else {
-            self.flows[packet.flow as usize].listeners.contains(&index)
+            self.flows[packet.flow as usize]
+                .listeners
+                .all()
+                .contains(&index)
         };
         if !is_for_me {
             station.filtered += 1;
@@ -170,7 +176,7 @@ impl Simulation {
         let station = &mut self.stations[index as usize];
         let packet = self.pool.get_mut(id);
         let is_outbound = packet.has(OUTBOUND);
-        if station.stack.servers == 0 {
+        if station.servers == 0 {
             if is_outbound {
                 let port = station.port;
                 self.enqueue(port, id, observer);
@@ -180,15 +186,15 @@ impl Simulation {
             return;
         }
         packet.mark = now;
-        let server = u8::from(station.stack.servers == 2 && !is_outbound);
-        if station.stack.server[usize::from(server)].serving == NONE {
+        let server = u8::from(station.servers == 2 && !is_outbound);
+        let stack = &mut self.stacks[index as usize];
+        let state = &mut stack.server[usize::from(server)];
+        if state.serving == NONE {
             self.begin_service(index, server, id);
-        } else if station.stack.waiting < station.stack.limit {
-            station.stack.server[usize::from(server)]
-                .queue
-                .push(&mut self.pool, id);
-            station.stack.waiting += 1;
-            station.stack.waiting_max = station.stack.waiting_max.max(station.stack.waiting);
+        } else if stack.waiting < stack.limit {
+            state.queue.push(&mut self.pool, id);
+            stack.waiting += 1;
+            stack.waiting_max = stack.waiting_max.max(stack.waiting);
         } else {
             station.stack_dropped += 1;
             let node = station.node;
@@ -213,7 +219,7 @@ impl Simulation {
 
     fn begin_service(&mut self, index: u32, server: u8, id: u32) {
         let now = self.now;
-        let stack = &mut self.stations[index as usize].stack;
+        let stack = &mut self.stacks[index as usize];
         let packet = self.pool.get_mut(id);
         let is_outbound = packet.has(OUTBOUND);
         if !is_outbound {
@@ -236,11 +242,11 @@ impl Simulation {
         server: u8,
         observer: &mut O,
     ) {
-        let station = &mut self.stations[index as usize];
-        let state = &mut station.stack.server[usize::from(server)];
+        let stack = &mut self.stacks[index as usize];
+        let state = &mut stack.server[usize::from(server)];
         let id = core::mem::replace(&mut state.serving, NONE);
         if let Some(next) = state.queue.pop(&self.pool) {
-            station.stack.waiting -= 1;
+            stack.waiting -= 1;
             self.begin_service(index, server, next);
         } else {
             self.agenda.set(state.slot, crate::agenda::NEVER);
@@ -272,6 +278,7 @@ impl Simulation {
         if packet.destination & GROUP != 0 {
             let position = flow
                 .listeners
+                .all()
                 .iter()
                 .position(|&listener| listener == index);
             let offset = u32::try_from(position.unwrap_or(0)).unwrap_or(0);
@@ -279,11 +286,10 @@ impl Simulation {
             self.pool.get_mut(id).stream = stream;
         }
         let packet = self.pool.get(id);
-        match flow.reply_after {
-            Some(after) if !packet.has(REVERSE) => {
-                self.reply(flow_index, index, id, after, observer);
-            }
-            _ => self.book_delivery(id, None, observer),
+        if flow.reply.is_some() && !packet.has(REVERSE) {
+            self.reply(flow_index, index, id, observer);
+        } else {
+            self.book_delivery(id, None, observer);
         }
     }
 
@@ -318,47 +324,43 @@ impl Simulation {
     }
 
     /// The listener's application takes its time and answers.
-    fn reply<O: Observer>(
-        &mut self,
-        flow_index: u32,
-        station: u32,
-        id: u32,
-        after: i64,
-        observer: &mut O,
-    ) {
+    fn reply<O: Observer>(&mut self, flow_index: u32, station: u32, id: u32, observer: &mut O) {
         let flow = &mut self.flows[flow_index as usize];
+        let Some(reply) = &mut flow.reply else { return };
         let packet = self.pool.get_mut(id);
-        packet.spend(Segment::Application, station, after);
+        packet.spend(Segment::Application, station, reply.after);
         packet.put(REVERSE, true);
         packet.put(TAGGED, flow.flags & TAGGED != 0);
         packet.source = station;
         packet.destination = flow.talker;
-        packet.size = flow.reply_size;
+        packet.size = reply.size;
         packet.pcp = flow.pcp;
         packet.vid = flow.vid;
-        if after == 0 {
+        if reply.after == 0 {
             self.send(station, id, observer);
             return;
         }
-        packet.due = self.now + after;
+        packet.due = self.now + reply.after;
         let due = packet.due;
-        if flow.replies.len() == 0 {
-            self.agenda.set(flow.reply_slot, due);
+        if reply.pending.len() == 0 {
+            self.agenda.set(reply.slot, due);
         }
-        flow.replies.push(&mut self.pool, id);
+        reply.pending.push(&mut self.pool, id);
     }
 
     /// Sends the replies that are due.
     pub(crate) fn send_replies<O: Observer>(&mut self, index: u32, observer: &mut O) {
-        let flow = &mut self.flows[index as usize];
-        let Some(id) = flow.replies.pop(&self.pool) else {
+        let Some(reply) = &mut self.flows[index as usize].reply else {
             return;
         };
-        let next = flow
-            .replies
+        let Some(id) = reply.pending.pop(&self.pool) else {
+            return;
+        };
+        let next = reply
+            .pending
             .head()
             .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
-        self.agenda.set(flow.reply_slot, next);
+        self.agenda.set(reply.slot, next);
         let station = self.pool.get(id).source;
         self.send(station, id, observer);
     }

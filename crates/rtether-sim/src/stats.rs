@@ -1,55 +1,119 @@
 //! Streaming statistics of one stream.
 //!
-//! Sums are kept in 64 bits and carried over into the record's 128 bits before they can overflow,
-//! since 128-bit additions per segment and packet would be a tenth of the run.
+//! What a delivery writes is kept apart, in three cache lines and one of the histogram, and carried
+//! over into the record now and then. Sums of latency and Ethernet delay follow from the sums of
+//! the segments; those have 64 bits and are carried over before they can overflow, since 128-bit
+//! additions per segment and packet would be a tenth of the run.
 
+use alloc::boxed::Box;
+
+use rtether_model::histogram::Histogram;
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Worst};
+use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, Worst};
 
 use crate::packet::Packet;
 
 /// What is being learned of one stream.
+#[repr(align(64))]
 pub(crate) struct StreamStats {
-    /// Filled as packets arrive; complete after [`Self::flush`].
-    pub(crate) record: StreamRecord,
     /// Longest permitted latency in picoseconds; `i64::MAX` for none.
     pub(crate) deadline: i64,
+    pub(crate) missed: u64,
+    delivered: u64,
+    latency: Extremes,
+    ethernet: Extremes,
+    /// Time by segment, not yet carried over.
+    segments: [i64; Segment::COUNT],
+    histogram: Histogram,
+    pub(crate) rest: Box<Rest>,
+}
+const _: () = assert!(
+    size_of::<StreamStats>() == 192,
+    "statistics are three cache lines"
+);
+
+/// What few deliveries write.
+pub(crate) struct Rest {
+    /// Complete after [`StreamStats::finish`].
+    pub(crate) record: StreamRecord,
     /// Octets of payload per packet.
     payload: u64,
-    segments: [i64; Segment::COUNT],
-    /// Packets until the sums are carried over.
-    room: u32,
     worst_place: u32,
     worst_part: i64,
     bucket_end: i64,
 }
 
+/// Smallest and largest of some times, and the sum of their squares, in picoseconds.
+struct Extremes {
+    min: i64,
+    max: i64,
+    sum_sq: u128,
+}
+
+impl Extremes {
+    #[inline]
+    fn record(&mut self, time: i64) {
+        self.min = self.min.min(time);
+        self.max = self.max.max(time);
+        let magnitude = u128::from(time.unsigned_abs());
+        self.sum_sq += magnitude * magnitude;
+    }
+
+    /// Returns the summary of `count` times that add up to `sum_ps`.
+    const fn summary(&self, count: u64, sum_ps: i128) -> Summary {
+        Summary {
+            count,
+            min: Duration::from_ps(self.min),
+            max: Duration::from_ps(self.max),
+            sum_ps,
+            sum_sq_ps2: self.sum_sq,
+        }
+    }
+}
+
+impl Default for Extremes {
+    fn default() -> Self {
+        Self {
+            min: i64::MAX,
+            max: 0,
+            sum_sq: 0,
+        }
+    }
+}
+
 /// Packets after which sums are carried over: with latencies below 2^43 ps (8.8 s) no sum of so
 /// many leaves 63 bits. Longer latencies are carried over at once.
-const CARRY_AFTER: u32 = 1 << 19;
+const CARRY_AFTER: u64 = 1 << 19;
 const LONG: i64 = 1 << 43;
 
 impl StreamStats {
     /// Creates empty statistics.
     pub(crate) fn new(flow: u32, listener: u32, deadline: Option<Duration>, payload: u64) -> Self {
+        let record = StreamRecord {
+            flow,
+            listener,
+            ..StreamRecord::default()
+        };
         Self {
-            record: StreamRecord {
-                flow,
-                listener,
-                ..StreamRecord::default()
-            },
             deadline: deadline.map_or(i64::MAX, Duration::as_ps),
-            payload,
+            missed: 0,
+            delivered: 0,
+            latency: Extremes::default(),
+            ethernet: Extremes::default(),
             segments: [0; Segment::COUNT],
-            room: CARRY_AFTER,
-            worst_place: 0,
-            worst_part: 0,
-            bucket_end: 0,
+            histogram: Histogram::default(),
+            rest: Box::new(Rest {
+                record,
+                payload,
+                worst_place: 0,
+                worst_part: 0,
+                bucket_end: 0,
+            }),
         }
     }
 
-    /// Takes in a delivered packet.
+    /// Takes in a delivered packet. `payload` is given where packets differ.
     #[inline]
     pub(crate) fn deliver(&mut self, now: i64, packet: &Packet, bucket: i64, payload: Option<u64>) {
         let latency = now - packet.released_at;
@@ -67,27 +131,76 @@ impl StreamStats {
             "segments of flow {} do not add up to the latency",
             packet.flow
         );
-        let record = &mut self.record;
-        record.delivered += 1;
-        record.payload_bytes += payload.unwrap_or(self.payload);
-        record.missed += u64::from(latency > self.deadline);
-        if latency > record.latency.max.as_ps() || record.latency.count == 0 {
-            self.worst_place = packet.worst_place;
-            self.worst_part = packet.worst;
-            record.worst = Some(worst_of(packet, latency));
+        self.missed += u64::from(latency > self.deadline);
+        if latency > self.latency.max || self.delivered == 0 {
+            self.rest.worst_place = packet.worst_place;
+            self.rest.worst_part = packet.worst;
+            self.rest.record.worst = Some(worst_of(packet, latency));
         }
-        record.latency.record(Duration::from_ps(latency));
-        record.histogram.record(Duration::from_ps(latency));
-        record.ethernet.record(Duration::from_ps(ethernet));
+        self.delivered += 1;
+        self.latency.record(latency);
+        self.ethernet.record(ethernet);
+        self.histogram.record(Duration::from_ps(latency));
+        if let Some(payload) = payload {
+            self.rest.record.payload_bytes += payload;
+        }
         if bucket > 0 {
-            self.deliver_to_bucket(now, latency, bucket);
+            self.rest.deliver_to_bucket(now, latency, bucket);
         }
-        self.room -= 1;
-        if self.room == 0 || latency >= LONG {
-            self.flush();
+        if self.delivered.is_multiple_of(CARRY_AFTER) || latency >= LONG {
+            self.carry();
         }
     }
 
+    /// Carries the sums over into the record.
+    fn carry(&mut self) {
+        let totals = &mut self.rest.record.segments_ps;
+        for (total, sum) in totals.iter_mut().zip(&mut self.segments) {
+            *total += i128::from(core::mem::take(sum));
+        }
+    }
+
+    /// Completes the record: `released` says how many releases of its flow count, `place`
+    /// translates the code of a place.
+    pub(crate) fn finish(
+        mut self,
+        seed: u64,
+        released: u64,
+        place: impl Fn(u32) -> (Segment, PortId),
+    ) -> StreamRecord {
+        self.carry();
+        let Rest {
+            mut record,
+            payload,
+            worst_place,
+            worst_part,
+            ..
+        } = *self.rest;
+        if let Some(worst) = &mut record.worst {
+            let (segment, port) = place(worst_place);
+            worst.responsible = (Place { segment, port }, Duration::from_ps(worst_part));
+            worst.seed = seed;
+        }
+        let sum = |is_part: fn(Segment) -> bool| -> i128 {
+            let parts = Segment::ALL.iter().filter(|&&segment| is_part(segment));
+            parts
+                .map(|segment| record.segments_ps[segment.index()])
+                .sum()
+        };
+        let (sum, ethernet_sum) = (sum(|_| true), sum(Segment::is_ethernet));
+        record.released += released;
+        record.delivered = self.delivered;
+        record.missed = self.missed;
+        record.payload_bytes += self.delivered * payload;
+        record.latency = self.latency.summary(self.delivered, sum);
+        record.ethernet = self.ethernet.summary(self.delivered, ethernet_sum);
+        record.histogram = self.histogram;
+        record.in_flight = record.released - record.delivered - record.dropped;
+        record
+    }
+}
+
+impl Rest {
     fn deliver_to_bucket(&mut self, now: i64, latency: i64, bucket: i64) {
         while now >= self.bucket_end {
             self.record.buckets.push(Bucket::default());
@@ -98,31 +211,6 @@ impl StreamStats {
             last.sum_ps += i128::from(latency);
             last.max = last.max.max(Duration::from_ps(latency));
         }
-    }
-
-    /// Carries the sums over into the record.
-    pub(crate) fn flush(&mut self) {
-        self.room = CARRY_AFTER;
-        for (total, sum) in self.record.segments_ps.iter_mut().zip(&mut self.segments) {
-            *total += i128::from(core::mem::take(sum));
-        }
-    }
-
-    /// Completes the record: `place` translates the code of a place.
-    pub(crate) fn finish(
-        mut self,
-        seed: u64,
-        place: impl Fn(u32) -> (Segment, PortId),
-    ) -> StreamRecord {
-        self.flush();
-        if let Some(worst) = &mut self.record.worst {
-            let (segment, port) = place(self.worst_place);
-            worst.responsible = (Place { segment, port }, Duration::from_ps(self.worst_part));
-            worst.seed = seed;
-        }
-        let record = &mut self.record;
-        record.in_flight = record.released - record.delivered - record.dropped;
-        self.record
     }
 }
 

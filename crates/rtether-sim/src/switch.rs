@@ -258,7 +258,7 @@ impl Simulation {
         packet.due = self.now + packet.tail;
         packet.held_for = egress;
         let due = packet.due;
-        let port = &mut self.ports[from as usize];
+        let port = &mut self.port_rests[from as usize];
         if port.held.len() == 0 {
             self.agenda.set(port.stored_slot, due);
         }
@@ -267,7 +267,7 @@ impl Simulation {
 
     /// The last bit of a held frame is in.
     pub(crate) fn forward_stored<O: Observer>(&mut self, from: u32, observer: &mut O) {
-        let port = &mut self.ports[from as usize];
+        let port = &mut self.port_rests[from as usize];
         let Some(id) = port.held.pop(&self.pool) else {
             return;
         };
