@@ -6,11 +6,12 @@
 //! - the period shrinks at every tick, after a collision too, as in figure 4;
 //! - a refresh takes place at the first tick at or after its time (the figure compares for
 //!   equality);
-//! - *vacating the bucket* takes credits away but forgives no debt, whereas figure 3 sets it to
-//!   zero. Else a collision could let more out, and no arrival curve would hold. With full-sized
-//!   packets there is no difference: either way one leaves with each refresh.
+//! - *vacating the bucket* takes credits away but forgives no debt. Figure 3 sets the credits to
+//!   zero, which is [`Adaptive::forgive_debt`]: then a collision can let more out, and no arrival
+//!   curve holds. With full-sized packets alone there is no difference: one leaves with each
+//!   refresh.
 
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::{BitRate, Duration, Instant};
 
 use super::bucket::{Bucket, rate_floor};
 use super::config::{Adaptive, Doubling, Increase};
@@ -98,7 +99,7 @@ impl AdaptiveLaw {
                 let depth = self.parameters.depth;
                 let rate = rate_floor(depth, self.period).as_bps();
                 let faster = rate.saturating_add(step.as_bps());
-                let period = rtether_model::quantity::BitRate::from_bps(faster).time_ceil(depth);
+                let period = BitRate::from_bps(faster).time_ceil(depth);
                 period.min(self.period)
             }
         }
@@ -113,7 +114,7 @@ impl AdaptiveLaw {
             return self.bucket.credits() > 0;
         }
         log.statistics.holds += 1;
-        self.bucket.empty(now, log);
+        self.bucket.empty(now, self.parameters.forgive_debt, log);
         if self.is_report_new || self.parameters.doubling == Doubling::PerCall {
             self.is_report_new = false;
             self.double(now, log);
@@ -151,7 +152,7 @@ impl AdaptiveLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtether_model::quantity::BitRate;
+    use rtether_model::quantity::Bytes;
 
     fn at(ms: i64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)
@@ -233,6 +234,26 @@ mod tests {
             }
             // Shifted: at 6 ms the period is 6 - 5 * 0.1 = 5.5 ms, so next at 11.5: tick 12.
             assert_eq!(refreshed, [first, second], "shift {shift_refresh}");
+        }
+    }
+
+    #[test]
+    fn debt_is_forgiven_only_if_told() {
+        // By hand: 1500 - 2 * 1400 = -1300; figure 3 makes that 0.
+        for (forgive_debt, credits) in [(false, -1300), (true, 0)] {
+            let mut log = Log::default();
+            let parameters = Adaptive {
+                forgive_debt,
+                ..Adaptive::HIMD
+            };
+            let mut law = AdaptiveLaw::new(at(0), parameters);
+            for _ in 0..2 {
+                let size = Bytes::new(1400);
+                law.bucket.charge(at(0), size, &mut log);
+            }
+            law.report(at(0));
+            assert!(!law.permits(at(0), &mut log));
+            assert_eq!(law.bucket.credits(), credits);
         }
     }
 

