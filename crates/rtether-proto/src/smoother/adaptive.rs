@@ -61,8 +61,11 @@ impl AdaptiveLaw {
         self.period = before.clamp(low, high);
         log.period_changed(now, before, self.period);
         self.parameters = parameters;
-        self.bucket.set(parameters.depth, self.period);
+        self.bucket.set(parameters.depth, low, high);
         self.next_tick = self.next_tick.min(now + parameters.tick);
+        if let Increase::SlowStart(interval) = parameters.increase {
+            self.halve_at = self.halve_at.min(now + interval);
+        }
     }
 
     pub(super) fn report(&mut self, now: Instant) {

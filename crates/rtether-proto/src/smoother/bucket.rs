@@ -40,11 +40,13 @@ impl Bucket {
         self.due
     }
 
-    /// Changes depth and period. A smaller bucket spills.
-    pub(super) fn set(&mut self, depth: Bytes, period: Duration) {
+    /// Changes depth and range of the period. A smaller bucket spills; the refresh that is due next
+    /// is moved into the range.
+    pub(super) fn set(&mut self, depth: Bytes, shortest: Duration, longest: Duration) {
         self.depth = octets(depth);
         self.credits = self.credits.min(self.depth);
-        self.due = self.refreshed_at + period;
+        let (from, to) = (self.refreshed_at + shortest, self.refreshed_at + longest);
+        self.due = self.due.clamp(from, to);
     }
 
     /// Refreshes; the next time is `period` from now.

@@ -39,7 +39,7 @@ impl Law {
             (Self::Fixed { period, bucket }, Mode::Fixed(fixed)) => {
                 log.period_changed(now, *period, fixed.period);
                 *period = fixed.period;
-                bucket.set(fixed.depth, fixed.period);
+                bucket.set(fixed.depth, fixed.period, fixed.period);
             }
             (Self::Adaptive(law), Mode::Adaptive(parameters)) => law.set(now, parameters, log),
             (Self::Nt(law), Mode::Nt(parameters)) => law.set(now, parameters, log),

@@ -81,6 +81,8 @@ impl NtLaw {
             .period
             .clamp(parameters.period_min, parameters.period_max);
         self.change(now, depth, period, log);
+        let latest = now + period + parameters.jitter;
+        self.next_service = self.next_service.min(latest);
     }
 
     /// The procedure `process_NRTQueue`; `sizes` are those of the bulk queue from its head on.

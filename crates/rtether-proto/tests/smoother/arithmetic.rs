@@ -214,6 +214,33 @@ fn parameters_change_while_running() {
 }
 
 #[test]
+fn setting_the_same_again_changes_nothing() {
+    for mode in [
+        Mode::Fixed(Fixed::PAPER),
+        Mode::Adaptive(Adaptive::HIMD),
+        Mode::Adaptive(Adaptive::SLOW_START),
+        Mode::Adaptive(Adaptive::LINEAR),
+        Mode::Nt(Nt::paper(5)),
+    ] {
+        let run = |set_at: Option<i64>| {
+            let mut driver = Driver::with(unlimited(mode));
+            for ms in 0..200 {
+                driver.enqueue(Bulk, 1500);
+                if ms == 20 {
+                    driver.signal(Signal::Congestion);
+                }
+                if set_at == Some(ms) {
+                    driver.set(unlimited(mode));
+                }
+                driver.advance(Duration::from_us(1_001));
+            }
+            driver.departures
+        };
+        assert_eq!(run(Some(33)), run(None), "{mode:?}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_given_back_and_counted() {
     let limits = Limits {
         bulk_packets: 2,
