@@ -31,8 +31,13 @@ const ROOMS: &[Room] = &[
         outside: Outside::Only(&[]),
     },
     Room {
-        name: "rtether-sim",
+        name: "rtether-proto",
         ours: &["rtether-model"],
+        outside: Outside::Only(&["libm", "thiserror"]),
+    },
+    Room {
+        name: "rtether-sim",
+        ours: &["rtether-model", "rtether-proto"],
         outside: Outside::Only(&[
             "etherparse",
             "libm",
@@ -43,7 +48,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether",
-        ours: &["rtether-model", "rtether-sim"],
+        ours: &["rtether-model", "rtether-proto", "rtether-sim"],
         outside: Outside::WithReason,
     },
     Room {

@@ -104,6 +104,8 @@ const EXPERIMENTS: &str = include_str!("../../reference/experiments.csv");
 const CLAIMS: &str = include_str!("../../reference/claims.csv");
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
+const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
+const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
 
 /// Returns all experiments, in the order of the papers.
@@ -116,12 +118,27 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
+const VALUES: [&str; 5] = [
+    SKEIE_VOLUME,
+    SKEIE_SIMULATION,
+    KWEON_PARAMETERS,
+    DOLEJS_BACKOFF,
+    DOLEJS_ORTE,
+];
+
 /// Returns the values of an experiment that may be compared.
 pub fn values(experiment: &str) -> Vec<Value> {
-    [SKEIE_VOLUME, SKEIE_SIMULATION, DOLEJS_ORTE]
+    let mut values = printed(experiment);
+    values.retain(|value| value.flag == "ok");
+    values
+}
+
+/// Returns all values of an experiment, also those that are wrong: to be shown, never a target.
+pub fn printed(experiment: &str) -> Vec<Value> {
+    VALUES
         .into_iter()
         .flat_map(read_values)
-        .filter(|value| value.experiment == experiment && value.flag == "ok")
+        .filter(|value| value.experiment == experiment)
         .filter(|value| !value.value.is_empty() && value.qualifier != "axis")
         .collect()
 }
@@ -134,12 +151,14 @@ fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
         .expect("the tables in reference/ have the columns of their types")
 }
 
-/// Condition columns differ from table to table; those before `statistic` are joined.
+/// Condition columns differ from table to table; those before `statistic`, or `parameter` in its
+/// place, are joined.
 fn read_values(text: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let headers = reader.headers().cloned().unwrap_or_default();
     let column = |name: &str| headers.iter().position(|header| header == name);
-    let (Some(statistic), condition) = (column("statistic"), column("condition")) else {
+    let statistic = column("statistic").or_else(|| column("parameter"));
+    let (Some(statistic), condition) = (statistic, column("condition")) else {
         return Vec::new();
     };
     reader

@@ -1,0 +1,11 @@
+//! Wire formats and sans-IO engines of the end-node layer.
+//!
+//! Time and frames are handed in, work is handed out: nothing here reads a clock, opens a socket
+//! or starts a thread, so that one engine runs in the simulator and on a wire.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod smoother;

@@ -1,0 +1,217 @@
+//! What a station learns of the medium and the path: utilization, delay, marks.
+
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+
+use super::{CongestionSignal, Signal};
+
+/// Share of the medium's time that all frames heard in promiscuous mode took in the last complete
+/// window: congestion above a threshold.
+#[derive(Clone, Debug)]
+pub struct Utilization {
+    window: Duration,
+    /// What the threshold allows in a window.
+    allowed: Bytes,
+    started: Instant,
+    heard: Bytes,
+    last: Signal,
+}
+
+impl Utilization {
+    /// Half is a good threshold on shared Ethernet, where delays grow steeply above it. The window
+    /// must be longer than nothing; 10 ms are some ten full frames at 10 Mbit/s.
+    pub fn new(now: Instant, rate: BitRate, threshold_percent: u8, window: Duration) -> Self {
+        let window = window.max(Duration::from_ps(1));
+        let whole = rate.bytes_floor(window).get();
+        let allowed = u128::from(whole) * u128::from(threshold_percent) / 100;
+        Self {
+            window,
+            allowed: Bytes::new(u64::try_from(allowed).unwrap_or(u64::MAX)),
+            started: now,
+            heard: Bytes::ZERO,
+            last: Signal::Clear,
+        }
+    }
+
+    /// Returns windows that are complete at `now` and not yet judged.
+    fn complete(&self, now: Instant) -> i64 {
+        (now - self.started).as_ps() / self.window.as_ps()
+    }
+}
+
+impl CongestionSignal for Utilization {
+    /// Size on the wire of a frame that was heard.
+    type Observation = Bytes;
+
+    fn observe(&mut self, now: Instant, wire_size: Bytes) -> Signal {
+        let complete = self.complete(now);
+        if complete > 0 {
+            self.last = self.signal(now);
+            self.started += self.window * complete;
+            self.heard = Bytes::ZERO;
+        }
+        self.heard += wire_size;
+        self.last
+    }
+
+    fn signal(&self, now: Instant) -> Signal {
+        match self.complete(now) {
+            0 => self.last,
+            1 => Signal::congestion_if(self.heard > self.allowed),
+            // A whole window passed in silence.
+            _ => Signal::Clear,
+        }
+    }
+}
+
+/// One-way delay of probes in the bulk class: congestion if the last one took longer than the
+/// shortest recent one by more than a threshold.
+///
+/// Only differences count, so the clocks need not agree; the shortest is taken over one to two
+/// epochs, so they may drift.
+#[derive(Clone, Debug)]
+pub struct ProbeDelay {
+    excess: Duration,
+    epoch: Duration,
+    started: Instant,
+    shortest: Option<Duration>,
+    shortest_before: Option<Duration>,
+    last: Signal,
+}
+
+impl ProbeDelay {
+    /// The time of four full frames is a good threshold, 10 s a good epoch.
+    pub fn new(now: Instant, excess: Duration, epoch: Duration) -> Self {
+        Self {
+            excess,
+            epoch,
+            started: now,
+            shortest: None,
+            shortest_before: None,
+            last: Signal::Clear,
+        }
+    }
+}
+
+impl CongestionSignal for ProbeDelay {
+    /// Delay by the clocks of both ends, so possibly negative; `None` if the probe was lost, which
+    /// is congestion.
+    type Observation = Option<Duration>;
+
+    fn observe(&mut self, now: Instant, delay: Option<Duration>) -> Signal {
+        if now - self.started >= self.epoch {
+            self.started = now;
+            self.shortest_before = self.shortest.take();
+        }
+        self.last = match delay {
+            None => Signal::Congestion,
+            Some(delay) => {
+                let shortest = self.shortest.map_or(delay, |shortest| shortest.min(delay));
+                self.shortest = Some(shortest);
+                let base = self.shortest_before.map_or(shortest, |s| s.min(shortest));
+                Signal::congestion_if(delay - base > self.excess)
+            }
+        };
+        self.last
+    }
+
+    fn signal(&self, _: Instant) -> Signal {
+        self.last
+    }
+}
+
+/// Congestion marks on the packets that came back (ECN): congestion if at least so many of the
+/// last 64 were marked.
+#[derive(Clone, Debug)]
+pub struct EcnMarks {
+    at_least: u32,
+    /// One bit per packet, the latest lowest.
+    recent: u64,
+}
+
+impl EcnMarks {
+    /// A single mark is a good threshold where switches mark early.
+    pub const fn new(at_least: u32) -> Self {
+        Self {
+            at_least,
+            recent: 0,
+        }
+    }
+}
+
+impl CongestionSignal for EcnMarks {
+    /// Whether the packet carried the mark.
+    type Observation = bool;
+
+    fn observe(&mut self, now: Instant, is_marked: bool) -> Signal {
+        self.recent = self.recent << 1 | u64::from(is_marked);
+        self.signal(now)
+    }
+
+    fn signal(&self, _: Instant) -> Signal {
+        let marks = self.recent.count_ones();
+        Signal::congestion_if(marks > 0 && marks >= self.at_least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Signal::{Clear, Congestion};
+    use super::*;
+
+    fn at(ms: i64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    #[test]
+    fn utilization_judges_complete_windows() {
+        // By hand: 10 ms at 10 Mbit/s are 12 500 octets, half of them 6250; four frames of 1538
+        // are 6152, five are 7690.
+        let mut heard = Utilization::new(at(0), BitRate::from_mbps(10), 50, Duration::from_ms(10));
+        let frame = Bytes::new(1538);
+        for ms in [0, 1, 2, 3] {
+            assert_eq!(heard.observe(at(ms), frame), Clear);
+        }
+        assert_eq!(heard.signal(at(10)), Clear);
+        for ms in [10, 11, 12, 13, 14] {
+            assert_eq!(heard.observe(at(ms), frame), Clear, "not before its end");
+        }
+        assert_eq!(heard.signal(at(19)), Clear);
+        assert_eq!(heard.signal(at(20)), Congestion);
+        assert_eq!(heard.observe(at(21), frame), Congestion);
+        // 20..30 had one frame only; 30..40 is silent.
+        assert_eq!(heard.signal(at(30)), Clear);
+        assert_eq!(heard.signal(at(45)), Clear);
+        assert_eq!(heard.observe(at(45), frame), Clear);
+    }
+
+    #[test]
+    fn delay_counts_above_the_shortest() {
+        let us = Duration::from_us;
+        let mut probe = ProbeDelay::new(at(0), us(500), Duration::from_secs(10));
+        for (ms, delay, expected) in [
+            (0, Some(us(-300)), Clear),
+            (1, Some(us(200)), Clear),
+            (2, Some(us(201)), Congestion),
+            (3, None, Congestion),
+            (4, Some(us(-400)), Clear),
+            // The shortest of the epoch before still counts.
+            (10_000, Some(us(101)), Congestion),
+            // Two epochs later it is forgotten.
+            (20_000, Some(us(201)), Clear),
+        ] {
+            assert_eq!(probe.observe(at(ms), delay), expected, "at {ms} ms");
+        }
+        assert_eq!(probe.signal(at(20_000)), Clear);
+    }
+
+    #[test]
+    fn marks_are_forgotten_after_64_packets() {
+        let mut marks = EcnMarks::new(2);
+        assert_eq!(marks.observe(at(0), true), Clear);
+        assert_eq!(marks.observe(at(0), true), Congestion);
+        for _ in 0..62 {
+            assert_eq!(marks.observe(at(0), false), Congestion);
+        }
+        assert_eq!(marks.observe(at(0), false), Clear);
+    }
+}

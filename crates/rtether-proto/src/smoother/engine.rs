@@ -1,0 +1,268 @@
+//! The engine: queues, mode, limits, counters.
+
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+
+use super::Class;
+use super::bucket::rate_floor;
+use super::config::{Config, ConfigError, Limits};
+use super::congestion::Signal;
+use super::event::{ClassStatistics, DropReason, Event, Log, Statistics};
+use super::law::Law;
+use super::queue::{Queue, Waiting};
+
+/// Traffic smoother of one station, for frames of type `F`, which it never looks into.
+#[derive(Clone, Debug)]
+pub struct Smoother<F> {
+    limits: Limits,
+    law: Law,
+    real_time: Queue<F>,
+    bulk: Queue<F>,
+    log: Log,
+    now: Instant,
+}
+
+/// A packet for the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit<F> {
+    /// The frame.
+    pub frame: F,
+    /// Its size as charged.
+    pub size: Bytes,
+    /// Its class.
+    pub class: Class,
+    /// How long it was in the smoother.
+    pub waited: Duration,
+}
+
+/// Why the smoother wants to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The bucket is refreshed.
+    Refresh,
+    /// The period is adapted; a refresh may be due.
+    Tick,
+    /// Bulk packets are released, then depth or period adapted.
+    Service,
+}
+
+/// State for traces and displays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Credits in octets, if the mode has them; below zero if borrowed.
+    pub credits: Option<i64>,
+    /// Depth of the bucket, or the most that is released at once.
+    pub depth: Option<Bytes>,
+    /// Present period.
+    pub period: Option<Duration>,
+    /// Station input limit: depth over period, rounded down to bit/s.
+    pub rate: Option<BitRate>,
+    /// Real-time packets that wait.
+    pub real_time_packets: usize,
+    /// Bulk packets that wait.
+    pub bulk_packets: usize,
+    /// Octets that wait, of both classes.
+    pub backlog: Bytes,
+}
+
+impl<F> Smoother<F> {
+    /// Creates a smoother that starts at `now` with a full bucket and the shortest period.
+    pub fn new(now: Instant, config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            limits: config.limits,
+            law: Law::new(now, config.mode),
+            real_time: Queue::new(),
+            bulk: Queue::new(),
+            log: Log::default(),
+            now,
+        })
+    }
+
+    /// Changes parameters while running.
+    ///
+    /// Within a mode the state stays and is moved into the new ranges; another mode starts anew.
+    /// A queue that is longer than its new limit keeps its packets and takes no more, and packets
+    /// that exceed a smaller MTU are still served.
+    pub fn set(&mut self, now: Instant, config: Config) -> Result<(), ConfigError> {
+        config.check()?;
+        self.begin(now);
+        self.limits = config.limits;
+        self.law.set(now, config.mode, &mut self.log);
+        Ok(())
+    }
+
+    /// Takes a packet of `size` octets (IP datagram) into the queue of its class, or gives it back
+    /// if the queue is full or the packet larger than the MTU; that is counted as a drop.
+    pub fn enqueue(&mut self, now: Instant, frame: F, size: Bytes, class: Class) -> Result<(), F> {
+        self.begin(now);
+        let limit = match class {
+            Class::RealTime => self.limits.real_time_packets,
+            Class::Bulk => self.limits.bulk_packets,
+        };
+        let refused = if size > self.limits.mtu {
+            Some(DropReason::TooLarge)
+        } else if self.queue(class).len() >= limit {
+            Some(DropReason::QueueFull)
+        } else {
+            None
+        };
+        let statistics = self.log.of(class);
+        statistics.offered += 1;
+        statistics.offered_size += size;
+        if let Some(reason) = refused {
+            statistics.dropped += 1;
+            statistics.dropped_size += size;
+            let at = now;
+            self.log.push(Event::Dropped {
+                at,
+                class,
+                size,
+                reason,
+            });
+            return Err(frame);
+        }
+        let since = now;
+        self.queue_mut(class).push(Waiting { frame, size, since });
+        let queued = self.queue(class).len();
+        let statistics = self.log.of(class);
+        statistics.queued_max = statistics.queued_max.max(queued);
+        Ok(())
+    }
+
+    /// Takes note of what a detector found when the driver completed a packet, or at any other
+    /// time.
+    pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        self.begin(now);
+        if signal == Signal::Congestion {
+            self.log.statistics.reports += 1;
+            self.log.push(Event::CongestionReported { at: now });
+        }
+        self.law.handle_signal(now, signal);
+    }
+
+    /// Does what is due. A call before [`Smoother::poll_timeout`] does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.begin(now);
+        self.law
+            .handle_timeout(now, self.bulk.sizes(), &mut self.log);
+    }
+
+    /// Returns the next packet for the driver, which has room for it, if one may leave.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<F>> {
+        self.advance(now);
+        let class = if !self.real_time.is_empty() {
+            Class::RealTime
+        } else if !self.bulk.is_empty() && self.law.permits(now, &mut self.log) {
+            Class::Bulk
+        } else {
+            return None;
+        };
+        let Waiting { frame, size, since } = self.queue_mut(class).pop()?;
+        self.law.charge(now, class, size, &mut self.log);
+        let waited = now - since;
+        let statistics = self.log.of(class);
+        statistics.sent += 1;
+        statistics.sent_size += size;
+        statistics.waited += waited;
+        statistics.waited_max = statistics.waited_max.max(waited);
+        let at = now;
+        self.log.push(Event::Released {
+            at,
+            class,
+            size,
+            waited,
+        });
+        Some(Transmit {
+            frame,
+            size,
+            class,
+            waited,
+        })
+    }
+
+    /// Returns when `handle_timeout` wants to be called, and why.
+    pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        self.law.due()
+    }
+
+    /// Returns the next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.log.pop()
+    }
+
+    /// Returns the counters.
+    pub const fn statistics(&self) -> &Statistics {
+        &self.log.statistics
+    }
+
+    /// Returns the present state.
+    pub fn state(&self) -> State {
+        let shape = self.law.shape();
+        State {
+            credits: self.law.credits(),
+            depth: shape.map(|(depth, _)| depth),
+            period: shape.map(|(_, period)| period),
+            rate: shape.map(|(depth, period)| rate_floor(depth, period)),
+            real_time_packets: self.real_time.len(),
+            bulk_packets: self.bulk.len(),
+            backlog: self.real_time.size() + self.bulk.size(),
+        }
+    }
+
+    /// Checks what must always hold.
+    ///
+    /// # Panics
+    /// If something does not: a defect of this module.
+    pub fn invariants(&self) {
+        let statistics = &self.log.statistics;
+        conserved(&statistics.real_time, &self.real_time);
+        conserved(&statistics.bulk, &self.bulk);
+        self.law.invariants(self.bulk.len());
+    }
+
+    fn queue(&self, class: Class) -> &Queue<F> {
+        match class {
+            Class::RealTime => &self.real_time,
+            Class::Bulk => &self.bulk,
+        }
+    }
+
+    fn queue_mut(&mut self, class: Class) -> &mut Queue<F> {
+        match class {
+            Class::RealTime => &mut self.real_time,
+            Class::Bulk => &mut self.bulk,
+        }
+    }
+
+    /// Begins a mutation. Whether transmits were drained cannot be checked here: only the driver
+    /// knows how much room it had.
+    fn begin(&mut self, now: Instant) {
+        debug_assert!(
+            self.log.is_drained(),
+            "events must be drained before the next mutation"
+        );
+        self.advance(now);
+    }
+
+    fn advance(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time runs backwards: {now:?}");
+        self.now = self.now.max(now);
+    }
+}
+
+/// What was handed in has left, was refused, or waits.
+fn conserved<F>(statistics: &ClassStatistics, queue: &Queue<F>) {
+    let queued = u64::try_from(queue.len()).unwrap_or(u64::MAX);
+    assert_eq!(
+        statistics.offered,
+        statistics.sent + statistics.dropped + queued,
+        "packets are not conserved"
+    );
+    assert_eq!(
+        statistics.offered_size,
+        statistics.sent_size + statistics.dropped_size + queue.size(),
+        "octets are not conserved"
+    );
+    let measured: Bytes = queue.sizes().sum();
+    assert_eq!(queue.size(), measured, "the queue's size is stale");
+}

@@ -1,0 +1,132 @@
+//! The modes behind one interface.
+
+use rtether_model::quantity::{Bytes, Duration, Instant};
+
+use super::Class;
+use super::adaptive::AdaptiveLaw;
+use super::bucket::Bucket;
+use super::config::Mode;
+use super::congestion::Signal;
+use super::engine::Reason;
+use super::event::Log;
+use super::nt::NtLaw;
+
+/// State of the mode that is set. A new mode is a variant here and one in [`Mode`].
+#[derive(Clone, Debug)]
+pub(super) enum Law {
+    None,
+    Fixed { period: Duration, bucket: Bucket },
+    Adaptive(AdaptiveLaw),
+    Nt(NtLaw),
+}
+
+impl Law {
+    pub(super) fn new(now: Instant, mode: Mode) -> Self {
+        match mode {
+            Mode::None => Self::None,
+            Mode::Fixed(fixed) => Self::Fixed {
+                period: fixed.period,
+                bucket: Bucket::new(now, fixed.depth, fixed.period),
+            },
+            Mode::Adaptive(parameters) => Self::Adaptive(AdaptiveLaw::new(now, parameters)),
+            Mode::Nt(parameters) => Self::Nt(NtLaw::new(now, parameters)),
+        }
+    }
+
+    /// Changes parameters; the state stays if the mode stays, else it starts anew.
+    pub(super) fn set(&mut self, now: Instant, mode: Mode, log: &mut Log) {
+        match (&mut *self, mode) {
+            (Self::Fixed { period, bucket }, Mode::Fixed(fixed)) => {
+                log.period_changed(now, *period, fixed.period);
+                *period = fixed.period;
+                bucket.set(fixed.depth, fixed.period, fixed.period);
+            }
+            (Self::Adaptive(law), Mode::Adaptive(parameters)) => law.set(now, parameters, log),
+            (Self::Nt(law), Mode::Nt(parameters)) => law.set(now, parameters, log),
+            (_, mode) => *self = Self::new(now, mode),
+        }
+    }
+
+    pub(super) fn handle_signal(&mut self, now: Instant, signal: Signal) {
+        match (self, signal) {
+            (Self::Adaptive(law), Signal::Congestion) => law.report(now),
+            (Self::Nt(law), signal) => law.report(signal == Signal::Congestion),
+            (Self::None | Self::Fixed { .. }, _) | (Self::Adaptive(_), Signal::Clear) => {}
+        }
+    }
+
+    /// `sizes` are those of the bulk queue from its head on.
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+        sizes: impl Iterator<Item = Bytes>,
+        log: &mut Log,
+    ) {
+        match self {
+            Self::None => {}
+            Self::Fixed { period, bucket } => {
+                if now >= bucket.due() {
+                    bucket.refresh(now, *period, log);
+                }
+            }
+            Self::Adaptive(law) => law.tick(now, log),
+            Self::Nt(law) => law.serve(now, sizes, log),
+        }
+    }
+
+    /// Returns whether the bulk packet at the head may leave.
+    pub(super) fn permits(&mut self, now: Instant, log: &mut Log) -> bool {
+        match self {
+            Self::None => true,
+            Self::Fixed { bucket, .. } => bucket.credits() > 0,
+            Self::Adaptive(law) => law.permits(now, log),
+            Self::Nt(law) => law.permits(),
+        }
+    }
+
+    pub(super) fn charge(&mut self, now: Instant, class: Class, size: Bytes, log: &mut Log) {
+        match self {
+            Self::None => {}
+            Self::Fixed { bucket, .. } => bucket.charge(now, size, log),
+            Self::Adaptive(law) => law.bucket.charge(now, size, log),
+            Self::Nt(law) if class == Class::Bulk => law.on_transmit(),
+            Self::Nt(_) => {}
+        }
+    }
+
+    pub(super) fn due(&self) -> Option<(Instant, Reason)> {
+        match self {
+            Self::None => None,
+            Self::Fixed { bucket, .. } => Some((bucket.due(), Reason::Refresh)),
+            Self::Adaptive(law) => Some((law.due(), Reason::Tick)),
+            Self::Nt(law) => Some((law.due(), Reason::Service)),
+        }
+    }
+
+    pub(super) fn credits(&self) -> Option<i64> {
+        match self {
+            Self::Fixed { bucket, .. } => Some(bucket.credits()),
+            Self::Adaptive(law) => Some(law.bucket.credits()),
+            Self::None | Self::Nt(_) => None,
+        }
+    }
+
+    /// Returns depth and period.
+    pub(super) fn shape(&self) -> Option<(Bytes, Duration)> {
+        match self {
+            Self::None => None,
+            Self::Fixed { period, bucket } => Some((bucket.depth(), *period)),
+            Self::Adaptive(law) => Some((law.bucket.depth(), law.period())),
+            Self::Nt(law) => Some((law.depth(), law.period())),
+        }
+    }
+
+    pub(super) fn invariants(&self, bulk_queued: usize) {
+        match self {
+            Self::None => {}
+            Self::Fixed { bucket, .. } => bucket.invariants(),
+            Self::Adaptive(law) => law.invariants(),
+            Self::Nt(law) => law.invariants(bulk_queued),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Traffic smoother: paces what a station hands to its own port, so that its bulk traffic leaves
+//! room on the medium for everybody's real-time traffic (002 Kweon).
+//!
+//! It sits between IP and the driver. Two FIFO queues: real-time packets always go first and at
+//! once; bulk packets go when the [`Mode`] permits. The driver asks with
+//! [`Smoother::poll_transmit`] whenever its transmit queue has room, and reports collisions or
+//! whatever else a detector of [`congestion`] finds with [`Smoother::handle_signal`].
+//!
+//! Sizes are IP datagram lengths. Not here: the depth of the network card's queue, classification
+//! beyond [`Rule`], packets that are not IP (the driver passes ARP by the smoother, uncharged),
+//! admission of flows, limits across stations.
+//!
+//! # Calls
+//!
+//! Each of `enqueue`, `handle_signal`, `handle_timeout` and `set` is followed by `poll_transmit`
+//! until it returns `None` or the driver has no more room, then by `poll_event` until `None`. Then
+//! `poll_timeout` says when to call `handle_timeout`. `now` never decreases; a call that comes late
+//! makes output later, never denser.
+//!
+//! # What may leave
+//!
+//! With [`Mode::Fixed`] and [`Mode::Adaptive`] (unless it forgives debt) a bucket of depth `D` octets gains up to `D` credits
+//! each period `P`; credits above `D` are lost. A bulk packet leaves if there is at least one
+//! credit; then its size is taken off, below zero if need be (borrowing). Real-time packets leave
+//! whatever the credits are, and are taken off too. `M` is the largest packet.
+//!
+//! **Theorem.** Let `n` refreshes fall into a window. Up to and with the last bulk packet in the
+//! window, at most `(n + 1) * D - 1 + M` octets of both classes leave in it.
+//!
+//! *Proof.* At its beginning there are at most `D` credits, each refresh adds at most `D`, and each
+//! octet that leaves takes one. At the last bulk packet there is at least one left, so at most
+//! `(n + 1) * D - 1` octets left before it; it adds at most `M`. ∎
+//!
+//! Two refreshes are at least `P` apart (`P_min` if the period adapts), because the next is due a
+//! period after the last one *took place*. From that follow, with rounding down:
+//! - between two refreshes, back to back: `D - 1 + M` octets, the number of the paper: 2999 for
+//!   `D` = `M` = 1500;
+//! - in a window of length `t` that begins just after a refresh: `D - 1 + M + D * floor(t / P)`;
+//! - in any window of length `t`: `2 * D - 1 + M + D * floor(t / P)`, at most `D / P * t` above
+//!   `2 * D - 1 + M`. The additional `D` is real: a burst may end as a refresh comes, and then as
+//!   much follows at once: 4499 octets for `D` = `M` = 1500. The paper's number leaves this out.
+//!
+//! Real-time packets that follow the last bulk packet are not limited by anything; the debt that
+//! they leave is paid by later bulk packets.
+//!
+//! With [`Mode::Nt`] at most `D` octets of bulk traffic are released each period and none is
+//! carried over: at most `D_max * (floor(t / P_min) + 2)` octets in any window of length `t`.
+
+mod adaptive;
+mod bucket;
+mod classify;
+mod config;
+pub mod congestion;
+mod engine;
+mod event;
+mod law;
+mod nt;
+mod queue;
+mod random;
+
+pub use classify::Rule;
+pub use config::{Adaptive, Config, ConfigError, Doubling, Fixed, Increase, Limits, Mode, Nt};
+pub use congestion::Signal;
+pub use engine::{Reason, Smoother, State, Transmit};
+pub use event::{Cause, ClassStatistics, DropReason, Event, Statistics};
+
+/// Class of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Goes first and never waits for credits.
+    RealTime,
+    /// Everything else; waits for credits.
+    Bulk,
+}

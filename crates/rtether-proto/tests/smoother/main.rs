@@ -1,0 +1,5 @@
+//! The traffic smoother as a driver sees it.
+
+mod arithmetic;
+mod harness;
+mod properties;

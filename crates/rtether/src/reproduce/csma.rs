@@ -1,0 +1,145 @@
+//! Closed forms of shared Ethernet: how long access may take and how likely collisions repeat
+//! (IEEE 802.3, clause 4.2.3.2; R22, R26).
+//!
+//! After the n-th collision in a row a station waits a random number of slot times, drawn evenly
+//! from `0..2^min(n, 10)`; after the sixteenth it gives the frame up. 003 Dolejs prints ranges that
+//! include the upper end, `0..=2^n`; both are here.
+
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::{GAP, MIN_FRAME, occupancy, wire_time};
+
+/// Attempts after which a frame is given up.
+pub(super) const ATTEMPTS_MAX: u32 = 16;
+
+/// Collisions after which the range grows no more.
+const DOUBLINGS_MAX: u32 = 10;
+
+/// Which numbers of slots a station draws from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranges {
+    /// `0..2^n`, as in the standard.
+    Standard,
+    /// `0..=2^n`, as printed in 003 Dolejs.
+    Printed,
+}
+
+impl Ranges {
+    /// Returns the most slots that are drawn after so many collisions in a row.
+    const fn longest(self, collisions: u32) -> i64 {
+        let doublings = if collisions < DOUBLINGS_MAX {
+            collisions
+        } else {
+            DOUBLINGS_MAX
+        };
+        match self {
+            Self::Standard => (1 << doublings) - 1,
+            Self::Printed => 1 << doublings,
+        }
+    }
+
+    /// Returns the most slots that are waited over so many collisions in a row.
+    fn longest_sum(self, collisions: u32) -> i64 {
+        (1..=collisions).map(|n| self.longest(n)).sum()
+    }
+
+    /// Returns the probability that two stations which wait for the same moment draw equal numbers
+    /// so many times in a row.
+    pub(super) fn repeated(self, collisions: u32) -> f64 {
+        let choices = (1..=collisions).map(|n| self.longest(n) + 1);
+        choices.fold(1.0, |probability, choices| {
+            probability / super::observe::count_f64(choices.unsigned_abs())
+        })
+    }
+
+    /// Returns the longest time from wanting to send to the last bit, if two stations collide so
+    /// many times and nobody else sends: longest back-offs, a slot and a gap lost to each
+    /// collision, the frame.
+    pub(super) fn longest_access(self, collisions: u32, frame: Bytes, rate: BitRate) -> Duration {
+        let lost = (slot_time(rate) + rate.time_ceil(GAP)) * i64::from(collisions);
+        slot_time(rate) * self.longest_sum(collisions) + lost + wire_time(frame, rate)
+    }
+
+    /// Returns the least number of collisions after which the deadline can be missed. With sixteen
+    /// it is missed in any case.
+    pub(super) fn least_collisions(self, deadline: Duration, frame: Bytes, rate: BitRate) -> u32 {
+        let can_miss = |&n: &u32| self.longest_access(n, frame, rate) > deadline;
+        (0..ATTEMPTS_MAX).find(can_miss).unwrap_or(ATTEMPTS_MAX)
+    }
+}
+
+/// Returns 512 bit times.
+pub(super) fn slot_time(rate: BitRate) -> Duration {
+    rate.time_ceil(MIN_FRAME)
+}
+
+/// Returns the parts of the worst case of a frame that gets through at the last of `trials`: the
+/// longest back-offs of the collisions before, and for each trial a full frame of somebody else (or
+/// in the end the own one), the gap and a slot of contention.
+pub(super) fn worst_case(trials: u32, frame: Bytes, rate: BitRate) -> (Duration, Duration) {
+    let back_off = slot_time(rate) * Ranges::Standard.longest_sum(trials.saturating_sub(1));
+    let trial = occupancy(frame, rate) + slot_time(rate);
+    (back_off, trial * i64::from(trials))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reference;
+    use super::*;
+
+    const SLOW: BitRate = BitRate::from_mbps(10);
+    const FAST: BitRate = BitRate::from_mbps(100);
+
+    #[test]
+    fn ten_trials_by_hand() {
+        // Slots: 1 + 3 + 7 + ... + 511 = 1022 - 9 = 1013, each 51.2 us: 51.8656 ms.
+        // A trial: (1518 + 20) * 0.8 us + 51.2 us = 1281.6 us; ten are 12.816 ms.
+        let (back_off, trials) = worst_case(10, Bytes::new(1518), SLOW);
+        assert_eq!(back_off, Duration::from_ns(51_865_600));
+        assert_eq!(trials, Duration::from_us(12_816));
+        // One trial has no collision before it.
+        let (back_off, _) = worst_case(1, Bytes::new(1518), SLOW);
+        assert_eq!(back_off, Duration::ZERO);
+    }
+
+    #[test]
+    fn products_are_those_of_the_catalogue() {
+        let printed = reference::printed("dolejs-backoff");
+        assert_eq!(printed.len(), 20);
+        for value in printed {
+            let ranges = match value.statistic.as_str() {
+                "p_err_paper" => Ranges::Printed,
+                "p_err_ieee8023" => Ranges::Standard,
+                other => panic!("an unknown statistic: {other}"),
+            };
+            let collisions = value.subject.parse().expect("a number of collisions");
+            let expected: f64 = value.value.parse().expect("a probability");
+            let off = (ranges.repeated(collisions) / expected - 1.0).abs();
+            assert!(off < 1e-6, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn the_range_stops_growing_after_ten_collisions() {
+        assert_eq!(Ranges::Standard.longest(10), 1023);
+        assert_eq!(Ranges::Standard.longest(15), 1023);
+        assert_eq!(Ranges::Printed.longest(2), 4);
+    }
+
+    #[test]
+    fn a_deadline_becomes_a_number_of_collisions() {
+        // By hand, 174 octets at 100 Mbit/s: frame 182 * 0.08 = 14.56 us, slot 5.12, gap 0.96 us.
+        // Six collisions: 120 * 5.12 + 6 * 6.08 + 14.56 = 665.44 us; seven: 247 * 5.12 + ... =
+        // 1321.76 us. The printed ranges wait one slot more each time: 126 and 254 slots.
+        let frame = Bytes::new(174);
+        let access = |ranges: Ranges, n| ranges.longest_access(n, frame, FAST);
+        assert_eq!(access(Ranges::Standard, 6), Duration::from_ns(665_440));
+        assert_eq!(access(Ranges::Standard, 7), Duration::from_ns(1_321_760));
+        assert_eq!(access(Ranges::Printed, 6), Duration::from_ns(696_160));
+        let least = |deadline| Ranges::Standard.least_collisions(deadline, frame, FAST);
+        assert_eq!(least(Duration::from_ms(1)), 7);
+        assert_eq!(least(Duration::from_ns(665_440)), 7);
+        assert_eq!(least(Duration::from_ns(665_439)), 6);
+        assert_eq!(least(Duration::from_us(10)), 0);
+        assert_eq!(least(Duration::from_secs(10)), ATTEMPTS_MAX);
+    }
+}
