@@ -30,7 +30,7 @@
 //! | LOW set and all queues empty (R78) | LOW stays set | |
 //! | "hardware queue is empty" (R79) | nothing waits and nothing is in transmission | [`RingEmpty::NoneWaiting`] |
 //! | no high traffic in strict (R80) | one low frame enters whenever no frame has entered for [`DEFAULT_IDLE_RELEASE`] | `idle_release: None` is the literal strategy |
-//! | ring full when a high frame or the frame behind it should enter (R79, R80) | they wait and enter in the same order as into a larger ring | a larger `ring_limit` |
+//! | ring full when a high frame or the frame behind it should enter (R79, R80) | they wait in software; the low frame still follows its high frame before the next high one | a larger `ring_limit` |
 //! | more than two levels (R79, R80) | the top class is high; the software side is a priority queue with algorithm A | `high_from` |
 //! | arrival at the very time of a completion (R82) | the completion comes first; it is not preempted | |
 
@@ -55,9 +55,9 @@ pub use parse::{
 };
 pub use preempt::StackInstances;
 pub use queue::QueueStats;
-pub use receive::{LowTurn, ReceiveConfig, ReceiveQueues, Selection};
+pub use receive::{LowTurn, ReceiveConfig, ReceiveQueues, ReceiveSelection};
 pub use tagger::{TagError, pop_tag, push_tag};
-pub use transmit::{RingEmpty, Strategy, Transmit, TransmitConfig, TransmitQueues};
+pub use transmit::{RingEmpty, Transmit, TransmitConfig, TransmitQueues, TransmitStrategy};
 
 /// Largest number of queues of an engine; 802.1Q knows eight priorities.
 pub const MAX_CLASSES: usize = 8;

@@ -22,7 +22,7 @@ use super::{ConfigError, DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, Event, Place, Time
 
 /// How the next frame for the stack is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum ReceiveSelection {
     /// Algorithm A: the head of the highest queue that is not empty (R76).
     HighestFirst,
     /// Algorithm B: as A, and after `picks` frames the head of every queue but the top one moves
@@ -41,7 +41,7 @@ pub enum Selection {
     },
 }
 
-impl Selection {
+impl ReceiveSelection {
     /// Algorithm B with the default number of picks.
     pub const PROMOTING: Self = Self::Promoting {
         picks: DEFAULT_PICKS,
@@ -76,7 +76,7 @@ pub struct ReceiveConfig {
     /// Frames that may wait in each queue, lowest class first.
     pub queue_limits: Vec<u32>,
     /// How the next frame is chosen.
-    pub selection: Selection,
+    pub selection: ReceiveSelection,
 }
 
 /// State of the flag of algorithm C.
@@ -91,7 +91,7 @@ enum Low {
 
 /// Queues between driver and stack.
 pub struct ReceiveQueues<F> {
-    selection: Selection,
+    selection: ReceiveSelection,
     input: Fifo<F>,
     input_stats: QueueStats,
     queues: ClassQueues<F>,
@@ -107,7 +107,7 @@ pub struct ReceiveQueues<F> {
 impl<F> ReceiveQueues<F> {
     /// Creates empty queues. The idle clock of algorithm C starts with the run.
     pub fn new(config: &ReceiveConfig) -> Result<Self, ConfigError> {
-        if let Selection::LowFlag {
+        if let ReceiveSelection::LowFlag {
             idle_release: Some(span),
             ..
         } = config.selection
@@ -156,11 +156,13 @@ impl<F> ReceiveQueues<F> {
         let now = self.begin(now);
         self.drain_input(now);
         let queue = match self.selection {
-            Selection::HighestFirst | Selection::Promoting { .. } => self.queues.highest_of_all(),
-            Selection::LowFlag { low_turn, .. } => self.low_flag_turn(now, low_turn),
+            ReceiveSelection::HighestFirst | ReceiveSelection::Promoting { .. } => {
+                self.queues.highest_of_all()
+            }
+            ReceiveSelection::LowFlag { low_turn, .. } => self.low_flag_turn(now, low_turn),
         }?;
         let head = self.queues.take(now, queue)?;
-        if let Selection::Promoting { picks } = self.selection {
+        if let ReceiveSelection::Promoting { picks } = self.selection {
             self.picked += 1;
             if self.picked >= picks.get() {
                 self.picked = 0;
@@ -233,10 +235,10 @@ impl<F> ReceiveQueues<F> {
         let [accepted, dropped, _] = self.queues.totals();
         assert_eq!(input.released, accepted + dropped, "sorting loses frames");
         match self.selection {
-            Selection::Promoting { picks } => {
+            ReceiveSelection::Promoting { picks } => {
                 assert!(self.picked < picks.get(), "a promotion round is due");
             }
-            Selection::HighestFirst | Selection::LowFlag { .. } => {
+            ReceiveSelection::HighestFirst | ReceiveSelection::LowFlag { .. } => {
                 assert_eq!(self.picked, 0, "only algorithm B counts picks");
             }
         }
@@ -314,12 +316,14 @@ impl<F> ReceiveQueues<F> {
     /// Returns when the idle release is due; `None` while a top frame waits.
     fn idle_due(&self) -> Option<Instant> {
         match self.selection {
-            Selection::LowFlag { idle_release, .. } if self.queues.is_empty(self.queues.top()) => {
+            ReceiveSelection::LowFlag { idle_release, .. }
+                if self.queues.is_empty(self.queues.top()) =>
+            {
                 Some(after(self.last_top, idle_release?))
             }
-            Selection::LowFlag { .. } | Selection::HighestFirst | Selection::Promoting { .. } => {
-                None
-            }
+            ReceiveSelection::LowFlag { .. }
+            | ReceiveSelection::HighestFirst
+            | ReceiveSelection::Promoting { .. } => None,
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{ConfigError, DEFAULT_IDLE_RELEASE, Event, Place, Timeout, after};
 
 /// When a frame moves from a software queue into the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum TransmitStrategy {
     /// One queue for all classes; a frame enters whenever there is room (R81).
     Fifo,
     /// A high frame enters at once, a low one when the ring is empty (R79).
@@ -40,7 +40,7 @@ pub enum Strategy {
     },
 }
 
-impl Strategy {
+impl TransmitStrategy {
     /// The moderate strategy as decided in the catalogue.
     pub const MODERATE: Self = Self::Moderate {
         empty: RingEmpty::NoneWaitingOrSending,
@@ -77,7 +77,7 @@ pub struct TransmitConfig {
     /// Only for the moderate and the strict strategy.
     pub high_from: Option<u8>,
     /// When a frame moves into the ring.
-    pub strategy: Strategy,
+    pub strategy: TransmitStrategy,
 }
 
 impl TransmitConfig {
@@ -108,7 +108,7 @@ struct Ring {
 
 /// Queues between stack and driver.
 pub struct TransmitQueues<F> {
-    strategy: Strategy,
+    strategy: TransmitStrategy,
     classes: u8,
     high_from: u8,
     ring_limit: u32,
@@ -146,18 +146,18 @@ impl<F> TransmitQueues<F> {
             return Err(ConfigError::ZeroLimit);
         }
         let (queues, rings) = match config.strategy {
-            Strategy::Fifo => {
+            TransmitStrategy::Fifo => {
                 let sum = limits.iter().fold(0_u32, |sum, &l| sum.saturating_add(l));
                 (ClassQueues::new(&[sum])?, 1)
             }
-            Strategy::Rings { count } if count == 0 || count > classes => {
+            TransmitStrategy::Rings { count } if count == 0 || count > classes => {
                 return Err(ConfigError::RingCount { found: count });
             }
-            Strategy::Rings { count } => (by_class, usize::from(count)),
-            Strategy::Strict {
+            TransmitStrategy::Rings { count } => (by_class, usize::from(count)),
+            TransmitStrategy::Strict {
                 idle_release: Some(span),
             } if span.is_negative() => return Err(ConfigError::NegativeTime),
-            Strategy::Moderate { .. } | Strategy::Strict { .. } => (by_class, 1),
+            TransmitStrategy::Moderate { .. } | TransmitStrategy::Strict { .. } => (by_class, 1),
         };
         Ok(Self {
             strategy: config.strategy,
@@ -220,7 +220,7 @@ impl<F> TransmitQueues<F> {
 
     /// Returns when the idle release is due; the time may be in the past, then it is due at once.
     pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
-        let Strategy::Strict {
+        let TransmitStrategy::Strict {
             idle_release: Some(span),
         } = self.strategy
         else {
@@ -321,8 +321,10 @@ impl<F> TransmitQueues<F> {
     /// Returns the ring of a queue.
     fn ring_of(&self, queue: u8) -> u8 {
         match self.strategy {
-            Strategy::Rings { count } => queue.saturating_sub(self.classes - count),
-            Strategy::Fifo | Strategy::Moderate { .. } | Strategy::Strict { .. } => 0,
+            TransmitStrategy::Rings { count } => queue.saturating_sub(self.classes - count),
+            TransmitStrategy::Fifo
+            | TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Strict { .. } => 0,
         }
     }
 
@@ -330,7 +332,7 @@ impl<F> TransmitQueues<F> {
     fn fill(&mut self, now: Instant) {
         while let Some(queue) = self.next_entry() {
             self.enter(now, queue);
-            if let Strategy::Strict { .. } = self.strategy {
+            if let TransmitStrategy::Strict { .. } = self.strategy {
                 let is_low_waiting = self.queues.highest(0..self.high_from).is_some();
                 self.is_low_owed = queue >= self.high_from && is_low_waiting;
             }
@@ -342,12 +344,12 @@ impl<F> TransmitQueues<F> {
         let high = || self.queues.highest(self.high_from..self.classes);
         let low = || self.queues.highest(0..self.high_from);
         match self.strategy {
-            Strategy::Rings { .. } => (0..self.classes)
+            TransmitStrategy::Rings { .. } => (0..self.classes)
                 .rev()
                 .find(|&queue| !self.queues.is_empty(queue) && self.has_room(self.ring_of(queue))),
             _ if !self.has_room(0) => None,
-            Strategy::Fifo => self.queues.highest_of_all(),
-            Strategy::Moderate { empty } => {
+            TransmitStrategy::Fifo => self.queues.highest_of_all(),
+            TransmitStrategy::Moderate { empty } => {
                 let used = self.rings[0].used;
                 let is_empty = match empty {
                     RingEmpty::NoneWaitingOrSending => used == 0,
@@ -355,8 +357,8 @@ impl<F> TransmitQueues<F> {
                 };
                 high().or_else(|| low().filter(|_| is_empty))
             }
-            Strategy::Strict { .. } if self.is_low_owed => low(),
-            Strategy::Strict { .. } => high(),
+            TransmitStrategy::Strict { .. } if self.is_low_owed => low(),
+            TransmitStrategy::Strict { .. } => high(),
         }
     }
 

@@ -10,7 +10,7 @@ fn at(us: i64) -> Instant {
     Instant::ZERO + MICROSECOND * us
 }
 
-fn queues<F>(selection: Selection, count: usize, limit: u32) -> ReceiveQueues<F> {
+fn queues<F>(selection: ReceiveSelection, count: usize, limit: u32) -> ReceiveQueues<F> {
     ReceiveQueues::new(&ReceiveConfig {
         input_limit: 1000,
         queue_limits: alloc::vec![limit; count],
@@ -58,15 +58,15 @@ impl<F: Copy> Host<F> {
     }
 }
 
-fn picks(count: u32) -> Selection {
+fn picks(count: u32) -> ReceiveSelection {
     let picks = NonZeroU32::new(count).unwrap();
-    Selection::Promoting { picks }
+    ReceiveSelection::Promoting { picks }
 }
 
 #[test]
 fn algorithm_a_takes_the_highest_first() {
     // Oracle: catalogue S8, A, by hand.
-    let mut host = Host::new(queues(Selection::HighestFirst, 3, 8));
+    let mut host = Host::new(queues(ReceiveSelection::HighestFirst, 3, 8));
     for (frame, class) in [("a", 0), ("b", 1), ("c", 2), ("d", 2), ("e", 0)] {
         host.arrive(at(0), frame, class);
     }
@@ -142,7 +142,7 @@ fn asking_in_vain_changes_nothing_in_algorithm_b() {
 fn literal_algorithm_c_starves_low_queues_without_top_traffic() {
     // Oracle: catalogue S8, C, open point 2: "with no top traffic the literal algorithm never
     // serves low queues".
-    let mut host = Host::new(queues(Selection::LOW_FLAG_LITERAL, 2, 8));
+    let mut host = Host::new(queues(ReceiveSelection::LOW_FLAG_LITERAL, 2, 8));
     for frame in ["l1", "l2", "l3"] {
         host.arrive(at(0), frame, 0);
     }
@@ -166,7 +166,7 @@ fn literal_algorithm_c_starves_low_queues_without_top_traffic() {
 #[test]
 fn algorithm_c_with_turns_below_the_top_alternates() {
     // Oracle: catalogue S8, C, open point 1: low traffic gets at most every second turn; by hand.
-    let selection = Selection::LowFlag {
+    let selection = ReceiveSelection::LowFlag {
         idle_release: None,
         low_turn: LowTurn::BelowTop,
     };
@@ -184,7 +184,7 @@ fn algorithm_c_with_turns_below_the_top_alternates() {
 #[test]
 fn low_stays_set_while_all_queues_are_empty() {
     // Oracle: catalogue S8, C, open point 3: "LOW on and everything empty: keep LOW".
-    let mut host = Host::new(queues(Selection::LOW_FLAG_LITERAL, 2, 8));
+    let mut host = Host::new(queues(ReceiveSelection::LOW_FLAG_LITERAL, 2, 8));
     host.arrive(at(0), "h", 1);
     assert_eq!(host.select_all(at(0)), ["h"]);
     assert_eq!(host.select(at(9)), None);
@@ -195,7 +195,7 @@ fn low_stays_set_while_all_queues_are_empty() {
 #[test]
 fn idle_release_of_algorithm_c() {
     // Oracle: catalogue S8, C, open point 2, by hand; times in us.
-    let mut host = Host::new(queues(Selection::LOW_FLAG, 2, 8));
+    let mut host = Host::new(queues(ReceiveSelection::LOW_FLAG, 2, 8));
     host.arrive(at(200), "l1", 0);
     assert_eq!(host.select(at(200)), None);
     let due = |us| Some((at(us), Timeout::IdleRelease));
@@ -220,7 +220,7 @@ fn idle_release_of_algorithm_c() {
 fn the_idle_clock_goes_by_arrivals() {
     // Oracle: catalogue S8, C: a top frame that comes after 0.9 ms stops the idle clock even if the
     // stack asks after 1.2 ms; LOW is off then, and on after it.
-    let mut host = Host::new(queues(Selection::LOW_FLAG, 2, 8));
+    let mut host = Host::new(queues(ReceiveSelection::LOW_FLAG, 2, 8));
     host.arrive(at(100), "l", 0);
     host.arrive(at(900), "h", 1);
     assert_eq!(host.select_all(at(1200)), ["h", "l"]);
@@ -241,7 +241,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
     let engine = ReceiveQueues::new(&ReceiveConfig {
         input_limit: 3,
         queue_limits: alloc::vec![2, 2],
-        selection: Selection::HighestFirst,
+        selection: ReceiveSelection::HighestFirst,
     });
     let mut host = Host::new(engine.unwrap());
     for frame in ["a", "b", "c", "d"] {
@@ -265,7 +265,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
 #[test]
 fn one_queue_is_the_standard_stack() {
     // Oracle: R81: first come, first served, whatever the class.
-    let mut host = Host::new(queues(Selection::HighestFirst, 1, 8));
+    let mut host = Host::new(queues(ReceiveSelection::HighestFirst, 1, 8));
     for (frame, class) in [("a", 3), ("b", 7), ("c", 0)] {
         host.arrive(at(0), frame, class);
     }
@@ -283,17 +283,17 @@ fn impossible_configurations_are_refused() {
         };
         ReceiveQueues::<u32>::new(&config).err()
     };
-    let first = Selection::HighestFirst;
+    let first = ReceiveSelection::HighestFirst;
     let found = |found| Some(ConfigError::QueueCount { found });
     assert_eq!(make(&[], first), found(0));
     assert_eq!(make(&[1; 9], first), found(9));
     assert_eq!(make(&[1, 0], first), Some(ConfigError::ZeroLimit));
-    let negative = Selection::LowFlag {
+    let negative = ReceiveSelection::LowFlag {
         idle_release: Some(Duration::from_ns(-1)),
         low_turn: LowTurn::AllQueues,
     };
     assert_eq!(make(&[1], negative), Some(ConfigError::NegativeTime));
-    assert_eq!(make(&[1; 8], Selection::LOW_FLAG), None);
+    assert_eq!(make(&[1; 8], ReceiveSelection::LOW_FLAG), None);
 }
 
 /// One step of a random history: time passes, then a frame of a class comes or the stack asks.
@@ -304,13 +304,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..150)
 }
 
-fn any_selection() -> impl Strategy<Value = Selection> {
+fn any_selection() -> impl Strategy<Value = ReceiveSelection> {
     let low_turn = prop_oneof![Just(LowTurn::AllQueues), Just(LowTurn::BelowTop)];
     prop_oneof![
-        Just(Selection::HighestFirst),
+        Just(ReceiveSelection::HighestFirst),
         (1_u32..6).prop_map(picks),
         (proptest::option::of(0_i64..2000), low_turn).prop_map(|(idle, low_turn)| {
-            Selection::LowFlag {
+            ReceiveSelection::LowFlag {
                 idle_release: idle.map(Duration::from_us),
                 low_turn,
             }
@@ -370,7 +370,7 @@ proptest! {
     fn algorithm_a_agrees_with_a_sorted_list(steps in steps()) {
         // Oracle: the waiting frame of highest class, and of these the first that came, found by
         // search in one list.
-        let mut host = Host::new(queues(Selection::HighestFirst, 4, 1000));
+        let mut host = Host::new(queues(ReceiveSelection::HighestFirst, 4, 1000));
         let mut list: Vec<Numbered> = Vec::new();
         for (number, &(_, class)) in (0_u32..).zip(&steps) {
             if let Some(class) = class {
@@ -446,7 +446,7 @@ proptest! {
         // Oracle: catalogue S8, C, open point 1; without idle release two frames below the top
         // class never follow each other.
         let low_turn = if below { LowTurn::BelowTop } else { LowTurn::AllQueues };
-        let selection = Selection::LowFlag { idle_release: None, low_turn };
+        let selection = ReceiveSelection::LowFlag { idle_release: None, low_turn };
         let (_, selected, _) = play(queues(selection, 4, 50), &steps);
         prop_assert!(selected.first().is_none_or(|first| first.0 == 3));
         prop_assert!(selected.windows(2).all(|pair| pair[0].0 == 3 || pair[1].0 == 3));
@@ -462,7 +462,7 @@ proptest! {
         // has everything after one idle release.
         let low_turn = if below { LowTurn::BelowTop } else { LowTurn::AllQueues };
         let span = Duration::from_us(idle);
-        let selection = Selection::LowFlag { idle_release: Some(span), low_turn };
+        let selection = ReceiveSelection::LowFlag { idle_release: Some(span), low_turn };
         let (mut host, _, stopped) = play(queues(selection, 4, 50), &steps);
         let mut now = stopped;
         host.select_all(now);
