@@ -162,7 +162,12 @@ impl<F> TransmitQueues<F> {
         Ok(Self {
             strategy: config.strategy,
             classes,
-            high_from,
+            // The single queue of the FIFO strategy is neither high nor low; none of it is released.
+            high_from: if config.strategy == TransmitStrategy::Fifo {
+                0
+            } else {
+                high_from
+            },
             ring_limit: config.ring_limit,
             rings: alloc::vec![Ring::default(); rings],
             queues,

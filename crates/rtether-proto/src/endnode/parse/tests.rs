@@ -48,7 +48,9 @@ fn well_formed(frame: &[u8]) -> FrameKey {
 }
 
 fn tag(pcp: u8, vid: u16) -> Option<Tag> {
-    Some(Tag::new(Pcp::new(pcp).unwrap(), Vid::new(vid).unwrap()))
+    Pcp::new(pcp)
+        .zip(Vid::new(vid))
+        .map(|(pcp, vid)| Tag::new(pcp, vid))
 }
 
 fn key_v4() -> FrameKey {
@@ -207,7 +209,7 @@ fn jumbo_frames_and_jumbograms() {
     assert_eq!(well_formed(&jumbo), key_v4());
     // Payload length 0 and the length in a hop-by-hop option (RFC 2675).
     let option = [17, 0, 0xC2, 4, 0, 1, 0x11, 0x78];
-    let jumbogram = frame_v6([0, 0], 0, &[&option, &UDP, &[0; 70_000]]);
+    let jumbogram = frame_v6([0, 0], 0, &[&option, &UDP, &alloc::vec![0; 70_000]]);
     assert_eq!(well_formed(&jumbogram), key_v6());
 }
 
