@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The layer is generic over the frame: the simulator passes an index, a live driver a buffer. It
-//! sits below ARP and IP, and the stack never sees a tag. Classes are queue numbers, from zero up to the
-//! highest; a class above the highest queue uses the highest queue.
+//! sits below ARP and IP, and the stack never sees a tag. Classes are queue numbers from zero, the
+//! highest first in rank; a class above the highest queue uses the highest queue.
 //!
 //! After each call that changes an engine its host drains `poll_event` (and `poll_transmit`) until
 //! `None`; `now` never decreases. Every queue has a limit and drops the tail; the dropped frame

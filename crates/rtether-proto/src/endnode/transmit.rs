@@ -162,7 +162,7 @@ impl<F> TransmitQueues<F> {
         Ok(Self {
             strategy: config.strategy,
             classes,
-            // The single queue of the FIFO strategy is neither high nor low; none of it is released.
+            // The single queue of the FIFO strategy is neither high nor low.
             high_from: if config.strategy == TransmitStrategy::Fifo {
                 0
             } else {

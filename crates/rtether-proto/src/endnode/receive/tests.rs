@@ -296,6 +296,29 @@ fn impossible_configurations_are_refused() {
     assert_eq!(make(&[1; 8], ReceiveSelection::LOW_FLAG), None);
 }
 
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "time goes back")]
+fn a_clock_that_goes_back_is_found() {
+    // Oracle: the contract of the engines: `now` never decreases.
+    let mut engine = queues(ReceiveSelection::HighestFirst, 1, 1);
+    engine.handle_frame(at(2), "a", 0);
+    engine.select(at(1));
+}
+
+#[test]
+#[cfg(not(debug_assertions))]
+fn events_left_behind_are_counted_and_not_kept() {
+    // Oracle: by hand; the drain rule is not asserted in release builds.
+    let mut engine = queues(ReceiveSelection::HighestFirst, 1, 1);
+    for frame in ["a", "b", "c"] {
+        engine.handle_frame(at(0), frame, 0);
+    }
+    assert_eq!(engine.select(at(0)), Some("a"));
+    assert_eq!(engine.select(at(0)), None);
+    assert_eq!((engine.events_lost(), engine.poll_event()), (2, None));
+}
+
 /// One step of a random history: time passes, then a frame of a class comes or the stack asks.
 type Step = (i64, Option<u8>);
 

@@ -219,7 +219,7 @@ fn more_than_two_levels() {
 
 #[test]
 fn several_hardware_queues() {
-    // Oracle: R83, by hand: three classes on two rings of one descriptor; the top class has its own.
+    // Oracle: R83, by hand: three classes on two rings of one descriptor; the top class has one.
     let strategy = TransmitStrategy::Rings { count: 2 };
     let mut host = Host::new(&config(strategy, 3, 1));
     for (frame, class) in [("l1", 0), ("l2", 0), ("m", 1), ("h1", 2), ("h2", 2)] {
@@ -283,6 +283,31 @@ fn impossible_configurations_are_refused() {
     };
     let negative = make(&config(negative, 2, 1));
     assert_eq!(negative, Some(ConfigError::NegativeTime));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "frames are drained before the next call")]
+fn a_host_that_leaves_frames_behind_is_found() {
+    // Oracle: the drain rule of the engines.
+    let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
+    engine.enqueue(at(0), "a", 0);
+    engine.handle_completion(at(0), 0);
+}
+
+#[test]
+#[cfg(not(debug_assertions))]
+fn a_frame_that_was_not_handed_out_is_not_completed() {
+    // Oracle: by hand; the drain rule is not asserted in release builds.
+    let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
+    engine.enqueue(at(0), "a", 0);
+    assert!(!engine.handle_completion(at(0), 0));
+    assert_eq!(
+        (engine.ring_depth(0), engine.spurious_completions()),
+        (1, 1)
+    );
+    assert!(engine.poll_transmit(at(0)).is_some());
+    engine.invariants();
 }
 
 /// One step of a random history: time passes, then a frame of a class comes, or a ring is done.
