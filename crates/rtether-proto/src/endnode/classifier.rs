@@ -1,0 +1,496 @@
+//! From a frame's headers to its class (S10; R72, R74).
+//!
+//! The priority of the tag decides if there is one, else the first header rule that matches, else
+//! the entry for untagged frames. The table and the rules are fixed when the classifier is made.
+//! The key holds no bytes, so that a simulator can fill it from its own packets.
+
+use core::net::IpAddr;
+
+use alloc::vec::Vec;
+
+use rtether_model::network::{Pcp, QueueMap, Vid};
+
+use super::ConfigError;
+
+/// An IEEE 802.1Q tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tag {
+    /// Priority code point.
+    pub pcp: Pcp,
+    /// Drop eligible indicator.
+    pub dei: bool,
+    /// VLAN, or [`Vid::PRIORITY_ONLY`].
+    pub vid: Vid,
+}
+
+impl Tag {
+    /// Returns a tag that is not drop eligible.
+    pub const fn new(pcp: Pcp, vid: Vid) -> Self {
+        let dei = false;
+        Self { pcp, dei, vid }
+    }
+}
+
+/// What header rules can look at; `None` where the frame has no such field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FrameKey {
+    /// Outermost tag.
+    pub tag: Option<Tag>,
+    /// `EtherType` after the tags; `None` for a length (IEEE 802.3-2022, 3.2.6).
+    pub ethertype: Option<u16>,
+    /// `ToS` octet of IPv4 or traffic class of IPv6: DSCP in the upper six bits.
+    pub tos: Option<u8>,
+    /// Protocol above IP, behind extension headers (IANA protocol numbers).
+    pub protocol: Option<u8>,
+    /// Source address.
+    pub source: Option<IpAddr>,
+    /// Destination address.
+    pub destination: Option<IpAddr>,
+    /// Source port of TCP, UDP and their kin; `None` in fragments but the first.
+    pub source_port: Option<u16>,
+    /// Destination port, likewise.
+    pub destination_port: Option<u16>,
+}
+
+/// Which queue each priority uses, and which an untagged frame (R72).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityTable {
+    map: QueueMap,
+    untagged: u8,
+}
+
+impl PriorityTable {
+    /// Two classes: priorities 4 to 7 are high, the others and untagged frames low.
+    pub const HIGH_LOW: Self = Self {
+        map: QueueMap::standard(2).expect("two queues are possible"),
+        untagged: 0,
+    };
+
+    /// Returns a table, or an error if the queue for untagged frames does not exist.
+    pub fn new(map: QueueMap, untagged: u8) -> Result<Self, ConfigError> {
+        check_class(untagged, map.count())?;
+        Ok(Self { map, untagged })
+    }
+
+    /// Returns the number of queues.
+    pub const fn count(&self) -> u8 {
+        self.map.count()
+    }
+
+    /// Returns the queue of a priority, or of untagged frames.
+    pub fn class_of(&self, pcp: Option<Pcp>) -> u8 {
+        pcp.map_or(self.untagged, |pcp| self.map.queue_of(pcp))
+    }
+}
+
+/// One header rule; matches a frame that has every field named and a fitting value there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// `EtherType`.
+    pub ethertype: Option<u16>,
+    /// `ToS` octet.
+    pub tos: Option<TosMatch>,
+    /// Protocol above IP.
+    pub protocol: Option<u8>,
+    /// Source address.
+    pub source: Option<Prefix>,
+    /// Destination address.
+    pub destination: Option<Prefix>,
+    /// Source port.
+    pub source_port: Option<PortRange>,
+    /// Destination port.
+    pub destination_port: Option<PortRange>,
+    /// Class of the frames that match.
+    pub class: u8,
+}
+
+impl Rule {
+    /// Returns whether the frame has all that the rule asks for.
+    pub fn matches(&self, key: &FrameKey) -> bool {
+        fits(self.ethertype, key.ethertype, |want, found| want == found)
+            && fits(self.tos, key.tos, TosMatch::contains)
+            && fits(self.protocol, key.protocol, |want, found| want == found)
+            && fits(self.source, key.source, Prefix::contains)
+            && fits(self.destination, key.destination, Prefix::contains)
+            && fits(self.source_port, key.source_port, PortRange::contains)
+            && fits(
+                self.destination_port,
+                key.destination_port,
+                PortRange::contains,
+            )
+    }
+}
+
+/// Some bits of a `ToS` octet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TosMatch {
+    /// Their values.
+    pub value: u8,
+    /// The bits that count.
+    pub mask: u8,
+}
+
+impl TosMatch {
+    /// Matches a DSCP, 0 to 63, whatever the two bits below it (RFC 2474, 3).
+    pub const fn dscp(dscp: u8) -> Self {
+        Self {
+            value: dscp << 2,
+            mask: 0xFC,
+        }
+    }
+
+    fn contains(self, tos: u8) -> bool {
+        (tos ^ self.value) & self.mask == 0
+    }
+}
+
+/// The upper `bits` of an address; a length beyond the address means all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Any address with these upper bits.
+    pub address: IpAddr,
+    /// How many bits count.
+    pub bits: u8,
+}
+
+impl Prefix {
+    /// Matches one address only.
+    pub const fn host(address: IpAddr) -> Self {
+        Self { address, bits: 128 }
+    }
+
+    fn contains(self, other: IpAddr) -> bool {
+        let (difference, width) = match (self.address, other) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                (u128::from(own.to_bits() ^ other.to_bits()), 32)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits(), 128),
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
+        };
+        let free = width - u32::from(self.bits).min(width);
+        difference.checked_shr(free).unwrap_or(0) == 0
+    }
+}
+
+/// Ports from `first` to `last`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortRange {
+    /// Lowest port.
+    pub first: u16,
+    /// Highest port.
+    pub last: u16,
+}
+
+impl PortRange {
+    /// Matches one port only.
+    pub const fn one(port: u16) -> Self {
+        Self {
+            first: port,
+            last: port,
+        }
+    }
+
+    fn contains(self, port: u16) -> bool {
+        (self.first..=self.last).contains(&port)
+    }
+}
+
+/// Returns whether nothing is asked for, or something that is there and fits.
+fn fits<W, V>(wanted: Option<W>, found: Option<V>, test: impl Fn(W, V) -> bool) -> bool {
+    match (wanted, found) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(wanted), Some(found)) => test(wanted, found),
+    }
+}
+
+/// The class of a frame and what decided it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classification {
+    /// Number of the queue.
+    pub class: u8,
+    /// What decided.
+    pub basis: Basis,
+}
+
+/// What decided on a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The priority in the tag.
+    Tag,
+    /// The header rule at this position.
+    Rule(u16),
+    /// Nothing: the entry for untagged frames.
+    Untagged,
+}
+
+/// Gives every frame its class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Classifier {
+    table: PriorityTable,
+    rules: Vec<Rule>,
+    icmp_unclassified: bool,
+}
+
+impl Classifier {
+    /// Largest number of header rules; each frame without a tag is compared with all of them.
+    pub const MAX_RULES: usize = 256;
+
+    /// Creates a classifier; the first rule that matches decides.
+    pub fn new(table: PriorityTable, rules: Vec<Rule>) -> Result<Self, ConfigError> {
+        if rules.len() > Self::MAX_RULES {
+            return Err(ConfigError::TooManyRules { found: rules.len() });
+        }
+        for rule in &rules {
+            check_class(rule.class, table.count())?;
+        }
+        Ok(Self {
+            table,
+            rules,
+            icmp_unclassified: false,
+        })
+    }
+
+    /// Says whether header rules overlook ICMP and `ICMPv6`, as some switches do (catalogue 2d.2).
+    ///
+    /// A tag counts all the same.
+    #[must_use]
+    pub const fn icmp_unclassified(mut self, overlooked: bool) -> Self {
+        self.icmp_unclassified = overlooked;
+        self
+    }
+
+    /// Returns the table.
+    pub const fn table(&self) -> &PriorityTable {
+        &self.table
+    }
+
+    /// Returns the class of a frame.
+    pub fn classify(&self, key: &FrameKey) -> Classification {
+        if let Some(tag) = key.tag {
+            return Classification {
+                class: self.table.class_of(Some(tag.pcp)),
+                basis: Basis::Tag,
+            };
+        }
+        let is_icmp = matches!(key.protocol, Some(ICMP | ICMP_V6));
+        let overlooked = self.icmp_unclassified && is_icmp;
+        let mut numbered = (0_u16..).zip(&self.rules);
+        match numbered.find(|(_, rule)| !overlooked && rule.matches(key)) {
+            Some((number, rule)) => Classification {
+                class: rule.class,
+                basis: Basis::Rule(number),
+            },
+            None => Classification {
+                class: self.table.class_of(None),
+                basis: Basis::Untagged,
+            },
+        }
+    }
+}
+
+fn check_class(class: u8, count: u8) -> Result<(), ConfigError> {
+    if class < count {
+        Ok(())
+    } else {
+        Err(ConfigError::ClassOutOfRange { class, count })
+    }
+}
+
+const ICMP: u8 = 1;
+const ICMP_V6: u8 = 58;
+
+#[cfg(test)]
+mod tests {
+    use core::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn tagged(pcp: u8) -> FrameKey {
+        FrameKey {
+            tag: Some(Tag::new(Pcp::new(pcp).unwrap(), Vid::PRIORITY_ONLY)),
+            ..FrameKey::default()
+        }
+    }
+
+    fn udp(destination_port: u16) -> FrameKey {
+        FrameKey {
+            ethertype: Some(0x0800),
+            tos: Some(0xB8),
+            protocol: Some(17),
+            source: Some(Ipv4Addr::new(10, 0, 0, 1).into()),
+            destination: Some(Ipv4Addr::new(10, 0, 7, 2).into()),
+            source_port: Some(5000),
+            destination_port: Some(destination_port),
+            ..FrameKey::default()
+        }
+    }
+
+    #[test]
+    fn four_to_seven_are_high_by_default() {
+        // Oracle: catalogue S10, "priority 4..7 is high by default", else class 0.
+        let classifier = Classifier::new(PriorityTable::HIGH_LOW, Vec::new()).unwrap();
+        for pcp in 0..8 {
+            let seen = classifier.classify(&tagged(pcp));
+            assert_eq!(seen.class, u8::from(pcp >= 4));
+            assert_eq!(seen.basis, Basis::Tag);
+        }
+        let seen = classifier.classify(&FrameKey::default());
+        assert_eq!((seen.class, seen.basis), (0, Basis::Untagged));
+    }
+
+    #[test]
+    fn tag_before_rules_before_untagged_entry() {
+        // Oracle: catalogue S10, the order of the decision.
+        let map = QueueMap::new(3, [0, 0, 0, 0, 0, 0, 0, 2]).unwrap();
+        let table = PriorityTable::new(map, 1).unwrap();
+        let everything = Rule {
+            class: 2,
+            ..Rule::default()
+        };
+        let port = Rule {
+            destination_port: Some(PortRange::one(102)),
+            class: 0,
+            ..Rule::default()
+        };
+        let classifier = Classifier::new(table, alloc::vec![port, everything]).unwrap();
+        let with_tag = FrameKey {
+            tag: tagged(3).tag,
+            ..udp(102)
+        };
+        assert_eq!(classifier.classify(&with_tag).class, 0);
+        assert_eq!(classifier.classify(&with_tag).basis, Basis::Tag);
+        assert_eq!(classifier.classify(&udp(102)).basis, Basis::Rule(0));
+        assert_eq!(classifier.classify(&udp(103)).basis, Basis::Rule(1));
+        let without_rules = Classifier::new(table, Vec::new()).unwrap();
+        assert_eq!(without_rules.classify(&udp(102)).class, 1);
+    }
+
+    #[test]
+    fn every_field_can_decide() {
+        // Oracle: the fields of `udp(102)` above; each rule names one that fits and one that does
+        // not.
+        let key = udp(102);
+        let host = |d| IpAddr::from(Ipv4Addr::new(10, 0, 7, d));
+        let pairs: [(Rule, Rule); 7] = [
+            (
+                rule(|r| r.ethertype = Some(0x0800)),
+                rule(|r| r.ethertype = Some(0x86DD)),
+            ),
+            (
+                rule(|r| r.tos = Some(TosMatch::dscp(46))),
+                rule(|r| r.tos = Some(TosMatch::dscp(45))),
+            ),
+            (
+                rule(|r| r.protocol = Some(17)),
+                rule(|r| r.protocol = Some(6)),
+            ),
+            (
+                rule(|r| {
+                    r.source = Some(Prefix {
+                        address: host(9),
+                        bits: 21,
+                    });
+                }),
+                rule(|r| {
+                    r.source = Some(Prefix {
+                        address: host(9),
+                        bits: 22,
+                    });
+                }),
+            ),
+            (
+                rule(|r| r.destination = Some(Prefix::host(host(2)))),
+                rule(|r| r.destination = Some(Prefix::host(host(3)))),
+            ),
+            (
+                rule(|r| r.source_port = Some(PortRange::one(5000))),
+                rule(|r| r.source_port = Some(PortRange::one(102))),
+            ),
+            (
+                rule(|r| {
+                    r.destination_port = Some(PortRange {
+                        first: 100,
+                        last: 102,
+                    });
+                }),
+                rule(|r| {
+                    r.destination_port = Some(PortRange {
+                        first: 103,
+                        last: 200,
+                    });
+                }),
+            ),
+        ];
+        for (fitting, other) in pairs {
+            assert!(fitting.matches(&key), "{fitting:?}");
+            assert!(!other.matches(&key), "{other:?}");
+            // A field that the frame does not have fits nothing.
+            assert!(!fitting.matches(&FrameKey::default()), "{fitting:?}");
+        }
+    }
+
+    fn rule(set: impl Fn(&mut Rule)) -> Rule {
+        let mut rule = Rule::default();
+        set(&mut rule);
+        rule
+    }
+
+    #[test]
+    fn prefixes_of_both_families() {
+        // Oracle: RFC 4291, 2.3; by hand.
+        let link_local = Prefix {
+            address: Ipv6Addr::new(0xFE80, 0, 0, 0, 0, 0, 0, 0).into(),
+            bits: 10,
+        };
+        let address = |head| IpAddr::from(Ipv6Addr::new(head, 1, 2, 3, 4, 5, 6, 7));
+        assert!(link_local.contains(address(0xFEBF)));
+        assert!(!link_local.contains(address(0xFEC0)));
+        assert!(!link_local.contains(Ipv4Addr::LOCALHOST.into()));
+        let any = Prefix {
+            address: Ipv6Addr::LOCALHOST.into(),
+            bits: 0,
+        };
+        assert!(any.contains(address(0xFFFF)));
+        assert!(!any.contains(Ipv4Addr::LOCALHOST.into()));
+        assert!(!Prefix::host(address(1)).contains(address(2)));
+    }
+
+    #[test]
+    fn icmp_may_be_overlooked() {
+        // Oracle: catalogue 2d.2: rules cannot match ICMP, tags still work.
+        let rules = alloc::vec![Rule {
+            class: 1,
+            ..Rule::default()
+        }];
+        let plain = Classifier::new(PriorityTable::HIGH_LOW, rules).unwrap();
+        let blind = plain.clone().icmp_unclassified(true);
+        for protocol in [1, 58] {
+            let mut ping = FrameKey {
+                protocol: Some(protocol),
+                ..udp(0)
+            };
+            assert_eq!(plain.classify(&ping).class, 1);
+            assert_eq!(blind.classify(&ping).class, 0);
+            ping.tag = tagged(7).tag;
+            assert_eq!(blind.classify(&ping).class, 1);
+        }
+        assert_eq!(blind.classify(&udp(0)).class, 1);
+    }
+
+    #[test]
+    fn classes_exist() {
+        let rule = |class| Rule {
+            class,
+            ..Rule::default()
+        };
+        let make = |rules| Classifier::new(PriorityTable::HIGH_LOW, rules).map(|_| ());
+        let wrong = ConfigError::ClassOutOfRange { class: 2, count: 2 };
+        assert_eq!(make(alloc::vec![rule(1), rule(2)]), Err(wrong));
+        let many = Classifier::MAX_RULES + 1;
+        let found = ConfigError::TooManyRules { found: many };
+        assert_eq!(make(alloc::vec![rule(1); many]), Err(found));
+        let map = QueueMap::standard(2).unwrap();
+        assert_eq!(PriorityTable::new(map, 2), Err(wrong));
+    }
+}

@@ -1,0 +1,181 @@
+//! The prioritised layer between driver and protocol multiplexer (catalogue 1a, S7 to S10; R71).
+//!
+//! ```text
+//!   stack ◄── ReceiveQueues ◄── Classifier ◄── parse ◄── driver      (or StackInstances)
+//!   stack ──► Classifier ──► TransmitQueues ──► tagger ──► driver
+//! ```
+//!
+//! The layer is generic over the frame: the simulator passes an index, a live driver a buffer. It
+//! sits below ARP and IP, and the stack never sees a tag. Classes are queue numbers from zero, the
+//! highest first in rank; a class above the highest queue uses the highest queue.
+//!
+//! After each call that changes an engine its host drains `poll_event` (and `poll_transmit`) until
+//! `None`; `now` never decreases. Every queue has a limit and drops the tail; the dropped frame
+//! comes back in [`Event::Dropped`], so that its host can account for it.
+//!
+//! # Decisions where the source is silent (R168)
+//!
+//! | open point | decision | option that restores the other reading |
+//! |---|---|---|
+//! | class of an untagged frame (R72, R74) | tag, else header rules, else the table's untagged entry, which is class 0 | untagged entry and rules of one's own |
+//! | which tag of a stack counts | the outermost | pop it, parse again |
+//! | ICMP that a switch cannot classify (catalogue 2d.2) | rules see ICMP like any protocol | [`Classifier::icmp_unclassified`] |
+//! | where a frame waits before the stack is ready (R75) | in an input queue, sorted at the next selection; its waiting time counts from arrival | |
+//! | N of algorithm B (R77) | [`DEFAULT_PICKS`] = 8 | `picks` |
+//! | when B promotes (R77) | right after the N-th pick: then every queue above has room, so that full queues never stop a promotion | |
+//! | direction of a promotion round (R77) | from high to low, so that a frame rises one step only; the top queue keeps its frames | |
+//! | both conditions of algorithm C hold (R78) | LOW is looked at first | |
+//! | "highest non-empty queue" in the turn of LOW (R78) | all queues, as written: a lasting backlog of the top queue then keeps the others waiting | [`LowTurn::BelowTop`]: the others get every second turn |
+//! | no top traffic in C (R78) | after [`DEFAULT_IDLE_RELEASE`] without a top frame LOW counts as set at every turn, until the next top frame arrives | `idle_release: None` is the literal algorithm |
+//! | LOW set and all queues empty (R78) | LOW stays set | |
+//! | "hardware queue is empty" (R79) | nothing waits and nothing is in transmission | [`RingEmpty::NoneWaiting`] |
+//! | no high traffic in strict (R80) | one low frame enters whenever no frame has entered for [`DEFAULT_IDLE_RELEASE`] | `idle_release: None` is the literal strategy |
+//! | ring full when a high frame or the frame behind it should enter (R79, R80) | they wait in software; the low frame still follows its high frame before the next high one | a larger `ring_limit` |
+//! | more than two levels (R79, R80) | the top class is high; the software side is a priority queue with algorithm A | `high_from` |
+//! | arrival at the very time of a completion (R82) | the completion comes first; it is not preempted | |
+
+mod classifier;
+mod parse;
+mod preempt;
+mod queue;
+mod receive;
+mod tagger;
+mod transmit;
+
+use core::fmt;
+
+use rtether_model::quantity::{Duration, Instant};
+
+pub use classifier::{
+    Basis, Classification, Classifier, FrameKey, PortRange, Prefix, PriorityTable, Rule, Tag,
+    TosMatch,
+};
+pub use parse::{
+    MAX_EXTENSIONS, MAX_TAGS, Malformed, MalformedCounters, MalformedReason, Parsed, parse,
+};
+pub use preempt::StackInstances;
+pub use queue::QueueStats;
+pub use receive::{LowTurn, ReceiveConfig, ReceiveQueues, ReceiveSelection};
+pub use tagger::{TagError, pop_tag, push_tag};
+pub use transmit::{RingEmpty, Transmit, TransmitConfig, TransmitQueues, TransmitStrategy};
+
+/// Largest number of queues of an engine; 802.1Q knows eight priorities.
+pub const MAX_CLASSES: usize = 8;
+
+/// Picks before a promotion round of algorithm B.
+pub const DEFAULT_PICKS: core::num::NonZeroU32 = core::num::NonZeroU32::new(8).expect("not zero");
+
+/// Silence after which a low frame is released all the same.
+pub const DEFAULT_IDLE_RELEASE: Duration = Duration::from_ms(1);
+
+/// What an engine noticed; drained by its host after every call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<F> {
+    /// A frame found its queue full.
+    Dropped {
+        /// The frame, given back.
+        frame: F,
+        /// Its class.
+        class: u8,
+        /// Which queue was full.
+        place: Place,
+    },
+    /// Algorithm B moved the head of a queue to the tail of the next higher one.
+    Promoted {
+        /// The queue it left.
+        from: u8,
+    },
+    /// A frame left because of an idle release.
+    IdleRelease {
+        /// The queue it left.
+        queue: u8,
+    },
+    /// A stack instance was interrupted.
+    Preempted {
+        /// The instance that was running.
+        class: u8,
+        /// The instance that runs now.
+        by: u8,
+    },
+}
+
+/// A kind of queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The input queue below the receive queues.
+    Input,
+    /// The queue of a class.
+    Queue,
+}
+
+/// Why an engine wants to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// A low frame has waited long enough for a high one.
+    IdleRelease,
+    /// A stack instance is done with its frame.
+    Completion,
+}
+
+/// Why an engine or a classifier cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// There must be one to eight queues.
+    QueueCount {
+        /// The number asked for.
+        found: usize,
+    },
+    /// A queue or ring that holds nothing.
+    ZeroLimit,
+    /// A rule, or the first high class, names a queue that does not exist.
+    ClassOutOfRange {
+        /// The class named.
+        class: u8,
+        /// The number of queues.
+        count: u8,
+    },
+    /// More header rules than the limit.
+    TooManyRules {
+        /// The number of rules.
+        found: usize,
+    },
+    /// There must be at least one hardware queue and no more than classes.
+    RingCount {
+        /// The number asked for.
+        found: u8,
+    },
+    /// A span that must not be negative.
+    NegativeTime,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QueueCount { found } => {
+                write!(f, "{found} queues; 1 to {MAX_CLASSES} are possible")
+            }
+            Self::ZeroLimit => f.write_str("a queue needs room for at least one frame"),
+            Self::ClassOutOfRange { class, count } => {
+                write!(f, "class {class} of {count} classes, which count from 0")
+            }
+            Self::TooManyRules { found } => {
+                write!(f, "{found} rules; {} are possible", Classifier::MAX_RULES)
+            }
+            Self::RingCount { found } => {
+                write!(
+                    f,
+                    "{found} hardware queues; 1 to the number of classes are possible"
+                )
+            }
+            Self::NegativeTime => f.write_str("a time below zero"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// Returns the later instant; [`Instant::MAX`] where that is out of range.
+const fn after(start: Instant, span: Duration) -> Instant {
+    Instant::from_ps(start.as_ps().saturating_add(span.as_ps()))
+}

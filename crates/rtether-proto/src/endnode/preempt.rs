@@ -1,0 +1,210 @@
+//! One instance of the protocol stack for each class, at the task priority of the class (S7; R82).
+//!
+//! The instance of the highest class that has a frame runs. A frame of a higher class interrupts
+//! it; the rest of its service is done later, in the same order. Within a class frames are served
+//! in order of arrival and do not interrupt each other. One processor; switching between instances
+//! takes no time.
+
+use alloc::vec::Vec;
+
+use rtether_model::quantity::{Duration, Instant};
+
+use super::queue::{ClassQueues, Events, LastCall, QueueStats};
+use super::{ConfigError, Event, Place, Timeout, after};
+
+/// A frame and the service it still needs.
+struct Job<F> {
+    frame: F,
+    cost: Duration,
+    remaining: Duration,
+}
+
+/// The instance that has the processor.
+#[derive(Clone, Copy)]
+struct Running {
+    class: u8,
+    since: Instant,
+}
+
+/// Instances of the stack on one processor.
+///
+/// Waiting times are times from arrival to completion without the service itself. The frame in
+/// service counts in the depth of its queue and towards its limit.
+pub struct StackInstances<F> {
+    queues: ClassQueues<Job<F>>,
+    running: Option<Running>,
+    preemptions: u64,
+    busy: Duration,
+    events: Events<F>,
+    clock: LastCall,
+}
+
+impl<F> StackInstances<F> {
+    /// Creates idle instances; `queue_limits` has the frames that each may hold, lowest class
+    /// first.
+    pub fn new(queue_limits: &[u32]) -> Result<Self, ConfigError> {
+        Ok(Self {
+            queues: ClassQueues::new(queue_limits)?,
+            running: None,
+            preemptions: 0,
+            busy: Duration::ZERO,
+            events: Events::new(),
+            clock: LastCall::new(),
+        })
+    }
+
+    /// Hands a frame to the instance of its class; `cost` is its service time.
+    ///
+    /// A negative cost counts as none. A completion that is due at `now` comes first in effect: the
+    /// frame that is done is not interrupted.
+    pub fn handle_frame(&mut self, now: Instant, frame: F, class: u8, cost: Duration) {
+        let now = self.begin(now);
+        let class = self.queues.queue_for(class);
+        let cost = cost.max(Duration::ZERO);
+        let remaining = cost;
+        let job = Job {
+            frame,
+            cost,
+            remaining,
+        };
+        if let Err(Job { frame, .. }) = self.queues.offer(now, job, class) {
+            let place = Place::Queue;
+            self.events.push(Event::Dropped {
+                frame,
+                class,
+                place,
+            });
+            return;
+        }
+        match self.running {
+            None => self.start(now),
+            Some(running) if running.class < class && !self.is_done(now) => {
+                self.suspend(now);
+                self.preemptions += 1;
+                self.events.push(Event::Preempted {
+                    class: running.class,
+                    by: class,
+                });
+                self.start(now);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Returns when the running instance is done with its frame.
+    pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
+        self.due().map(|due| (due, Timeout::Completion))
+    }
+
+    /// Returns the frame that is done, if one is; the next one starts.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<F> {
+        let now = self.begin(now);
+        if !self.is_done(now) {
+            return None;
+        }
+        let running = self.running.take()?;
+        let done = self.queues.remove(running.class)?;
+        self.busy += done.item.remaining;
+        let waited = now - done.since - done.item.cost;
+        let stats = self.queues.stats_mut(done.class);
+        stats.note_released(waited);
+        self.start(now);
+        Some(done.item.frame)
+    }
+
+    /// Returns the next event of the last call.
+    pub fn poll_event(&mut self) -> Option<Event<F>> {
+        self.events.pop()
+    }
+
+    /// Returns the statistics of an instance.
+    ///
+    /// # Panics
+    /// If there is no such instance.
+    pub fn stats(&self, class: u8) -> QueueStats {
+        self.queues.stats(class)
+    }
+
+    /// Returns the class of the running instance.
+    pub fn running(&self) -> Option<u8> {
+        self.running.map(|running| running.class)
+    }
+
+    /// Returns the number of frames in all instances, the one in service included.
+    pub fn waiting(&self) -> u64 {
+        self.queues.len()
+    }
+
+    /// Returns how often an instance was interrupted.
+    pub const fn preemptions(&self) -> u64 {
+        self.preemptions
+    }
+
+    /// Returns the service time spent, up to the last completion or interruption.
+    pub const fn busy(&self) -> Duration {
+        self.busy
+    }
+
+    /// Returns the number of events that the host did not fetch in time.
+    pub const fn events_lost(&self) -> u64 {
+        self.events.lost()
+    }
+
+    /// Checks that no frame is lost and the highest class runs.
+    ///
+    /// `now` is the time of the last call. At the time of a completion that has not been handled,
+    /// a higher class may wait.
+    ///
+    /// # Panics
+    /// If a frame is lost, or a lower class runs.
+    pub fn invariants(&self, now: Instant) {
+        self.queues.check();
+        let highest = self.queues.highest_of_all();
+        if !self.is_done(now) {
+            assert_eq!(self.running(), highest, "the highest class runs");
+        }
+        assert_eq!(self.running.is_some(), highest.is_some(), "never idle");
+        let jobs: Vec<&Job<F>> = (0..=self.queues.top())
+            .filter_map(|class| self.queues.head(class))
+            .collect();
+        for job in jobs {
+            let is_partial = Duration::ZERO <= job.remaining && job.remaining <= job.cost;
+            assert!(is_partial, "service left is between none and all");
+        }
+    }
+
+    fn begin(&mut self, now: Instant) -> Instant {
+        self.events.begin();
+        self.clock.advance(now)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        let running = self.running?;
+        let job = self.queues.head(running.class)?;
+        Some(after(running.since, job.remaining))
+    }
+
+    fn is_done(&self, now: Instant) -> bool {
+        self.due().is_some_and(|due| due <= now)
+    }
+
+    fn start(&mut self, now: Instant) {
+        self.running = self
+            .queues
+            .highest_of_all()
+            .map(|class| Running { class, since: now });
+    }
+
+    fn suspend(&mut self, now: Instant) {
+        if let Some(running) = self.running.take()
+            && let Some(job) = self.queues.head_mut(running.class)
+        {
+            let served = now - running.since;
+            job.remaining -= served;
+            self.busy += served;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! Several receive queues and the choice of the next frame for the stack (S8; R75 to R78, R81).
+//!
+//! Frames wait in an input queue until the stack is ready. Then all of them are sorted into the
+//! queues of their classes, and one is selected. The choice never interrupts the stack; for that
+//! see [`super::StackInstances`]. With a single queue this is the standard stack (R81).
+//!
+//! Within a class frames keep their order under every algorithm. How long a frame can wait while
+//! the stack keeps selecting: A, without bound if higher classes never pause; B, no more than
+//! `picks` times the limits of the queues from its own to below the top, plus the limit of the top
+//! queue, in selections; C with idle release and a top queue that has run empty, for the idle
+//! release and the frames ahead of it; C with [`LowTurn::BelowTop`] also without a pause, two
+//! selections for each frame ahead of it and for itself.
+
+use core::num::NonZeroU32;
+
+use alloc::vec::Vec;
+
+use rtether_model::quantity::{Duration, Instant};
+
+use super::queue::{ClassQueues, Events, Fifo, LastCall, QueueStats, Waiting};
+use super::{ConfigError, DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, Event, Place, Timeout, after};
+
+/// How the next frame for the stack is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveSelection {
+    /// Algorithm A: the head of the highest queue that is not empty (R76).
+    HighestFirst,
+    /// Algorithm B: as A, and after `picks` frames the head of every queue but the top one moves
+    /// to the tail of the next higher queue (R77).
+    Promoting {
+        /// Frames between two promotion rounds.
+        picks: NonZeroU32,
+    },
+    /// Algorithm C: a frame of the top queue sets a flag, and the flag lets the next frame pass
+    /// whatever its class (R78).
+    LowFlag {
+        /// Time without a top frame after which the flag counts as set; `None` for never.
+        idle_release: Option<Duration>,
+        /// Whose turn it is when the flag is set.
+        low_turn: LowTurn,
+    },
+}
+
+impl ReceiveSelection {
+    /// Algorithm B with the default number of picks.
+    pub const PROMOTING: Self = Self::Promoting {
+        picks: DEFAULT_PICKS,
+    };
+    /// Algorithm C with the default idle release.
+    pub const LOW_FLAG: Self = Self::LowFlag {
+        idle_release: Some(DEFAULT_IDLE_RELEASE),
+        low_turn: LowTurn::AllQueues,
+    };
+    /// Algorithm C as printed: without top traffic the other queues are never served.
+    pub const LOW_FLAG_LITERAL: Self = Self::LowFlag {
+        idle_release: None,
+        low_turn: LowTurn::AllQueues,
+    };
+}
+
+/// Which queues are looked at when the flag of algorithm C is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LowTurn {
+    /// All of them, as printed.
+    #[default]
+    AllQueues,
+    /// Those below the top one, and the top one only if they are empty.
+    BelowTop,
+}
+
+/// Parameters of [`ReceiveQueues`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiveConfig {
+    /// Frames that may wait in the input queue.
+    pub input_limit: u32,
+    /// Frames that may wait in each queue, lowest class first.
+    pub queue_limits: Vec<u32>,
+    /// How the next frame is chosen.
+    pub selection: ReceiveSelection,
+}
+
+/// State of the flag of algorithm C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Low {
+    Off,
+    /// Set by a top frame.
+    Turn,
+    /// Set by an idle release.
+    Idle,
+}
+
+/// Queues between driver and stack.
+pub struct ReceiveQueues<F> {
+    selection: ReceiveSelection,
+    input: Fifo<F>,
+    input_stats: QueueStats,
+    queues: ClassQueues<F>,
+    /// Algorithm B: frames selected since the last promotion round.
+    picked: u32,
+    /// Algorithm C.
+    low: Low,
+    last_top: Instant,
+    events: Events<F>,
+    clock: LastCall,
+}
+
+impl<F> ReceiveQueues<F> {
+    /// Creates empty queues. The idle clock of algorithm C starts with the run.
+    pub fn new(config: &ReceiveConfig) -> Result<Self, ConfigError> {
+        if let ReceiveSelection::LowFlag {
+            idle_release: Some(span),
+            ..
+        } = config.selection
+            && span.is_negative()
+        {
+            return Err(ConfigError::NegativeTime);
+        }
+        Ok(Self {
+            selection: config.selection,
+            input: Fifo::new(config.input_limit)?,
+            input_stats: QueueStats::default(),
+            queues: ClassQueues::new(&config.queue_limits)?,
+            picked: 0,
+            low: Low::Off,
+            last_top: Instant::ZERO,
+            events: Events::new(),
+            clock: LastCall::new(),
+        })
+    }
+
+    /// Takes a frame from the driver into the input queue.
+    pub fn handle_frame(&mut self, now: Instant, frame: F, class: u8) {
+        let now = self.begin(now);
+        let class = self.queues.queue_for(class);
+        if self.input.is_full() {
+            self.input_stats.dropped += 1;
+            let place = Place::Input;
+            self.events.push(Event::Dropped {
+                frame,
+                class,
+                place,
+            });
+            return;
+        }
+        self.input.push(Waiting {
+            item: frame,
+            class,
+            since: now,
+        });
+        self.input_stats.accepted += 1;
+        self.input_stats.note_depth(self.input.len());
+    }
+
+    /// Returns the next frame for a stack that is ready, or `None` if it has to wait.
+    pub fn select(&mut self, now: Instant) -> Option<F> {
+        let now = self.begin(now);
+        self.drain_input(now);
+        let queue = match self.selection {
+            ReceiveSelection::HighestFirst | ReceiveSelection::Promoting { .. } => {
+                self.queues.highest_of_all()
+            }
+            ReceiveSelection::LowFlag { low_turn, .. } => self.low_flag_turn(now, low_turn),
+        }?;
+        let head = self.queues.take(now, queue)?;
+        if let ReceiveSelection::Promoting { picks } = self.selection {
+            self.picked += 1;
+            if self.picked >= picks.get() {
+                self.picked = 0;
+                self.promote();
+            }
+        }
+        Some(head.item)
+    }
+
+    /// Returns when a waiting stack should ask again although no frame has come.
+    ///
+    /// The time may be in the past; then it is due at once.
+    pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
+        let due = self.idle_due()?;
+        let below = self.queues.highest(0..self.queues.top());
+        (self.low == Low::Off && below.is_some()).then_some((due, Timeout::IdleRelease))
+    }
+
+    /// Notes that time has passed; after that a stack that is ready selects.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.begin(now);
+        self.drain_input(now);
+        self.note_idle(now);
+    }
+
+    /// Returns the next event of the last call.
+    pub fn poll_event(&mut self) -> Option<Event<F>> {
+        self.events.pop()
+    }
+
+    /// Returns the statistics of the input queue; its waiting times end with sorting.
+    pub const fn input_stats(&self) -> QueueStats {
+        self.input_stats
+    }
+
+    /// Returns the statistics of a queue; its waiting times begin with arrival.
+    ///
+    /// # Panics
+    /// If there is no such queue.
+    pub fn stats(&self, queue: u8) -> QueueStats {
+        self.queues.stats(queue)
+    }
+
+    /// Returns the number of queues.
+    pub fn count(&self) -> u8 {
+        self.queues.top() + 1
+    }
+
+    /// Returns the number of frames that wait, sorted or not.
+    pub fn waiting(&self) -> u64 {
+        self.queues.len() + u64::from(self.input.len())
+    }
+
+    /// Returns the number of events that the host did not fetch in time.
+    pub const fn events_lost(&self) -> u64 {
+        self.events.lost()
+    }
+
+    /// Checks that no frame is lost and no limit exceeded.
+    ///
+    /// # Panics
+    /// If one is.
+    pub fn invariants(&self) {
+        self.queues.check();
+        let input = self.input_stats;
+        assert!(self.input.is_within_limit(), "input queue above its limit");
+        assert_eq!(input.depth, self.input.len(), "depth of the input queue");
+        let seen = input.released + u64::from(input.depth);
+        assert_eq!(input.accepted, seen, "input queue is not conserved");
+        let [accepted, dropped, _] = self.queues.totals();
+        assert_eq!(input.released, accepted + dropped, "sorting loses frames");
+        match self.selection {
+            ReceiveSelection::Promoting { picks } => {
+                assert!(self.picked < picks.get(), "a promotion round is due");
+            }
+            ReceiveSelection::HighestFirst | ReceiveSelection::LowFlag { .. } => {
+                assert_eq!(self.picked, 0, "only algorithm B counts picks");
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Instant) -> Instant {
+        self.events.begin();
+        self.clock.advance(now)
+    }
+
+    /// Sorts the input queue into the queues of the classes (R75).
+    fn drain_input(&mut self, now: Instant) {
+        while let Some(waiting) = self.input.pop() {
+            let Waiting { item, class, since } = waiting;
+            self.input_stats.note_released(now - since);
+            // The idle clock of algorithm C goes by arrivals, whenever they are sorted.
+            self.note_idle(since);
+            if let Err(frame) = self.queues.offer(since, item, class) {
+                let place = Place::Queue;
+                self.events.push(Event::Dropped {
+                    frame,
+                    class,
+                    place,
+                });
+            }
+        }
+        self.input_stats.note_depth(0);
+    }
+
+    /// Moves one frame of every queue up, from high to low so that none moves twice.
+    fn promote(&mut self) {
+        for queue in (0..self.queues.top()).rev() {
+            // There is room above: the top queue has just been picked from or is empty, and every
+            // other queue has just given its head away or is empty.
+            if self.queues.promote(queue) {
+                self.events.push(Event::Promoted { from: queue });
+            }
+        }
+    }
+
+    /// Algorithm C: returns the queue to take from, and sets or clears the flag.
+    fn low_flag_turn(&mut self, now: Instant, low_turn: LowTurn) -> Option<u8> {
+        self.note_idle(now);
+        let top = self.queues.top();
+        let queue = match (self.low, low_turn) {
+            (Low::Off, _) => (!self.queues.is_empty(top)).then_some(top)?,
+            (_, LowTurn::AllQueues) => self.queues.highest_of_all()?,
+            (_, LowTurn::BelowTop) => self
+                .queues
+                .highest(0..top)
+                .or_else(|| self.queues.highest_of_all())?,
+        };
+        if self.low == Low::Idle && queue != top {
+            self.queues.stats_mut(queue).idle_releases += 1;
+            self.events.push(Event::IdleRelease { queue });
+        }
+        self.low = if self.low == Low::Off {
+            Low::Turn
+        } else {
+            Low::Off
+        };
+        if queue == top {
+            self.last_top = now;
+        }
+        Some(queue)
+    }
+
+    /// Sets the flag of algorithm C if there has been no top frame for long enough.
+    fn note_idle(&mut self, now: Instant) {
+        if self.low == Low::Off && self.idle_due().is_some_and(|due| due <= now) {
+            self.low = Low::Idle;
+        }
+    }
+
+    /// Returns when the idle release is due; `None` while a top frame waits.
+    fn idle_due(&self) -> Option<Instant> {
+        match self.selection {
+            ReceiveSelection::LowFlag { idle_release, .. }
+                if self.queues.is_empty(self.queues.top()) =>
+            {
+                Some(after(self.last_top, idle_release?))
+            }
+            ReceiveSelection::LowFlag { .. }
+            | ReceiveSelection::HighestFirst
+            | ReceiveSelection::Promoting { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
