@@ -23,6 +23,7 @@ mod build;
 mod bulk;
 mod finish;
 mod kernel;
+pub mod medium;
 pub mod observe;
 mod packet;
 mod port;

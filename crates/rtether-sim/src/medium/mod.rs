@@ -1,0 +1,467 @@
+//! Shared segment: stations on a repeater (hub) at half duplex, one frame at a time or a collision.
+//!
+//! # Scope and limitations
+//!
+//! One collision domain of 10 or 100 Mbit/s is one engine. Modelled, after IEEE 802.3-2022, clause
+//! 4: carrier sense with the delay between each two stations, 1-persistent deference and the
+//! inter-frame gap in two parts (4.2.3.2.1, 4.2.3.2.2), detection of collisions and the jam after
+//! a completed preamble (4.2.3.2.3, 4.2.3.2.4), truncated binary exponential back-off and the limit
+//! of 16 attempts (4.2.3.2.5), late collisions, with the parameters of 4.4.2.
+//!
+//! The repeater passes on what it hears to all other ports after a fixed delay. A station that
+//! transmits therefore notices a collision when the signal of another station reaches it, and a
+//! jam travels like everything else. Left out, on purpose:
+//! - extension of fragments to 96 bits (nothing here is shorter), jabber and partition, loss of
+//!   preamble bits, and different delays for data and for collisions in the repeater;
+//! - receivers do not filter: whoever drives the engine looks at addresses;
+//! - bit errors, frames below 64 octets, bursts and carrier extension of 1000 Mbit/s;
+//! - half duplex between two stations without a repeater is two stations and a delay of zero.
+//!
+//! One deviation: a frame with a late collision is dropped, as network interfaces do; the
+//! procedures of the standard give up only above 100 Mbit/s. "Late" means 512 bit times or more
+//! after the first bit of the preamble. Late collisions need a segment longer than half a slot; see
+//! [`Medium::is_within_slot`]. A segment may be longer, up to a whole slot one way.
+//!
+//! # Model
+//!
+//! The engine reads no clock and does no input or output. A station offers the frame at the head
+//! of its own queue with [`Medium::offer`], and the next one after [`EventKind::Sent`] or
+//! [`EventKind::Dropped`]. After each call the driver takes all events with
+//! [`Medium::poll_event`]; then [`Medium::poll_timeout`] says when to call
+//! [`Medium::handle_timeout`]. `now` may never decrease. A driver that comes late gets events with
+//! the times at which they were due: the segment itself is never late.
+//!
+//! What happens between two transmissions is computed, not stepped through: the engine wakes at
+//! the start and at the end of each transmission, however long the cable. When a transmission
+//! starts, every station that it meets is known, and so is when each of them will notice and how
+//! its own transmission will end; a later start can only shorten that. Deference is evaluated for
+//! stations that have something to send. Nothing is allocated while the segment runs. A step costs
+//! time in proportion to the number of stations.
+//!
+//! # Order of simultaneous events
+//!
+//! Time is not slotted, yet back-off is, so exact ties are common. What counts is causality:
+//! - carrier that reaches a station at the instant at which it decides is not sensed yet, so
+//!   stations that start together, or exactly one delay apart, collide;
+//! - a signal that ends at an instant does not overlap with one that starts there;
+//! - carrier at the end of the first part of the gap does not start it anew.
+//!
+//! So no outcome depends on the order in which events of one instant are handled, nor on whether
+//! an offer comes before or after them. They are reported in the order (time, ends before starts,
+//! number of the station). Each station draws from its own generator.
+
+mod backoff;
+mod config;
+mod event;
+mod signal;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::wire::MIN_FRAME;
+
+pub use config::{ATTEMPT_LIMIT, Attachment, Backoff, Config, MediumError};
+pub use event::{DropReason, Event, EventKind, StationStatistics, Statistics};
+
+use backoff::Dice;
+use config::Timing;
+use signal::{Cables, Signal, Wire};
+
+/// Later than everything.
+const NEVER: i64 = i64::MAX;
+/// Signals that are kept before the engine looks which of them are still needed.
+const KEPT: usize = 4;
+
+/// What a station is doing with the frame it has offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No frame.
+    Idle,
+    /// Back-off and deference.
+    Waiting,
+    Sending,
+}
+
+#[derive(Clone, Debug)]
+struct Station {
+    phase: Phase,
+    frame: u32,
+    /// Time that a complete transmission takes.
+    length: i64,
+    /// Transmissions of this frame.
+    attempts: u32,
+    /// From when on the station wants to send.
+    ready: i64,
+    /// Start of its transmission.
+    start: i64,
+    /// When it notices a collision; [`NEVER`] as far as is known.
+    detected: i64,
+    /// Since when it has been watching for carrier; signals before that are of no concern.
+    watch: i64,
+    dice: Dice,
+    statistics: StationStatistics,
+}
+
+/// One collision domain.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    timing: Timing,
+    backoff: Backoff,
+    wire: Wire,
+    stations: Vec<Station>,
+    /// When each station starts or ends its transmission, as far as is known.
+    due: Vec<i64>,
+    /// The earliest of them.
+    next: i64,
+    now: i64,
+    events: VecDeque<Event>,
+    statistics: Statistics,
+}
+
+impl Medium {
+    /// Returns an idle segment with these stations, numbered in order.
+    ///
+    /// # Errors
+    /// If the rate has no half duplex, a delay is negative, or a delay between two stations is
+    /// longer than a slot.
+    pub fn new(config: &Config, attachments: &[Attachment]) -> Result<Self, MediumError> {
+        let timing = Timing::at(config.rate).ok_or(MediumError::Rate(config.rate))?;
+        if attachments.len() > 1 << 16 {
+            return Err(MediumError::Crowded(attachments.len()));
+        }
+        for (station, attachment) in (0..).zip(attachments) {
+            if attachment.distance.is_negative() || config.repeater_delay.is_negative() {
+                return Err(MediumError::Negative { station });
+            }
+            let way = attachment.distance.max(config.repeater_delay);
+            if way.as_ps() > timing.slot {
+                return Err(MediumError::TooLong(way));
+            }
+        }
+        let distances = attachments.iter().map(|a| a.distance.as_ps()).collect();
+        let cables = Cables::new(distances, config.repeater_delay.as_ps());
+        if cables.diameter() > timing.slot {
+            return Err(MediumError::TooLong(Duration::from_ps(cables.diameter())));
+        }
+        let stations = attachments.iter().map(|a| Station::new(a.seed)).collect();
+        Ok(Self {
+            timing,
+            backoff: config.backoff,
+            wire: Wire::new(cables, &timing),
+            stations,
+            due: alloc::vec![NEVER; attachments.len()],
+            next: NEVER,
+            now: 0,
+            events: VecDeque::with_capacity(4 * attachments.len()),
+            statistics: Statistics::default(),
+        })
+    }
+
+    /// Hands over the frame at the head of a station's queue; `frame` is the driver's name for it,
+    /// `frame_size` from the addresses to the check sequence.
+    ///
+    /// # Panics
+    /// If the station has a frame already, or the frame is shorter than 64 octets.
+    pub fn offer(&mut self, now: Instant, station: u32, frame: u32, frame_size: Bytes) {
+        assert!(frame_size >= MIN_FRAME, "a frame of {frame_size}");
+        let now = self.advance_clock(now);
+        self.run_until(now - 1);
+        let state = &mut self.stations[station as usize];
+        assert!(
+            state.phase == Phase::Idle,
+            "station {station} has a frame already"
+        );
+        state.phase = Phase::Waiting;
+        state.frame = frame;
+        state.length = self.timing.frame(frame_size);
+        state.attempts = 0;
+        state.ready = now;
+        state.statistics.offered += 1;
+        let due = self.wire.may_send(station, state.watch, now);
+        self.due[station as usize] = due;
+        self.next = self.next.min(due);
+    }
+
+    /// Does what is due up to and including `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let now = self.advance_clock(now);
+        self.run_until(now);
+    }
+
+    /// Returns when to call [`Self::handle_timeout`]; `None` while nobody has anything to send.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        (self.next != NEVER).then(|| Instant::from_ps(self.next))
+    }
+
+    /// Returns the next event.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Returns the one-way delay between two stations.
+    pub fn propagation(&self, from: u32, to: u32) -> Duration {
+        Duration::from_ps(self.wire.cables.propagation(from, to))
+    }
+
+    /// Returns, for every other station, when the last bit that left `station` at `left` is there.
+    pub fn arrivals(
+        &self,
+        station: u32,
+        left: Instant,
+    ) -> impl Iterator<Item = (u32, Instant)> + '_ {
+        (0..)
+            .zip(&self.stations)
+            .map(|(other, _)| other)
+            .filter(move |&other| other != station)
+            .map(move |other| (other, left + self.propagation(station, other)))
+    }
+
+    /// Returns whether every collision is noticed within a slot: twice the delay between the most
+    /// distant stations is less than 512 bit times (4.2.3.2.3, 4.4.2).
+    pub fn is_within_slot(&self) -> bool {
+        2 * self.wire.cables.diameter() < self.timing.slot
+    }
+
+    /// Returns what the segment has counted.
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Returns what a station has counted.
+    pub fn station_statistics(&self, station: u32) -> StationStatistics {
+        self.stations[station as usize].statistics
+    }
+
+    /// Returns the first rule of the model that does not hold.
+    pub fn invariants(&self) -> Result<(), &'static str> {
+        if self.due.iter().min().copied().unwrap_or(NEVER) != self.next {
+            return Err("the next timeout is not the earliest");
+        }
+        let mut totals = StationStatistics::default();
+        for (station, &due) in self.stations.iter().zip(&self.due) {
+            let counts = &station.statistics;
+            let pending = u64::from(station.phase != Phase::Idle);
+            if counts.offered != counts.sent + counts.dropped() + pending {
+                return Err("offered is not sent, dropped and pending");
+            }
+            if (station.phase == Phase::Idle) != (due == NEVER) || due < self.now {
+                return Err("a station with a frame has nothing to wait for, or is late");
+            }
+            if station.attempts > ATTEMPT_LIMIT {
+                return Err("a frame was tried too often");
+            }
+            totals.excessive_collisions += counts.excessive_collisions;
+            totals.late_collisions += counts.late_collisions;
+            totals.collisions += counts.collisions;
+        }
+        let collisions = &self.statistics.collisions;
+        if totals.collisions != collisions.iter().sum::<u64>() {
+            return Err("collisions of stations and of the segment differ");
+        }
+        // A late collision at the last attempt counts as late.
+        if totals.excessive_collisions > collisions[ATTEMPT_LIMIT as usize - 1] {
+            return Err("a frame was dropped before its last attempt");
+        }
+        if totals.late_collisions != self.statistics.late_collisions {
+            return Err("late collisions of stations and of the segment differ");
+        }
+        if self.is_within_slot() && totals.late_collisions + self.statistics.garbled > 0 {
+            return Err("a late collision on a segment that is short enough");
+        }
+        Ok(())
+    }
+
+    fn advance_clock(&mut self, now: Instant) -> i64 {
+        debug_assert!(
+            self.events.is_empty(),
+            "events are taken before the next call"
+        );
+        debug_assert!(now.as_ps() >= self.now, "time runs forward");
+        self.now = now.as_ps();
+        self.now
+    }
+
+    fn run_until(&mut self, limit: i64) {
+        while self.next <= limit {
+            self.step(self.next);
+        }
+    }
+
+    /// Does everything that is due at `at`.
+    fn step(&mut self, at: i64) {
+        for (station, index) in (0..).zip(0..self.due.len()) {
+            if self.due[index] == at && self.stations[index].phase == Phase::Sending {
+                self.end(station, at);
+            }
+        }
+        let mut has_started = false;
+        for (station, index) in (0..).zip(0..self.due.len()) {
+            if self.due[index] == at && self.stations[index].phase == Phase::Waiting {
+                if !has_started && self.wire.signals.len() >= KEPT {
+                    self.forget(at);
+                }
+                has_started = true;
+                self.start(station, at);
+            }
+        }
+        if has_started {
+            self.plan();
+        }
+        self.next = self.due.iter().min().copied().unwrap_or(NEVER);
+    }
+
+    /// Begins a transmission and tells how it will end, and how those that it meets will end.
+    fn start(&mut self, station: u32, at: i64) {
+        let Timing { preamble, jam, .. } = self.timing;
+        let length = self.stations[station as usize].length;
+        let mut detected = NEVER;
+        for other in &mut self.wire.signals {
+            if other.station == station {
+                continue;
+            }
+            let delay = self.wire.cables.propagation(station, other.station);
+            if other.end + delay > at {
+                detected = detected.min(at.max(other.start + delay));
+            }
+            // Still sending when it hears this one.
+            let heard = at + delay;
+            if heard < other.end {
+                let state = &mut self.stations[other.station as usize];
+                if heard < state.detected {
+                    state.detected = heard;
+                    other.end = heard.max(other.start + preamble) + jam;
+                    self.due[other.station as usize] = other.end;
+                }
+            }
+        }
+        let mut end = at + length;
+        if detected < end {
+            end = detected.max(at + preamble) + jam;
+        } else {
+            detected = NEVER;
+        }
+        self.wire.signals.push(Signal {
+            station,
+            start: at,
+            end,
+        });
+        self.due[station as usize] = end;
+        let state = &mut self.stations[station as usize];
+        state.phase = Phase::Sending;
+        state.start = at;
+        state.detected = detected;
+        state.attempts += 1;
+        self.report(station, at, EventKind::Started);
+    }
+
+    /// Says again when each waiting station may send.
+    fn plan(&mut self) {
+        let waiting = (0..).zip(&self.stations).zip(&mut self.due);
+        for ((number, station), due) in waiting {
+            if station.phase == Phase::Waiting {
+                *due = self.wire.may_send(number, station.watch, station.ready);
+            }
+        }
+    }
+
+    /// Forgets signals that every station has taken into account.
+    fn forget(&mut self, now: i64) {
+        for (number, station) in (0..).zip(&mut self.stations) {
+            station.watch = self.wire.watching_since(number, station.watch, now);
+        }
+        let (wire, stations) = (&mut self.wire, &self.stations);
+        wire.forget(|number| stations[number].watch);
+    }
+
+    /// A station has sent its last bit, of the frame or of the jam.
+    fn end(&mut self, station: u32, at: i64) {
+        let index = station as usize;
+        self.due[index] = NEVER;
+        let state = &mut self.stations[index];
+        let spent = Duration::from_ps(at - state.start);
+        if state.detected != NEVER {
+            self.statistics.wasted += spent;
+            self.end_of_jam(station, at);
+            return;
+        }
+        state.phase = Phase::Idle;
+        let attempts = state.attempts;
+        state.statistics.sent += 1;
+        state.statistics.sent_after_collision += u64::from(attempts > 1);
+        self.statistics.carried += spent;
+        let is_garbled = self.wire.meets_another(station, state.start, at);
+        self.statistics.garbled += u64::from(is_garbled);
+        self.report(station, at, EventKind::Sent { attempts });
+        let fate = if is_garbled {
+            EventKind::Garbled
+        } else {
+            EventKind::Delivered
+        };
+        self.report(station, at, fate);
+    }
+
+    /// Back-off, or the frame is given up.
+    fn end_of_jam(&mut self, station: u32, at: i64) {
+        let index = station as usize;
+        let state = &mut self.stations[index];
+        let (attempts, detected) = (state.attempts, state.detected);
+        state.statistics.collisions += 1;
+        self.statistics.collisions[attempts as usize - 1] += 1;
+        let is_late = detected - state.start >= self.timing.slot;
+        let reason = if is_late {
+            state.statistics.late_collisions += 1;
+            self.statistics.late_collisions += 1;
+            Some(DropReason::LateCollision)
+        } else if attempts >= ATTEMPT_LIMIT {
+            state.statistics.excessive_collisions += 1;
+            Some(DropReason::ExcessiveCollisions)
+        } else {
+            None
+        };
+        if reason.is_some() {
+            state.phase = Phase::Idle;
+        } else {
+            state.phase = Phase::Waiting;
+            state.ready = at + state.dice.slots(self.backoff, attempts) * self.timing.slot;
+            self.due[index] = self.wire.may_send(station, state.watch, state.ready);
+        }
+        let collision = EventKind::Collision {
+            attempts,
+            detected: Instant::from_ps(detected),
+        };
+        self.report(station, at, collision);
+        if let Some(reason) = reason {
+            self.report(station, at, EventKind::Dropped { reason, attempts });
+        }
+    }
+
+    fn report(&mut self, station: u32, at: i64, kind: EventKind) {
+        self.events.push_back(Event {
+            at: Instant::from_ps(at),
+            station,
+            frame: self.stations[station as usize].frame,
+            kind,
+        });
+    }
+}
+
+impl Station {
+    fn new(seed: u64) -> Self {
+        Self {
+            phase: Phase::Idle,
+            frame: 0,
+            length: 0,
+            attempts: 0,
+            ready: 0,
+            start: 0,
+            detected: NEVER,
+            watch: 0,
+            dice: Dice::new(seed),
+            statistics: StationStatistics::default(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Signals on their way, and what each station makes of the carrier it hears.
+//!
+//! The process *Deference* of IEEE 802.3-2022, 4.2.8 runs in every station all the time; here it is
+//! evaluated only when somebody wants to know. A station watches for carrier; with the first
+//! carrier (its own transmission included) it begins to defer; when all is quiet it times the gap;
+//! then it may send at once, carrier or not, and watches again. So all that has to be remembered is
+//! since when a station has been watching, and the signals that reach it after that.
+
+use alloc::vec::Vec;
+
+use super::config::Timing;
+
+/// One transmission, in the time of its station. The end may still move while it lies ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signal {
+    pub(super) station: u32,
+    pub(super) start: i64,
+    pub(super) end: i64,
+}
+
+/// The cables and the repeater.
+#[derive(Clone, Debug)]
+pub(super) struct Cables {
+    /// From each station to the repeater.
+    distance: Vec<i64>,
+    repeater: i64,
+}
+
+/// The cables and the signals on them that still matter to somebody.
+#[derive(Clone, Debug)]
+pub(super) struct Wire {
+    pub(super) cables: Cables,
+    gap: i64,
+    gap_first: i64,
+    pub(super) signals: Vec<Signal>,
+}
+
+impl Cables {
+    pub(super) const fn new(distance: Vec<i64>, repeater: i64) -> Self {
+        Self { distance, repeater }
+    }
+
+    /// Returns the one-way delay between two stations; none from a station to itself.
+    pub(super) fn propagation(&self, a: u32, b: u32) -> i64 {
+        if a == b {
+            return 0;
+        }
+        self.distance[a as usize] + self.repeater + self.distance[b as usize]
+    }
+
+    /// Returns the delay between the two most distant stations.
+    pub(super) fn diameter(&self) -> i64 {
+        let (mut first, mut second) = (0, 0);
+        for &distance in &self.distance {
+            if distance > first {
+                (first, second) = (distance, first);
+            } else {
+                second = second.max(distance);
+            }
+        }
+        first + self.repeater + second
+    }
+}
+
+impl Wire {
+    pub(super) fn new(cables: Cables, timing: &Timing) -> Self {
+        Self {
+            cables,
+            gap: timing.gap,
+            gap_first: timing.gap_first,
+            signals: Vec::with_capacity(16),
+        }
+    }
+
+    /// Returns whether a signal meets another one at the repeater.
+    pub(super) fn meets_another(&self, station: u32, start: i64, end: i64) -> bool {
+        let distance = |station: u32| self.cables.distance[station as usize];
+        let own = distance(station);
+        self.signals.iter().any(|other| {
+            let shift = distance(other.station);
+            other.station != station
+                && other.start + shift < end + own
+                && other.end + shift > start + own
+        })
+    }
+
+    /// Returns when `station`, watching since `watch`, may send if it wants to from `ready` on and
+    /// nothing changes.
+    ///
+    /// Carrier that comes at the very instant of the decision is not sensed yet.
+    pub(super) fn may_send(&self, station: u32, mut watch: i64, ready: i64) -> i64 {
+        while let Some(carrier) = self.first_carrier(station, watch) {
+            if ready.max(watch) <= carrier {
+                break;
+            }
+            watch = self.gap_end(station, carrier);
+        }
+        ready.max(watch)
+    }
+
+    /// Returns since when `station`, watching since `watch`, has been watching at `now`, or was
+    /// before what it is deferring to.
+    pub(super) fn watching_since(&self, station: u32, mut watch: i64, now: i64) -> i64 {
+        while let Some(carrier) = self.first_carrier(station, watch) {
+            let end = self.gap_end(station, carrier);
+            if end > now {
+                break;
+            }
+            watch = end;
+        }
+        watch
+    }
+
+    /// Forgets signals that had passed every station when it last began to watch, at `watch`.
+    pub(super) fn forget(&mut self, watch: impl Fn(usize) -> i64) {
+        let cables = &self.cables;
+        self.signals.retain(|signal| {
+            (0..).zip(0..cables.distance.len()).any(|(number, index)| {
+                signal.end + cables.propagation(signal.station, number) > watch(index)
+            })
+        });
+    }
+
+    /// Returns from when to when `station` senses a signal.
+    fn sensed(&self, signal: &Signal, station: u32) -> (i64, i64) {
+        let delay = self.cables.propagation(signal.station, station);
+        (signal.start + delay, signal.end + delay)
+    }
+
+    /// Returns when, not before `watch`, a station first senses carrier.
+    fn first_carrier(&self, station: u32, watch: i64) -> Option<i64> {
+        let later = self.signals.iter().filter_map(|signal| {
+            let (from, to) = self.sensed(signal, station);
+            (to > watch).then_some(from.max(watch))
+        });
+        later.min()
+    }
+
+    /// Returns the end of the gap after the carrier that a station senses at `carrier`.
+    fn gap_end(&self, station: u32, carrier: i64) -> i64 {
+        let mut quiet = carrier;
+        let mut has_sent = false;
+        loop {
+            let before = quiet;
+            let mut restart = None;
+            for signal in &self.signals {
+                let (from, to) = self.sensed(signal, station);
+                if to > carrier && from <= quiet {
+                    has_sent |= signal.station == station;
+                    quiet = quiet.max(to);
+                } else if from > quiet && from < quiet + self.gap_first {
+                    restart = Some(from);
+                }
+            }
+            if quiet > before {
+                continue;
+            }
+            // A station that has just transmitted does not look for carrier in the gap (4.2.8,
+            // `wasTransmitting`).
+            match restart {
+                Some(from) if !has_sent => quiet = from,
+                _ => return quiet + self.gap,
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Tests of the shared segment; each names its oracle.
+
+mod by_hand;
+mod properties;
+mod reference;
+mod theory;
+
+use alloc::collections::VecDeque;
+use std::vec::Vec;
+
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+
+use super::{Attachment, Backoff, Config, DropReason, Event, EventKind, Medium};
+
+/// Bit time at 10 Mbit/s, the rate of all tests that do not say otherwise.
+const BIT: i64 = 100_000;
+
+/// A frame that a station wants to send.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    at: i64,
+    station: u32,
+    octets: u64,
+}
+
+/// One transmission, in bit times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Transmission {
+    start: i64,
+    station: u32,
+    end: i64,
+    detected: Option<i64>,
+    end_of_frame: Option<End>,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Sent(u32),
+    Excessive,
+    Late,
+}
+
+fn segment(backoff: Backoff, repeater_bits: i64, stations: &[(i64, u64)]) -> Medium {
+    let attachments: Vec<_> = stations
+        .iter()
+        .map(|&(bits, seed)| Attachment {
+            distance: Duration::from_ps(bits * BIT),
+            seed,
+        })
+        .collect();
+    let config = Config {
+        rate: BitRate::from_mbps(10),
+        repeater_delay: Duration::from_ps(repeater_bits * BIT),
+        backoff,
+    };
+    Medium::new(&config, &attachments).unwrap()
+}
+
+/// Runs offers, sorted by time, through stations with queues of their own until `until`, all times
+/// in bits; `offers_first` says whether offers come before or after what is due at the same time.
+fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut queues = std::vec![VecDeque::<u64>::new(); medium.stations.len()];
+    let mut is_busy = std::vec![false; queues.len()];
+    let mut offers = offers.iter().peekable();
+    loop {
+        let offer = offers.peek().map_or(i64::MAX, |offer| offer.at * BIT);
+        let due = medium.poll_timeout().map_or(i64::MAX, Instant::as_ps);
+        let now = offer.min(due);
+        if now == i64::MAX || now > until * BIT {
+            return events;
+        }
+        let mut free = None;
+        if offer < due || (offer == due && offers_first) {
+            let offer = offers.next().unwrap();
+            queues[offer.station as usize].push_back(offer.octets);
+            free = Some(offer.station);
+        } else {
+            medium.handle_timeout(Instant::from_ps(now));
+        }
+        let seen = events.len();
+        events.extend(core::iter::from_fn(|| medium.poll_event()));
+        let freed = events[seen..].iter().filter_map(|event| {
+            is_end(event.kind).then(|| {
+                is_busy[event.station as usize] = false;
+                event.station
+            })
+        });
+        for station in freed.chain(free).collect::<Vec<_>>() {
+            if is_busy[station as usize] {
+                continue;
+            }
+            if let Some(octets) = queues[station as usize].pop_front() {
+                is_busy[station as usize] = true;
+                medium.offer(Instant::from_ps(now), station, 0, Bytes::new(octets));
+            }
+        }
+        medium.invariants().unwrap();
+    }
+}
+
+fn is_end(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Sent { .. } | EventKind::Dropped { .. })
+}
+
+fn bits(at: Instant) -> i64 {
+    assert_eq!(at.as_ps() % BIT, 0, "everything is in whole bits");
+    at.as_ps() / BIT
+}
+
+/// Returns the transmissions that `events` tell of, in the order of their starts.
+fn transmissions(events: &[Event]) -> Vec<Transmission> {
+    let mut all: Vec<Transmission> = Vec::new();
+    for event in events {
+        let at = bits(event.at);
+        if event.kind == EventKind::Started {
+            all.push(Transmission {
+                start: at,
+                station: event.station,
+                end: i64::MAX,
+                detected: None,
+                end_of_frame: None,
+            });
+            continue;
+        }
+        let last = all
+            .iter_mut()
+            .rfind(|t| t.station == event.station)
+            .unwrap();
+        last.end = at;
+        match event.kind {
+            EventKind::Collision { detected, .. } => last.detected = Some(bits(detected)),
+            EventKind::Sent { attempts } => last.end_of_frame = Some(End::Sent(attempts)),
+            EventKind::Dropped { reason, .. } => {
+                last.end_of_frame = Some(match reason {
+                    DropReason::ExcessiveCollisions => End::Excessive,
+                    DropReason::LateCollision => End::Late,
+                });
+            }
+            EventKind::Started | EventKind::Delivered | EventKind::Garbled => {}
+        }
+    }
+    all.sort_unstable();
+    all
+}
