@@ -301,7 +301,7 @@ impl Medium {
         let mut has_started = false;
         for (station, index) in (0..).zip(0..self.due.len()) {
             if self.due[index] == at && self.stations[index].phase == Phase::Waiting {
-                if !has_started && self.wire.signals.len() >= KEPT {
+                if !has_started {
                     self.forget(at);
                 }
                 has_started = true;
@@ -360,21 +360,33 @@ impl Medium {
 
     /// Says again when each waiting station may send.
     fn plan(&mut self) {
+        let horizon = self.wire.horizon();
         let waiting = (0..).zip(&self.stations).zip(&mut self.due);
         for ((number, station), due) in waiting {
             if station.phase == Phase::Waiting {
-                *due = self.wire.may_send(number, station.watch, station.ready);
+                *due = if station.ready >= horizon {
+                    station.ready
+                } else {
+                    self.wire.may_send(number, station.watch, station.ready)
+                };
             }
         }
     }
 
     /// Forgets signals that every station has taken into account.
     fn forget(&mut self, now: i64) {
-        for (number, station) in (0..).zip(&mut self.stations) {
-            station.watch = self.wire.watching_since(number, station.watch, now);
+        if now >= self.wire.horizon() {
+            for station in &mut self.stations {
+                station.watch = now;
+            }
+            self.wire.signals.clear();
+        } else if self.wire.signals.len() >= KEPT {
+            for (number, station) in (0..).zip(&mut self.stations) {
+                station.watch = self.wire.watching_since(number, station.watch, now);
+            }
+            let (wire, stations) = (&mut self.wire, &self.stations);
+            wire.forget(|number| stations[number].watch);
         }
-        let (wire, stations) = (&mut self.wire, &self.stations);
-        wire.forget(|number| stations[number].watch);
     }
 
     /// A station has sent its last bit, of the frame or of the jam.

@@ -30,6 +30,7 @@ pub(super) struct Cables {
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     pub(super) cables: Cables,
+    diameter: i64,
     gap: i64,
     gap_first: i64,
     pub(super) signals: Vec<Signal>,
@@ -65,6 +66,7 @@ impl Cables {
 impl Wire {
     pub(super) fn new(cables: Cables, timing: &Timing) -> Self {
         Self {
+            diameter: cables.diameter(),
             cables,
             gap: timing.gap,
             gap_first: timing.gap_first,
@@ -82,6 +84,13 @@ impl Wire {
                 && other.start + shift < end + own
                 && other.end + shift > start + own
         })
+    }
+
+    /// Returns from when on every station watches again and nothing is under way, unless somebody
+    /// starts before.
+    pub(super) fn horizon(&self) -> i64 {
+        let last = self.signals.iter().map(|signal| signal.end).max();
+        last.map_or(i64::MIN, |end| end + self.diameter + self.gap)
     }
 
     /// Returns when `station`, watching since `watch`, may send if it wants to from `ready` on and
@@ -122,12 +131,14 @@ impl Wire {
     }
 
     /// Returns from when to when `station` senses a signal.
+    #[inline]
     fn sensed(&self, signal: &Signal, station: u32) -> (i64, i64) {
         let delay = self.cables.propagation(signal.station, station);
         (signal.start + delay, signal.end + delay)
     }
 
     /// Returns when, not before `watch`, a station first senses carrier.
+    #[inline]
     fn first_carrier(&self, station: u32, watch: i64) -> Option<i64> {
         let later = self.signals.iter().filter_map(|signal| {
             let (from, to) = self.sensed(signal, station);
@@ -162,5 +173,61 @@ impl Wire {
                 _ => return quiet + self.gap,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtether_model::quantity::BitRate;
+
+    const BIT: i64 = 100_000;
+
+    /// Returns when a station 2 bits from all others, watching since the start, may send at or
+    /// after `ready`; signals are (station, start, end), all in bits.
+    fn may_send(signals: &[(u32, i64, i64)], ready: i64) -> i64 {
+        let timing = Timing::at(BitRate::from_mbps(10)).unwrap();
+        let mut wire = Wire::new(Cables::new(alloc::vec![0; 3], 2 * BIT), &timing);
+        wire.signals = signals
+            .iter()
+            .map(|&(station, start, end)| Signal {
+                station,
+                start: start * BIT,
+                end: end * BIT,
+            })
+            .collect();
+        wire.may_send(0, 0, ready * BIT) / BIT
+    }
+
+    #[test]
+    fn the_gap_in_two_parts() {
+        // Oracle: 4.2.3.2.2 and 4.2.8. The first signal is sensed from 2 to 100; part one of the
+        // gap lasts until 164, the gap until 196.
+        let first = (1, 0, 98);
+        assert_eq!(may_send(&[], 7), 7);
+        assert_eq!(may_send(&[first], 1), 1);
+        assert_eq!(may_send(&[first], 2), 2, "carrier of this instant");
+        assert_eq!(may_send(&[first], 3), 196);
+        assert_eq!(may_send(&[first], 197), 197);
+        // Sensed from 163, in part one: 300 + 96. At 164 it is too late to matter.
+        assert_eq!(may_send(&[first, (2, 161, 298)], 3), 396);
+        assert_eq!(may_send(&[first, (2, 162, 298)], 3), 196);
+        // The station itself did not want to send at 196, and finds carrier there.
+        assert_eq!(may_send(&[first, (2, 162, 298)], 197), 396);
+        // No silence between.
+        assert_eq!(may_send(&[first, (2, 98, 298)], 3), 396);
+    }
+
+    #[test]
+    fn the_gap_after_a_transmission_of_its_own() {
+        // Oracle: 4.2.8, `wasTransmitting`: carrier in part one is not looked at. Its own signal
+        // lasts to 96, the other's to 100.
+        let fragment = [(0, 0, 96), (1, 0, 98)];
+        let again = |start| [fragment[0], fragment[1], (2, start, 298)];
+        assert_eq!(may_send(&fragment, 3), 196);
+        assert_eq!(may_send(&again(120), 3), 196);
+        // Its own signal is covered by one that began before, ignored at the end of a gap.
+        let covered = [(1, 0, 98), (2, 180, 400), (0, 196, 292), (1, 440, 600)];
+        assert_eq!(may_send(&covered, 197), 402 + 96);
     }
 }

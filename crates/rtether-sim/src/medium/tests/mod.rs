@@ -81,13 +81,12 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
         }
         let seen = events.len();
         events.extend(core::iter::from_fn(|| medium.poll_event()));
-        let freed = events[seen..].iter().filter_map(|event| {
-            is_end(event.kind).then(|| {
-                is_busy[event.station as usize] = false;
-                event.station
-            })
-        });
-        for station in freed.chain(free).collect::<Vec<_>>() {
+        let ends = events[seen..].iter().filter(|event| is_end(event.kind));
+        let freed: Vec<u32> = ends.map(|event| event.station).collect();
+        for &station in &freed {
+            is_busy[station as usize] = false;
+        }
+        for station in freed.into_iter().chain(free) {
             if is_busy[station as usize] {
                 continue;
             }
