@@ -81,7 +81,7 @@ use signal::{Cables, Signal, Wire};
 /// Later than everything.
 const NEVER: i64 = i64::MAX;
 /// Signals that are kept before the engine looks which of them are still needed.
-const KEPT: usize = 4;
+const KEPT: usize = 3;
 
 /// What a station is doing with the frame it has offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
