@@ -1,5 +1,7 @@
-//! Runs a saturated 100 Mbit/s hub and prints how fast; the load of `docs` for other simulators:
-//! 10 senders, together 50 000 packets/s as a Poisson process, frames of 128 octets.
+//! Drives a 100 Mbit/s hub with 10 Poisson senders and prints how fast that goes.
+//!
+//! Arguments, each with a default: packets per second of all senders together (50 000), seconds
+//! (40), octets per frame (128), nanoseconds from each station to the repeater (25).
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 use std::collections::VecDeque;
@@ -10,16 +12,16 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_sim::medium::{Attachment, Backoff, Config, EventKind, Medium};
 
 const SENDERS: u32 = 10;
-const FRAME: Bytes = Bytes::new(128);
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let mut number = |default| {
-        args.next()
-            .and_then(|arg| arg.parse().ok())
-            .unwrap_or(default)
+    let mut number = |default: u32| {
+        let argument = args.next().and_then(|argument| argument.parse().ok());
+        argument.unwrap_or(default)
     };
     let (rate, seconds) = (number(50_000), number(40));
+    let frame = Bytes::new(number(128).into());
+    let distance = Duration::from_ns(number(25).into());
     let config = Config {
         rate: BitRate::from_mbps(100),
         repeater_delay: Duration::from_ns(400),
@@ -27,36 +29,41 @@ fn main() {
     };
     let attachments: Vec<_> = (0..SENDERS)
         .map(|n| Attachment {
-            distance: Duration::from_ns(25),
+            distance,
             seed: u64::from(n) + 1,
         })
         .collect();
     let mut medium = Medium::new(&config, &attachments).expect("ten stations at 100 Mbit/s");
     let started = cpu_seconds();
-    let load = Load::run(&mut medium, rate, Duration::from_secs(seconds));
+    let load = Load::run(
+        &mut medium,
+        frame,
+        rate.into(),
+        Duration::from_secs(seconds.into()),
+    );
     let spent = cpu_seconds() - started;
     let counts = (0..SENDERS).map(|station| medium.station_statistics(station));
     let (sent, dropped) = counts.fold((0, 0), |(sent, dropped), station| {
         (sent + station.sent, dropped + station.dropped())
     });
     let collisions: u64 = medium.statistics().collisions.iter().sum();
+    let sent_f64 = f64::from(u32::try_from(sent).expect("fewer frames than 2^32"));
+    let waiting: usize = load.queues.iter().map(VecDeque::len).sum();
     println!(
-        "{{\"offered\": {}, \"sent\": {sent}, \"dropped\": {dropped}, \"collisions\": {collisions}, \
-         \"waiting\": {}, \"delay_mean_us\": {:.1}, \"delay_max_us\": {:.1}, \"cpu_s\": {:.3}, \
-         \"frames_per_cpu_s\": {:.0}}}",
+        "{{\"offered\": {}, \"sent\": {sent}, \"dropped\": {dropped}, \"waiting\": {waiting}, \
+         \"collisions\": {collisions}, \"delay_mean_us\": {:.1}, \"delay_max_us\": {:.1}, \
+         \"cpu_s\": {spent:.3}, \"frames_per_cpu_s\": {:.0}}}",
         load.offered,
-        load.queues.iter().map(VecDeque::len).sum::<usize>(),
-        load.delay_sum.as_us_f64()
-            / Duration::from_us(i64::try_from(sent).unwrap_or(1)).as_us_f64(),
+        load.delay_sum.as_us_f64() / sent_f64,
         load.delay_max.as_us_f64(),
-        spent,
-        Duration::from_us(i64::try_from(sent).unwrap_or(0)).as_us_f64() / spent,
+        sent_f64 / spent,
     );
     medium.invariants().expect("the rules of the model hold");
 }
 
 /// One Poisson process that picks a sender for each packet: ten Poisson processes.
 struct Load {
+    frame: Bytes,
     /// Release times per sender; the first is with the medium.
     queues: Vec<VecDeque<Instant>>,
     offered: u64,
@@ -65,8 +72,9 @@ struct Load {
 }
 
 impl Load {
-    fn run(medium: &mut Medium, per_second: i64, length: Duration) -> Self {
+    fn run(medium: &mut Medium, frame: Bytes, per_second: i64, length: Duration) -> Self {
         let mut load = Self {
+            frame,
             queues: (0..SENDERS).map(|_| VecDeque::new()).collect(),
             offered: 0,
             delay_sum: Duration::ZERO,
@@ -96,7 +104,7 @@ impl Load {
         let queue = &mut self.queues[sender as usize];
         queue.push_back(now);
         if queue.len() == 1 {
-            medium.offer(now, sender, 0, FRAME);
+            medium.offer(now, sender, 0, self.frame);
         }
     }
 
@@ -125,7 +133,7 @@ impl Load {
         }
         for (sender, is_free) in (0..).zip(free) {
             if is_free && !self.queues[sender as usize].is_empty() {
-                medium.offer(now, sender, 0, FRAME);
+                medium.offer(now, sender, 0, self.frame);
             }
         }
     }

@@ -232,3 +232,12 @@ fn an_unusable_segment_is_refused() {
     let gigabit = Config { rate, ..config };
     assert_eq!(refused(&gigabit, [0, 0]), Some(MediumError::Rate(rate)));
 }
+
+#[test]
+fn the_end_of_time_is_reached() {
+    let mut medium = segment(Backoff::Standard, 0, &[(1, 1), (1, 2)]);
+    medium.offer(Instant::ZERO, 1, 0, Bytes::new(64));
+    medium.handle_timeout(Instant::MAX);
+    assert_eq!(medium.station_statistics(1).sent, 1);
+    assert_eq!(medium.poll_timeout(), None);
+}
