@@ -21,7 +21,6 @@ const BANNED: &[Banned] = &[
     word("sanity", "`consistency`, or what is checked"),
     word("blacklist", "`deny-list`"),
     word("whitelist", "`allow-list`"),
-    part("/work/", "a path inside the checkout"),
     part("/home/", "a path inside the checkout"),
     part("/root/", "a path inside the checkout"),
     part("/tmp/", "a temporary directory of the system's choice"),
