@@ -193,6 +193,7 @@ fn all_results_in_one_directory() {
         "ports.csv",
         "report.html",
         "result.json",
+        "transfers.csv",
     ];
     assert_eq!(names, expected);
     std::fs::remove_dir_all(&directory).unwrap();

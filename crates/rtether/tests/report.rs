@@ -126,6 +126,7 @@ fn csv_files_are_rectangular_and_carry_units() {
             "kind",
             "worst_seed",
             "worst_place",
+            "timeouts",
         ];
         for column in reader.headers().unwrap() {
             let unit = column.rsplit('_').next().unwrap();

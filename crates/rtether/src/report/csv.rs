@@ -4,7 +4,7 @@
 //! a stranger in a spreadsheet should import it as text.
 
 use ::csv::Writer;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
 use super::json::{segment_key, throughput};
@@ -19,6 +19,7 @@ pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
         ("nodes.csv", nodes(outcome)),
         ("histogram.csv", histogram(outcome)),
         ("buckets.csv", buckets(outcome)),
+        ("transfers.csv", transfers(outcome)),
     ]
 }
 
@@ -223,6 +224,34 @@ pub fn buckets(outcome: &Outcome<'_>) -> String {
                 bucket.count.to_string(),
                 ns(bucket.mean()),
                 exact_ns(bucket.max.as_ps()),
+            ]
+        })
+    });
+    write(&names, rows)
+}
+
+/// Returns one row for each TCP transfer of each run.
+pub fn transfers(outcome: &Outcome<'_>) -> String {
+    let names = [
+        "flow",
+        "listener",
+        "started_at_ns",
+        "finished_at_ns",
+        "delivered_bytes",
+        "resent_packets",
+        "timeouts",
+    ];
+    let rows = outcome.streams().flat_map(|stream| {
+        let listener = outcome.node_name(stream.record.listener_id());
+        stream.record.transfers.iter().map(move |transfer| {
+            vec![
+                stream.flow.name.clone(),
+                listener.to_owned(),
+                exact_ns(transfer.started_at.as_ps()),
+                ns(transfer.finished_at.map(Instant::since_start)),
+                transfer.delivered.get().to_string(),
+                transfer.retransmissions.to_string(),
+                transfer.timeouts.to_string(),
             ]
         })
     });

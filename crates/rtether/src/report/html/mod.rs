@@ -5,6 +5,7 @@
 
 mod delays;
 mod plant;
+mod transfers;
 mod verdicts;
 mod view;
 
@@ -52,6 +53,10 @@ pub fn render(outcome: &Outcome<'_>) -> String {
     if !over_time.is_empty() {
         page = page.section("time", "Delay over time", TIME_NOTE, over_time);
     }
+    let transfers = transfers::section(outcome);
+    if !transfers.is_empty() {
+        page = page.section("transfers", "Transfers", TRANSFERS_NOTE, transfers);
+    }
     page.section("ports", "Links", PORTS_NOTE, plant::ports(outcome))
         .section("nodes", "Nodes", NODES_NOTE, plant::nodes(outcome))
         .section("run", "About this run", "", facts(outcome))
@@ -69,6 +74,8 @@ const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a c
     deadline, packets are late.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
     over all runs.";
+const TRANSFERS_NOTE: &str =
+    "TCP transfers of all runs, from the opening of the connection to the last octet.";
 const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load counts preambles \
     and gaps.";
 const NODES_NOTE: &str = "Busiest protocol stacks first.";
