@@ -1,7 +1,6 @@
 //! `check` and `sim`: run a scenario and judge it.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::io;
 use std::path::Path;
 
 use rtether::report::{self, Outcome};
@@ -17,12 +16,13 @@ use crate::{files, scenario, terminal};
 
 /// Runs `check`.
 pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
-    judge(arguments, global, |_, _| Ok(()))
+    judge(arguments, global, 0, |_, _| Ok(()))
 }
 
 /// Runs `sim`.
 pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
-    judge(&arguments.check, global, |scenario, progress| {
+    let traces = u32::from(arguments.pcap.is_some()) + u32::from(arguments.packets.is_some());
+    judge(&arguments.check, global, traces, |scenario, progress| {
         if let Some(path) = &arguments.pcap {
             capture(scenario, progress, path)?;
         }
@@ -33,10 +33,12 @@ pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
     })
 }
 
+/// Simulates, traces and judges; `traces` is the number of runs that `trace` adds.
 fn judge(
     arguments: &CheckArgs,
     global: &Global,
-    trace: impl FnOnce(&Scenario, &Progress) -> Result<(), String>,
+    traces: u32,
+    trace: impl FnOnce(&Scenario, &Progress) -> Result<(), String> + Send,
 ) -> Exit {
     terminal::choose_color(global);
     let loaded = match scenario::load(&arguments.scenario, &arguments.overrides) {
@@ -45,21 +47,30 @@ fn judge(
     };
     let scenario = &loaded.scenario;
     let plan = scenario.run;
-    let total = plan.duration.as_ps() / 1_000_000_000 * i64::from(plan.runs);
+    let runs = i64::from(plan.runs) + i64::from(traces);
+    let total = plan.duration.as_ps() / 1_000_000_000 * runs;
     let run = with_progress(global, u64::try_from(total).unwrap_or(0), |progress| {
-        run::simulate(scenario, progress).map(|results| (results, progress.is_cancelled()))
+        let results = run::simulate(scenario, progress);
+        let traced = trace(scenario, progress);
+        // A trace that was cut short makes the results partial, too.
+        results.map(|results| {
+            (
+                Results {
+                    partial: progress.is_cancelled(),
+                    ..results
+                },
+                traced,
+            )
+        })
     });
     let results = match run {
-        Ok(Ok((results, _))) => results,
+        Ok(Ok((results, Ok(())))) => results,
         Ok(Err(error)) => {
             terminal::complain(&error.to_string());
             return Exit::WrongInput;
         }
-        Err(message) => return exit::fail(&message),
+        Ok(Ok((_, Err(message)))) | Err(message) => return exit::fail(&message),
     };
-    if let Err(message) = trace(scenario, &Progress::default()) {
-        return exit::fail(&message);
-    }
     let assessments = verdict::assess(scenario, &results);
     let outcome = Outcome::new(scenario, &results, &assessments).with_source(&loaded.text);
     match deliver(&outcome, &arguments.output) {
@@ -141,24 +152,17 @@ fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {
 }
 
 fn capture(scenario: &Scenario, progress: &Progress, path: &Path) -> Result<(), String> {
-    let mut log = CaptureLog::new(scenario, create(path)?);
-    let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
-    finish(path, run.map_err(|error| error.to_string()), log.finish())
+    files::write_with(path, |file| {
+        let mut log = CaptureLog::new(scenario, file);
+        let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
+        log.finish().and(run.map(drop).map_err(io::Error::other))
+    })
 }
 
 fn list_packets(scenario: &Scenario, progress: &Progress, path: &Path) -> Result<(), String> {
-    let mut log = PacketLog::new(scenario, create(path)?);
-    let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
-    finish(path, run.map_err(|error| error.to_string()), log.finish())
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>, String> {
-    let file = File::create(path);
-    file.map(BufWriter::new)
-        .map_err(|error| format!("writing `{}`: {error}", path.display()))
-}
-
-fn finish<T>(path: &Path, run: Result<T, String>, log: std::io::Result<()>) -> Result<(), String> {
-    run?;
-    log.map_err(|error| format!("writing `{}`: {error}", path.display()))
+    files::write_with(path, |file| {
+        let mut log = PacketLog::new(scenario, file);
+        let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
+        log.finish().and(run.map(drop).map_err(io::Error::other))
+    })
 }

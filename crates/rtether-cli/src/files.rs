@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 /// Largest scenario file that is read; the loader has its own, smaller limits.
@@ -28,11 +28,26 @@ fn read_limited(source: impl Read) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes a file whole or not at all: under another name first, renamed when complete.
+/// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
+    write_with(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// Lets `fill` write a file that appears whole or not at all: it has another name until it is
+/// complete.
+pub(crate) fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
+) -> Result<(), String> {
     let mut draft = OsString::from(path);
     draft.push(".part");
-    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, path));
+    let written = fs::File::create(&draft)
+        .map(BufWriter::new)
+        .and_then(|mut file| {
+            fill(&mut file)?;
+            file.flush()?;
+            fs::rename(&draft, path)
+        });
     written.map_err(|error| {
         drop(fs::remove_file(&draft));
         format!("writing `{}`: {error}", path.display())

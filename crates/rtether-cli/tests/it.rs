@@ -297,6 +297,53 @@ fn ctrl_c_ends_with_partial_results() {
 }
 
 #[test]
+fn ctrl_c_ends_a_trace_too() {
+    let directory = std::env::temp_dir().join(format!("rtether-cut-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let packets = directory.join("packets.csv");
+    // A trace that cannot be written ends the command and leaves nothing.
+    let child = rtether()
+        .args(["sim", "substation.yaml", "--for", "4 s", "-q", "--packets"])
+        .arg(&packets)
+        .args(["--pcap", "/dev/null/not-a-directory"])
+        .current_dir(scenarios())
+        .output()
+        .unwrap();
+    assert_eq!(child.status.code(), Some(4), "{}", stderr(&child));
+    let mut cut = rtether()
+        .args([
+            "sim",
+            "substation.yaml",
+            "--for",
+            "2000 s",
+            "-q",
+            "--packets",
+        ])
+        .arg(&packets)
+        .current_dir(scenarios())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    let pid = cut.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(cut.wait().unwrap().code(), Some(130));
+    let left: Vec<_> = std::fs::read_dir(&directory)
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(left.iter().all(|name| name == "packets.csv"), "{left:?}");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_failure() {
     let mut child = rtether()
         .args(["schema"])
