@@ -47,6 +47,9 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// What each listener answers at once, if it answers.
     pub reply: Option<Reply>,
+    /// Messages and answers travel in order over one TCP connection with each listener, open from
+    /// the start; not for bulk flows.
+    pub connection: Option<TcpParameters>,
     /// Longest permitted latency, application to application; with a reply the round trip.
     pub deadline: Option<Duration>,
 }
@@ -110,6 +113,14 @@ pub enum Traffic {
         /// Time between two frames.
         interval: Duration,
     },
+    /// A request as soon as the answer to the one before is there (adaptive, as `ping -A`); needs
+    /// a reply.
+    Adaptive {
+        /// From the answer to the next request.
+        pause: Duration,
+        /// A request without answer is given up after this time, and the next one is sent.
+        timeout: Duration,
+    },
     /// TCP transfers from talker to listener.
     Bulk(Bulk),
 }
@@ -128,6 +139,8 @@ pub enum Phase {
 pub struct Bulk {
     /// In order of their start. One that is due while its predecessor runs starts right after it.
     pub transfers: Vec<Transfer>,
+    /// Further files, one after the other.
+    pub bursts: Option<Bursts>,
     /// Rate at which the application hands data to TCP; as fast as it goes if `None`.
     pub rate: Option<BitRate>,
     /// Parameters of both ends.
@@ -141,6 +154,16 @@ pub struct Transfer {
     pub start: Duration,
     /// Octets; `None` sends until the run ends.
     pub size: Option<Bytes>,
+}
+
+/// Files that are sent again and again (R61).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    /// Octets of each.
+    pub size: Bytes,
+    /// Files become due at random, with exponential gaps of this mean; each at the end of the one
+    /// before if `None`.
+    pub mean_gap: Option<Duration>,
 }
 
 /// What is tunable of TCP.
@@ -181,7 +204,7 @@ impl Flow {
     }
 
     /// Returns the mean time between two frames to a listener, or `None` if the network decides
-    /// (bulk TCP).
+    /// (adaptive requests, bulk TCP).
     pub fn mean_interval(&self) -> Option<Duration> {
         match self.traffic {
             Traffic::Periodic { period, .. } => Some(period),
@@ -190,7 +213,7 @@ impl Flow {
             } => Some(mean_gap / i64::from(burst.max(1))),
             Traffic::Poisson { mean_interval } => Some(mean_interval),
             Traffic::Flood { interval } => Some(interval),
-            Traffic::Bulk(_) => None,
+            Traffic::Adaptive { .. } | Traffic::Bulk(_) => None,
         }
     }
 }

@@ -9,10 +9,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod endnode;
 pub mod flow;
 pub mod histogram;
 pub mod network;
 pub mod quantity;
 pub mod record;
 pub mod route;
+pub mod smoother;
 pub mod wire;

@@ -3,9 +3,11 @@
 //! Indices are positions in [`Network::nodes`] and [`Network::links`]; ports are counted from zero
 //! within their node. An end station has exactly one port, number 0.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::endnode::Layer;
 use crate::quantity::{BitRate, Bytes, Duration};
 
 /// Index of a node in [`Network::nodes`].
@@ -83,13 +85,13 @@ impl Vid {
 /// The whole plant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// End stations and switches, in the order of the scenario.
+    /// End stations, switches and hubs, in the order of the scenario.
     pub nodes: Vec<Node>,
-    /// Full-duplex links.
+    /// Links between their ports.
     pub links: Vec<Link>,
 }
 
-/// An end station or a switch.
+/// An end station, a switch or a hub.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// Unique name.
@@ -105,6 +107,8 @@ pub enum NodeKind {
     EndStation(EndStation),
     /// Forwards.
     Switch(Switch),
+    /// Repeats.
+    Hub(Hub),
 }
 
 /// A node with applications, a protocol stack and one network interface.
@@ -116,6 +120,44 @@ pub struct EndStation {
     pub stack_queue: u32,
     /// Octets of frames that may wait in the FIFO queue of the driver; more are dropped.
     pub driver_queue: Bytes,
+    /// Processor time of the applications; they take none if not given.
+    pub tasks: Option<Tasks>,
+    /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
+    pub layer: Option<Box<Layer>>,
+}
+
+impl EndStation {
+    /// Packets that may wait for a stack where nothing else is said.
+    pub const STACK_QUEUE: u32 = 1000;
+    /// Octets that may wait in a driver queue where nothing else is said.
+    pub const DRIVER_QUEUE: Bytes = Bytes::new(1_000_000);
+
+    /// Returns a station with the default queues and nothing between stack and driver.
+    pub const fn new(stack: Stack) -> Self {
+        Self {
+            stack,
+            stack_queue: Self::STACK_QUEUE,
+            driver_queue: Self::DRIVER_QUEUE,
+            tasks: None,
+            layer: None,
+        }
+    }
+}
+
+/// Application tasks that share one processor of their own (catalogue 0.3, `rtos`; 1b,
+/// `skeie-prio-taskprio`).
+///
+/// A message takes the processor before it enters the sending stack and after it has left the
+/// receiving one; so does each data segment of a bulk flow, for the program that writes or reads
+/// the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tasks {
+    /// Time for a message, each way.
+    pub message: Duration,
+    /// Time for a data segment of a bulk flow, each way.
+    pub segment: Duration,
+    /// Whether messages preempt bulk flows; otherwise all are handled in order of arrival.
+    pub messages_first: bool,
 }
 
 /// Cost model of a protocol stack (catalogue 0.3).
@@ -130,6 +172,9 @@ pub enum Stack {
     },
     /// Costs that grow with the size, a network interface, jitter and rare outliers (R52).
     Linear(LinearStack),
+    /// One network task of a real-time operating system: a cost for each kind of packet, both ways
+    /// (R54).
+    Rtos(RtosStack),
 }
 
 /// Parameters of [`Stack::Linear`].
@@ -145,6 +190,19 @@ pub struct LinearStack {
     pub jitter: Jitter,
     /// Whether both directions share one processor.
     pub servers: Servers,
+}
+
+/// Parameters of [`Stack::Rtos`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtosStack {
+    /// A packet that is not TCP.
+    pub datagram: Cost,
+    /// A TCP segment with data.
+    pub segment: Cost,
+    /// A TCP segment without data.
+    pub acknowledgement: Cost,
+    /// Added to every cost.
+    pub jitter: Jitter,
 }
 
 /// A time that grows with the frame: `base + per_octet * frame_size` (untagged, addresses to FCS).
@@ -423,7 +481,41 @@ impl PortVlan {
     }
 }
 
-/// A full-duplex link between two ports.
+/// A repeater: what one port receives all others send, at half duplex. Its stations, those of other
+/// hubs it is joined with, and the switches between them share one collision domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hub {
+    /// Rate of all ports, 10 or 100 Mbit/s.
+    pub rate: BitRate,
+    /// From the first bit at one port to the first bit at the others.
+    pub delay: Duration,
+    /// Ranges of the back-off of all stations in the collision domain.
+    pub backoff: Backoff,
+    /// Number of ports.
+    pub ports: u16,
+}
+
+/// How many slots a station may wait after its n-th collision with one frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Backoff {
+    /// 0 to 2^k - 1 with k = min(n, 10) (IEEE 802.3-2022, 4.2.3.2.5).
+    #[default]
+    Standard,
+    /// 0 to 2^k, the upper end included, as some papers print it; kept to repeat their numbers.
+    UpperEndIncluded,
+}
+
+/// Whether both ends of a link may send at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duplex {
+    /// Both at once.
+    #[default]
+    Full,
+    /// One at a time, by CSMA/CD. Links of a hub are half-duplex whatever they say.
+    Half,
+}
+
+/// A link between two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// The two ports it joins.
@@ -436,6 +528,8 @@ pub struct Link {
     pub errors_per_billion: u32,
     /// Blocked by a redundancy protocol: carries nothing.
     pub standby: bool,
+    /// Whether both ends may send at once.
+    pub duplex: Duplex,
 }
 
 impl Network {
@@ -444,20 +538,34 @@ impl Network {
         &self.nodes[id.index()]
     }
 
-    /// Returns the switch with this id, or `None` for an end station.
+    /// Returns the switch with this id, or `None` for another kind of node.
     pub fn switch(&self, id: NodeId) -> Option<&Switch> {
         match &self.node(id).kind {
             NodeKind::Switch(switch) => Some(switch),
-            NodeKind::EndStation(_) => None,
+            NodeKind::EndStation(_) | NodeKind::Hub(_) => None,
         }
     }
 
-    /// Returns the end station with this id, or `None` for a switch.
+    /// Returns the end station with this id, or `None` for another kind of node.
     pub fn end_station(&self, id: NodeId) -> Option<&EndStation> {
         match &self.node(id).kind {
             NodeKind::EndStation(station) => Some(station),
-            NodeKind::Switch(_) => None,
+            NodeKind::Switch(_) | NodeKind::Hub(_) => None,
         }
+    }
+
+    /// Returns the hub with this id, or `None` for another kind of node.
+    pub fn hub(&self, id: NodeId) -> Option<&Hub> {
+        match &self.node(id).kind {
+            NodeKind::Hub(hub) => Some(hub),
+            NodeKind::EndStation(_) | NodeKind::Switch(_) => None,
+        }
+    }
+
+    /// Returns whether a link carries one frame at a time, in either direction.
+    pub fn is_half_duplex(&self, link: &Link) -> bool {
+        let joins_hub = link.ends.iter().any(|end| self.hub(end.node).is_some());
+        joins_hub || link.duplex == Duplex::Half
     }
 
     /// Returns all ids with their nodes, in order.

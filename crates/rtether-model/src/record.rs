@@ -20,6 +20,9 @@ pub enum Segment {
     TalkerStack,
     /// FIFO queue between stack and wire of the sending station.
     DriverQueue,
+    /// From the head of the queue to the start of the transmission that succeeds, on a shared
+    /// medium: deference, collisions and back-off.
+    MediumAccess,
     /// Transmission and propagation on all links, network interfaces included.
     Wire,
     /// Fixed latency of switches.
@@ -30,17 +33,18 @@ pub enum Segment {
     ReceiveQueue,
     /// Service by the receiving stack.
     ReceiveStack,
-    /// The listener's application, before it replies.
+    /// Application tasks, and the listener's application before it replies.
     Application,
 }
 
 impl Segment {
     /// Number of segments.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
     /// All segments in the order a packet passes them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::TalkerStack,
         Self::DriverQueue,
+        Self::MediumAccess,
         Self::Wire,
         Self::SwitchLatency,
         Self::SwitchQueue,
@@ -59,6 +63,7 @@ impl Segment {
         match self {
             Self::TalkerStack => "talker stack",
             Self::DriverQueue => "driver queue",
+            Self::MediumAccess => "medium access",
             Self::Wire => "wire",
             Self::SwitchLatency => "switch latency",
             Self::SwitchQueue => "switch queue",
@@ -269,6 +274,82 @@ pub struct PortRecord {
     pub backlog_max: Bytes,
     /// Counters of each queue, lowest first.
     pub queues: Vec<QueueRecord>,
+    /// Access to the shared medium, if the port has one.
+    pub access: Option<AccessRecord>,
+}
+
+/// Access of one port to a shared medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccessRecord {
+    /// Transmissions that collided.
+    pub collisions: u64,
+    /// Frames sent after at least one collision.
+    pub sent_after_collision: u64,
+    /// Frames dropped after the last attempt collided too.
+    pub excessive_collisions: u64,
+    /// Frames dropped after a late collision.
+    pub late_collisions: u64,
+}
+
+/// One collision domain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MediumRecord {
+    /// Ports that share it, in the order of nodes and ports.
+    pub ports: Vec<PortId>,
+    /// Transmissions that collided, by number of the attempt: the first entry counts first
+    /// attempts. Each port in a collision counts once.
+    pub collisions: Vec<u64>,
+    /// Time of frames that were sent, preamble included, gap excluded.
+    pub carried: Duration,
+    /// Time that ports spent on transmissions that collided; ports that collide count each.
+    pub wasted: Duration,
+}
+
+/// The layer between stack and driver of an end station.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerRecord {
+    /// Receive queues, lowest first.
+    pub receive: Vec<ClassRecord>,
+    /// Transmit queues, lowest first.
+    pub transmit: Vec<ClassRecord>,
+    /// The smoother.
+    pub smoother: Option<SmootherRecord>,
+}
+
+/// Counters of one queue of the layer (R85).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassRecord {
+    /// Frames that came.
+    pub arrived: u64,
+    /// Frames that left.
+    pub left: u64,
+    /// Frames dropped because it was full.
+    pub dropped: u64,
+    /// Largest number of frames that waited.
+    pub depth_max: u32,
+    /// Time frames waited, summed, in picoseconds.
+    pub waited_ps: i128,
+    /// Frames that were moved up from it.
+    pub promoted: u64,
+    /// Frames that an idle release let go.
+    pub idle_releases: u64,
+}
+
+/// Counters of a smoother.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SmootherRecord {
+    /// Real-time octets that left, as IP datagrams.
+    pub real_time: Bytes,
+    /// Bulk octets that left.
+    pub bulk: Bytes,
+    /// Packets refused because a queue was full.
+    pub dropped: u64,
+    /// Congestion signals.
+    pub signals: u64,
+    /// Time bulk packets waited, summed, in picoseconds.
+    pub bulk_waited_ps: i128,
+    /// Largest number of bulk packets that waited.
+    pub bulk_depth_max: u32,
 }
 
 /// Counters of one egress queue.
@@ -309,6 +390,10 @@ pub struct NodeRecord {
     pub stack_queue_max: u32,
     /// Time the stack's servers were busy, summed over servers.
     pub stack_busy: Duration,
+    /// Packets dropped by the layer between stack and driver.
+    pub layer_dropped: u64,
+    /// That layer, if the node has one.
+    pub layer: Option<LayerRecord>,
 }
 
 /// Everything one run, or several merged ones, said.
@@ -330,6 +415,8 @@ pub struct Record {
     pub ports: Vec<PortRecord>,
     /// All nodes, in order.
     pub nodes: Vec<NodeRecord>,
+    /// Collision domains, in the order of their first node.
+    pub media: Vec<MediumRecord>,
     /// Events handled.
     pub events: u64,
 }
@@ -429,6 +516,60 @@ impl PortRecord {
             own.depth_max = Ord::max(own.depth_max, others.depth_max);
             own.waited_ps += others.waited_ps;
         }
+        if let (Some(own), Some(others)) = (&mut self.access, &other.access) {
+            own.collisions += others.collisions;
+            own.sent_after_collision += others.sent_after_collision;
+            own.excessive_collisions += others.excessive_collisions;
+            own.late_collisions += others.late_collisions;
+        }
+    }
+}
+
+impl MediumRecord {
+    /// Returns the share of `time` in which frames were carried.
+    pub fn utilization(&self, time: Duration) -> f64 {
+        let carried = self.carried.as_ps().unsigned_abs();
+        ratio(carried, time.as_ps().unsigned_abs()).unwrap_or(0.0)
+    }
+
+    /// Adds the counters of another run of the same collision domain.
+    pub fn merge(&mut self, other: &Self) {
+        for (own, others) in self.collisions.iter_mut().zip(&other.collisions) {
+            *own += others;
+        }
+        self.carried += other.carried;
+        self.wasted += other.wasted;
+    }
+}
+
+impl ClassRecord {
+    fn merge(&mut self, other: &Self) {
+        self.arrived += other.arrived;
+        self.left += other.left;
+        self.dropped += other.dropped;
+        self.depth_max = Ord::max(self.depth_max, other.depth_max);
+        self.waited_ps += other.waited_ps;
+        self.promoted += other.promoted;
+        self.idle_releases += other.idle_releases;
+    }
+}
+
+impl LayerRecord {
+    /// Adds the counters of another run of the same layer.
+    pub fn merge(&mut self, other: &Self) {
+        let queues = self.receive.iter_mut().zip(&other.receive);
+        let queues = queues.chain(self.transmit.iter_mut().zip(&other.transmit));
+        for (own, others) in queues {
+            own.merge(others);
+        }
+        if let (Some(own), Some(others)) = (&mut self.smoother, &other.smoother) {
+            own.real_time += others.real_time;
+            own.bulk += others.bulk;
+            own.dropped += others.dropped;
+            own.signals += others.signals;
+            own.bulk_waited_ps += others.bulk_waited_ps;
+            own.bulk_depth_max = Ord::max(own.bulk_depth_max, others.bulk_depth_max);
+        }
     }
 }
 
@@ -455,6 +596,10 @@ impl NodeRecord {
         self.in_stack += other.in_stack;
         self.stack_queue_max = Ord::max(self.stack_queue_max, other.stack_queue_max);
         self.stack_busy += other.stack_busy;
+        self.layer_dropped += other.layer_dropped;
+        if let (Some(own), Some(others)) = (&mut self.layer, &other.layer) {
+            own.merge(others);
+        }
     }
 }
 
@@ -473,6 +618,9 @@ impl Record {
             own.merge(others);
         }
         for (own, others) in self.nodes.iter_mut().zip(&other.nodes) {
+            own.merge(others);
+        }
+        for (own, others) in self.media.iter_mut().zip(&other.media) {
             own.merge(others);
         }
     }

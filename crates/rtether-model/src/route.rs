@@ -96,7 +96,7 @@ impl Routing {
         let mut switches = Vec::new();
         let mut switch_index = vec![None; network.nodes.len()];
         for (id, node) in network.iter_nodes() {
-            if matches!(node.kind, NodeKind::Switch(_)) {
+            if !matches!(node.kind, NodeKind::EndStation(_)) {
                 switch_index[id.index()] = u32::try_from(switches.len()).ok();
                 switches.push(id);
             }
@@ -197,7 +197,7 @@ impl Routing {
                 .filter(|_| hops.len() <= self.switches)
                 .ok_or(RouteError::Separated { from, to })?;
             // A cable to the wrong end station: it does not forward.
-            if hop.ingress.node != to && network.switch(hop.ingress.node).is_none() {
+            if hop.ingress.node != to && network.end_station(hop.ingress.node).is_some() {
                 return Err(RouteError::Separated { from, to });
             }
             at = hop.ingress.node;
@@ -344,6 +344,7 @@ fn links_by_port(network: &Network) -> Vec<Vec<Option<LinkId>>> {
         .map(|node| match &node.kind {
             NodeKind::EndStation(_) => vec![None],
             NodeKind::Switch(switch) => vec![None; switch.ports.len()],
+            NodeKind::Hub(hub) => vec![None; usize::from(hub.ports)],
         })
         .collect();
     for (id, link) in network.iter_links() {
@@ -395,17 +396,13 @@ fn check_vlan(network: &Network, hops: &[Hop], tag: Option<Vid>) -> Result<(), R
 mod tests {
     use super::*;
     use crate::network::{
-        AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Node, Pcp,
-        PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, TagHandling,
+        AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Node,
+        Pcp, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort, TagHandling,
     };
     use crate::quantity::{BitRate, Bytes, Duration};
 
     fn station() -> NodeKind {
-        NodeKind::EndStation(EndStation {
-            stack: Stack::Zero,
-            stack_queue: 1000,
-            driver_queue: Bytes::new(1_000_000),
-        })
+        NodeKind::EndStation(EndStation::new(Stack::Zero))
     }
 
     fn switch(ports: usize) -> NodeKind {
@@ -443,6 +440,7 @@ mod tests {
             propagation: Duration::ZERO,
             errors_per_billion: 0,
             standby: false,
+            duplex: Duplex::Full,
         }
     }
 

@@ -43,6 +43,10 @@ impl Numbers {
                     stations += 1;
                     1
                 }
+                NodeKind::Hub(hub) => {
+                    owner.push(Owner::Hub);
+                    u32::from(hub.ports)
+                }
                 NodeKind::Switch(switch) => {
                     owner.push(Owner::Switch(switches));
                     switches += 1;
@@ -65,7 +69,7 @@ impl Numbers {
     fn station(&self, node: NodeId) -> Option<u32> {
         match self.owner[node.index()] {
             Owner::Station(station) => Some(station),
-            Owner::Switch(_) => None,
+            Owner::Switch(_) | Owner::Hub => None,
         }
     }
 }
@@ -141,6 +145,7 @@ impl Simulation {
             Traffic::Periodic { .. }
             | Traffic::Sporadic { .. }
             | Traffic::Poisson { .. }
+            | Traffic::Adaptive { .. }
             | Traffic::Flood { .. } => None,
         };
         let size = octets(flow.payload)?;

@@ -47,6 +47,7 @@ impl Simulation {
                 .collect(),
             ports,
             nodes,
+            media: Vec::new(),
             events: self.events,
         }
     }
@@ -63,7 +64,7 @@ impl Simulation {
             }
         });
         for stream in overdue {
-            self.streams[stream].missed += 1;
+            self.streams[stream].note_missed();
         }
     }
 
@@ -153,7 +154,9 @@ impl Simulation {
         let segment = Segment::ALL[(code >> PLACE_INDEX_BITS) as usize % Segment::COUNT];
         let index = code & ((1 << PLACE_INDEX_BITS) - 1);
         let port = match segment {
-            Segment::DriverQueue | Segment::Wire | Segment::SwitchQueue => self.port_id(index),
+            Segment::DriverQueue | Segment::MediumAccess | Segment::Wire | Segment::SwitchQueue => {
+                self.port_id(index)
+            }
             Segment::SwitchLatency => PortId {
                 node: self.peer_node(index),
                 port: 0,
@@ -233,5 +236,7 @@ fn empty(node: NodeId) -> NodeRecord {
         in_stack: 0,
         stack_queue_max: 0,
         stack_busy: Duration::ZERO,
+        layer_dropped: 0,
+        layer: None,
     }
 }

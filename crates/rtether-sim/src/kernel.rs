@@ -309,7 +309,9 @@ impl Simulation {
         for stream in self.streams_towards(id, egress) {
             let stats = &mut self.streams[stream];
             stats.rest.record.dropped += 1;
-            stats.missed += u64::from(stats.deadline != i64::MAX);
+            if stats.deadline != i64::MAX {
+                stats.note_missed();
+            }
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) enum Owner {
     Station(u32),
     /// A switch, by number.
     Switch(u32),
+    /// A hub; its ports do not send of themselves.
+    Hub,
 }
 
 /// What every frame needs of a sending port and the link behind it. Times in picoseconds.
@@ -106,6 +108,7 @@ impl Port {
             busy: Duration::from_ps(busy - (self.free_at - now).max(0)),
             backlog_max: queues.backlog_max(),
             queues: records,
+            access: None,
         }
     }
 }
@@ -175,7 +178,7 @@ impl Simulation {
         let waited = now - packet.mark;
         let waiting_place = match port.owner {
             Owner::Station(_) => Segment::DriverQueue,
-            Owner::Switch(_) => Segment::SwitchQueue,
+            Owner::Switch(_) | Owner::Hub => Segment::SwitchQueue,
         };
         packet.spend(waiting_place, index, waited);
         if waited > 0 || !port.has_one_queue {
@@ -237,6 +240,7 @@ impl Simulation {
         match port.peer_owner {
             Owner::Station(station) => self.receive(station, id, index, observer),
             Owner::Switch(switch) => self.forward(switch, peer, id, index, observer),
+            Owner::Hub => unreachable!("a hub is part of a medium"),
         }
     }
 

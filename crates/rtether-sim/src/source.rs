@@ -66,7 +66,7 @@ impl Source {
             Traffic::Poisson { mean_interval } => Timing::Poisson {
                 mean: mean_interval.as_ps(),
             },
-            Traffic::Bulk(_) => Timing::Idle,
+            Traffic::Adaptive { .. } | Traffic::Bulk(_) => Timing::Idle,
         };
         let offset = match flow.traffic {
             Traffic::Periodic {
@@ -77,6 +77,7 @@ impl Source {
             | Traffic::Sporadic { .. }
             | Traffic::Poisson { .. }
             | Traffic::Flood { .. }
+            | Traffic::Adaptive { .. }
             | Traffic::Bulk(_) => 0,
         };
         Self {

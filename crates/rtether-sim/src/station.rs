@@ -65,6 +65,7 @@ impl StackState {
                 };
                 (1, cost, cost, Jitter::default())
             }
+            Stack::Rtos(rtos) => (1, rtos.datagram, rtos.datagram, rtos.jitter),
             Stack::Linear(linear) => {
                 let servers = match linear.servers {
                     Servers::Shared => 1,

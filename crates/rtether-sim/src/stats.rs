@@ -19,7 +19,6 @@ use crate::packet::Packet;
 pub(crate) struct StreamStats {
     /// Longest permitted latency in picoseconds; `i64::MAX` for none.
     pub(crate) deadline: i64,
-    pub(crate) missed: u64,
     delivered: u64,
     latency: Extremes,
     ethernet: Extremes,
@@ -97,7 +96,6 @@ impl StreamStats {
         };
         Self {
             deadline: deadline.map_or(i64::MAX, Duration::as_ps),
-            missed: 0,
             delivered: 0,
             latency: Extremes::default(),
             ethernet: Extremes::default(),
@@ -131,7 +129,9 @@ impl StreamStats {
             "segments of flow {} do not add up to the latency",
             packet.flow
         );
-        self.missed += u64::from(latency > self.deadline);
+        if latency > self.deadline {
+            self.note_missed();
+        }
         if latency > self.latency.max || self.delivered == 0 {
             self.rest.worst_place = packet.worst_place;
             self.rest.worst_part = packet.worst;
@@ -150,6 +150,11 @@ impl StreamStats {
         if self.delivered.is_multiple_of(CARRY_AFTER) || latency >= LONG {
             self.carry();
         }
+    }
+
+    /// Counts a packet that is late, lost or overdue.
+    pub(crate) fn note_missed(&mut self) {
+        self.rest.record.missed += 1;
     }
 
     /// Carries the sums over into the record.
@@ -190,7 +195,6 @@ impl StreamStats {
         let (sum, ethernet_sum) = (sum(|_| true), sum(Segment::is_ethernet));
         record.released += released;
         record.delivered = self.delivered;
-        record.missed = self.missed;
         record.payload_bytes += self.delivered * payload;
         record.latency = self.latency.summary(self.delivered, sum);
         record.ethernet = self.ethernet.summary(self.delivered, ethernet_sum);

@@ -8,7 +8,8 @@ use core::net::IpAddr;
 
 use alloc::vec::Vec;
 
-use rtether_model::network::{Pcp, QueueMap, Vid};
+use rtether_model::endnode::{PortRange, Prefix, PriorityTable, Rule, TosMatch};
+use rtether_model::network::{Pcp, Vid};
 
 use super::ConfigError;
 
@@ -52,147 +53,19 @@ pub struct FrameKey {
     pub destination_port: Option<u16>,
 }
 
-/// Which queue each priority uses, and which an untagged frame (R72).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PriorityTable {
-    map: QueueMap,
-    untagged: u8,
-}
-
-impl PriorityTable {
-    /// Two classes: priorities 4 to 7 are high, the others and untagged frames low.
-    pub const HIGH_LOW: Self = Self {
-        map: QueueMap::standard(2).expect("two queues are possible"),
-        untagged: 0,
-    };
-
-    /// Returns a table, or an error if the queue for untagged frames does not exist.
-    pub fn new(map: QueueMap, untagged: u8) -> Result<Self, ConfigError> {
-        check_class(untagged, map.count())?;
-        Ok(Self { map, untagged })
-    }
-
-    /// Returns the number of queues.
-    pub const fn count(&self) -> u8 {
-        self.map.count()
-    }
-
-    /// Returns the queue of a priority, or of untagged frames.
-    pub fn class_of(&self, pcp: Option<Pcp>) -> u8 {
-        pcp.map_or(self.untagged, |pcp| self.map.queue_of(pcp))
-    }
-}
-
-/// One header rule; matches a frame that has every field named and a fitting value there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rule {
-    /// `EtherType`.
-    pub ethertype: Option<u16>,
-    /// `ToS` octet.
-    pub tos: Option<TosMatch>,
-    /// Protocol above IP.
-    pub protocol: Option<u8>,
-    /// Source address.
-    pub source: Option<Prefix>,
-    /// Destination address.
-    pub destination: Option<Prefix>,
-    /// Source port.
-    pub source_port: Option<PortRange>,
-    /// Destination port.
-    pub destination_port: Option<PortRange>,
-    /// Class of the frames that match.
-    pub class: u8,
-}
-
-impl Rule {
-    /// Returns whether the frame has all that the rule asks for.
-    pub fn matches(&self, key: &FrameKey) -> bool {
-        fits(self.ethertype, key.ethertype, |want, found| want == found)
-            && fits(self.tos, key.tos, TosMatch::contains)
-            && fits(self.protocol, key.protocol, |want, found| want == found)
-            && fits(self.source, key.source, Prefix::contains)
-            && fits(self.destination, key.destination, Prefix::contains)
-            && fits(self.source_port, key.source_port, PortRange::contains)
-            && fits(
-                self.destination_port,
-                key.destination_port,
-                PortRange::contains,
-            )
-    }
-}
-
-/// Some bits of a `ToS` octet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TosMatch {
-    /// Their values.
-    pub value: u8,
-    /// The bits that count.
-    pub mask: u8,
-}
-
-impl TosMatch {
-    /// Matches a DSCP, 0 to 63, whatever the two bits below it (RFC 2474, 3).
-    pub const fn dscp(dscp: u8) -> Self {
-        Self {
-            value: dscp << 2,
-            mask: 0xFC,
-        }
-    }
-
-    fn contains(self, tos: u8) -> bool {
-        (tos ^ self.value) & self.mask == 0
-    }
-}
-
-/// The upper `bits` of an address; a length beyond the address means all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefix {
-    /// Any address with these upper bits.
-    pub address: IpAddr,
-    /// How many bits count.
-    pub bits: u8,
-}
-
-impl Prefix {
-    /// Matches one address only.
-    pub const fn host(address: IpAddr) -> Self {
-        Self { address, bits: 128 }
-    }
-
-    fn contains(self, other: IpAddr) -> bool {
-        let (difference, width) = match (self.address, other) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                (u128::from(own.to_bits() ^ other.to_bits()), 32)
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits() ^ other.to_bits(), 128),
-            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return false,
-        };
-        let free = width - u32::from(self.bits).min(width);
-        difference.checked_shr(free).unwrap_or(0) == 0
-    }
-}
-
-/// Ports from `first` to `last`, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortRange {
-    /// Lowest port.
-    pub first: u16,
-    /// Highest port.
-    pub last: u16,
-}
-
-impl PortRange {
-    /// Matches one port only.
-    pub const fn one(port: u16) -> Self {
-        Self {
-            first: port,
-            last: port,
-        }
-    }
-
-    fn contains(self, port: u16) -> bool {
-        (self.first..=self.last).contains(&port)
-    }
+/// Returns whether the frame has all that the rule asks for.
+pub fn matches(rule: &Rule, key: &FrameKey) -> bool {
+    fits(rule.ethertype, key.ethertype, |want, found| want == found)
+        && fits(rule.tos, key.tos, TosMatch::contains)
+        && fits(rule.protocol, key.protocol, |want, found| want == found)
+        && fits(rule.source, key.source, Prefix::contains)
+        && fits(rule.destination, key.destination, Prefix::contains)
+        && fits(rule.source_port, key.source_port, PortRange::contains)
+        && fits(
+            rule.destination_port,
+            key.destination_port,
+            PortRange::contains,
+        )
 }
 
 /// Returns whether nothing is asked for, or something that is there and fits.
@@ -276,7 +149,7 @@ impl Classifier {
         let is_icmp = matches!(key.protocol, Some(ICMP | ICMP_V6));
         let overlooked = self.icmp_unclassified && is_icmp;
         let mut numbered = (0_u16..).zip(&self.rules);
-        match numbered.find(|(_, rule)| !overlooked && rule.matches(key)) {
+        match numbered.find(|(_, rule)| !overlooked && matches(rule, key)) {
             Some((number, rule)) => Classification {
                 class: rule.class,
                 basis: Basis::Rule(number),
@@ -305,6 +178,7 @@ mod tests {
     use core::net::{Ipv4Addr, Ipv6Addr};
 
     use super::*;
+    use rtether_model::network::QueueMap;
 
     fn tagged(pcp: u8) -> FrameKey {
         FrameKey {
@@ -423,10 +297,10 @@ mod tests {
             ),
         ];
         for (fitting, other) in pairs {
-            assert!(fitting.matches(&key), "{fitting:?}");
-            assert!(!other.matches(&key), "{other:?}");
+            assert!(matches(&fitting, &key), "{fitting:?}");
+            assert!(!matches(&other, &key), "{other:?}");
             // A field that the frame does not have fits nothing.
-            assert!(!fitting.matches(&FrameKey::default()), "{fitting:?}");
+            assert!(!matches(&fitting, &FrameKey::default()), "{fitting:?}");
         }
     }
 
@@ -491,6 +365,6 @@ mod tests {
         let found = ConfigError::TooManyRules { found: many };
         assert_eq!(make(alloc::vec![rule(1); many]), Err(found));
         let map = QueueMap::standard(2).unwrap();
-        assert_eq!(PriorityTable::new(map, 2), Err(wrong));
+        assert_eq!(PriorityTable::new(map, 2), None);
     }
 }

@@ -46,27 +46,22 @@ use core::fmt;
 
 use rtether_model::quantity::{Duration, Instant};
 
-pub use classifier::{
-    Basis, Classification, Classifier, FrameKey, PortRange, Prefix, PriorityTable, Rule, Tag,
-    TosMatch,
-};
+pub use classifier::{Basis, Classification, Classifier, FrameKey, Tag, matches};
 pub use parse::{
     MAX_EXTENSIONS, MAX_TAGS, Malformed, MalformedCounters, MalformedReason, Parsed, parse,
 };
 pub use preempt::StackInstances;
 pub use queue::QueueStats;
-pub use receive::{LowTurn, ReceiveConfig, ReceiveQueues, ReceiveSelection};
+pub use receive::ReceiveQueues;
+pub use rtether_model::endnode::{
+    DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, LowTurn, PortRange, Prefix, PriorityTable, ReceiveConfig,
+    ReceiveSelection, RingEmpty, Rule, TosMatch, TransmitConfig, TransmitStrategy,
+};
 pub use tagger::{TagError, pop_tag, push_tag};
-pub use transmit::{RingEmpty, Transmit, TransmitConfig, TransmitQueues, TransmitStrategy};
+pub use transmit::{Transmit, TransmitQueues};
 
 /// Largest number of queues of an engine; 802.1Q knows eight priorities.
 pub const MAX_CLASSES: usize = 8;
-
-/// Picks before a promotion round of algorithm B.
-pub const DEFAULT_PICKS: core::num::NonZeroU32 = core::num::NonZeroU32::new(8).expect("not zero");
-
-/// Silence after which a low frame is released all the same.
-pub const DEFAULT_IDLE_RELEASE: Duration = Duration::from_ms(1);
 
 /// What an engine noticed; drained by its host after every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

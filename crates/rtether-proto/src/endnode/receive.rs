@@ -11,73 +11,11 @@
 //! release and the frames ahead of it; C with [`LowTurn::BelowTop`] also without a pause, two
 //! selections for each frame ahead of it and for itself.
 
-use core::num::NonZeroU32;
-
-use alloc::vec::Vec;
-
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::endnode::{LowTurn, ReceiveConfig, ReceiveSelection};
+use rtether_model::quantity::Instant;
 
 use super::queue::{ClassQueues, Events, Fifo, LastCall, QueueStats, Waiting};
-use super::{ConfigError, DEFAULT_IDLE_RELEASE, DEFAULT_PICKS, Event, Place, Timeout, after};
-
-/// How the next frame for the stack is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReceiveSelection {
-    /// Algorithm A: the head of the highest queue that is not empty (R76).
-    HighestFirst,
-    /// Algorithm B: as A, and after `picks` frames the head of every queue but the top one moves
-    /// to the tail of the next higher queue (R77).
-    Promoting {
-        /// Frames between two promotion rounds.
-        picks: NonZeroU32,
-    },
-    /// Algorithm C: a frame of the top queue sets a flag, and the flag lets the next frame pass
-    /// whatever its class (R78).
-    LowFlag {
-        /// Time without a top frame after which the flag counts as set; `None` for never.
-        idle_release: Option<Duration>,
-        /// Whose turn it is when the flag is set.
-        low_turn: LowTurn,
-    },
-}
-
-impl ReceiveSelection {
-    /// Algorithm B with the default number of picks.
-    pub const PROMOTING: Self = Self::Promoting {
-        picks: DEFAULT_PICKS,
-    };
-    /// Algorithm C with the default idle release.
-    pub const LOW_FLAG: Self = Self::LowFlag {
-        idle_release: Some(DEFAULT_IDLE_RELEASE),
-        low_turn: LowTurn::AllQueues,
-    };
-    /// Algorithm C as printed: without top traffic the other queues are never served.
-    pub const LOW_FLAG_LITERAL: Self = Self::LowFlag {
-        idle_release: None,
-        low_turn: LowTurn::AllQueues,
-    };
-}
-
-/// Which queues are looked at when the flag of algorithm C is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LowTurn {
-    /// All of them, as printed.
-    #[default]
-    AllQueues,
-    /// Those below the top one, and the top one only if they are empty.
-    BelowTop,
-}
-
-/// Parameters of [`ReceiveQueues`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReceiveConfig {
-    /// Frames that may wait in the input queue.
-    pub input_limit: u32,
-    /// Frames that may wait in each queue, lowest class first.
-    pub queue_limits: Vec<u32>,
-    /// How the next frame is chosen.
-    pub selection: ReceiveSelection,
-}
+use super::{ConfigError, Event, Place, Timeout, after};
 
 /// State of the flag of algorithm C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

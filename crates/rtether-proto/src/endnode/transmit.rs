@@ -12,78 +12,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::endnode::{RingEmpty, TransmitConfig, TransmitStrategy};
+use rtether_model::quantity::Instant;
 
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
-use super::{ConfigError, DEFAULT_IDLE_RELEASE, Event, Place, Timeout, after};
-
-/// When a frame moves from a software queue into the ring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransmitStrategy {
-    /// One queue for all classes; a frame enters whenever there is room (R81).
-    Fifo,
-    /// A high frame enters at once, a low one when the ring is empty (R79).
-    Moderate {
-        /// When a ring is empty.
-        empty: RingEmpty,
-    },
-    /// A high frame enters at once, and the first low frame behind it (R80).
-    Strict {
-        /// Time without any entry after which one low frame enters; `None` for never.
-        idle_release: Option<Duration>,
-    },
-    /// The hardware has several rings and serves the highest first (R83). The highest classes have
-    /// a ring each, the others share ring 0; a frame enters whenever its ring has room.
-    Rings {
-        /// Number of rings.
-        count: u8,
-    },
-}
-
-impl TransmitStrategy {
-    /// The moderate strategy as decided in the catalogue.
-    pub const MODERATE: Self = Self::Moderate {
-        empty: RingEmpty::NoneWaitingOrSending,
-    };
-    /// The strict strategy with the default idle release.
-    pub const STRICT: Self = Self::Strict {
-        idle_release: Some(DEFAULT_IDLE_RELEASE),
-    };
-    /// The strict strategy as printed: without high traffic low frames never leave.
-    pub const STRICT_LITERAL: Self = Self::Strict { idle_release: None };
-}
-
-/// What "the hardware queue is empty" means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RingEmpty {
-    /// No frame waits in the ring and none is in transmission (`strict_empty`).
-    #[default]
-    NoneWaitingOrSending,
-    /// No frame waits in the ring; one may be in transmission (`ring_empty`).
-    NoneWaiting,
-}
-
-/// Parameters of [`TransmitQueues`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransmitConfig {
-    /// Descriptors of each ring.
-    pub ring_limit: u32,
-    /// Frames that may wait in each software queue, lowest class first.
-    ///
-    /// The FIFO strategy has one queue, limited by their sum.
-    pub queue_limits: Vec<u32>,
-    /// The lowest class that goes straight into the ring; `None` for the highest class only.
-    ///
-    /// Only for the moderate and the strict strategy.
-    pub high_from: Option<u8>,
-    /// When a frame moves into the ring.
-    pub strategy: TransmitStrategy,
-}
-
-impl TransmitConfig {
-    /// Descriptors of the baseline's ring (catalogue S9).
-    pub const DEFAULT_RING_LIMIT: u32 = 16;
-}
+use super::{ConfigError, Event, Place, Timeout, after};
 
 /// A frame that enters a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

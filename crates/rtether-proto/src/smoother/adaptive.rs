@@ -14,8 +14,8 @@
 use rtether_model::quantity::{BitRate, Duration, Instant};
 
 use super::bucket::{Bucket, rate_floor};
-use super::config::{Adaptive, Doubling, Increase};
 use super::event::Log;
+use rtether_model::smoother::{Adaptive, Doubling, Increase};
 
 /// State of the adaptive modes.
 #[derive(Clone, Debug)]

@@ -1,43 +1,19 @@
 //! Which packets are real-time.
 
+use rtether_model::smoother::Rule;
+
 use super::Class;
 
-/// How a packet is classified by its IP header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// Real-time if the type-of-service octet equals one of two values under a mask (the Linux
-    /// variant).
-    TypeOfService {
-        /// Bits that are compared.
-        mask: u8,
-        /// Values that mean real-time.
-        values: [u8; 2],
-    },
-    /// Real-time if the protocol is this one (the NT variant, where a program cannot set the type
-    /// of service): 17 is UDP.
-    Protocol(u8),
-}
-
-impl Rule {
-    /// Expedited forwarding (0xb8) or the older low-delay bit alone (0x10), ECN bits ignored.
-    pub const LINUX: Self = Self::TypeOfService {
-        mask: 0xfc,
-        values: [0xb8, 0x10],
+/// Returns the class of a packet with this type-of-service octet and protocol number.
+pub fn classify(rule: Rule, type_of_service: u8, protocol: u8) -> Class {
+    let is_real_time = match rule {
+        Rule::TypeOfService { mask, values } => values.contains(&(type_of_service & mask)),
+        Rule::Protocol(real_time) => protocol == real_time,
     };
-    /// UDP is real-time, everything else (TCP, ICMP) is not.
-    pub const NT: Self = Self::Protocol(17);
-
-    /// Returns the class of a packet with this type-of-service octet and protocol number.
-    pub fn classify(self, type_of_service: u8, protocol: u8) -> Class {
-        let is_real_time = match self {
-            Self::TypeOfService { mask, values } => values.contains(&(type_of_service & mask)),
-            Self::Protocol(real_time) => protocol == real_time,
-        };
-        if is_real_time {
-            Class::RealTime
-        } else {
-            Class::Bulk
-        }
+    if is_real_time {
+        Class::RealTime
+    } else {
+        Class::Bulk
     }
 }
 
@@ -57,10 +33,10 @@ mod tests {
             (0x00, Class::Bulk),
             (0x28, Class::Bulk),
         ] {
-            assert_eq!(Rule::LINUX.classify(type_of_service, 6), expected);
+            assert_eq!(classify(Rule::LINUX, type_of_service, 6), expected);
         }
-        assert_eq!(Rule::NT.classify(0, 17), Class::RealTime);
-        assert_eq!(Rule::NT.classify(0xb8, 6), Class::Bulk);
-        assert_eq!(Rule::NT.classify(0xb8, 1), Class::Bulk);
+        assert_eq!(classify(Rule::NT, 0, 17), Class::RealTime);
+        assert_eq!(classify(Rule::NT, 0xb8, 6), Class::Bulk);
+        assert_eq!(classify(Rule::NT, 0xb8, 1), Class::Bulk);
     }
 }

@@ -4,7 +4,9 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
 use super::Class;
 use super::bucket::rate_floor;
-use super::config::{Config, ConfigError, Limits};
+use rtether_model::smoother::{Config, Limits};
+
+use super::config::{self, ConfigError};
 use super::congestion::Signal;
 use super::event::{ClassStatistics, DropReason, Event, Log, Statistics};
 use super::law::Law;
@@ -67,7 +69,7 @@ pub struct State {
 impl<F> Smoother<F> {
     /// Creates a smoother that starts at `now` with a full bucket and the shortest period.
     pub fn new(now: Instant, config: Config) -> Result<Self, ConfigError> {
-        config.check()?;
+        config::check(&config)?;
         Ok(Self {
             limits: config.limits,
             law: Law::new(now, config.mode),
@@ -84,7 +86,7 @@ impl<F> Smoother<F> {
     /// A queue that is longer than its new limit keeps its packets and takes no more, and packets
     /// that exceed a smaller MTU are still served.
     pub fn set(&mut self, now: Instant, config: Config) -> Result<(), ConfigError> {
-        config.check()?;
+        config::check(&config)?;
         self.begin(now);
         self.limits = config.limits;
         self.law.set(now, config.mode, &mut self.log);

@@ -5,11 +5,11 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use super::Class;
 use super::adaptive::AdaptiveLaw;
 use super::bucket::Bucket;
-use super::config::Mode;
 use super::congestion::Signal;
 use super::engine::Reason;
 use super::event::Log;
 use super::nt::NtLaw;
+use rtether_model::smoother::Mode;
 
 /// State of the mode that is set. A new mode is a variant here and one in [`Mode`].
 #[derive(Clone, Debug)]

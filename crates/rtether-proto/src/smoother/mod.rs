@@ -58,11 +58,15 @@ mod nt;
 mod queue;
 mod random;
 
-pub use classify::Rule;
-pub use config::{Adaptive, Config, ConfigError, Doubling, Fixed, Increase, Limits, Mode, Nt};
+pub use classify::classify;
+pub use config::ConfigError;
 pub use congestion::Signal;
 pub use engine::{Reason, Smoother, State, Transmit};
 pub use event::{Cause, ClassStatistics, DropReason, Event, Statistics};
+
+pub use rtether_model::smoother::{
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Rule,
+};
 
 /// Class of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,9 +7,9 @@
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 
-use super::config::Nt;
 use super::event::{Event, Log};
 use super::random::Random;
+use rtether_model::smoother::Nt;
 
 /// State of the NT mode.
 #[derive(Clone, Debug)]

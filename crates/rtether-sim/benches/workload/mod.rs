@@ -48,6 +48,8 @@ impl Workload {
                 stack: stack.clone(),
                 stack_queue: 1_000,
                 driver_queue: Bytes::new(1 << 20),
+                tasks: None,
+                layer: None,
             }),
         )
     }
@@ -85,6 +87,10 @@ impl Workload {
                     });
                     u16::try_from(switch.ports.len() - 1).expect("few ports")
                 }
+                NodeKind::Hub(hub) => {
+                    hub.ports += 1;
+                    hub.ports - 1
+                }
             };
             PortId { node, port }
         });
@@ -94,6 +100,7 @@ impl Workload {
             propagation: Duration::ZERO,
             errors_per_billion: 0,
             standby: false,
+            duplex: rtether_model::network::Duplex::Full,
         });
     }
 
@@ -119,6 +126,7 @@ impl Workload {
             stop: Some(self.duration - Duration::from_us(500)),
             reply: None,
             deadline: None,
+            connection: None,
         });
     }
 }

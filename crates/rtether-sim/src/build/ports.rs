@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use rtether_model::network::{
     ForwardingMode, LinkId, Network, NodeKind, PortId, QueueMap, Selection, Stack,
 };
+use rtether_model::quantity::Bytes;
 use rtether_model::route::Routing;
 
 use super::Numbers;
@@ -33,6 +34,7 @@ pub(super) fn build_ports(
         let count = match &definition.kind {
             NodeKind::EndStation(_) => 1,
             NodeKind::Switch(switch) => switch.ports.len(),
+            NodeKind::Hub(hub) => usize::from(hub.ports),
         };
         for port in (0u16..).take(count) {
             let id = PortId { node, port };
@@ -51,6 +53,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
     let (map, selection, limit) = match kind {
         NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
         NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
+        NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
     let queues = EgressQueues::new(map.count(), selection, limit);
     let port = Port {
@@ -125,7 +128,7 @@ fn connect(
                 port.latency = switch.latency.as_ps();
                 port.is_cut_through = switch.mode == ForwardingMode::CutThrough;
             }
-            NodeKind::Switch(_) => {}
+            NodeKind::Switch(_) | NodeKind::Hub(_) => {}
         }
     }
     port.is_faulty = link.errors_per_billion > 0;

@@ -108,6 +108,7 @@ pub(super) fn static_addresses(
     for (node, definition) in network.iter_nodes() {
         match definition.kind {
             NodeKind::Switch(_) => switches.push(node),
+            NodeKind::Hub(_) => {}
             NodeKind::EndStation(_) => {
                 let access = routing
                     .hops_from(network, node)

@@ -3,7 +3,8 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::config::Backoff;
+use super::Backoff;
+use super::config::choices;
 
 /// Back-off generator of one station.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ impl Dice {
     ///
     /// Uniform; for counts that are no power of two uneven by less than 2^-53.
     pub(super) fn slots(&mut self, rule: Backoff, collisions: u32) -> i64 {
-        let choices = u128::from(rule.choices(collisions));
+        let choices = u128::from(choices(rule, collisions));
         let scaled = (u128::from(self.0.next_u64()) * choices) >> 64;
         i64::try_from(scaled).unwrap_or(0)
     }
@@ -34,7 +35,7 @@ mod tests {
         let mut dice = Dice::new(1);
         for (rule, extra) in [(Backoff::Standard, 0), (Backoff::UpperEndIncluded, 1)] {
             for (collisions, power) in [(1, 2), (2, 4), (3, 8), (10, 1024), (15, 1024)] {
-                assert_eq!(rule.choices(collisions), power + extra);
+                assert_eq!(choices(rule, collisions), power + extra);
                 let mut seen = std::collections::BTreeSet::new();
                 for _ in 0..power * 20 {
                     seen.insert(dice.slots(rule, collisions));

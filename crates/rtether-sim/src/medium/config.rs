@@ -1,5 +1,6 @@
 //! What a shared segment is made of, and its constants as times.
 
+use rtether_model::network::Backoff;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire;
 use thiserror::Error;
@@ -21,24 +22,12 @@ const _: () = assert!(
     "the constants above are those of the wire"
 );
 
-/// How many slots a station may wait after its n-th collision with one frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Backoff {
-    /// 0 to 2^k - 1 with k = min(n, 10) (IEEE 802.3-2022, 4.2.3.2.5).
-    #[default]
-    Standard,
-    /// 0 to 2^k, the upper end included, as some papers print it; kept to repeat their numbers.
-    UpperEndIncluded,
-}
-
-impl Backoff {
-    /// Returns how many values the number of slots can take after `collisions` of one frame.
-    pub fn choices(self, collisions: u32) -> u32 {
-        let power = 1 << collisions.min(BACKOFF_LIMIT);
-        match self {
-            Self::Standard => power,
-            Self::UpperEndIncluded => power + 1,
-        }
+/// Returns how many values the number of slots can take after `collisions` of one frame.
+pub(super) fn choices(backoff: Backoff, collisions: u32) -> u32 {
+    let power = 1 << collisions.min(BACKOFF_LIMIT);
+    match backoff {
+        Backoff::Standard => power,
+        Backoff::UpperEndIncluded => power + 1,
     }
 }
 

@@ -71,8 +71,9 @@ use alloc::vec::Vec;
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::MIN_FRAME;
 
-pub use config::{ATTEMPT_LIMIT, Attachment, Backoff, Config, MediumError};
+pub use config::{ATTEMPT_LIMIT, Attachment, Config, MediumError};
 pub use event::{DropReason, Event, EventKind, StationStatistics, Statistics};
+pub use rtether_model::network::Backoff;
 
 use backoff::Dice;
 use config::Timing;

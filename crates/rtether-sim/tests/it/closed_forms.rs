@@ -19,6 +19,7 @@ fn endless(name: &str, talker: NodeId, listener: NodeId, segments: u64) -> Flow 
     Flow {
         encapsulation: Encapsulation::Tcp,
         traffic: Traffic::Bulk(Bulk {
+            bursts: None,
             transfers: vec![Transfer {
                 start: Duration::ZERO,
                 size: None,

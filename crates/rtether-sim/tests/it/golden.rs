@@ -190,6 +190,7 @@ fn transfers_through_a_small_buffer() {
     let bulk = |name: &str, talker, rate: Option<u64>, sizes: &[u64]| Flow {
         encapsulation: Encapsulation::Tcp,
         traffic: Traffic::Bulk(Bulk {
+            bursts: None,
             transfers: sizes
                 .iter()
                 .map(|&size| Transfer {

@@ -273,14 +273,14 @@ fn make_quiet(plant: &mut Plant) {
                     linear.jitter = Jitter::default();
                 }
             }
-            NodeKind::Switch(_) => {}
+            NodeKind::Switch(_) | NodeKind::Hub(_) => {}
         }
     }
 }
 
 fn has_vlans(plant: &Plant) -> bool {
     let is_aware = |node: &rtether_model::network::Node| match &node.kind {
-        NodeKind::EndStation(_) => false,
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
         NodeKind::Switch(switch) => switch
             .ports
             .iter()

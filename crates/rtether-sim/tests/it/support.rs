@@ -58,6 +58,7 @@ pub(crate) fn periodic(name: &str, talker: NodeId, listener: NodeId) -> Flow {
         stop: None,
         reply: None,
         deadline: None,
+        connection: None,
     }
 }
 
@@ -77,6 +78,8 @@ impl Plant {
             stack,
             stack_queue: 1000,
             driver_queue: Bytes::new(1_518_000),
+            tasks: None,
+            layer: None,
         };
         self.node(name, NodeKind::EndStation(station))
     }
@@ -106,6 +109,10 @@ impl Plant {
                     });
                     u16::try_from(switch.ports.len() - 1).unwrap()
                 }
+                NodeKind::Hub(hub) => {
+                    hub.ports += 1;
+                    hub.ports - 1
+                }
             };
             PortId { node, port }
         });
@@ -115,6 +122,7 @@ impl Plant {
             propagation: Duration::ZERO,
             errors_per_billion: 0,
             standby: false,
+            duplex: rtether_model::network::Duplex::Full,
         });
         self.network.links.last_mut().unwrap()
     }

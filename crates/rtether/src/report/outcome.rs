@@ -238,6 +238,7 @@ impl<'a> Outcome<'a> {
             Segment::SwitchQueue => format!("switch queue of {node} to {}", peer()),
             Segment::TalkerStack
             | Segment::DriverQueue
+            | Segment::MediumAccess
             | Segment::SwitchLatency
             | Segment::ReceiveQueue
             | Segment::ReceiveStack

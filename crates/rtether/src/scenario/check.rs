@@ -168,7 +168,7 @@ impl Walk {
             }
             let verb = match node.kind {
                 NodeKind::EndStation(_) => "no flow starts or ends at",
-                NodeKind::Switch(_) => "no flow passes",
+                NodeKind::Switch(_) | NodeKind::Hub(_) => "no flow passes",
             };
             let title = format!("{verb} {}", quote(&node.name));
             let span = plant.node_spans[id.index()];

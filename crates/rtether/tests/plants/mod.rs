@@ -55,6 +55,8 @@ impl Builder {
             },
             stack_queue: 100,
             driver_queue: Bytes::new(100_000),
+            tasks: None,
+            layer: None,
         };
         self.node(name, NodeKind::EndStation(station))
     }
@@ -95,6 +97,7 @@ impl Builder {
             propagation: Duration::from_ns(100),
             errors_per_billion: 0,
             standby: false,
+            duplex: rtether_model::network::Duplex::Full,
         });
         links.last_mut().unwrap()
     }
@@ -108,6 +111,10 @@ impl Builder {
                     default_pcp: Pcp::default(),
                 });
                 u16::try_from(switch.ports.len() - 1).unwrap()
+            }
+            NodeKind::Hub(hub) => {
+                hub.ports += 1;
+                hub.ports - 1
             }
         };
         PortId { node, port }
@@ -144,6 +151,7 @@ impl Builder {
             stop: None,
             reply: None,
             deadline,
+            connection: None,
         });
     }
 
@@ -249,7 +257,7 @@ fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) ->
         .max_by_key(|s| segments[s.index()])
         .unwrap();
     let port = match segment {
-        Segment::TalkerStack | Segment::DriverQueue => PortId {
+        Segment::TalkerStack | Segment::DriverQueue | Segment::MediumAccess => PortId {
             node: flow.talker,
             port: 0,
         },
@@ -280,6 +288,8 @@ fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
         } else {
             Duration::from_ms(i64::try_from(dice.below(5_000)).unwrap())
         },
+        layer_dropped: 0,
+        layer: None,
     }
 }
 
@@ -319,6 +329,7 @@ fn port_record(port: PortId, link: LinkId, core: bool, dice: &mut Dice) -> PortR
             };
             4
         ],
+        access: None,
     }
 }
 

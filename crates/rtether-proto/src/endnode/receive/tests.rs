@@ -2,6 +2,10 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
+use core::num::NonZeroU32;
+
+use rtether_model::quantity::Duration;
+
 use super::*;
 
 const MICROSECOND: Duration = Duration::from_us(1);

@@ -2,6 +2,8 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
+use rtether_model::quantity::Duration;
+
 use super::*;
 
 const MICROSECOND: Duration = Duration::from_us(1);

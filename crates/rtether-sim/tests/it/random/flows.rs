@@ -124,6 +124,7 @@ fn bulk(dice: &mut Dice, drains: bool) -> Bulk {
     let size =
         |dice: &mut Dice| (drains || dice.chance(60)).then(|| Bytes::new(dice.between(1, 60_000)));
     Bulk {
+        bursts: None,
         transfers: (0..dice.between(1, 3))
             .map(|_| Transfer {
                 start: Duration::from_us(dice.time(0, 3_000)),

@@ -280,7 +280,7 @@ fn compare_buckets(stream: &StreamRecord, record: &Record) {
 /// Whether a switch may send frames where no listener is.
 fn has_floods(network: &Network) -> bool {
     network.nodes.iter().any(|node| match &node.kind {
-        NodeKind::EndStation(_) => false,
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
         NodeKind::Switch(switch) => {
             switch.addresses != AddressTable::Static
                 || switch.multicast == MulticastForwarding::Unmanaged

@@ -63,6 +63,7 @@ impl<'a> Floors<'a> {
                 }; 2]
             }
             Stack::Linear(linear) => [linear.send, linear.receive],
+            Stack::Rtos(rtos) => [rtos.datagram; 2],
         }
     }
 

@@ -62,7 +62,9 @@ pub fn draw(
                 let on = highlight.nodes.contains(&id.0);
                 let group = element("g").attr("id", format!("node-{}", id.0));
                 match node.kind {
-                    NodeKind::Switch(_) => draw_switch(group, &node.name, area, on),
+                    NodeKind::Switch(_) | NodeKind::Hub(_) => {
+                        draw_switch(group, &node.name, area, on)
+                    }
                     NodeKind::EndStation(_) => {
                         draw_station(group, &node.name, area, on, station_load[id.index()])
                     }

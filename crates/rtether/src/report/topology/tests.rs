@@ -12,6 +12,8 @@ fn station(name: String) -> Node {
         stack: Stack::Zero,
         stack_queue: 1,
         driver_queue: Bytes::new(1),
+        tasks: None,
+        layer: None,
     };
     Node {
         name,
@@ -51,6 +53,7 @@ fn join(a: usize, b: usize) -> Link {
         propagation: Duration::ZERO,
         errors_per_billion: 0,
         standby: false,
+        duplex: rtether_model::network::Duplex::Full,
     }
 }
 

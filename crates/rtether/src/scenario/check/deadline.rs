@@ -110,6 +110,7 @@ fn cost(
     match station.map(|station| &station.stack) {
         None | Some(Stack::Zero) => Duration::ZERO,
         Some(Stack::IpRate { service }) => *service,
+        Some(Stack::Rtos(stack)) => stack.datagram.of(frame),
         Some(Stack::Linear(stack)) => direction(stack).of(frame) + stack.interface.of(frame),
     }
 }

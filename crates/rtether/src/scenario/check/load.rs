@@ -150,6 +150,7 @@ fn service(
     match &station.stack {
         Stack::Zero => None,
         Stack::IpRate { service } => Some((Resource::Stack(node), *service)),
+        Stack::Rtos(stack) => Some((Resource::Stack(node), stack.datagram.of(frame))),
         Stack::Linear(stack) => {
             let cost = if sends { stack.send } else { stack.receive };
             let jitter = match stack.jitter.spread {

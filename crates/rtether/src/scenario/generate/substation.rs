@@ -116,6 +116,7 @@ impl Build<'_, '_> {
             propagation: Duration::ZERO,
             errors_per_billion: 0,
             standby: false,
+            duplex: rtether_model::network::Duplex::Full,
         };
         self.plant.add_link(link, self.span);
     }
@@ -160,6 +161,7 @@ impl Build<'_, '_> {
         };
         let tcp = files.tcp;
         let traffic = Traffic::Bulk(Bulk {
+            bursts: None,
             transfers: vec![Transfer {
                 start: at,
                 size: Some(size),
@@ -191,6 +193,7 @@ impl Build<'_, '_> {
             Traffic::Periodic { .. }
             | Traffic::Sporadic { .. }
             | Traffic::Poisson { .. }
+            | Traffic::Adaptive { .. }
             | Traffic::Flood { .. } => Duration::ZERO,
         };
         let flow = Flow {
@@ -207,6 +210,7 @@ impl Build<'_, '_> {
             start,
             stop: None,
             reply: None,
+            connection: None,
             deadline: None,
         };
         self.plant.add_flow(self.reader, flow, self.span);

@@ -97,6 +97,7 @@ fn flow(
         start: start.map_or(Duration::ZERO, |time| time.value),
         stop: stop.map(|time| time.value),
         reply,
+        connection: None,
         deadline: deadline.map(|time| time.value),
     })
 }
@@ -355,6 +356,7 @@ fn segment_of(traffic: &Traffic) -> Option<Bytes> {
         Traffic::Periodic { .. }
         | Traffic::Sporadic { .. }
         | Traffic::Poisson { .. }
+        | Traffic::Adaptive { .. }
         | Traffic::Flood { .. } => None,
     }
 }

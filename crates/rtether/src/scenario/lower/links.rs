@@ -41,6 +41,7 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
             propagation,
             errors_per_billion: errors.map_or(0, |e| u32::try_from(e.value).unwrap_or(0)),
             standby,
+            duplex: rtether_model::network::Duplex::Full,
         };
         plant.add_link(link, span);
     }

@@ -13,12 +13,6 @@ use crate::scenario::reader::{Fields, Reader, picoseconds};
 use crate::scenario::tree::Data;
 use crate::scenario::units::{self, Quantity};
 
-/// Packets that may wait for a stack where nothing else is said.
-pub(in crate::scenario) const STACK_QUEUE: u32 = 1000;
-/// Octets that may wait for the interface where nothing else is said: the 1000 frames of Linux,
-/// rounded down to what a driver keeps.
-pub(in crate::scenario) const DRIVER_QUEUE: Bytes = Bytes::new(1_000_000);
-
 /// Longest time any part of a stack may take for one packet.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -58,11 +52,7 @@ pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<Stri
 
 /// Returns a station that takes no time.
 pub(in crate::scenario) fn zero() -> EndStation {
-    EndStation {
-        stack: Stack::Zero,
-        stack_queue: STACK_QUEUE,
-        driver_queue: DRIVER_QUEUE,
-    }
+    EndStation::new(Stack::Zero)
 }
 
 /// Reads one stack.

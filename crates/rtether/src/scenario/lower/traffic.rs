@@ -231,6 +231,7 @@ fn bulk(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Option<B
     };
     Some(Bulk {
         transfers,
+        bursts: None,
         rate: rate.map(|rate| bits_per_second(rate.value)),
         tcp,
     })
