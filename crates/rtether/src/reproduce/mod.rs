@@ -10,8 +10,10 @@ mod csma;
 mod deadline;
 mod dolejs;
 mod flat;
+mod hub;
 mod observe;
 mod output;
+mod plant;
 pub mod reference;
 mod substation;
 mod volume;
@@ -150,6 +152,7 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
     ("dolejs-backoff", backoff::run),
+    ("dolejs-hub", hub::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),
 ];
 

@@ -106,6 +106,7 @@ const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
 const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
 const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
+const DOLEJS_HUB: &str = include_str!("../../reference/dolejs_fig2_hub.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
 
 /// Returns all experiments, in the order of the papers.
@@ -118,11 +119,12 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 5] = [
+const VALUES: [&str; 6] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
     KWEON_PARAMETERS,
     DOLEJS_BACKOFF,
+    DOLEJS_HUB,
     DOLEJS_ORTE,
 ];
 
