@@ -262,7 +262,12 @@ fn judge<'a>(
         (us(500)..=us(10_000)).contains(&point.quantile(500))
             && (us(5_000)..=us(40_000)).contains(&point.quantile(950))
     });
-    judge.judge("C074", holds, observed, "a pattern does not spread like that");
+    judge.judge(
+        "C074",
+        holds,
+        observed,
+        "a pattern does not spread like that",
+    );
     let (holds, observed) = both(66_666, &|point| {
         let max = point.all.latency.max;
         point.quantile(100) >= us(5_000) && (us(100_000)..=us(2_000_000)).contains(&max)

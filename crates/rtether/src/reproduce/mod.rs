@@ -11,6 +11,7 @@ mod deadline;
 mod dolejs;
 mod flat;
 mod hub;
+mod kweon;
 mod observe;
 mod output;
 mod plant;
@@ -151,6 +152,12 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-substation-slow", substation::run_slow),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
+    ("kweon-linux-rtonly", kweon::run_rt_only),
+    ("kweon-linux-nongreedy", kweon::run_nongreedy),
+    ("kweon-linux-sequence", kweon::run_sequence),
+    ("kweon-linux-greedy", kweon::run_greedy),
+    ("kweon-linux-alternatives", kweon::run_alternatives),
+    ("kweon-nt-greedy", kweon::run_nt),
     ("dolejs-backoff", backoff::run),
     ("dolejs-hub", hub::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),

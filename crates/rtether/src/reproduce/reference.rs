@@ -105,6 +105,10 @@ const CLAIMS: &str = include_str!("../../reference/claims.csv");
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
 const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
+const KWEON_NONGREEDY: &str = include_str!("../../reference/kweon_fig6_fig7_nongreedy.csv");
+const KWEON_SEQUENCE: &str = include_str!("../../reference/kweon_fig8_sequence.csv");
+const KWEON_GREEDY: &str = include_str!("../../reference/kweon_fig9_fig10_greedy.csv");
+const KWEON_NT: &str = include_str!("../../reference/kweon_fig12_fig13_nt.csv");
 const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
 const DOLEJS_HUB: &str = include_str!("../../reference/dolejs_fig2_hub.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
@@ -119,10 +123,14 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 6] = [
+const VALUES: [&str; 10] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
     KWEON_PARAMETERS,
+    KWEON_NONGREEDY,
+    KWEON_SEQUENCE,
+    KWEON_GREEDY,
+    KWEON_NT,
     DOLEJS_BACKOFF,
     DOLEJS_HUB,
     DOLEJS_ORTE,
