@@ -15,6 +15,7 @@ mod kweon;
 mod observe;
 mod output;
 mod plant;
+mod prio;
 pub mod reference;
 mod substation;
 mod volume;
@@ -150,6 +151,12 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-flat", flat::run),
     ("skeie-substation", substation::run),
     ("skeie-substation-slow", substation::run_slow),
+    ("skeie-prio-baseline", prio::run_baseline),
+    ("skeie-prio-table1", prio::run_table1),
+    ("skeie-prio-table2", prio::run_table2),
+    ("skeie-prio-table3", prio::run_table3),
+    ("skeie-prio-switch-strip", prio::run_strip),
+    ("skeie-prio-taskprio", prio::run_tasks),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
     ("kweon-linux-rtonly", kweon::run_rt_only),

@@ -104,6 +104,10 @@ const EXPERIMENTS: &str = include_str!("../../reference/experiments.csv");
 const CLAIMS: &str = include_str!("../../reference/claims.csv");
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
+const SKEIE_BASELINE: &str = include_str!("../../reference/skeie_baseline.csv");
+const SKEIE_TABLE1: &str = include_str!("../../reference/skeie_table1.csv");
+const SKEIE_TABLE2: &str = include_str!("../../reference/skeie_table2.csv");
+const SKEIE_TABLE3: &str = include_str!("../../reference/skeie_table3.csv");
 const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
 const KWEON_NONGREEDY: &str = include_str!("../../reference/kweon_fig6_fig7_nongreedy.csv");
 const KWEON_SEQUENCE: &str = include_str!("../../reference/kweon_fig8_sequence.csv");
@@ -123,9 +127,13 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 10] = [
+const VALUES: [&str; 14] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
+    SKEIE_BASELINE,
+    SKEIE_TABLE1,
+    SKEIE_TABLE2,
+    SKEIE_TABLE3,
     KWEON_PARAMETERS,
     KWEON_NONGREEDY,
     KWEON_SEQUENCE,
