@@ -17,6 +17,8 @@ pub(crate) enum Purpose {
     Stack = 2,
     /// Bit errors of a link.
     Errors = 3,
+    /// Times at which the files of a bulk flow become due.
+    Files = 8,
 }
 
 /// A generator of one purpose.
