@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use rtether_model::flow::{
     Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic,
 };
-use rtether_model::network::NodeId;
+use rtether_model::network::{NodeId, NodeKind};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::{Record, Segment, TransferRecord};
 use rtether_model::route::Routing;
@@ -25,6 +25,7 @@ const DRAINED: Duration = Duration::from_secs(500_000);
 fn closed_loop(number: u64) -> Case {
     let mut case = Case::new(number);
     case.config.bucket = Duration::ZERO;
+    give_room(&mut case.plant);
     let mut dice = Dice::new(number.rotate_left(32));
     let templates = std::mem::take(&mut case.plant.flows);
     let routing = Routing::new(&case.plant.network);
@@ -43,6 +44,23 @@ fn closed_loop(number: u64) -> Case {
         }
     }
     case
+}
+
+/// Makes room for a few frames everywhere: where none can wait, retransmissions of two connections
+/// that have fallen into step collide for ever, since clocks do not drift.
+fn give_room(plant: &mut Plant) {
+    for node in &mut plant.network.nodes {
+        match &mut node.kind {
+            NodeKind::EndStation(station) => station.stack_queue = station.stack_queue.max(8),
+            NodeKind::Switch(switch) => {
+                let buffer = &mut switch.buffer;
+                buffer.per_port = buffer.per_port.max(Bytes::new(4_000));
+                let enough = |shared: Bytes| shared.max(Bytes::new(12_000));
+                buffer.shared = buffer.shared.map(enough);
+            }
+            NodeKind::Hub(_) => {}
+        }
+    }
 }
 
 fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
