@@ -215,7 +215,7 @@ impl Conversation {
         u32::try_from((octet / size) & u64::from(u32::MAX)).unwrap_or(u32::MAX)
     }
 
-    /// Returns the stream, and how many counted messages are older than `deadline`.
+    /// Returns how many counted messages on the way are older than `deadline`.
     pub(crate) fn overdue(&self, now: i64, deadline: i64) -> usize {
         let counted = self.outstanding.iter().filter(|message| message.is_counted);
         counted

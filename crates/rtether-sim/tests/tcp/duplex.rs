@@ -45,7 +45,7 @@ impl Pair {
                     self.agenda.push(at, (1 - end, segment));
                 }
             }
-            self.ends[end].invariants().unwrap();
+            assert_eq!(self.ends[end].invariants(), Ok(()));
         }
     }
 
