@@ -25,6 +25,7 @@ mod build;
 mod bulk;
 mod finish;
 mod kernel;
+mod layer;
 pub mod medium;
 pub mod observe;
 mod packet;

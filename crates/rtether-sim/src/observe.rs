@@ -58,6 +58,8 @@ pub enum DropReason {
     FrameError,
     /// Not a member of the VLAN, no port towards the destination, or not addressed to the station.
     Filtered,
+    /// A queue of the layer between stack and driver was full, or its smoother refused the packet.
+    LayerFull,
 }
 
 /// Is told what happens, in order of time.

@@ -17,6 +17,10 @@ pub(crate) enum Purpose {
     Stack = 2,
     /// Bit errors of a link.
     Errors = 3,
+    /// Timer jitter of a smoother.
+    Smoother = 16,
+    /// Collisions that a smoother sees.
+    Visibility = 17,
 }
 
 /// A generator of one purpose.
@@ -35,6 +39,11 @@ impl Draw {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
         Self(Xoshiro256PlusPlus::seed_from_u64(hash))
+    }
+
+    /// Returns a seed for a generator that an engine has of its own.
+    pub(crate) fn seed(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Returns a number uniform in `0..=max`; `max` must not be negative.

@@ -34,7 +34,7 @@ struct Line {
 #[derive(Clone, Copy, Default)]
 struct NodeLine {
     released: u64,
-    lost: [u64; 4],
+    lost: [u64; 5],
 }
 
 /// The books.
@@ -125,7 +125,13 @@ impl<'a> Ledger<'a> {
                 .filter(|port| port.port.node == node.node);
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
-            let lost = [node.stack_dropped, full, node.discarded, node.filtered];
+            let lost = [
+                node.stack_dropped,
+                full,
+                node.discarded,
+                node.filtered,
+                node.layer_dropped,
+            ];
             assert_eq!(seen.lost, lost, "losses at {:?}", node.node);
             assert!(
                 !drained || node.in_stack == 0,
