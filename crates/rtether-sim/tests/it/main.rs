@@ -5,5 +5,6 @@
 mod closed_forms;
 mod delays;
 mod golden;
+mod layer;
 mod random;
 mod support;
