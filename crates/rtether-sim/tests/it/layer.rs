@@ -342,7 +342,10 @@ fn transmit_strategies_on_a_link() {
         let expected = match strategy {
             TransmitStrategy::STRICT => US(2_500),
             TransmitStrategy::STRICT_LITERAL => US(500) + NS(10_400) * 3,
-            _ => US(500) + NS(10_400) * 5,
+            TransmitStrategy::Fifo
+            | TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Rings { .. } => US(500) + NS(10_400) * 5,
         };
         assert_eq!(last.1.since_start(), expected, "{strategy:?}");
         assert_eq!(
