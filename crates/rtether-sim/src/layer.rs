@@ -186,3 +186,6 @@ impl Simulation {
         self.lose(id, node, place, DropReason::LayerFull, observer);
     }
 }
+
+#[cfg(test)]
+mod tests;

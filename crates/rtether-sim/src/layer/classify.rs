@@ -66,7 +66,7 @@ impl Simulation {
     }
 
     /// Returns the header fields that captures show ([`frame`]).
-    fn frame_key(&self, id: u32) -> FrameKey {
+    pub(super) fn frame_key(&self, id: u32) -> FrameKey {
         let packet = self.pool.get(id);
         let flow = &self.flow_list[packet.flow as usize];
         let tag = packet.has(TAGGED).then(|| {

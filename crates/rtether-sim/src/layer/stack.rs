@@ -234,6 +234,9 @@ impl Simulation {
                 self.begin_service(index, server, id);
                 return;
             }
+            let packet = self.pool.get_mut(id);
+            let waited = self.now - packet.mark;
+            packet.spend(Segment::ReceiveQueue, index, waited);
             self.leave_stack(index, id, observer);
         }
     }

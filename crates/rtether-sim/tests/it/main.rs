@@ -8,6 +8,7 @@ mod closed_forms;
 mod delays;
 mod golden;
 mod hub;
+mod layer;
 mod messages;
 mod random;
 mod support;

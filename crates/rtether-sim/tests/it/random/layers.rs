@@ -99,9 +99,12 @@ fn rule(dice: &mut Dice, class: u8) -> Rule {
 }
 
 fn limits(dice: &mut Dice, style: &Style) -> Vec<u32> {
-    let limit = |dice: &mut Dice| match style.is_tight {
-        true => u32::try_from(dice.between(1, 6)).unwrap(),
-        false => 100_000,
+    let limit = |dice: &mut Dice| {
+        if style.is_tight {
+            u32::try_from(dice.between(1, 6)).unwrap()
+        } else {
+            100_000
+        }
     };
     (0..dice.between(1, 4)).map(|_| limit(dice)).collect()
 }

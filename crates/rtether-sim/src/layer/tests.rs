@@ -1,0 +1,122 @@
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec;
+
+use rtether_model::endnode::{Detector, Smoothing};
+use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::network::{Duplex, Link, Network, Node, NodeId, NodeKind, PortId, Stack};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::smoother::{Adaptive, Config, Mode, Rule};
+use rtether_model::wire::Encapsulation;
+
+use super::*;
+use crate::observe::NoObserver;
+
+/// Two stations on a cable, the first with this layer, and a flow of full frames every 2 ms.
+fn simulation(layer: Layer) -> Simulation {
+    let node = |name: &str, layer: Option<Box<Layer>>| Node {
+        name: name.to_string(),
+        kind: NodeKind::EndStation(EndStation {
+            layer,
+            ..EndStation::new(Stack::Zero)
+        }),
+    };
+    let network = Network {
+        nodes: vec![node("a", Some(Box::new(layer))), node("b", None)],
+        links: vec![Link {
+            ends: [0, 1].map(|node| PortId {
+                node: NodeId(node),
+                port: 0,
+            }),
+            rate: BitRate::from_mbps(10),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        }],
+    };
+    let flow = Flow {
+        name: "f".to_string(),
+        class: String::new(),
+        talker: NodeId(0),
+        listeners: vec![NodeId(1)],
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(1_472),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(2),
+            phase: Phase::Fixed(Duration::ZERO),
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    };
+    let config = crate::kernel::Config {
+        seed: 1,
+        warmup: Duration::ZERO,
+        bucket: Duration::ZERO,
+    };
+    Simulation::new(&network, &[flow], &config).expect("a legal plant")
+}
+
+#[test]
+fn a_frame_that_collided_slows_its_station_down() {
+    // Oracle: W5 and W7. More than one attempt is a report; the next bulk packet within 10 ms is
+    // held back, once, and the period doubles.
+    let layer = Layer {
+        smoother: Some(Smoothing {
+            config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
+            rule: Rule::LINUX,
+            ring: 1,
+            detector: Detector::OwnCollisions {
+                visibility_per_million: 1_000_000,
+            },
+        }),
+        ..Layer::default()
+    };
+    for (attempts, reports) in [(1, 0), (2, 1)] {
+        let mut simulation = simulation(layer.clone());
+        let at = |us| Instant::ZERO + Duration::from_us(us);
+        simulation.run_until(at(100), &mut NoObserver);
+        // What a shared medium reports; the port of this link knows of no collision.
+        simulation.transmission_complete(0, attempts, &mut NoObserver);
+        simulation.run_until(at(2_100), &mut NoObserver);
+        let pacer = simulation.layers[0].driver.pacer.as_ref();
+        let statistics = *pacer.expect("a smoother").smoother.statistics();
+        assert_eq!(
+            (statistics.reports, statistics.decreases),
+            (reports, reports)
+        );
+    }
+}
+
+#[test]
+fn the_classifier_sees_the_headers_of_the_capture() {
+    // Oracle: `trace::frame`, whose headers are checked against etherparse: node 0 is 10.0.0.0, the
+    // first flow sends from port 49152 to 49152; EF is the octet 0xB8.
+    let mut simulation = simulation(Layer::default());
+    simulation.flow_list[0].dscp = 46;
+    simulation.run_until(Instant::from_ps(1), &mut NoObserver);
+    let key = simulation.frame_key(0);
+    assert_eq!(
+        (key.ethertype, key.protocol, key.tos),
+        (Some(0x0800), Some(17), Some(0xB8))
+    );
+    assert_eq!(key.source, Some([10, 0, 0, 0].into()));
+    assert_eq!(key.destination, Some([10, 0, 0, 1].into()));
+    assert_eq!(
+        (key.source_port, key.destination_port),
+        (Some(49_152), Some(49_152))
+    );
+    assert_eq!(key.tag, None);
+    let (size, class) = simulation.datagram(0, Rule::LINUX).expect("UDP is IP");
+    assert_eq!(
+        (size.get(), class),
+        (1_500, rtether_proto::smoother::Class::RealTime)
+    );
+}
