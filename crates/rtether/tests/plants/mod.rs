@@ -3,15 +3,16 @@
 #![allow(dead_code, reason = "each test program uses other plants")]
 
 mod examples;
+mod shared;
 
-pub(crate) use examples::{chain, hostile, line, star, substation};
+pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, EndStation, ForwardingMode, Link, LinkId, MulticastForwarding, Network,
-    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling,
+    AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, LinkId,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::{
@@ -77,6 +78,23 @@ impl Builder {
             ports: Vec::new(),
         };
         self.node(name, NodeKind::Switch(switch))
+    }
+
+    pub(crate) fn hub(&mut self, name: &str) -> NodeId {
+        let hub = Hub {
+            rate: BitRate::from_mbps(10),
+            delay: Duration::from_ns(400),
+            backoff: Backoff::Standard,
+            ports: 0,
+        };
+        self.node(name, NodeKind::Hub(hub))
+    }
+
+    /// Puts priority queues and a smoother between stack and driver.
+    pub(crate) fn layer(&mut self, node: NodeId) {
+        if let NodeKind::EndStation(station) = &mut self.scenario.network.nodes[node.index()].kind {
+            station.layer = Some(Box::default());
+        }
     }
 
     fn node(&mut self, name: &str, kind: NodeKind) -> NodeId {
@@ -172,6 +190,7 @@ impl Builder {
             .map(|(id, node)| node_record(id, node, &mut dice))
             .collect();
         record.ports = ports(network, &mut dice);
+        shared::fill(network, &mut record, &mut dice);
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             for &listener in &flow.listeners {
                 let hops = routing.path(network, flow.talker, listener).unwrap();
@@ -271,7 +290,7 @@ fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) ->
 }
 
 fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
-    let is_switch = matches!(node.kind, NodeKind::Switch(_));
+    let is_switch = !matches!(node.kind, NodeKind::EndStation(_));
     NodeRecord {
         node: id,
         released: if is_switch { 0 } else { 8_000 },
@@ -300,7 +319,10 @@ fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
             .ends
             .iter()
             .all(|end| network.switch(end.node).is_some());
-        ports.extend(link.ends.map(|port| port_record(port, id, core, dice)));
+        // A hub sends nothing of itself.
+        let senders = link.ends.into_iter();
+        let senders = senders.filter(|end| network.hub(end.node).is_none());
+        ports.extend(senders.map(|port| port_record(port, id, core, dice)));
     }
     ports.sort_by_key(|port| port.port);
     ports
