@@ -278,7 +278,10 @@ fn number(value: Option<impl ToString>) -> String {
 }
 
 /// Writes into memory, which cannot fail.
-fn write<N: AsRef<[u8]>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn write<N: AsRef<[u8]>>(
+    names: &[N],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     let put = || -> ::csv::Result<()> {
         writer.write_record(names)?;

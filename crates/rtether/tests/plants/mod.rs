@@ -1,6 +1,10 @@
 //! Made-up plants with made-up results: the same on every call, plausible to look at.
 
-#![allow(dead_code, reason = "each test program uses other plants")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test program uses other plants"
+)]
 
 mod examples;
 mod shared;
@@ -224,6 +228,13 @@ impl Builder {
         dice: &mut Dice,
     ) {
         let (hops, last, busy) = way;
+        let network = &self.scenario.network;
+        let mut links = network.links.iter();
+        let at_hub = links.any(|link| {
+            let [a, b] = link.ends.map(|end| end.node);
+            (a == flow.talker && network.hub(b).is_some())
+                || (b == flow.talker && network.hub(a).is_some())
+        });
         let hops = i64::try_from(hops).unwrap();
         let slices = self.scenario.run.duration.as_ps() / self.scenario.run.bucket.as_ps();
         stream.buckets = vec![Bucket::default(); usize::try_from(slices).unwrap()];
@@ -231,6 +242,9 @@ impl Builder {
             let mut segments = [Duration::ZERO; Segment::COUNT];
             segments[Segment::TalkerStack.index()] = Duration::from_us(50) + dice.tail(20);
             segments[Segment::DriverQueue.index()] = dice.tail(if busy { 400 } else { 15 });
+            if at_hub {
+                segments[Segment::MediumAccess.index()] = dice.tail(120);
+            }
             segments[Segment::Wire.index()] = Duration::from_ns(8_160) * hops;
             segments[Segment::SwitchLatency.index()] = Duration::from_us(10) * (hops - 1);
             segments[Segment::SwitchQueue.index()] = dice.tail(12 * hops);

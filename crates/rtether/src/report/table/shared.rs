@@ -1,5 +1,7 @@
 //! Tables of shared media and of the layer inside end nodes, below the verdicts.
 
+use std::cmp::Reverse;
+
 use rtether_model::record::ClassRecord;
 
 use super::super::json::{bulk_wait, mean_wait};
@@ -52,7 +54,7 @@ pub(super) fn render(outcome: &Outcome<'_>, options: Options) -> String {
     let mut text = String::new();
     for table in tables(outcome, options.all) {
         let drawn = super::draw_small(&table, options);
-        text.push_str(&format!("{drawn}\n{}\n", table.rest()));
+        text.extend([&drawn, "\n", &table.rest(), "\n"]);
     }
     text
 }
@@ -111,7 +113,7 @@ fn queues(outcome: &Outcome<'_>, all: bool) -> Small {
         }
     }
     let key = |class: &ClassRecord| (class.dropped, mean_wait(class));
-    found.sort_by(|(_, a), (_, b)| key(b).cmp(&key(a)));
+    found.sort_by_key(|(_, class)| Reverse(key(class)));
     let rows = found.into_iter().map(|(name, class)| {
         vec![
             plain(&name),
