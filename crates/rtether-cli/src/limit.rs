@@ -45,9 +45,11 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
     } else {
         limit::table(scenario, &limit)
     };
-    match terminal::print(&text) {
-        Exit::Ok => conclude(&limit),
-        other => other,
+    let printed = terminal::print(&text);
+    if printed == Exit::Ok {
+        conclude(&limit)
+    } else {
+        printed
     }
 }
 

@@ -99,13 +99,10 @@ fn the_limit_is_found_and_told_in_every_form() {
 fn exit_codes_say_how_it_ended() {
     let plant = Plant::new("codes", SCENARIO);
     let code = |arguments: &[&str]| plant.run(arguments).status.code();
-    let heavy = [
-        "--set",
-        "flows.load.rate=300Mbit/s",
-        "--set",
-        "run.overload=allowed",
-    ];
-    assert_eq!(code(&[&["--miss", "1%"], &heavy[..]].concat()), Some(1));
+    let heavy = SCENARIO.replace("rate: 20 Mbit/s", "rate: 300 Mbit/s");
+    let heavy = heavy.replace("for: 1 s", "for: 1 s, overload: allow");
+    let heavy = Plant::new("heavy", &heavy).run(&["--miss", "1%"]);
+    assert_eq!(heavy.status.code(), Some(1), "{}", text(&heavy.stderr));
     assert_eq!(code(&["--miss", "1e-6"]), Some(3));
     for wrong in [
         &["--miss", "2"][..],

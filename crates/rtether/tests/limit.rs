@@ -307,6 +307,16 @@ fn every_form_tells_the_same() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/results.md"
+    );
+    let reference = std::fs::read_to_string(path).unwrap();
+    let document = serde_json::from_str(&limit::json(&scenario, &limit)).unwrap();
+    for name in plants::members(document) {
+        let is_there = reference.contains(&format!("`{name}`"));
+        assert!(is_there, "{name} is not documented");
+    }
     if let Some(directory) = std::env::var_os("RTETHER_SCREENSHOTS") {
         let path = std::path::Path::new(&directory).join("limit.html");
         std::fs::write(path, limit::html(&scenario, &limit)).unwrap();

@@ -8,7 +8,6 @@ use rtether::report::{Outcome, csv, html, json, table};
 use rtether::verdict::assess;
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::TransferRecord;
-use serde_json::Value;
 
 /// Calls `check` with the outcome of a plant.
 fn with<T>(plant: &plants::Builder, check: impl Fn(&Outcome<'_>) -> T) -> T {
@@ -284,21 +283,9 @@ fn the_format_is_documented() {
     });
     let assessments = assess(&plant.scenario, &results);
     let outcome = Outcome::new(&plant.scenario, &results, &assessments);
-    let mut pending = vec![json::document(&outcome, options)];
-    while let Some(value) = pending.pop() {
-        match value {
-            Value::Array(values) => pending.extend(values),
-            Value::Object(members) => {
-                for (name, value) in members {
-                    assert!(
-                        page.contains(&format!("`{name}`")),
-                        "{name} is not documented"
-                    );
-                    pending.push(value);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
+    for name in plants::members(json::document(&outcome, options)) {
+        let is_there = page.contains(&format!("`{name}`"));
+        assert!(is_there, "{name} is not documented");
     }
     for (name, _) in csv::files(&outcome) {
         assert!(

@@ -24,6 +24,7 @@ use rtether_model::record::{
 };
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
+use serde_json::Value;
 
 /// Builds a scenario by names.
 pub(crate) struct Builder {
@@ -381,6 +382,25 @@ fn confidence(stream: &StreamRecord) -> Confidence {
             .miss_ratio()
             .map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
     }
+}
+
+/// Returns the names of all members of a JSON document, however deep.
+pub(crate) fn members(document: Value) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut pending = vec![document];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(values) => pending.extend(values),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    names.push(name);
+                    pending.push(value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    names
 }
 
 /// A small generator (the multiplier of Knuth's MMIX).
