@@ -79,7 +79,7 @@ fn rules(limit: &Limit) -> Vec<Rule> {
     let rule = limit.passing().map(|trial| Rule {
         at: trial.load_bps * MEGA,
         label: format!("limit {}", rate(trial.load_bps)),
-        kind: RuleKind::Bound,
+        kind: RuleKind::Deadline,
     });
     rule.into_iter().collect()
 }
@@ -107,7 +107,7 @@ fn misses(limit: &Limit) -> Markup {
         title: "Miss ratio of the worst flow".into(),
         note: "by load of the scaled flows".into(),
         x: load_axis(),
-        y: Axis::number("miss ratio").log(),
+        y: Axis::number("").log(),
         series: series
             .into_iter()
             .filter(|(_, points, _)| !points.is_empty())

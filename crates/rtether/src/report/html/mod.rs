@@ -78,7 +78,7 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
-    Striped parts are waiting in a queue, plain parts are work or transport.";
+    Striped parts are waiting, plain parts are work or transport.";
 const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
     deadline, packets are late.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
