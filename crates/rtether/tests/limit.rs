@@ -291,6 +291,48 @@ fn the_closed_form_stands_beside_the_simulation() {
 }
 
 #[test]
+fn every_end_has_its_sentence() {
+    let (scenario, found) = workshop();
+    for (end, words) in [
+        (
+            End::Found {
+                passing: 2,
+                failing: 1,
+            },
+            "The limit is 3 Mbit/s",
+        ),
+        (
+            End::Unlimited { passing: 1 },
+            "There is no limit: even 4 Mbit/s",
+        ),
+        (
+            End::Never,
+            "No load keeps a miss ratio of at most 0.01 with 95 % confidence, not even 2",
+        ),
+        (
+            End::TooFew { runs: Some(7) },
+            "take `--runs 7` or a longer `--for`",
+        ),
+        (End::TooFew { runs: None }, "released nothing"),
+        (End::Interrupted, "Interrupted"),
+    ] {
+        let limit = Limit {
+            end,
+            ..found.clone()
+        };
+        let page = limit::html(&scenario, &limit);
+        roxmltree::Document::parse(page.strip_prefix("<!DOCTYPE html>\n").unwrap()).unwrap();
+        for text in [
+            limit::table(&scenario, &limit),
+            limit::json(&scenario, &limit),
+            page,
+        ] {
+            assert!(text.contains(words), "{end:?}: {text}");
+        }
+    }
+}
+
+#[test]
 fn every_form_tells_the_same() {
     let (scenario, limit) = workshop();
     insta::assert_snapshot!("limit_table", limit::table(&scenario, &limit));

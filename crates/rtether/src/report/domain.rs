@@ -191,6 +191,47 @@ mod tests {
     }
 
     #[test]
+    fn a_half_duplex_link_is_a_domain_of_its_own() {
+        use rtether_model::network::{Duplex, EndStation, Link, Node, NodeKind, PortId, Stack};
+        use rtether_model::quantity::{BitRate, Duration};
+
+        let node = |name: &str| Node {
+            name: name.into(),
+            kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
+        };
+        let ends = [0, 1].map(|node| PortId {
+            node: NodeId(node),
+            port: 0,
+        });
+        let network = Network {
+            nodes: vec![node("a"), node("b")],
+            links: vec![Link {
+                ends,
+                rate: BitRate::from_mbps(10),
+                propagation: Duration::ZERO,
+                errors_per_billion: 0,
+                standby: false,
+                duplex: Duplex::Half,
+            }],
+        };
+        let record = Record {
+            media: vec![MediumRecord {
+                ports: ends.to_vec(),
+                ..MediumRecord::default()
+            }],
+            ..Record::default()
+        };
+        let domains = Domain::all(&network, &record);
+        assert_eq!(domains[0].name(&network), "a - b");
+        assert_eq!(
+            (&domains[0].links[..], domains[0].hubs.len()),
+            (&[LinkId(0)][..], 0)
+        );
+        assert_eq!(domains[0].collisions_per_frame(), None);
+        assert!(domains[0].attempts().is_empty());
+    }
+
+    #[test]
     fn attempts_follow_collisions() {
         let medium = MediumRecord {
             collisions: vec![40, 10, 2, 0, 0],
