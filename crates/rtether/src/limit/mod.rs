@@ -143,7 +143,7 @@ pub enum End {
         /// The highest that was tried.
         passing: usize,
     },
-    /// Every load fails, even next to none.
+    /// Every load fails, even next to none: deadlines are missed without the scaled flows.
     Never,
     /// The runs are too few or too short to show anything.
     TooFew {

@@ -51,8 +51,9 @@ fn sentence(limit: &Limit) -> String {
         (End::Never, _) => {
             let least = limit.trials.iter().map(|trial| trial.load_bps);
             format!(
-                "No load keeps a {target}, not even {}: the flows with deadlines miss them by \
-                 themselves.",
+                "No load keeps a {target}, not even {}: deadlines are missed without the scaled \
+                 flows. Look at the others with `rtether check`, or scale more of them with \
+                 `--flows`.",
                 rate(least.fold(f64::INFINITY, f64::min))
             )
         }
