@@ -55,6 +55,8 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Simulate a scenario, with traces on request
     Sim(SimArgs),
+    /// Find the highest load of other traffic at which deadlines still hold
+    Limit(LimitArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors
@@ -92,6 +94,55 @@ pub(crate) struct SimArgs {
     /// Write one CSV line per delivered packet of the first seed
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<PathBuf>,
+}
+
+/// Arguments of `limit`.
+#[derive(Args, Debug)]
+#[command(after_help = LIMIT_CODES)]
+pub(crate) struct LimitArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// Flows whose load is scaled: name, class or a pattern with `*` [default: all without deadline]
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) flows: Option<String>,
+    /// Largest ratio of late or lost packets of each flow with a deadline
+    #[arg(long, value_name = "RATIO", default_value = "1e-3", value_parser = share)]
+    pub(crate) miss: f64,
+    /// How sure the answer shall be
+    #[arg(long, value_name = "RATIO", default_value = "95%", value_parser = share)]
+    pub(crate) confidence: f64,
+    /// Distance between the load that passes and the one that fails
+    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = share)]
+    pub(crate) tolerance: f64,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print loads and limits of stations as CSV
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one self-contained HTML page with charts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
+3 too few packets to say.";
+
+/// Reads a share between zero and one, both excluded: `1e-3`, `0.1 %`, `100 ppm`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, unit) = [("%", 1e-2), ("ppm", 1e-6), ("", 1.0)]
+        .into_iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), unit)))
+        .unwrap_or((text, 1.0));
+    let value = number.parse::<f64>().map(|value| value * unit);
+    match value {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        Ok(_) | Err(_) => {
+            Err("write a ratio between 0 and 1, for example 1e-3, 0.1% or 100ppm".into())
+        }
+    }
 }
 
 /// Changes to a scenario for one run.

@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod exit;
 mod files;
+mod limit;
 mod new;
 mod progress;
 mod reproduce;
@@ -40,6 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match &cli.verb {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
+        Verb::Limit(arguments) => limit::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),

@@ -187,12 +187,16 @@ fn all_results_in_one_directory() {
     names.sort();
     let expected = [
         "buckets.csv",
+        "collisions.csv",
         "flows.csv",
         "histogram.csv",
+        "layer-queues.csv",
+        "media.csv",
         "nodes.csv",
         "ports.csv",
         "report.html",
         "result.json",
+        "smoothers.csv",
         "transfers.csv",
     ];
     assert_eq!(names, expected);

@@ -7,6 +7,8 @@
 //!
 //! The library neither prints nor exits nor reads arguments: that is the command line's work.
 
+mod csma;
+pub mod limit;
 pub mod report;
 pub mod reproduce;
 pub mod run;

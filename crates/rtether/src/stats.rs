@@ -75,6 +75,29 @@ pub fn clopper_pearson(hits: u64, trials: u64) -> Option<(f64, f64)> {
     Some((low, high))
 }
 
+/// Returns Clopper and Pearson's one-sided upper limit of a proportion; one without trials.
+pub fn upper_limit(hits: u64, trials: u64, confidence: f64) -> f64 {
+    if hits >= trials {
+        return 1.0;
+    }
+    let (hit, miss) = (to_f64(hits), to_f64(trials - hits));
+    Beta::new(hit + 1.0, miss).map_or(1.0, |beta| beta.inverse_cdf(confidence))
+}
+
+/// Returns the trials without a hit after which the upper limit is at most `ratio`: about
+/// `3 / ratio` with a confidence of 95 % (the rule of three).
+pub fn packets_needed(ratio: f64, confidence: f64) -> u64 {
+    // (1 - ratio)^n <= 1 - confidence.
+    let trials = libm::log1p(-confidence) / libm::log1p(-ratio);
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive, and a cast saturates"
+    )]
+    let trials = trials.ceil() as u64;
+    trials.max(1)
+}
+
 #[allow(
     clippy::cast_precision_loss,
     reason = "counts far below 2^53 in a statistic"
@@ -105,6 +128,17 @@ mod tests {
         let interval = student(&values).unwrap();
         assert_eq!(interval.low, Duration::from_ns(1_037));
         assert_eq!(interval.high, Duration::from_ns(4_963));
+    }
+
+    #[test]
+    fn the_rule_of_three() {
+        // ln 0.05 / ln 0.999 = 2994.2; one packet less is not enough.
+        assert_eq!(packets_needed(1e-3, 0.95), 2_995);
+        assert!(upper_limit(0, 2_995, 0.95) <= 1e-3);
+        assert!(upper_limit(0, 2_994, 0.95) > 1e-3);
+        // 5 of 100, one-sided 97.5 %: the upper end of the two-sided interval of 95 %.
+        assert!((upper_limit(5, 100, 0.975) - 0.112_835).abs() < 1e-5);
+        assert!(upper_limit(0, 0, 0.95) >= 1.0 && upper_limit(7, 7, 0.95) >= 1.0);
     }
 
     #[test]

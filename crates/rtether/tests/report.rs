@@ -111,7 +111,8 @@ fn equal_inputs_give_equal_bytes() {
 #[test]
 fn csv_files_are_rectangular_and_carry_units() {
     let files = with(&plants::line(), csv::files);
-    for (name, text) in &files {
+    let shared = with(&plants::workshop(), csv::files);
+    for (name, text) in files.iter().chain(&shared) {
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         let units = ["ns", "packets", "frames", "bytes", "ratio", "bps"];
         let plain = [
@@ -127,6 +128,11 @@ fn csv_files_are_rectangular_and_carry_units() {
             "worst_seed",
             "worst_place",
             "timeouts",
+            "medium",
+            "attempt",
+            "direction",
+            "queue",
+            "congestion_signals",
         ];
         for column in reader.headers().unwrap() {
             let unit = column.rsplit('_').next().unwrap();
@@ -136,11 +142,11 @@ fn csv_files_are_rectangular_and_carry_units() {
             );
         }
         assert!(reader.records().all(|row| row.is_ok()), "{name}");
-        // This plant has no record of a transfer; `losses_silence_transfers_...` has one.
-        assert!(
-            text.lines().count() > 1 || *name == "transfers.csv",
-            "{name}"
-        );
+    }
+    // These plants have no record of a transfer; `losses_silence_transfers_...` has one.
+    for (name, text) in &shared {
+        let is_full = text.lines().count() > 1;
+        assert!(is_full || *name == "transfers.csv", "{name}");
     }
     let flows = &files[0].1;
     insta::assert_snapshot!(
@@ -174,6 +180,7 @@ fn pages_are_well_formed_offline_and_small() {
         plants::chain(5, false),
         plants::chain(6, true),
         plants::substation(),
+        plants::workshop(),
         plants::hostile(),
         plants::Builder::new("empty"),
     ];
@@ -198,6 +205,93 @@ fn pages_are_well_formed_offline_and_small() {
         unique.sort_unstable();
         unique.dedup();
         assert_eq!(ids.len(), unique.len(), "{name}: an id repeats");
+    }
+}
+
+#[test]
+fn shared_media_and_layers_are_shown_everywhere() {
+    let plant = plants::workshop();
+    let document = with(&plant, |outcome| {
+        json::document(outcome, json::Options::default())
+    });
+    let shared = serde_json::json!({
+        "media": document["media"],
+        "switch port": document["ports"][0],
+        "press": document["nodes"][3],
+    });
+    insta::assert_snapshot!("json_shared", format!("{shared:#}"));
+    let render = |outcome: &Outcome<'_>| table::render(outcome, table::Options::default());
+    insta::assert_snapshot!("table_shared", with(&plant, render));
+    let files = with(&plant, csv::files);
+    let names = [
+        "media.csv",
+        "collisions.csv",
+        "layer-queues.csv",
+        "smoothers.csv",
+    ];
+    let texts = files.iter().filter(|(name, _)| names.contains(name));
+    let texts: Vec<String> = texts
+        .map(|(name, text)| format!("{name}\n{text}"))
+        .collect();
+    insta::assert_snapshot!("csv_shared", texts.join("\n"));
+    let page = with(&plant, html::render);
+    for part in [
+        "id=\"media\"",
+        "id=\"layers\"",
+        "class=\"hub",
+        ">hub1 (hub)<",
+        ", 2 hubs,",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Every wire of the domain shows the load of the domain, 36 %.
+    assert!(page.contains("hub1 - hub2, 10 Mbit/s: hub1 to hub2 36 %, hub2 to hub1 36 %"));
+    let markdown = with(&plant, |outcome| table::markdown(outcome, false));
+    assert!(markdown.contains("| shared medium |") && markdown.contains("| hub1, hub2 |"));
+}
+
+#[test]
+fn plants_without_hubs_say_nothing_of_them() {
+    let page = with(&plants::line(), html::render);
+    assert!(!page.contains("id=\"media\"") && !page.contains("id=\"layers\""));
+    let text = with(&plants::line(), |outcome| {
+        table::render(outcome, table::Options::default())
+    });
+    assert!(!text.contains("shared medium") && !text.contains("layer queue"));
+}
+
+/// Every member of the document has its line on the page that explains the format.
+#[test]
+fn the_format_is_documented() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/results.md"
+    );
+    let page = std::fs::read_to_string(path).unwrap();
+    let plant = plants::workshop();
+    let options = json::Options {
+        buckets: true,
+        histogram: true,
+    };
+    let mut results = plant.results();
+    results.record.streams[0].transfers.push(TransferRecord {
+        started_at: Instant::ZERO,
+        finished_at: None,
+        delivered: Bytes::new(1),
+        retransmissions: 0,
+        timeouts: 0,
+    });
+    let assessments = assess(&plant.scenario, &results);
+    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
+    for name in plants::members(json::document(&outcome, options)) {
+        let is_there = page.contains(&format!("`{name}`"));
+        assert!(is_there, "{name} is not documented");
+    }
+    for (name, _) in csv::files(&outcome) {
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "{name} is not documented"
+        );
     }
 }
 

@@ -196,6 +196,7 @@ fn pages_look_like_something_in_both_schemes() {
         ("switches", plants::chain(5, false)),
         ("ring", plants::chain(6, true)),
         ("substation", plants::substation()),
+        ("workshop", plants::workshop()),
         ("hostile", plants::hostile()),
     ];
     for (name, plant) in plants {
@@ -259,7 +260,12 @@ fn nothing_sticks_out_and_controls_work() {
         return;
     };
     let scratch = Scratch::new("probe");
-    for plant in [plants::line(), plants::substation(), plants::hostile()] {
+    for plant in [
+        plants::line(),
+        plants::substation(),
+        plants::workshop(),
+        plants::hostile(),
+    ] {
         let file = scratch.file("page.html");
         fs::write(&file, page(&plant).replace("</body>", PROBE)).unwrap();
         for width in [1280, 500] {

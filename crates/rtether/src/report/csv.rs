@@ -3,6 +3,8 @@
 //! Nanoseconds are exact decimals. Names are written as they are: who opens a file with names from
 //! a stranger in a spreadsheet should import it as text.
 
+mod shared;
+
 use ::csv::Writer;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
@@ -10,6 +12,7 @@ use rtether_model::record::Segment;
 use super::json::{segment_key, throughput};
 use super::outcome::{Outcome, Stream};
 use super::text::exact_ns;
+pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files with their names.
 pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
@@ -20,6 +23,10 @@ pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
         ("histogram.csv", histogram(outcome)),
         ("buckets.csv", buckets(outcome)),
         ("transfers.csv", transfers(outcome)),
+        ("media.csv", media(outcome)),
+        ("collisions.csv", collisions(outcome)),
+        ("layer-queues.csv", queues(outcome)),
+        ("smoothers.csv", smoothers(outcome)),
     ]
 }
 
@@ -112,7 +119,7 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
 
 /// Returns one row for each sending port.
 pub fn ports(outcome: &Outcome<'_>) -> String {
-    let names = [
+    let mut names = vec![
         "node",
         "port",
         "peer",
@@ -126,10 +133,11 @@ pub fn ports(outcome: &Outcome<'_>) -> String {
         "queued_frames",
         "corrupted_frames",
     ];
+    names.extend(shared::ACCESS_COLUMNS);
     let observed = outcome.results.record.observed;
     let rows = outcome.results.record.ports.iter().map(|port| {
         let rate = outcome.scenario.network.links[port.link.index()].rate;
-        vec![
+        let mut row = vec![
             outcome.node_name(port.port.node).to_owned(),
             port.port.port.to_string(),
             outcome.peer_name(port.port).unwrap_or_default().to_owned(),
@@ -142,7 +150,9 @@ pub fn ports(outcome: &Outcome<'_>) -> String {
             port.dropped.to_string(),
             port.queued.to_string(),
             port.corrupted.to_string(),
-        ]
+        ];
+        row.extend(shared::access_cells(port.access.as_ref()));
+        row
     });
     write(&names, rows)
 }
@@ -162,13 +172,13 @@ pub fn nodes(outcome: &Outcome<'_>) -> String {
         "copied_frames",
         "filtered_frames",
         "discarded_frames",
+        "layer_dropped_packets",
     ];
     let observed = outcome.results.record.observed;
     let rows = outcome.results.record.nodes.iter().map(|node| {
-        let is_switch = outcome.scenario.network.switch(node.node).is_some();
         vec![
             outcome.node_name(node.node).to_owned(),
-            if is_switch { "switch" } else { "station" }.to_owned(),
+            outcome.kind_name(node.node).to_owned(),
             node.stack_utilization(observed).to_string(),
             node.stack_queue_max.to_string(),
             node.stack_dropped.to_string(),
@@ -179,6 +189,7 @@ pub fn nodes(outcome: &Outcome<'_>) -> String {
             node.copied.to_string(),
             node.filtered.to_string(),
             node.discarded.to_string(),
+            node.layer_dropped.to_string(),
         ]
     });
     write(&names, rows)
@@ -267,7 +278,10 @@ fn number(value: Option<impl ToString>) -> String {
 }
 
 /// Writes into memory, which cannot fail.
-fn write<N: AsRef<[u8]>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn write<N: AsRef<[u8]>>(
+    names: &[N],
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
     let mut writer = Writer::from_writer(Vec::new());
     let put = || -> ::csv::Result<()> {
         writer.write_record(names)?;

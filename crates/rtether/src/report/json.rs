@@ -10,8 +10,11 @@ use rtether_model::record::{
 };
 use serde_json::{Map, Number, Value, json};
 
+mod shared;
+
 use super::outcome::{Outcome, Stream};
 use crate::run::{Confidence, Interval};
+pub(super) use shared::{bulk_wait, mean_wait};
 
 /// Name and version of the format.
 pub const SCHEMA: &str = "rtether.result/1";
@@ -33,6 +36,8 @@ pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
     let observed = record.observed;
     let ports = record.ports.iter().map(|p| port(outcome, p, observed));
     let nodes = record.nodes.iter().map(|n| node(outcome, n, observed));
+    let domains = outcome.domains();
+    let media = domains.iter().map(|d| shared::medium(outcome, d, observed));
     json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
@@ -46,6 +51,7 @@ pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
         "flows": flows.collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
+        "media": media.collect::<Vec<_>>(),
     })
 }
 
@@ -261,6 +267,7 @@ fn port(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Value {
         "queued": port.queued,
         "corrupted": port.corrupted,
         "queues": port.queues.iter().map(queue).collect::<Vec<_>>(),
+        "access": port.access.as_ref().map_or(Value::Null, shared::access),
     })
 }
 
@@ -276,10 +283,9 @@ fn queue(queue: &QueueRecord) -> Value {
 }
 
 fn node(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Value {
-    let is_switch = outcome.scenario.network.switch(node.node).is_some();
     json!({
         "name": outcome.node_name(node.node),
-        "kind": if is_switch { "switch" } else { "station" },
+        "kind": outcome.kind_name(node.node),
         "stack_utilization": node.stack_utilization(observed),
         "stack_queue_max": node.stack_queue_max,
         "stack_dropped": node.stack_dropped,
@@ -290,6 +296,8 @@ fn node(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Value {
         "copied": node.copied,
         "filtered": node.filtered,
         "discarded": node.discarded,
+        "layer_dropped": node.layer_dropped,
+        "layer": node.layer.as_ref().map_or(Value::Null, shared::layer),
     })
 }
 

@@ -8,6 +8,7 @@
 pub mod bars;
 pub mod chart;
 pub mod csv;
+pub mod domain;
 pub mod html;
 pub mod json;
 pub mod markup;

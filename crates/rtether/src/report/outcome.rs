@@ -3,11 +3,12 @@
 use std::cmp::{Ordering, Reverse};
 
 use rtether_model::flow::Flow;
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment, StreamRecord};
 use rtether_model::route::Routing;
 
+use super::domain::Domain;
 use super::text;
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
@@ -204,6 +205,20 @@ impl<'a> Outcome<'a> {
     /// Returns the name of a node.
     pub fn node_name(&self, node: NodeId) -> &'a str {
         &self.scenario.network.node(node).name
+    }
+
+    /// Returns `station`, `switch` or `hub`.
+    pub fn kind_name(&self, node: NodeId) -> &'static str {
+        match self.scenario.network.node(node).kind {
+            NodeKind::EndStation(_) => "station",
+            NodeKind::Switch(_) => "switch",
+            NodeKind::Hub(_) => "hub",
+        }
+    }
+
+    /// Returns the collision domains.
+    pub fn domains(&self) -> Vec<Domain<'a>> {
+        Domain::all(&self.scenario.network, &self.results.record)
     }
 
     /// Returns `talker > listener`.

@@ -1,11 +1,14 @@
 //! The verdict as a table: for the terminal and for Markdown.
 
+mod shared;
+
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 
 use super::outcome::{Group, Outcome, Stream};
 use super::text::{self, percent, plural, time, time_or_dash};
 use crate::verdict::Verdict;
+use shared::Small;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +62,8 @@ pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
         drawn = colored(&drawn);
     }
     let title = &outcome.scenario.name;
-    format!("{title}\n{drawn}\n\n{}", footer(outcome))
+    let shared = shared::render(outcome, options);
+    format!("{title}\n{drawn}\n\n{shared}{}", footer(outcome))
 }
 
 /// Returns the same as Markdown.
@@ -77,6 +81,17 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
         page.push_str(&line(
             kept.iter().map(|&c| escape_markdown(&row[c])).collect(),
         ));
+    }
+    for table in shared::tables(outcome, all) {
+        page.push('\n');
+        page.push_str(&line(table.titles.iter().map(|&t| t.into()).collect()));
+        let rules = (0..table.titles.len()).map(|c| if c < table.texts { "---" } else { "--:" });
+        page.push_str(&line(rules.map(str::to_owned).collect()));
+        for row in &table.rows {
+            page.push_str(&line(
+                row.iter().map(|cell| escape_markdown(cell)).collect(),
+            ));
+        }
     }
     page.push('\n');
     for line in footer(outcome).lines() {
@@ -224,12 +239,38 @@ fn draw_within(rows: &[Row], used: &[usize], options: Options, width: u16) -> St
     drawn
 }
 
-fn draw(rows: &[Row], kept: &[usize], options: Options, width: Option<u16>) -> String {
+fn new_table(ascii: bool) -> Table {
     let mut table = Table::new();
-    let rule = if options.ascii { '-' } else { '\u{2500}' };
+    let rule = if ascii { '-' } else { '\u{2500}' };
     let rule = LineStyle::none().fill(rule).junction(rule);
-    let style = TableStyle::new().header_separator(rule);
-    table.load_style(style);
+    table.load_style(TableStyle::new().header_separator(rule));
+    table
+}
+
+/// Draws a table below the main one.
+fn draw_small(small: &Small, options: Options) -> String {
+    let mut table = new_table(options.ascii);
+    if let Some(width) = options.width {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(width);
+    }
+    let cell = |(column, content): (usize, &str)| {
+        let is_text = column < small.texts;
+        Cell::new(content).set_alignment(if is_text {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        })
+    };
+    table.set_header(small.titles.iter().copied().enumerate().map(cell));
+    for row in &small.rows {
+        table.add_row(row.iter().map(String::as_str).enumerate().map(cell));
+    }
+    table.trim_fmt()
+}
+
+fn draw(rows: &[Row], kept: &[usize], options: Options, width: Option<u16>) -> String {
+    let mut table = new_table(options.ascii);
     if let Some(width) = width {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(width);

@@ -2,9 +2,9 @@
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
-use super::csma::Ranges;
 use super::observe::count_f64;
 use super::{Comparison, Figure, ReproduceError, Reproduction, reference};
+use crate::csma::Ranges;
 use crate::report::chart::{Axis, LineChart, Series, Style};
 use crate::run::Progress;
 

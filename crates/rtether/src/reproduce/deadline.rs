@@ -3,9 +3,9 @@
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
-use super::csma::{ATTEMPTS_MAX, slot_time, worst_case};
 use super::observe::count_f64;
 use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
+use crate::csma::{ATTEMPTS_MAX, slot_time, worst_case};
 use crate::report::chart::{Axis, LineChart, Series, Style};
 use crate::run::Progress;
 

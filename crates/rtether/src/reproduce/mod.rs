@@ -6,7 +6,6 @@
 
 mod backoff;
 mod bucket;
-mod csma;
 mod deadline;
 mod dolejs;
 mod flat;

@@ -1,4 +1,5 @@
-//! The plants: a line, a star, chains and rings, a substation, and one with hostile names.
+//! The plants: a line, a star, chains and rings, a substation, a workshop with hubs, and one with
+//! hostile names.
 
 use super::*;
 
@@ -163,6 +164,33 @@ fn substation_bay(plant: &mut Builder, bay: usize, core: NodeId, station_level: 
         let [a, b] = [from, to].map(|id| plant.scenario.network.node(id).name.clone());
         plant.flow(&format!("{a} > {b}"), &class, from, &[to], deadline);
     }
+}
+
+/// Two hubs that are one collision domain, a switch, and priority layers in two stations.
+pub(crate) fn workshop() -> Builder {
+    let mut plant = Builder::new("workshop with hubs");
+    let [hub1, hub2] = ["hub1", "hub2"].map(|name| plant.hub(name));
+    let switch = plant.switch("cell switch");
+    plant.link(hub1, hub2, 10);
+    plant.link(hub1, switch, 10);
+    let names = ["press", "saw", "lathe", "drill", "mill"];
+    let stations = names.map(|name| plant.station(name));
+    for (number, &station) in stations.iter().enumerate() {
+        plant.link(station, if number < 3 { hub1 } else { hub2 }, 10);
+    }
+    let office = plant.station("office");
+    plant.link(office, switch, 100);
+    for station in [stations[0], office] {
+        plant.layer(station);
+    }
+    let ms = Duration::from_ms;
+    for (number, &station) in stations.iter().enumerate() {
+        let next = stations[(number + 1) % stations.len()];
+        let name = format!("token {}", number + 1);
+        plant.flow(&name, "interlock", station, &[next], Some(ms(2)));
+    }
+    plant.flow("drawings", "", office, &[stations[0]], None);
+    plant
 }
 
 /// Names meant to break the page.

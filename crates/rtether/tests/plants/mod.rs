@@ -1,17 +1,22 @@
 //! Made-up plants with made-up results: the same on every call, plausible to look at.
 
-#![allow(dead_code, reason = "each test program uses other plants")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test program uses other plants"
+)]
 
 mod examples;
+mod shared;
 
-pub(crate) use examples::{chain, hostile, line, star, substation};
+pub(crate) use examples::{chain, hostile, line, star, substation, workshop};
 use rtether::run::{Confidence, Interval, Results};
 use rtether::scenario::{Requirement, RunPlan, Scenario};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, EndStation, ForwardingMode, Link, LinkId, MulticastForwarding, Network,
-    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling,
+    AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, LinkId,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::{
@@ -19,6 +24,7 @@ use rtether_model::record::{
 };
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
+use serde_json::Value;
 
 /// Builds a scenario by names.
 pub(crate) struct Builder {
@@ -77,6 +83,23 @@ impl Builder {
             ports: Vec::new(),
         };
         self.node(name, NodeKind::Switch(switch))
+    }
+
+    pub(crate) fn hub(&mut self, name: &str) -> NodeId {
+        let hub = Hub {
+            rate: BitRate::from_mbps(10),
+            delay: Duration::from_ns(400),
+            backoff: Backoff::Standard,
+            ports: 0,
+        };
+        self.node(name, NodeKind::Hub(hub))
+    }
+
+    /// Puts priority queues and a smoother between stack and driver.
+    pub(crate) fn layer(&mut self, node: NodeId) {
+        if let NodeKind::EndStation(station) = &mut self.scenario.network.nodes[node.index()].kind {
+            station.layer = Some(Box::default());
+        }
     }
 
     fn node(&mut self, name: &str, kind: NodeKind) -> NodeId {
@@ -172,6 +195,7 @@ impl Builder {
             .map(|(id, node)| node_record(id, node, &mut dice))
             .collect();
         record.ports = ports(network, &mut dice);
+        shared::fill(network, &mut record, &mut dice);
         for (number, flow) in self.scenario.flows.iter().enumerate() {
             for &listener in &flow.listeners {
                 let hops = routing.path(network, flow.talker, listener).unwrap();
@@ -205,6 +229,13 @@ impl Builder {
         dice: &mut Dice,
     ) {
         let (hops, last, busy) = way;
+        let network = &self.scenario.network;
+        let mut links = network.links.iter();
+        let at_hub = links.any(|link| {
+            let [a, b] = link.ends.map(|end| end.node);
+            (a == flow.talker && network.hub(b).is_some())
+                || (b == flow.talker && network.hub(a).is_some())
+        });
         let hops = i64::try_from(hops).unwrap();
         let slices = self.scenario.run.duration.as_ps() / self.scenario.run.bucket.as_ps();
         stream.buckets = vec![Bucket::default(); usize::try_from(slices).unwrap()];
@@ -212,6 +243,9 @@ impl Builder {
             let mut segments = [Duration::ZERO; Segment::COUNT];
             segments[Segment::TalkerStack.index()] = Duration::from_us(50) + dice.tail(20);
             segments[Segment::DriverQueue.index()] = dice.tail(if busy { 400 } else { 15 });
+            if at_hub {
+                segments[Segment::MediumAccess.index()] = dice.tail(120);
+            }
             segments[Segment::Wire.index()] = Duration::from_ns(8_160) * hops;
             segments[Segment::SwitchLatency.index()] = Duration::from_us(10) * (hops - 1);
             segments[Segment::SwitchQueue.index()] = dice.tail(12 * hops);
@@ -271,7 +305,7 @@ fn place_of(segments: &[Duration; Segment::COUNT], flow: &Flow, last: PortId) ->
 }
 
 fn node_record(id: NodeId, node: &Node, dice: &mut Dice) -> NodeRecord {
-    let is_switch = matches!(node.kind, NodeKind::Switch(_));
+    let is_switch = !matches!(node.kind, NodeKind::EndStation(_));
     NodeRecord {
         node: id,
         released: if is_switch { 0 } else { 8_000 },
@@ -300,7 +334,10 @@ fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
             .ends
             .iter()
             .all(|end| network.switch(end.node).is_some());
-        ports.extend(link.ends.map(|port| port_record(port, id, core, dice)));
+        // A hub sends nothing of itself.
+        let senders = link.ends.into_iter();
+        let senders = senders.filter(|end| network.hub(end.node).is_none());
+        ports.extend(senders.map(|port| port_record(port, id, core, dice)));
     }
     ports.sort_by_key(|port| port.port);
     ports
@@ -345,6 +382,25 @@ fn confidence(stream: &StreamRecord) -> Confidence {
             .miss_ratio()
             .map(|ratio| (ratio * 0.5, ratio * 1.5 + 0.001)),
     }
+}
+
+/// Returns the names of all members of a JSON document, however deep.
+pub(crate) fn members(document: Value) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut pending = vec![document];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Array(values) => pending.extend(values),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    names.push(name);
+                    pending.push(value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    names
 }
 
 /// A small generator (the multiplier of Knuth's MMIX).

@@ -5,6 +5,7 @@
 
 mod delays;
 mod plant;
+mod shared;
 mod transfers;
 mod verdicts;
 mod view;
@@ -57,6 +58,14 @@ pub fn render(outcome: &Outcome<'_>) -> String {
     if !transfers.is_empty() {
         page = page.section("transfers", "Transfers", TRANSFERS_NOTE, transfers);
     }
+    let media = shared::media(outcome);
+    if !media.is_empty() {
+        page = page.section("media", "Shared media", MEDIA_NOTE, media);
+    }
+    let layers = shared::layers(outcome);
+    if !layers.is_empty() {
+        page = page.section("layers", "End-node layers", LAYERS_NOTE, layers);
+    }
     page.section("ports", "Links", PORTS_NOTE, plant::ports(outcome))
         .section("nodes", "Nodes", NODES_NOTE, plant::nodes(outcome))
         .section("run", "About this run", "", facts(outcome))
@@ -69,13 +78,19 @@ const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the ta
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
-    Striped parts are waiting in a queue, plain parts are work or transport.";
+    Striped parts are waiting, plain parts are work or transport.";
 const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
     deadline, packets are late.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
     over all runs.";
 const TRANSFERS_NOTE: &str =
     "TCP transfers of all runs, from the opening of the connection to the last octet.";
+const MEDIA_NOTE: &str = "One row for each collision domain, busiest first. The load is the time of \
+    frames that got through; wasted is the time of transmissions that collided, each port's counted. \
+    Fairness is Jain's index over the ports that offered anything: 1 if all sent the same, 1/n if \
+    one of n sent all.";
+const LAYERS_NOTE: &str = "Queues between driver and stack of each station, and its traffic \
+    smoother; lowest queue first.";
 const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load counts preambles \
     and gaps.";
 const NODES_NOTE: &str = "Busiest protocol stacks first.";
@@ -112,9 +127,9 @@ fn lead(outcome: &Outcome<'_>) -> Markup {
 fn facts(outcome: &Outcome<'_>) -> Markup {
     let (results, record) = (outcome.results, &outcome.results.record);
     let network = &outcome.scenario.network;
-    let ids = network.iter_nodes().map(|(id, _)| id);
-    let switches = ids.filter(|&id| network.switch(id).is_some()).count();
-    let stations = network.nodes.len() - switches;
+    let ids = || network.iter_nodes().map(|(id, _)| id);
+    let count_of = |kind| ids().filter(|&id| outcome.kind_name(id) == kind).count();
+    let (stations, switches, hubs) = (count_of("station"), count_of("switch"), count_of("hub"));
     let mut facts = vec![
         (
             "Simulated time",
@@ -130,9 +145,14 @@ fn facts(outcome: &Outcome<'_>) -> Markup {
         (
             "Plant",
             format!(
-                "{}, {switches} {}, {}",
+                "{}, {switches} {}, {}{}",
                 plural(stations, "end station"),
                 if switches == 1 { "switch" } else { "switches" },
+                if hubs > 0 {
+                    format!("{}, ", plural(hubs, "hub"))
+                } else {
+                    String::new()
+                },
                 plural(network.links.len(), "link")
             ),
         ),

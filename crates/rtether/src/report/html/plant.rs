@@ -6,7 +6,7 @@ use rtether_model::record::{NodeRecord, PortRecord};
 use rtether_model::route::Routing;
 
 use super::super::bars::gauge;
-use super::super::markup::{Markup, element};
+use super::super::markup::{Element, Markup, element};
 use super::super::outcome::Outcome;
 use super::super::page::{DataTable, TableCell};
 use super::super::text::count;
@@ -41,7 +41,8 @@ pub(super) fn topology(outcome: &Outcome<'_>) -> Markup {
     let mut all = chooser(&paths);
     let scroll = element("div").class("scroll").attr("tabindex", "0");
     all.push(scroll.child(drawing));
-    all.push(legend());
+    let mut nodes = network.iter_nodes();
+    all.push(legend(nodes.any(|(id, _)| network.hub(id).is_some())));
     all
 }
 
@@ -95,7 +96,7 @@ fn chooser(paths: &[(String, Highlight)]) -> Markup {
     [tools, plain].into_iter().collect()
 }
 
-fn legend() -> Markup {
+fn legend(has_hub: bool) -> Markup {
     let steps = [
         ("u0", "below 5 %"),
         ("u1", "5 to 25 %"),
@@ -113,10 +114,29 @@ fn legend() -> Markup {
             .child(key.attr("aria-hidden", "true").child(line))
             .text(text)
     });
-    element("div")
-        .class("legend loads")
-        .children(entries)
-        .into()
+    let legend = element("div").class("legend loads").children(entries);
+    if has_hub {
+        return legend.child(hub_entry()).into();
+    }
+    legend.into()
+}
+
+fn hub_entry() -> Element {
+    let shape = element("rect")
+        .attr("x", 1)
+        .attr("y", 1)
+        .attr("width", 28)
+        .attr("height", 12)
+        .attr("rx", 3);
+    let key = element("svg")
+        .class("hub")
+        .attr("viewBox", "0 0 30 14")
+        .attr("width", 30)
+        .attr("height", 14);
+    let text = "hub: its links share one medium, whose load all of them show";
+    element("span")
+        .child(key.attr("aria-hidden", "true").child(shape))
+        .text(text)
 }
 
 /// Returns the load of each link, from its first end and from its second.
@@ -135,6 +155,13 @@ fn loads(outcome: &Outcome<'_>) -> Vec<(f64, f64)> {
             }
         }
     }
+    // A shared medium is as busy at one end of a link as at the other.
+    for domain in outcome.domains() {
+        let load = domain.record.utilization(observed);
+        for link in &domain.links {
+            loads[link.index()] = (load, load);
+        }
+    }
     loads
 }
 
@@ -143,11 +170,11 @@ fn is_first_end(outcome: &Outcome<'_>, link: LinkId, port: PortId) -> bool {
     link.is_some_and(|link| link.ends[0] == port)
 }
 
-fn load_cell(share: f64) -> TableCell {
+pub(super) fn load_cell(share: f64) -> TableCell {
     TableCell::markup(gauge(share)).sorted_by(share)
 }
 
-fn number(value: u64) -> TableCell {
+pub(super) fn number(value: u64) -> TableCell {
     TableCell::number(count(value), value)
 }
 
@@ -234,14 +261,14 @@ pub(super) fn nodes(outcome: &Outcome<'_>) -> Markup {
 }
 
 fn node_row(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Vec<TableCell> {
-    let is_switch = outcome.scenario.network.switch(node.node).is_some();
+    let kind = outcome.kind_name(node.node);
     let dropped = number(node.stack_dropped);
     let load = load_cell(node.stack_utilization(observed));
     let none = TableCell::text("\u{2013}").sorted_by("");
     vec![
         TableCell::text(outcome.node_name(node.node)).class("name"),
-        TableCell::text(if is_switch { "switch" } else { "station" }),
-        if is_switch { none } else { load },
+        TableCell::text(kind),
+        if kind == "station" { load } else { none },
         number(node.stack_queue_max.into()),
         if node.stack_dropped > 0 {
             dropped.class("n over")
@@ -258,7 +285,7 @@ fn node_row(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Vec
     ]
 }
 
-fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
+pub(super) fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
     let table = DataTable {
         columns: names
             .iter()

@@ -62,9 +62,8 @@ pub fn draw(
                 let on = highlight.nodes.contains(&id.0);
                 let group = element("g").attr("id", format!("node-{}", id.0));
                 match node.kind {
-                    NodeKind::Switch(_) | NodeKind::Hub(_) => {
-                        draw_switch(group, &node.name, area, on)
-                    }
+                    NodeKind::Switch(_) => draw_switch(group, &node.name, area, on, "switch"),
+                    NodeKind::Hub(_) => draw_switch(group, &node.name, area, on, "hub"),
                     NodeKind::EndStation(_) => {
                         draw_station(group, &node.name, area, on, station_load[id.index()])
                     }
@@ -141,13 +140,16 @@ fn draw_wire(
     group
 }
 
-fn draw_switch(group: Element, name: &str, area: &Area, on: bool) -> Element {
+/// Draws a switch, or a hub; `kind` is its class and the first word of its title.
+fn draw_switch(group: Element, name: &str, area: &Area, on: bool, kind: &str) -> Element {
     let (x, y) = area.middle();
-    let label = fitted(name, area.width - 12.0, BOLD);
-    let title = element("title").text(format!("switch {name}"));
-    let group = group
-        .class(if on { "switch on" } else { "switch" })
-        .child(title);
+    let label = match kind {
+        "hub" => fitted(&format!("{name} (hub)"), area.width - 12.0, BOLD),
+        _ => fitted(name, area.width - 12.0, BOLD),
+    };
+    let title = element("title").text(format!("{kind} {name}"));
+    let marked = if on { " on" } else { "" };
+    let group = group.class(format!("{kind}{marked}")).child(title);
     group
         .child(shape(area, 6))
         .child(text_at(x, y + 4.5, "middle").text(label))

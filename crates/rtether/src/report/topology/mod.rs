@@ -1,6 +1,6 @@
 //! The plant on paper: where each node stands and how each link runs.
 //!
-//! Every switch is a *cell*: its box with the stations that hang on it listed below. Cells stand on
+//! Every switch or hub is a *cell*: its box with the stations that hang on it listed below. Cells stand on
 //! a grid: lines of switches and rings keep their shape, everything else becomes layers around the
 //! switch in the middle. Links between cells run through the free columns and rows of the grid,
 //! never behind a box. The layout depends on the network alone, so equal plants look equal.
@@ -118,7 +118,7 @@ pub fn layout(network: &Network) -> Layout {
 /// Which station is listed below which switch.
 #[derive(Debug)]
 struct Cells {
-    /// Switch of each cell; the last cell may have none: stations that hang on no switch.
+    /// Switch or hub of each cell; the last cell may have none: stations that hang on no switch.
     switches: Vec<Option<NodeId>>,
     /// Stations of each cell.
     stations: Vec<Vec<NodeId>>,
@@ -128,7 +128,12 @@ struct Cells {
 
 impl Cells {
     fn new(network: &Network) -> Self {
-        let is_switch = |id: NodeId| matches!(network.node(id).kind, NodeKind::Switch(_));
+        let is_switch = |id: NodeId| {
+            matches!(
+                network.node(id).kind,
+                NodeKind::Switch(_) | NodeKind::Hub(_)
+            )
+        };
         let ids = || network.iter_nodes().map(|(id, _)| id);
         let mut switches: Vec<Option<NodeId>> =
             ids().filter(|&id| is_switch(id)).map(Some).collect();

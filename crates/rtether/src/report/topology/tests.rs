@@ -141,6 +141,22 @@ fn a_substation_fits_the_page() {
 }
 
 #[test]
+fn hubs_are_cells_like_switches() {
+    let stations = [0, 1, 1, 2];
+    let switched = network(3, &[(0, 1), (1, 2)], &stations);
+    let mut shared = switched.clone();
+    for node in &mut shared.nodes[..2] {
+        node.kind = NodeKind::Hub(rtether_model::network::Hub {
+            rate: BitRate::from_mbps(10),
+            delay: Duration::ZERO,
+            backoff: rtether_model::network::Backoff::Standard,
+            ports: 8,
+        });
+    }
+    assert_eq!(check(&shared), check(&switched));
+}
+
+#[test]
 fn odd_networks_are_placed_too() {
     check(&Network::default());
     let mut pair = network(0, &[], &[]);

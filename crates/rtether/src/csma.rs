@@ -8,15 +8,17 @@
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{GAP, MIN_FRAME, occupancy, wire_time};
 
+use crate::report::text::real;
+
 /// Attempts after which a frame is given up.
-pub(super) const ATTEMPTS_MAX: u32 = 16;
+pub(crate) const ATTEMPTS_MAX: u32 = 16;
 
 /// Collisions after which the range grows no more.
 const DOUBLINGS_MAX: u32 = 10;
 
 /// Which numbers of slots a station draws from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ranges {
+pub(crate) enum Ranges {
     /// `0..2^n`, as in the standard.
     Standard,
     /// `0..=2^n`, as printed in 003 Dolejs.
@@ -44,47 +46,57 @@ impl Ranges {
 
     /// Returns the probability that two stations which wait for the same moment draw equal numbers
     /// so many times in a row.
-    pub(super) fn repeated(self, collisions: u32) -> f64 {
+    pub(crate) fn repeated(self, collisions: u32) -> f64 {
         let choices = (1..=collisions).map(|n| self.longest(n) + 1);
         choices.fold(1.0, |probability, choices| {
-            probability / super::observe::count_f64(choices.unsigned_abs())
+            probability / real(choices.unsigned_abs())
         })
     }
 
     /// Returns the longest time from wanting to send to the last bit, if two stations collide so
     /// many times and nobody else sends: longest back-offs, a slot and a gap lost to each
     /// collision, the frame.
-    pub(super) fn longest_access(self, collisions: u32, frame: Bytes, rate: BitRate) -> Duration {
+    pub(crate) fn longest_access(self, collisions: u32, frame: Bytes, rate: BitRate) -> Duration {
         let lost = (slot_time(rate) + rate.time_ceil(GAP)) * i64::from(collisions);
         slot_time(rate) * self.longest_sum(collisions) + lost + wire_time(frame, rate)
     }
 
+    /// Returns the parts of the worst case of a frame that gets through at the last of `trials`: the
+    /// longest back-offs of the collisions before, and for each trial a full frame of somebody else
+    /// (or in the end the own one), the gap and a slot of contention.
+    pub(crate) fn worst_case(
+        self,
+        trials: u32,
+        frame: Bytes,
+        rate: BitRate,
+    ) -> (Duration, Duration) {
+        let back_off = slot_time(rate) * self.longest_sum(trials.saturating_sub(1));
+        let trial = occupancy(frame, rate) + slot_time(rate);
+        (back_off, trial * i64::from(trials))
+    }
+
     /// Returns the least number of collisions after which the deadline can be missed. With sixteen
     /// it is missed in any case.
-    pub(super) fn least_collisions(self, deadline: Duration, frame: Bytes, rate: BitRate) -> u32 {
+    pub(crate) fn least_collisions(self, deadline: Duration, frame: Bytes, rate: BitRate) -> u32 {
         let can_miss = |&n: &u32| self.longest_access(n, frame, rate) > deadline;
         (0..ATTEMPTS_MAX).find(can_miss).unwrap_or(ATTEMPTS_MAX)
     }
 }
 
 /// Returns 512 bit times.
-pub(super) fn slot_time(rate: BitRate) -> Duration {
+pub(crate) fn slot_time(rate: BitRate) -> Duration {
     rate.time_ceil(MIN_FRAME)
 }
 
-/// Returns the parts of the worst case of a frame that gets through at the last of `trials`: the
-/// longest back-offs of the collisions before, and for each trial a full frame of somebody else (or
-/// in the end the own one), the gap and a slot of contention.
-pub(super) fn worst_case(trials: u32, frame: Bytes, rate: BitRate) -> (Duration, Duration) {
-    let back_off = slot_time(rate) * Ranges::Standard.longest_sum(trials.saturating_sub(1));
-    let trial = occupancy(frame, rate) + slot_time(rate);
-    (back_off, trial * i64::from(trials))
+/// Returns [`Ranges::worst_case`] of the standard.
+pub(crate) fn worst_case(trials: u32, frame: Bytes, rate: BitRate) -> (Duration, Duration) {
+    Ranges::Standard.worst_case(trials, frame, rate)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::reference;
     use super::*;
+    use crate::reproduce::reference;
 
     const SLOW: BitRate = BitRate::from_mbps(10);
     const FAST: BitRate = BitRate::from_mbps(100);

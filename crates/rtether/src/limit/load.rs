@@ -1,0 +1,161 @@
+//! What flows offer, and the same flows at another load.
+
+use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire;
+
+use crate::report::text::{real, real_len};
+use crate::scenario::Scenario;
+
+/// What one flow makes one station send, on average.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Offer {
+    /// Bits per second on the wire, preambles and gaps included.
+    pub(super) wire_bps: f64,
+    /// The same as IP datagrams, which is what a traffic smoother counts.
+    pub(super) datagram_bps: f64,
+}
+
+impl Offer {
+    pub(super) fn add(&mut self, other: Self) {
+        self.wire_bps += other.wire_bps;
+        self.datagram_bps += other.datagram_bps;
+    }
+
+    fn new(flow: &Flow, payload: Bytes, packets_per_second: f64) -> Self {
+        let tag = flow.tag.map_or(Bytes::ZERO, |_| wire::TAG);
+        let frame = wire::frame_size(payload, flow.encapsulation) + tag;
+        let datagram = flow.encapsulation.header_size() + payload;
+        Self {
+            wire_bps: real(wire::wire_size(frame).bits()) * packets_per_second,
+            datagram_bps: real(datagram.bits()) * packets_per_second,
+        }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self {
+            wire_bps: self.wire_bps * factor,
+            datagram_bps: self.datagram_bps * factor,
+        }
+    }
+}
+
+/// Returns what each station sends for a flow; nothing where the network decides.
+pub(super) fn offers(flow: &Flow) -> Vec<(NodeId, Offer)> {
+    let Some((interval, payload)) = interval_and_payload(flow) else {
+        return Vec::new();
+    };
+    let per_second = 1.0 / interval;
+    let copies = match flow.delivery {
+        Delivery::Unicast => real_len(flow.listeners.len()),
+        Delivery::Multicast => 1.0,
+    };
+    let sent = split_up(flow, payload, per_second).times(copies);
+    let mut all = vec![(flow.talker, sent)];
+    if let Some(reply) = flow.reply {
+        let answer = split_up(flow, reply.payload, per_second);
+        all.extend(flow.listeners.iter().map(|&listener| (listener, answer)));
+    }
+    all
+}
+
+/// A message over a connection may take several segments.
+fn split_up(flow: &Flow, payload: Bytes, per_second: f64) -> Offer {
+    let segment = flow.connection.map_or(payload, |tcp| tcp.segment);
+    if payload <= segment || segment == Bytes::ZERO {
+        return Offer::new(flow, payload, per_second);
+    }
+    let whole = payload.get() / segment.get();
+    let mut all = Offer::new(flow, segment, per_second * real(whole));
+    let rest = Bytes::new(payload.get() % segment.get());
+    if rest > Bytes::ZERO {
+        all.add(Offer::new(flow, rest, per_second));
+    }
+    all
+}
+
+/// Returns the mean seconds between packets, and their payload.
+fn interval_and_payload(flow: &Flow) -> Option<(f64, Bytes)> {
+    if let Traffic::Bulk(bulk) = &flow.traffic {
+        let segment = bulk.tcp.segment;
+        let of_bursts = bulk.bursts.and_then(|bursts| {
+            let segments = real(bursts.size.get()) / real(segment.get());
+            Some(bursts.mean_gap?.as_secs_f64() / segments)
+        });
+        let of_rate = bulk
+            .rate
+            .map(|rate| real(segment.bits()) / real(rate.as_bps()));
+        return Some((of_bursts.or(of_rate)?, segment));
+    }
+    Some((flow.mean_interval()?.as_secs_f64(), flow.payload))
+}
+
+/// Returns what some flows offer together, in bits per second on the wire.
+pub(super) fn total_bps(scenario: &Scenario, flows: &[FlowId]) -> f64 {
+    let offers = flows
+        .iter()
+        .flat_map(|id| offers(&scenario.flows[id.index()]));
+    offers.map(|(_, offer)| offer.wire_bps).sum()
+}
+
+/// Returns a flow that offers `factor` times as much, or why there is none.
+pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
+    let mut flow = flow.clone();
+    let stretch = |time: &mut Duration| *time = stretched(*time, factor);
+    match &mut flow.traffic {
+        Traffic::Periodic {
+            period,
+            release_jitter,
+            ..
+        } => {
+            stretch(period);
+            // A release must not be later than the next point of the grid.
+            stretch(release_jitter);
+        }
+        Traffic::Sporadic {
+            min_gap, mean_gap, ..
+        } => {
+            stretch(min_gap);
+            stretch(mean_gap);
+        }
+        Traffic::Poisson { mean_interval } => stretch(mean_interval),
+        Traffic::Flood { interval } => stretch(interval),
+        Traffic::Adaptive { .. } => {
+            return Err(
+                "its requests follow the answers, so the network decides; give it a `period`",
+            );
+        }
+        Traffic::Bulk(bulk) => {
+            let gap = bulk.bursts.as_mut().and_then(|b| b.mean_gap.as_mut());
+            match (gap, &mut bulk.rate) {
+                (Some(gap), _) => stretch(gap),
+                (None, Some(rate)) => {
+                    *rate = BitRate::from_bps(rounded(real(rate.as_bps()) * factor).max(1));
+                }
+                (None, None) => {
+                    return Err("it sends as fast as the network lets it; give it a `rate`");
+                }
+            }
+        }
+    }
+    Ok(flow)
+}
+
+/// Returns the time divided by the factor, rounded to a picosecond; nothing becomes zero by it.
+fn stretched(time: Duration, factor: f64) -> Duration {
+    if time <= Duration::ZERO {
+        return time;
+    }
+    let ps = rounded(real(time.as_ps().unsigned_abs()) / factor);
+    Duration::from_ps(i64::try_from(ps.max(1)).unwrap_or(i64::MAX))
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive, and a cast saturates"
+)]
+pub(super) fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}

@@ -1,0 +1,284 @@
+//! The input limit of a whole network: how much other traffic the real-time flows bear (R24, R25).
+//!
+//! [`find`] scales the load of chosen flows and simulates, until it has the highest load at which
+//! every flow with a deadline misses it so rarely that the target holds with the stated confidence,
+//! and the lowest at which one does not. All loads are simulated with the same seeds, so that chance
+//! moves all of them in the same way. For a shared medium the closed form of the worst case of N
+//! trials stands beside the answer. Source: 002 Kweon 1 and 2 (catalogue 3a, W4).
+
+mod access;
+mod load;
+mod output;
+mod search;
+mod split;
+
+use rtether_model::flow::{Flow, FlowId};
+use rtether_model::quantity::Duration;
+use rtether_sim::BuildError;
+
+pub use access::{Access, analyze};
+pub use output::{SCHEMA, csv, html, json, table};
+pub use split::{DEPTH, Share, Station};
+
+use crate::run::Progress;
+use crate::scenario::{Requirement, Scenario};
+use crate::verdict;
+
+/// What to find.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Flows whose load is scaled: name, class or a pattern with `*`; all without a deadline if
+    /// `None`.
+    pub flows: Option<String>,
+    /// Largest ratio of late or lost packets of each flow with a deadline.
+    pub miss_ratio: f64,
+    /// How sure the answer shall be, for example 0.95; one-sided.
+    pub confidence: f64,
+    /// Largest distance between a load that passes and one that fails, as a share of the latter.
+    pub tolerance: f64,
+}
+
+/// Why nothing can be found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// Nothing can be missed.
+    #[error(
+        "no flow of this scenario has a deadline, so none can be missed; give the flows that \
+         matter a `deadline`"
+    )]
+    NoDeadline,
+    /// The pattern matches nothing.
+    #[error("no flow or class matches `{pattern}`; there are {names}")]
+    NoMatch {
+        /// What was asked for.
+        pattern: String,
+        /// What there is.
+        names: String,
+    },
+    /// All flows have deadlines.
+    #[error(
+        "every flow has a deadline, so there is no other traffic to scale; name the flows to \
+         scale with `--flows`"
+    )]
+    NothingToScale,
+    /// The network decides how much a flow sends.
+    #[error(
+        "the load of flow `{flow}` cannot be scaled: {reason}, or choose others with `--flows`"
+    )]
+    NotScalable {
+        /// Its name.
+        flow: String,
+        /// Why, and what to change.
+        reason: &'static str,
+    },
+    /// The simulator refuses the plant.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+}
+
+/// One load that was simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Load over the present one.
+    pub factor: f64,
+    /// Bits per second that the chosen flows offer, on the wire.
+    pub load_bps: f64,
+    /// Payload bits per second of the chosen flows that arrived.
+    pub throughput_bps: f64,
+    /// Utilization of the busiest port or shared medium.
+    pub utilization: f64,
+    /// The flow with a deadline that is worst off.
+    pub worst: Misses,
+    /// What follows.
+    pub verdict: TrialVerdict,
+}
+
+/// Misses of one flow over all listeners and runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Misses {
+    /// The flow.
+    pub flow: FlowId,
+    /// Packets late or lost.
+    pub missed: u64,
+    /// Packets released.
+    pub released: u64,
+    /// Upper limit of the miss ratio with the stated confidence (Clopper-Pearson).
+    pub upper: f64,
+}
+
+/// What follows from one load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialVerdict {
+    /// The target holds for every flow.
+    Pass,
+    /// It is not shown for some flow although there were packets enough.
+    Fail,
+    /// Not even without a miss would there be packets enough to show it.
+    TooFew,
+}
+
+impl TrialVerdict {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::TooFew => "too few packets",
+        }
+    }
+}
+
+/// How the search ended; numbers are positions in [`Limit::trials`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The limit lies between two loads.
+    Found {
+        /// The highest that passes.
+        passing: usize,
+        /// The lowest that fails.
+        failing: usize,
+    },
+    /// No load fails, not even more than the stations can send.
+    Unlimited {
+        /// The highest that was tried.
+        passing: usize,
+    },
+    /// Every load fails, even next to none: deadlines are missed without the scaled flows.
+    Never,
+    /// The runs are too few or too short to show anything.
+    TooFew {
+        /// Runs that would do, if more runs help.
+        runs: Option<u64>,
+    },
+    /// Somebody asked to end.
+    Interrupted,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// What was asked.
+    pub question: Question,
+    /// Flows whose load was scaled.
+    pub flows: Vec<FlowId>,
+    /// What they offer in the scenario as it is, in bits per second on the wire.
+    pub present_bps: f64,
+    /// Loads in the order they were simulated.
+    pub trials: Vec<Trial>,
+    /// How it ended.
+    pub end: End,
+    /// The limit split among the sending stations; empty without a limit.
+    pub stations: Vec<Station>,
+    /// Closed forms of the collision domains with deadlines.
+    pub access: Vec<Access>,
+}
+
+impl Limit {
+    /// Returns the highest load that is known to pass.
+    pub fn passing(&self) -> Option<&Trial> {
+        match self.end {
+            End::Found { passing, .. } | End::Unlimited { passing } => self.trials.get(passing),
+            End::Never | End::TooFew { .. } | End::Interrupted => None,
+        }
+    }
+
+    /// Returns the lowest load that is known to fail.
+    pub fn failing(&self) -> Option<&Trial> {
+        match self.end {
+            End::Found { failing, .. } => self.trials.get(failing),
+            End::Unlimited { .. } | End::Never | End::TooFew { .. } | End::Interrupted => None,
+        }
+    }
+
+    /// Returns whether the load of the scenario as it is passes.
+    pub fn present_load_passes(&self) -> bool {
+        self.passing().is_some_and(|trial| trial.factor >= 1.0)
+    }
+}
+
+/// Searches the limit.
+pub fn find(
+    scenario: &Scenario,
+    question: &Question,
+    progress: &Progress,
+) -> Result<Limit, LimitError> {
+    let flows = choose(scenario, question)?;
+    let found = search::run(scenario, question, &flows, progress)?;
+    let mut limit = Limit {
+        question: question.clone(),
+        present_bps: load::total_bps(scenario, &flows),
+        flows,
+        trials: found.trials,
+        end: found.end,
+        stations: Vec::new(),
+        access: Vec::new(),
+    };
+    if let Some(trial) = limit.passing() {
+        limit.stations = split::stations(scenario, &limit.flows, trial.factor);
+    }
+    if let Some(record) = &found.record {
+        limit.access = access::analyze(scenario, record);
+    }
+    Ok(limit)
+}
+
+/// Returns the flows to scale.
+fn choose(scenario: &Scenario, question: &Question) -> Result<Vec<FlowId>, LimitError> {
+    if scenario.flows.iter().all(|flow| flow.deadline.is_none()) {
+        return Err(LimitError::NoDeadline);
+    }
+    let is_chosen: Box<dyn Fn(&Flow) -> bool> = match &question.flows {
+        None => Box::new(|flow| flow.deadline.is_none()),
+        Some(pattern) => {
+            let pattern = Requirement {
+                flow: pattern.clone(),
+                ..Requirement::default_for_all()
+            };
+            Box::new(move |flow| verdict::matches(&pattern, flow))
+        }
+    };
+    let numbered = (0u32..).map(FlowId).zip(&scenario.flows);
+    let chosen: Vec<(FlowId, &Flow)> = numbered.filter(|(_, flow)| is_chosen(flow)).collect();
+    if chosen.is_empty() {
+        return Err(match &question.flows {
+            None => LimitError::NothingToScale,
+            Some(pattern) => LimitError::NoMatch {
+                pattern: pattern.clone(),
+                names: names(scenario),
+            },
+        });
+    }
+    for (_, flow) in &chosen {
+        if let Err(reason) = load::scaled(flow, 1.0) {
+            return Err(LimitError::NotScalable {
+                flow: flow.name.clone(),
+                reason,
+            });
+        }
+    }
+    Ok(chosen.into_iter().map(|(id, _)| id).collect())
+}
+
+/// Flows named in a message.
+const NAMED: usize = 8;
+
+fn names(scenario: &Scenario) -> String {
+    let quoted = |flow: &Flow| format!("`{}`", flow.name);
+    let some: Vec<String> = scenario.flows.iter().take(NAMED).map(quoted).collect();
+    match scenario.flows.len().saturating_sub(NAMED) {
+        0 => some.join(", "),
+        more => format!("{} and {more} more", some.join(", ")),
+    }
+}
+
+/// Returns the smallest deadline with the flow that has it.
+fn smallest_deadline<'a>(
+    flows: impl Iterator<Item = (FlowId, &'a Flow)>,
+) -> Option<(Duration, FlowId)> {
+    flows
+        .filter_map(|(id, flow)| Some((flow.deadline?, id)))
+        .min()
+}
+
+#[cfg(test)]
+mod tests;

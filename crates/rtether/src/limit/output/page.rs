@@ -1,0 +1,201 @@
+//! The limit as one self-contained page.
+
+use super::{
+    DEPTH, End, LOAD_TITLES, Limit, STATION_TITLES, access_words, by_load, exact_percent,
+    flow_names, load_row, rate, sentence, station_row,
+};
+use crate::limit::TrialVerdict;
+use crate::report::chart::{Axis, LineChart, Rule, RuleKind, Series, Style};
+use crate::report::markup::{Markup, element};
+use crate::report::page::{self, DataTable, Page, TableCell, Tone};
+use crate::report::text::real;
+use crate::scenario::Scenario;
+
+/// Returns the page.
+pub fn html(scenario: &Scenario, limit: &Limit) -> String {
+    let (tone, word) = match limit.end {
+        End::Found { .. } | End::Unlimited { .. } if limit.present_load_passes() => {
+            (Tone::Good, "\u{2713} The present load is within the limit")
+        }
+        End::Found { .. } | End::Unlimited { .. } | End::Never => {
+            (Tone::Bad, "\u{2717} The present load is too much")
+        }
+        End::TooFew { .. } | End::Interrupted => (Tone::Neutral, "? No answer"),
+    };
+    let question = &limit.question;
+    let mut page = Page::new(&scenario.name)
+        .kicker("Input limit of the network")
+        .lead(page::banner(tone, word, &sentence(limit)))
+        .lead(page::figures(&[
+            (rate(limit.present_bps), "present load".into()),
+            (
+                limit
+                    .passing()
+                    .map_or_else(|| "\u{2013}".into(), |t| rate(t.load_bps)),
+                "limit".into(),
+            ),
+            (question.miss_ratio.to_string(), "largest miss ratio".into()),
+            (exact_percent(question.confidence), "confidence".into()),
+            (limit.trials.len().to_string(), "loads simulated".into()),
+        ]));
+    if !limit.trials.is_empty() {
+        let note = format!("Scaled: {}. {LOADS_NOTE}", flow_names(scenario, limit));
+        let mut body = page::wide_grid([misses(limit), throughput(limit)]);
+        body.push(loads(scenario, limit));
+        page = page.section("loads", "Loads", note, body);
+    }
+    if !limit.stations.is_empty() {
+        let note = format!("{STATIONS_NOTE} RP goes with a depth, CBD, of {DEPTH}.");
+        page = page.section(
+            "stations",
+            "Limits of stations",
+            note,
+            stations(scenario, limit),
+        );
+    }
+    if !limit.access.is_empty() {
+        let lines = limit.access.iter().flat_map(|a| access_words(scenario, a));
+        let body: Markup = lines.map(|line| element("p").text(line)).collect();
+        page = page.section("access", "Shared media", ACCESS_NOTE, body);
+    }
+    page.render()
+}
+
+const LOADS_NOTE: &str = "Each load was simulated with the same seeds. The upper limit is that of \
+    the miss ratio of the flow that is worst off.";
+const STATIONS_NOTE: &str = "The limit of the network, the same for every station or the same \
+    multiple of what each sends now. A credit bucket charges real-time packets, too: RP lets \
+    through the limit and the other flows of the station.";
+const ACCESS_NOTE: &str = "Closed forms of IEEE 802.3 for the access of one frame, and how often \
+    attempts collided at the limit.";
+
+const MEGA: f64 = 1e-6;
+
+fn load_axis() -> Axis {
+    Axis::number("load (Mbit/s)")
+}
+
+fn rules(limit: &Limit) -> Vec<Rule> {
+    let rule = limit.passing().map(|trial| Rule {
+        at: trial.load_bps * MEGA,
+        label: format!("limit {}", rate(trial.load_bps)),
+        kind: RuleKind::Deadline,
+    });
+    rule.into_iter().collect()
+}
+
+/// Draws what was seen and what follows from it, over the load.
+fn misses(limit: &Limit) -> Markup {
+    let trials = by_load(limit);
+    let points = |value: &dyn Fn(&super::Trial) -> f64| {
+        let points = trials.iter().map(|t| (t.load_bps * MEGA, value(t)));
+        // A logarithmic axis has no zero.
+        points.filter(|(_, value)| *value > 0.0).collect::<Vec<_>>()
+    };
+    let target = limit.question.miss_ratio;
+    let seen = |trial: &super::Trial| real(trial.worst.missed) / real(trial.worst.released.max(1));
+    let series = [
+        (
+            "upper limit",
+            points(&|t| t.worst.upper),
+            Style::LineAndMarkers,
+        ),
+        ("target", points(&|_| target), Style::Line),
+        ("seen", points(&seen), Style::Markers),
+    ];
+    LineChart {
+        title: "Miss ratio of the worst flow".into(),
+        note: "by load of the scaled flows".into(),
+        x: load_axis(),
+        y: Axis::number("").log(),
+        series: series
+            .into_iter()
+            .filter(|(_, points, _)| !points.is_empty())
+            .map(|(name, points, style)| Series {
+                name: name.into(),
+                points,
+                style,
+            })
+            .collect(),
+        rules: rules(limit),
+        bands: Vec::new(),
+    }
+    .render()
+}
+
+fn throughput(limit: &Limit) -> Markup {
+    let points = by_load(limit)
+        .into_iter()
+        .map(|trial| (trial.load_bps * MEGA, trial.throughput_bps * MEGA));
+    LineChart {
+        title: "Payload that arrives".into(),
+        note: "of the scaled flows".into(),
+        x: load_axis(),
+        y: Axis::number("Mbit/s"),
+        series: vec![Series {
+            name: "throughput".into(),
+            points: points.collect(),
+            style: Style::LineAndMarkers,
+        }],
+        rules: rules(limit),
+        bands: Vec::new(),
+    }
+    .render()
+}
+
+fn loads(scenario: &Scenario, limit: &Limit) -> Markup {
+    let rows = by_load(limit).into_iter().map(|trial| {
+        let keys = [
+            trial.load_bps,
+            trial.factor,
+            real(trial.worst.missed),
+            trial.worst.upper,
+            0.0,
+            trial.throughput_bps,
+            trial.utilization,
+            0.0,
+        ];
+        let failed = trial.verdict != TrialVerdict::Pass;
+        (cells(load_row(scenario, trial), &[4, 7], &keys), failed)
+    });
+    data_table(&LOAD_TITLES, &[4, 7], rows.collect())
+}
+
+fn stations(scenario: &Scenario, limit: &Limit) -> Markup {
+    let rows = limit.stations.iter().map(|station| {
+        let keys = [
+            0.0,
+            station.present_bps,
+            station.other_bps,
+            station.equal.limit_bps,
+            station.equal.period.as_secs_f64(),
+            station.by_need.limit_bps,
+            station.by_need.period.as_secs_f64(),
+        ];
+        (cells(station_row(scenario, station), &[0], &keys), false)
+    });
+    data_table(&STATION_TITLES, &[0], rows.collect())
+}
+
+fn cells<const N: usize>(row: [String; N], texts: &[usize], keys: &[f64; N]) -> Vec<TableCell> {
+    let numbered = row.into_iter().zip(keys).enumerate();
+    let cells = numbered.map(|(column, (content, key))| {
+        if texts.contains(&column) {
+            TableCell::text(content)
+        } else {
+            TableCell::number(content, key)
+        }
+    });
+    cells.collect()
+}
+
+fn data_table(titles: &[&str], texts: &[usize], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
+    let columns = titles.iter().enumerate();
+    let columns = columns.map(|(at, title)| ((*title).to_owned(), !texts.contains(&at)));
+    DataTable {
+        columns: columns.collect(),
+        filter: rows.len() > 8,
+        rows,
+    }
+    .render()
+}

@@ -1,0 +1,79 @@
+//! The limit of the network as limits of its stations: equal, or by need (R25, R90).
+
+use std::collections::BTreeMap;
+
+use rtether_model::flow::FlowId;
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{Bytes, Duration};
+
+use super::load::{self, Offer, rounded};
+use crate::report::text::{real, real_len};
+use crate::scenario::Scenario;
+
+/// Depth of the credit bucket for which periods are given, CBD.
+pub const DEPTH: Bytes = Bytes::new(1500);
+
+/// The limit of one station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station {
+    /// The station.
+    pub node: NodeId,
+    /// What it sends of the scaled flows now, in bits per second on the wire.
+    pub present_bps: f64,
+    /// What it sends of all other flows.
+    pub other_bps: f64,
+    /// Its limit if all stations get the same.
+    pub equal: Share,
+    /// Its limit if all stations get the same multiple of what they send now.
+    pub by_need: Share,
+}
+
+/// Part of one station of the limit of the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Bits per second of the scaled flows, on the wire.
+    pub limit_bps: f64,
+    /// Refresh period, RP, of a credit bucket of [`DEPTH`] that lets through this and the station's
+    /// other flows: real-time packets are charged, too.
+    pub period: Duration,
+}
+
+/// Splits `factor` times the present load among those who send it.
+pub(super) fn stations(scenario: &Scenario, flows: &[FlowId], factor: f64) -> Vec<Station> {
+    let mut own: BTreeMap<NodeId, Offer> = BTreeMap::new();
+    let mut others: BTreeMap<NodeId, Offer> = BTreeMap::new();
+    for (id, flow) in (0u32..).map(FlowId).zip(&scenario.flows) {
+        let sums = if flows.contains(&id) {
+            &mut own
+        } else {
+            &mut others
+        };
+        for (station, offer) in load::offers(flow) {
+            sums.entry(station).or_default().add(offer);
+        }
+    }
+    let present: f64 = own.values().map(|offer| offer.wire_bps).sum();
+    let equal = present * factor / real_len(own.len().max(1));
+    let stations = own.iter().map(|(&node, offer)| {
+        let other = others.get(&node).copied().unwrap_or_default();
+        // Frames keep their size, so that datagrams keep their share of the wire.
+        let share = |limit_bps: f64| Share {
+            limit_bps,
+            period: period(limit_bps * offer.datagram_bps / offer.wire_bps + other.datagram_bps),
+        };
+        Station {
+            node,
+            present_bps: offer.wire_bps,
+            other_bps: other.wire_bps,
+            equal: share(equal),
+            by_need: share(offer.wire_bps * factor),
+        }
+    });
+    stations.collect()
+}
+
+/// Returns the period in which a bucket of [`DEPTH`] is refilled to give this rate.
+fn period(bps: f64) -> Duration {
+    let ps = rounded(real(DEPTH.bits()) * 1e12 / bps);
+    Duration::from_ps(i64::try_from(ps).unwrap_or(i64::MAX))
+}
