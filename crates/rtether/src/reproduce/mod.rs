@@ -9,11 +9,15 @@ mod bucket;
 mod csma;
 mod deadline;
 mod dolejs;
+mod echo;
+mod fit;
 mod flat;
 mod observe;
 mod output;
+mod plant;
 pub mod reference;
 mod substation;
+mod valentim;
 mod volume;
 
 use std::fmt::Write as _;
@@ -151,6 +155,10 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("kweon-deadline", deadline::run),
     ("dolejs-backoff", backoff::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),
+    ("valentim-rtt", valentim::run_rtt),
+    ("valentim-loopback", valentim::run_loopback),
+    ("valentim-decomposition", valentim::run_decomposition),
+    ("valentim-switch-hub", valentim::run_switch_hub),
 ];
 
 /// Returns every experiment of the papers, and whether it can be repeated.

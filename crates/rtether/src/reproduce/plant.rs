@@ -1,0 +1,105 @@
+//! Small networks in code, where a matrix of experiments would need dozens of scenario files.
+
+use rtether_model::flow::{Delivery, Flow, Reply, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
+    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+/// Delay of a patch cable of 5 m.
+pub(super) const PATCH: Duration = Duration::from_ns(25);
+
+/// A network that grows.
+#[derive(Default)]
+pub(super) struct Plant {
+    pub(super) network: Network,
+}
+
+impl Plant {
+    pub(super) fn add(&mut self, name: &str, kind: NodeKind) -> NodeId {
+        let id = u32::try_from(self.network.nodes.len()).expect("a small network");
+        self.network.nodes.push(Node {
+            name: name.into(),
+            kind,
+        });
+        NodeId(id)
+    }
+
+    pub(super) fn station(&mut self, name: &str, stack: Stack) -> NodeId {
+        self.add(name, NodeKind::EndStation(EndStation::new(stack)))
+    }
+
+    /// Joins two ports by a patch cable.
+    pub(super) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
+        let port = |(node, port)| PortId { node, port };
+        self.network.links.push(Link {
+            ends: [port(a), port(b)],
+            rate,
+            propagation: PATCH,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        });
+    }
+}
+
+/// Returns a store-and-forward switch with one queue a port and 8 MB for frames, not VLAN-aware.
+pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    let memory = Bytes::new(8_000_000);
+    Switch {
+        latency,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).expect("one queue is a valid number"),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: memory,
+            shared: Some(memory),
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: vec![port; ports],
+    }
+}
+
+/// Returns an untagged flow from one station to another.
+pub(super) fn flow(
+    name: &str,
+    (talker, listener): (NodeId, NodeId),
+    (encapsulation, payload): (Encapsulation, Bytes),
+    traffic: Traffic,
+) -> Flow {
+    Flow {
+        name: name.into(),
+        class: String::new(),
+        talker,
+        listeners: vec![listener],
+        delivery: Delivery::Unicast,
+        encapsulation,
+        payload,
+        tag: None,
+        dscp: 0,
+        traffic,
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    }
+}
+
+/// Returns the same flow, answered at once with as many octets.
+pub(super) fn echoed(mut flow: Flow) -> Flow {
+    flow.reply = Some(Reply {
+        payload: flow.payload,
+        after: Duration::ZERO,
+    });
+    flow
+}
