@@ -1,5 +1,6 @@
 //! Builds a simulation: numbers for nodes, ports and streams, slots for timers, tables.
 
+mod media;
 mod ports;
 mod tables;
 
@@ -21,6 +22,7 @@ use crate::random::{Draw, Purpose};
 use crate::source::Source;
 use crate::station::{StackState, Station, frame_octets};
 use crate::stats::StreamStats;
+use media::build_media;
 use ports::build_ports;
 use tables::{build_switches, static_addresses};
 
@@ -79,7 +81,13 @@ impl Simulation {
     pub fn new(network: &Network, flows: &[Flow], config: &Config) -> Result<Self, BuildError> {
         let numbers = Numbers::new(network)?;
         let routing = Routing::new(network);
-        let ports = build_ports(network, &routing, &numbers, config)?;
+        let mut ports = build_ports(network, &routing, &numbers, config)?;
+        let media = build_media(network, &routing, &numbers, config)?;
+        for (number, attachment) in (0u32..).zip(&media.attachments) {
+            let port = &mut ports.hot[attachment.port as usize];
+            port.attachment = number;
+            port.free_at = crate::agenda::NEVER;
+        }
         let (stations, stacks) = build_stations(network, &routing, &numbers, config);
         let mut simulation = Self {
             network: network.clone(),
@@ -98,6 +106,8 @@ impl Simulation {
             ports: ports.hot,
             port_rests: ports.rests,
             queues: ports.queues,
+            shared: media.shared,
+            attachments: media.attachments,
             flows: Vec::new(),
             bulk: Vec::new(),
             streams: Vec::new(),
@@ -231,6 +241,9 @@ impl Simulation {
         }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
             flow.slot = give(Action::Release(index))?;
+        }
+        for (index, shared) in numbered(self.shared.len()).zip(&mut self.shared) {
+            shared.slot = give(Action::Medium(index))?;
         }
         for (index, port) in numbered(self.ports.len()).zip(&mut self.ports) {
             port.wake_slot = give(Action::Wake(index))?;

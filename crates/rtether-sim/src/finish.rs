@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use rtether_model::network::{NodeId, PortId};
+use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
-use rtether_model::record::{NodeRecord, Record, Segment};
+use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
 
 use crate::kernel::Simulation;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
@@ -19,9 +19,15 @@ impl Simulation {
         let rests = self.port_rests.iter().zip(&self.queues);
         let ports = self.ports.iter().zip(rests);
         let ports = ports.filter(|(port, _)| port.peer != NONE);
-        let ports = ports.map(|(port, (rest, queues))| port.record(rest, queues, self.now));
+        let ports = ports.map(|(port, (rest, queues))| {
+            port.record(rest, queues, self.access(port.attachment), self.now)
+        });
         let ports = ports.collect();
         let nodes = self.node_records();
+        let media = self.shared.iter().map(|shared| {
+            shared.record(|number| self.port_id(self.attachments[number as usize].port))
+        });
+        let media = media.collect();
         let bulk = core::mem::take(&mut self.bulk);
         let transfers: Vec<_> = bulk
             .into_iter()
@@ -47,9 +53,16 @@ impl Simulation {
                 .collect(),
             ports,
             nodes,
-            media: Vec::new(),
+            media,
             events: self.events,
         }
+    }
+
+    /// Returns the counters of a port on a shared medium, and whether the medium has a frame of it.
+    fn access(&self, attachment: u32) -> Option<(AccessRecord, bool)> {
+        let own = self.attachments.get(attachment as usize)?;
+        let record = self.shared[own.domain as usize].access(own.station);
+        Some((record, own.frame != NONE))
     }
 
     /// Counts packets that are under way for longer than their deadline as missed.
@@ -81,6 +94,9 @@ impl Simulation {
                 visit(id, Some(pool.get(id).held_for));
             }
         }
+        for attachment in self.attachments.iter().filter(|own| own.frame != NONE) {
+            visit(attachment.frame, Some(attachment.port));
+        }
         for (index, stack) in (0u32..).zip(&self.stacks) {
             for server in &stack.server {
                 let serving = (server.serving != NONE).then_some(server.serving);
@@ -102,17 +118,28 @@ impl Simulation {
         let (mut stations, mut switches) =
             (self.stations.iter().zip(&self.stacks), self.switches.iter());
         for (node, definition) in self.network.iter_nodes() {
-            let is_switch = matches!(definition.kind, rtether_model::network::NodeKind::Switch(_));
-            let record = if is_switch {
-                switches.next().map(|switch| self.switch_record(switch))
-            } else {
-                stations
+            let record = match definition.kind {
+                NodeKind::Switch(_) => switches.next().map(|switch| self.switch_record(switch)),
+                NodeKind::Hub(_) => self.hub_record(node),
+                NodeKind::EndStation(_) => stations
                     .next()
-                    .map(|(station, stack)| self.station_record(station, stack))
+                    .map(|(station, stack)| self.station_record(station, stack)),
             };
             records.push(record.unwrap_or_else(|| empty(node)));
         }
         records
+    }
+
+    fn hub_record(&self, node: NodeId) -> Option<NodeRecord> {
+        let mut hubs = self.shared.iter().flat_map(|shared| &shared.hubs);
+        let hub = hubs.find(|hub| hub.node == node)?;
+        Some(NodeRecord {
+            arrived: hub.arrived,
+            copied: hub.copied,
+            filtered: hub.filtered,
+            discarded: hub.discarded,
+            ..empty(node)
+        })
     }
 
     fn switch_record(&self, switch: &SwitchState) -> NodeRecord {
@@ -183,15 +210,17 @@ impl Simulation {
         let records = self.node_records();
         let rests = self.port_rests.iter().zip(&self.queues);
         for (port, (rest, queues)) in self.ports.iter().zip(rests) {
-            let queued = u64::from(queues.waiting());
+            let access = self.access(port.attachment);
+            let queued = u64::from(queues.waiting()) + u64::from(access.is_some_and(|a| a.1));
             ensure(
                 port.offered == port.sent + rest.dropped + queued,
                 "frames at a port",
             )?;
-            ensure(
-                queues.is_empty() != port.is_wake_set,
-                "a wake-up for waiting frames",
-            )?;
+            let is_served = match access {
+                None => queues.is_empty() != port.is_wake_set,
+                Some((_, is_sending)) => queues.is_empty() || is_sending,
+            };
+            ensure(is_served, "a wake-up for waiting frames")?;
         }
         for record in &records {
             let ports = self.ports.iter().zip(&self.port_rests);
@@ -209,6 +238,9 @@ impl Simulation {
                 .map(|port| port.sent - u64::from(port.flying.len()))
                 .sum();
             ensure(landed == record.arrived, "frames on links")?;
+        }
+        for shared in &self.shared {
+            shared.medium.invariants()?;
         }
         for (switch, number) in self.switches.iter().zip(0u32..) {
             let own = self

@@ -15,6 +15,7 @@ use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::queues::EgressQueues;
+use crate::shared::{Attachment, Shared};
 use crate::source::Source;
 use crate::station::{StackState, Station};
 use crate::stats::StreamStats;
@@ -62,6 +63,26 @@ pub enum BuildError {
         /// Name of the flow.
         flow: alloc::string::String,
     },
+    /// A collision domain cannot be built.
+    #[error("the shared medium at `{node}` cannot be built: {reason}")]
+    Medium {
+        /// Name of a hub, or of a node at a half-duplex link.
+        node: alloc::string::String,
+        /// What is wrong.
+        reason: crate::medium::MediumError,
+    },
+    /// Hubs that are joined differ.
+    #[error("hub `{hub}` is joined with one of another rate or back-off")]
+    MixedHubs {
+        /// Name of the hub.
+        hub: alloc::string::String,
+    },
+    /// A cut-through switch on a shared medium.
+    #[error("switch `{switch}` is cut-through and stands at a shared medium")]
+    CutThroughOnMedium {
+        /// Name of the switch.
+        switch: alloc::string::String,
+    },
     /// More timers or ports than can be counted.
     #[error("the network is too large")]
     TooLarge,
@@ -91,6 +112,8 @@ pub(crate) enum Action {
     TcpReceiver(u32),
     /// A flow releases.
     Release(u32),
+    /// A shared medium has something to do.
+    Medium(u32),
     /// A port with waiting frames becomes free.
     Wake(u32),
 }
@@ -180,6 +203,8 @@ pub struct Simulation {
     pub(crate) ports: Vec<Port>,
     pub(crate) port_rests: Vec<PortRest>,
     pub(crate) queues: Vec<EgressQueues>,
+    pub(crate) shared: Vec<Shared>,
+    pub(crate) attachments: Vec<Attachment>,
     pub(crate) stations: Vec<Station>,
     pub(crate) stacks: Vec<StackState>,
     pub(crate) switches: Vec<SwitchState>,
@@ -223,6 +248,7 @@ impl Simulation {
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
                 Action::Release(flow) => self.release(flow, observer),
+                Action::Medium(domain) => self.wake_medium(domain, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
             }
         }

@@ -58,6 +58,12 @@ pub enum DropReason {
     FrameError,
     /// Not a member of the VLAN, no port towards the destination, or not addressed to the station.
     Filtered,
+    /// The last attempt on a shared medium collided too.
+    ExcessiveCollisions,
+    /// A collision on a shared medium came after the slot time.
+    LateCollision,
+    /// The frame met another one on a shared medium and its sender did not notice.
+    Garbled,
 }
 
 /// Is told what happens, in order of time.
@@ -67,7 +73,8 @@ pub trait Observer {
         let _ = (now, packet);
     }
 
-    /// The first bit of a frame leaves a port.
+    /// The first bit of a frame leaves a port; on a shared medium the last bit, when it is known
+    /// that the frame got through.
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         let _ = (now, port, packet);
     }

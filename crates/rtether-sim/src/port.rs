@@ -6,7 +6,7 @@
 
 use rtether_model::network::{LinkId, NodeId, PortId, QueueMap};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::record::{PortRecord, Segment};
+use rtether_model::record::{AccessRecord, PortRecord, Segment};
 use rtether_model::wire;
 
 use crate::kernel::Simulation;
@@ -18,8 +18,8 @@ use crate::random::Draw;
 /// Octets after which a cut-through switch knows the way: preamble and header.
 const HEADER: i64 = 22;
 /// Preamble; preamble and gap.
-const PREAMBLE: i64 = 8;
-const OVERHEAD: i64 = 20;
+pub(crate) const PREAMBLE: i64 = 8;
+pub(crate) const OVERHEAD: i64 = 20;
 const _: () = assert!(
     wire::PREAMBLE.get() == 8 && wire::GAP.get() == 12 && wire::HEADER.get() == 14,
     "the constants above are those of the wire"
@@ -34,6 +34,16 @@ pub(crate) enum Owner {
     Switch(u32),
     /// A hub; its ports do not send of themselves.
     Hub,
+}
+
+impl Owner {
+    /// Returns where a frame waits at a port of this owner.
+    pub(crate) const fn waiting_place(self) -> Segment {
+        match self {
+            Self::Station(_) => Segment::DriverQueue,
+            Self::Switch(_) | Self::Hub => Segment::SwitchQueue,
+        }
+    }
 }
 
 /// What every frame needs of a sending port and the link behind it. Times in picoseconds.
@@ -61,6 +71,9 @@ pub(crate) struct Port {
     pub(crate) flying: Fifo,
     pub(crate) arrival_slot: u32,
     pub(crate) wake_slot: u32,
+    /// Number among the ports on shared media, or [`NONE`]. Such a port is never free for
+    /// [`Simulation::enqueue`]: the medium takes its frames.
+    pub(crate) attachment: u32,
     /// Frames wait, and the port wakes up for them.
     pub(crate) is_wake_set: bool,
     pub(crate) has_one_queue: bool,
@@ -90,12 +103,26 @@ pub(crate) struct PortRest {
 
 impl Port {
     /// Returns the counters at the end of a run.
-    pub(crate) fn record(&self, rest: &PortRest, queues: &EgressQueues, now: i64) -> PortRecord {
+    ///
+    /// `access` is given for a port on a shared medium: its counters, and whether the medium has a
+    /// frame of it.
+    pub(crate) fn record(
+        &self,
+        rest: &PortRest,
+        queues: &EgressQueues,
+        access: Option<(AccessRecord, bool)>,
+        now: i64,
+    ) -> PortRecord {
         let mut records = queues.records();
         if let [only] = &mut records[..] {
             only.sent = self.sent;
         }
         let busy = i64::try_from(self.sent_octets).unwrap_or(i64::MAX) * self.octet;
+        let unfinished = if access.is_some() {
+            0
+        } else {
+            (self.free_at - now).max(0)
+        };
         PortRecord {
             port: rest.id,
             link: rest.link,
@@ -103,12 +130,12 @@ impl Port {
             sent: self.sent,
             sent_wire: Bytes::new(self.sent_octets),
             dropped: rest.dropped,
-            queued: u64::from(queues.waiting()),
+            queued: u64::from(queues.waiting()) + u64::from(access.is_some_and(|a| a.1)),
             corrupted: rest.corrupted,
-            busy: Duration::from_ps(busy - (self.free_at - now).max(0)),
+            busy: Duration::from_ps(busy - unfinished),
             backlog_max: queues.backlog_max(),
             queues: records,
-            access: None,
+            access: access.map(|(record, _)| record),
         }
     }
 }
@@ -143,7 +170,9 @@ impl Simulation {
         }
         self.queues[index as usize].push(&mut self.pool, id, queue, size);
         let port = &mut self.ports[index as usize];
-        if !port.is_wake_set {
+        if port.attachment != NONE {
+            self.offer_next(index);
+        } else if !port.is_wake_set {
             port.is_wake_set = true;
             self.agenda.set(port.wake_slot, port.free_at);
         }
@@ -176,11 +205,7 @@ impl Simulation {
         let port = &mut self.ports[index as usize];
         let packet = self.pool.get_mut(id);
         let waited = now - packet.mark;
-        let waiting_place = match port.owner {
-            Owner::Station(_) => Segment::DriverQueue,
-            Owner::Switch(_) | Owner::Hub => Segment::SwitchQueue,
-        };
-        packet.spend(waiting_place, index, waited);
+        packet.spend(port.owner.waiting_place(), index, waited);
         if waited > 0 || !port.has_one_queue {
             self.queues[index as usize].note_sent(queue, waited);
         }
@@ -252,7 +277,7 @@ impl Simulation {
         self.switches[switch as usize].reserve(size)
     }
 
-    fn release_shared(&mut self, port: u32, size: u64) {
+    pub(crate) fn release_shared(&mut self, port: u32, size: u64) {
         if let Owner::Switch(switch) = self.ports[port as usize].owner {
             self.switches[switch as usize].release(size);
         }

@@ -17,6 +17,22 @@ pub(crate) enum Purpose {
     Stack = 2,
     /// Bit errors of a link.
     Errors = 3,
+    /// Back-off on a shared medium.
+    Backoff = 4,
+}
+
+/// Returns the seed of a generator: a hash of the run's seed, the name and the purpose.
+pub(crate) fn seed_of(seed: u64, name: &str, purpose: Purpose) -> u64 {
+    // FNV-1a over the name, then the purpose and the seed.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let words = (purpose as u64)
+        .to_le_bytes()
+        .into_iter()
+        .chain(seed.to_le_bytes());
+    for byte in name.bytes().chain(words) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
 }
 
 /// A generator of one purpose.
@@ -25,16 +41,9 @@ pub(crate) struct Draw(Xoshiro256PlusPlus);
 impl Draw {
     /// Creates the generator of `name`.
     pub(crate) fn new(seed: u64, name: &str, purpose: Purpose) -> Self {
-        // FNV-1a over the name, then the purpose and the seed.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        let words = (purpose as u64)
-            .to_le_bytes()
-            .into_iter()
-            .chain(seed.to_le_bytes());
-        for byte in name.bytes().chain(words) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        Self(Xoshiro256PlusPlus::seed_from_u64(hash))
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed_of(
+            seed, name, purpose,
+        )))
     }
 
     /// Returns a number uniform in `0..=max`; `max` must not be negative.

@@ -41,14 +41,15 @@ pub(crate) struct Learned {
     pub(crate) at: i64,
 }
 
-/// Static addresses: where each station is attached, and the way from switch to switch.
+/// Static addresses: where each station is attached, and the way from each switch to each place.
+/// Places are the switches, then the hubs.
 #[derive(Default)]
 pub(crate) struct Forwarding {
-    /// By station: its switch and the port there; [`NONE`] if it has none.
+    /// By station: its place and the port there; [`NONE`] if it has none, and at a hub.
     pub(crate) access: Vec<(u32, u32)>,
-    /// `towards[from * switches + to]`: the port of `from`.
+    /// `towards[from * places + to]`: the port of `from`.
     pub(crate) towards: Vec<u32>,
-    pub(crate) switches: usize,
+    pub(crate) places: usize,
 }
 
 impl Forwarding {
@@ -59,7 +60,7 @@ impl Forwarding {
         if target == switch || target == NONE {
             return port;
         }
-        self.towards[switch as usize * self.switches + target as usize]
+        self.towards[switch as usize * self.places + target as usize]
     }
 }
 

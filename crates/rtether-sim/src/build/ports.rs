@@ -69,6 +69,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         flying: Fifo::default(),
         arrival_slot: NONE,
         wake_slot: NONE,
+        attachment: NONE,
         is_wake_set: false,
         has_one_queue: queues.count() == 1,
         is_cut_through: false,
@@ -115,7 +116,10 @@ fn connect(
     port.peer_owner = numbers.owner[hop.ingress.node.index()];
     rest.link = hop.link;
     port.octet = octet.as_ps();
-    port.flight = link.propagation.as_ps();
+    // On a shared medium the delay between two stations is the medium's.
+    if !network.is_half_duplex(link) {
+        port.flight = link.propagation.as_ps();
+    }
     for end in [hop.egress, hop.ingress] {
         match &network.node(end.node).kind {
             NodeKind::EndStation(station) => {

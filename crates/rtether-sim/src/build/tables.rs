@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeKind, PortVlan, Switch,
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortVlan, Switch,
     TagHandling,
 };
 use rtether_model::quantity::Bytes;
@@ -104,11 +104,22 @@ pub(super) fn static_addresses(
     numbers: &Numbers,
 ) -> Forwarding {
     let mut forwarding = Forwarding::default();
-    let mut switches = Vec::new();
+    let (mut switches, mut hubs) = (Vec::new(), Vec::new());
     for (node, definition) in network.iter_nodes() {
         match definition.kind {
             NodeKind::Switch(_) => switches.push(node),
-            NodeKind::Hub(_) => {}
+            NodeKind::Hub(_) => hubs.push(node),
+            NodeKind::EndStation(_) => {}
+        }
+    }
+    // A hub is a place to go to like a switch; it does not decide on ways.
+    let hub_number = |node: NodeId| {
+        let position = hubs.iter().position(|&hub| hub == node)?;
+        u32::try_from(switches.len() + position).ok()
+    };
+    for (node, definition) in network.iter_nodes() {
+        match definition.kind {
+            NodeKind::Switch(_) | NodeKind::Hub(_) => {}
             NodeKind::EndStation(_) => {
                 let access = routing
                     .hops_from(network, node)
@@ -117,15 +128,16 @@ pub(super) fn static_addresses(
                 forwarding.access.push(
                     match access.map(|port| (port, numbers.owner[port.node.index()])) {
                         Some((port, Owner::Switch(switch))) => (switch, numbers.port(port)),
+                        Some((port, Owner::Hub)) => (hub_number(port.node).unwrap_or(NONE), NONE),
                         _ => (NONE, NONE),
                     },
                 );
             }
         }
     }
-    forwarding.switches = switches.len();
+    forwarding.places = switches.len() + hubs.len();
     for &from in &switches {
-        for &to in &switches {
+        for &to in switches.iter().chain(&hubs) {
             let port = routing.port_towards(from, to);
             forwarding
                 .towards

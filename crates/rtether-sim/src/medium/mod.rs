@@ -81,6 +81,8 @@ use signal::{Cables, Signal, Wire};
 
 /// Later than everything.
 const NEVER: i64 = i64::MAX;
+/// Stations of a segment with several repeaters: their delays are a square table.
+const MOST_WITH_PATHS: u32 = 4096;
 /// Signals that are kept before the engine looks which of them are still needed.
 const KEPT: usize = 3;
 
@@ -152,6 +154,50 @@ impl Medium {
         }
         let distances = attachments.iter().map(|a| a.distance.as_ps()).collect();
         let cables = Cables::new(distances, config.repeater_delay.as_ps());
+        Self::with_cables(config, timing, cables, attachments)
+    }
+
+    /// Returns an idle segment with several repeaters: `between` gives the one-way delay from one
+    /// station to another, in both directions the same. The distance of an attachment is that to
+    /// the first repeater; the repeater delay of `config` is not used.
+    ///
+    /// # Errors
+    /// As [`Medium::new`].
+    pub fn with_paths(
+        config: &Config,
+        attachments: &[Attachment],
+        between: impl Fn(u32, u32) -> Duration,
+    ) -> Result<Self, MediumError> {
+        let timing = Timing::at(config.rate).ok_or(MediumError::Rate(config.rate))?;
+        let count = u32::try_from(attachments.len()).unwrap_or(u32::MAX);
+        if count > MOST_WITH_PATHS {
+            return Err(MediumError::Crowded(attachments.len()));
+        }
+        let distances = attachments.iter().map(|a| a.distance.as_ps()).collect();
+        let mut paths = Vec::with_capacity(attachments.len() * attachments.len());
+        for from in 0..count {
+            for to in 0..count {
+                let delay = if from == to {
+                    Duration::ZERO
+                } else {
+                    between(from, to)
+                };
+                if delay.is_negative() {
+                    return Err(MediumError::Negative { station: from });
+                }
+                paths.push(delay.as_ps());
+            }
+        }
+        let cables = Cables::with_paths(distances, paths);
+        Self::with_cables(config, timing, cables, attachments)
+    }
+
+    fn with_cables(
+        config: &Config,
+        timing: Timing,
+        cables: Cables,
+        attachments: &[Attachment],
+    ) -> Result<Self, MediumError> {
         if cables.diameter() > timing.slot {
             return Err(MediumError::TooLong(Duration::from_ps(cables.diameter())));
         }

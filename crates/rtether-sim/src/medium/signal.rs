@@ -18,12 +18,14 @@ pub(super) struct Signal {
     pub(super) end: i64,
 }
 
-/// The cables and the repeater.
+/// The cables and the repeaters.
 #[derive(Clone, Debug)]
 pub(super) struct Cables {
-    /// From each station to the repeater.
+    /// From each station to the repeater; with several, to the first.
     distance: Vec<i64>,
     repeater: i64,
+    /// From each station to each other one, where there are several repeaters; else empty.
+    between: Vec<i64>,
 }
 
 /// The cables and the signals on them that still matter to somebody.
@@ -38,7 +40,20 @@ pub(super) struct Wire {
 
 impl Cables {
     pub(super) const fn new(distance: Vec<i64>, repeater: i64) -> Self {
-        Self { distance, repeater }
+        Self {
+            distance,
+            repeater,
+            between: Vec::new(),
+        }
+    }
+
+    /// Returns cables whose delays between two stations are given, row by row.
+    pub(super) const fn with_paths(distance: Vec<i64>, between: Vec<i64>) -> Self {
+        Self {
+            distance,
+            repeater: 0,
+            between,
+        }
     }
 
     /// Returns the one-way delay between two stations; none from a station to itself.
@@ -46,11 +61,17 @@ impl Cables {
         if a == b {
             return 0;
         }
+        if !self.between.is_empty() {
+            return self.between[a as usize * self.distance.len() + b as usize];
+        }
         self.distance[a as usize] + self.repeater + self.distance[b as usize]
     }
 
     /// Returns the delay between the two most distant stations.
     pub(super) fn diameter(&self) -> i64 {
+        if let Some(&longest) = self.between.iter().max() {
+            return longest;
+        }
         let (mut first, mut second) = (0, 0);
         for &distance in &self.distance {
             if distance > first {

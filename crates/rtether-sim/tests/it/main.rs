@@ -5,5 +5,6 @@
 mod closed_forms;
 mod delays;
 mod golden;
+mod hub;
 mod random;
 mod support;

@@ -2,9 +2,9 @@
 
 use rtether_model::flow::{Delivery, Flow, Phase, Tag, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Network, Node,
-    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling, Vid,
+    AddressTable, Backoff, Buffer, EndStation, ForwardingMode, Hub, Link, MulticastForwarding,
+    Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch,
+    SwitchPort, TagHandling, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -87,6 +87,17 @@ impl Plant {
     pub(crate) fn switch(&mut self, switch: Switch) -> NodeId {
         let name = format!("sw{}", self.network.nodes.len());
         self.node(name, NodeKind::Switch(switch))
+    }
+
+    pub(crate) fn hub(&mut self, mbps: u64, delay: Duration) -> NodeId {
+        let name = format!("hub{}", self.network.nodes.len());
+        let hub = Hub {
+            rate: BitRate::from_mbps(mbps),
+            delay,
+            backoff: Backoff::Standard,
+            ports: 0,
+        };
+        self.node(name, NodeKind::Hub(hub))
     }
 
     fn node(&mut self, name: String, kind: NodeKind) -> NodeId {

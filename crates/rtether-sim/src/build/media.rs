@@ -1,0 +1,293 @@
+//! Collision domains: hubs that are joined, and half-duplex links without a hub.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+
+use rtether_model::network::{ForwardingMode, Hub, LinkId, Network, NodeId, NodeKind, PortId};
+use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::route::{Hop, Routing};
+
+use super::Numbers;
+use crate::kernel::{BuildError, Config};
+use crate::medium::{self, Backoff, Medium};
+use crate::packet::NONE;
+use crate::random::{Purpose, seed_of};
+use crate::shared::{Attachment, HubState, Shared};
+
+/// All collision domains and the ports on them.
+#[derive(Default)]
+pub(super) struct Media {
+    pub(super) shared: Vec<Shared>,
+    pub(super) attachments: Vec<Attachment>,
+    /// Domain of each hub, by node.
+    pub(super) domain_of_hub: BTreeMap<NodeId, u32>,
+}
+
+/// A port on a medium that is being built.
+struct Member {
+    port: PortId,
+    link: LinkId,
+    /// Hub at the other end, if there is one.
+    hub: Option<NodeId>,
+}
+
+pub(super) fn build_media(
+    network: &Network,
+    routing: &Routing,
+    numbers: &Numbers,
+    config: &Config,
+) -> Result<Media, BuildError> {
+    let mut media = Media::default();
+    for (node, definition) in network.iter_nodes() {
+        if let NodeKind::Hub(hub) = &definition.kind
+            && !media.domain_of_hub.contains_key(&node)
+        {
+            let hubs = joined_hubs(network, routing, node);
+            let domain = u32::try_from(media.shared.len()).map_err(|_| BuildError::TooLarge)?;
+            for &joined in &hubs {
+                media.domain_of_hub.insert(joined, domain);
+            }
+            let builder = Builder {
+                network,
+                routing,
+                numbers,
+                config,
+            };
+            builder.add_domain(&mut media, hub, &hubs)?;
+        }
+    }
+    for (id, link) in network.iter_links() {
+        let has_hub = link.ends.iter().any(|end| network.hub(end.node).is_some());
+        if network.is_half_duplex(link) && !link.standby && !has_hub {
+            let builder = Builder {
+                network,
+                routing,
+                numbers,
+                config,
+            };
+            builder.add_link(&mut media, id)?;
+        }
+    }
+    Ok(media)
+}
+
+/// Returns the hubs that share a collision domain with `first`, that one first.
+fn joined_hubs(network: &Network, routing: &Routing, first: NodeId) -> Vec<NodeId> {
+    let mut seen = BTreeSet::from([first]);
+    let mut hubs = Vec::from([first]);
+    let mut queue = VecDeque::from([first]);
+    while let Some(node) = queue.pop_front() {
+        for hop in routing.hops_from(network, node) {
+            let next = hop.ingress.node;
+            if network.hub(next).is_some() && seen.insert(next) {
+                hubs.push(next);
+                queue.push_back(next);
+            }
+        }
+    }
+    hubs
+}
+
+struct Builder<'a> {
+    network: &'a Network,
+    routing: &'a Routing,
+    numbers: &'a Numbers,
+    config: &'a Config,
+}
+
+impl Builder<'_> {
+    fn add_domain(
+        &self,
+        media: &mut Media,
+        first: &Hub,
+        hubs: &[NodeId],
+    ) -> Result<(), BuildError> {
+        let mut members = Vec::new();
+        for &hub in hubs {
+            let own = self.network.hub(hub);
+            if own.is_some_and(|own| own.rate != first.rate || own.backoff != first.backoff) {
+                return Err(BuildError::MixedHubs {
+                    hub: self.network.node(hub).name.clone(),
+                });
+            }
+            for hop in self.routing.hops_from(self.network, hub) {
+                if self.network.hub(hop.ingress.node).is_none() {
+                    members.push(Member {
+                        port: hop.ingress,
+                        link: hop.link,
+                        hub: Some(hub),
+                    });
+                }
+            }
+        }
+        // The order of nodes and ports, whatever the order of hubs.
+        members.sort_by_key(|member| member.port);
+        let medium = self.medium_of_hubs(first, hubs, &members)?;
+        let hubs = hubs
+            .iter()
+            .map(|&hub| self.hub_state(hub, &members))
+            .collect();
+        self.finish(media, medium, hubs, &members)
+    }
+
+    fn medium_of_hubs(
+        &self,
+        first: &Hub,
+        hubs: &[NodeId],
+        members: &[Member],
+    ) -> Result<Medium, BuildError> {
+        let own = |member: &Member| self.network.links[member.link.index()].propagation;
+        let hub_of = |member: &Member| member.hub.unwrap_or(hubs[0]);
+        let to_first = |member: &Member| own(member) + self.between_hubs(hub_of(member), hubs[0]);
+        let attached = self.attached(members, to_first);
+        let parameters = parameters(first.rate, first.delay, first.backoff);
+        let built = if let [_] = hubs {
+            Medium::new(&parameters, &attached)
+        } else {
+            Medium::with_paths(&parameters, &attached, |from, to| {
+                let (from, to) = (&members[from as usize], &members[to as usize]);
+                let (a, b) = (hub_of(from), hub_of(to));
+                let last = self.network.hub(b).map_or(Duration::ZERO, |hub| hub.delay);
+                own(from) + self.between_hubs(a, b) + last + own(to)
+            })
+        };
+        built.map_err(|reason| BuildError::Medium {
+            node: self.network.node(hubs[0]).name.clone(),
+            reason,
+        })
+    }
+
+    /// Returns the delay from the entry of one hub to the entry of another one.
+    fn between_hubs(&self, from: NodeId, to: NodeId) -> Duration {
+        let mut delay = Duration::ZERO;
+        let mut at = from;
+        while at != to {
+            let Some(hop) = self.hop_towards(at, to) else {
+                break;
+            };
+            delay += self.network.hub(at).map_or(Duration::ZERO, |hub| hub.delay);
+            delay += self.network.links[hop.link.index()].propagation;
+            at = hop.ingress.node;
+        }
+        delay
+    }
+
+    fn hop_towards(&self, from: NodeId, to: NodeId) -> Option<Hop> {
+        let egress = self.routing.port_towards(from, to)?;
+        self.routing
+            .hops_from(self.network, from)
+            .find(|hop| hop.egress == egress)
+    }
+
+    fn hub_state(&self, hub: NodeId, members: &[Member]) -> HubState {
+        let hops = || self.routing.hops_from(self.network, hub);
+        let ingress = members.iter().map(|member| {
+            let of_member = |hop: &Hop| hop.ingress == member.port;
+            let entry = match member.hub {
+                Some(own) if own != hub => self.hop_towards(hub, own),
+                _ => hops().find(of_member),
+            };
+            entry.map_or(NONE, |hop| self.numbers.port(hop.egress))
+        });
+        HubState {
+            node: hub,
+            ports: hops().map(|hop| self.numbers.port(hop.egress)).collect(),
+            ingress: ingress.collect(),
+            arrived: 0,
+            copied: 0,
+            filtered: 0,
+            discarded: 0,
+        }
+    }
+
+    /// Adds a half-duplex link: a segment of two stations, half of the cable each.
+    fn add_link(&self, media: &mut Media, id: LinkId) -> Result<(), BuildError> {
+        let link = &self.network.links[id.index()];
+        let members = link.ends.map(|port| Member {
+            port,
+            link: id,
+            hub: None,
+        });
+        let half = link.propagation / 2;
+        let rest = link.propagation - half;
+        let first = members[0].port;
+        let attached = self.attached(
+            &members,
+            |member| {
+                if member.port == first { half } else { rest }
+            },
+        );
+        let parameters = parameters(link.rate, Duration::ZERO, Backoff::Standard);
+        let medium = Medium::new(&parameters, &attached).map_err(|reason| BuildError::Medium {
+            node: self.network.node(first.node).name.clone(),
+            reason,
+        })?;
+        self.finish(media, medium, Vec::new(), &members)
+    }
+
+    fn attached(
+        &self,
+        members: &[Member],
+        distance: impl Fn(&Member) -> Duration,
+    ) -> Vec<medium::Attachment> {
+        let attached = members.iter().map(|member| {
+            let node = &self.network.node(member.port.node).name;
+            let name = alloc::format!("{node} {}", member.port.port);
+            medium::Attachment {
+                distance: distance(member),
+                seed: seed_of(self.config.seed, &name, Purpose::Backoff),
+            }
+        });
+        attached.collect()
+    }
+
+    fn finish(
+        &self,
+        media: &mut Media,
+        medium: Medium,
+        hubs: Vec<HubState>,
+        members: &[Member],
+    ) -> Result<(), BuildError> {
+        let domain = u32::try_from(media.shared.len()).map_err(|_| BuildError::TooLarge)?;
+        let mut attachments = Vec::new();
+        for (station, member) in (0u32..).zip(members) {
+            self.refuse_cut_through(member.port)?;
+            let number =
+                u32::try_from(media.attachments.len()).map_err(|_| BuildError::TooLarge)?;
+            attachments.push(number);
+            media.attachments.push(Attachment {
+                port: self.numbers.port(member.port),
+                domain,
+                station,
+                frame: NONE,
+            });
+        }
+        media.shared.push(Shared {
+            medium,
+            attachments,
+            hubs,
+            slot: NONE,
+            events: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// A switch that forwards after the header would pass on the fragments of collisions.
+    fn refuse_cut_through(&self, port: PortId) -> Result<(), BuildError> {
+        let switch = self.network.switch(port.node);
+        if switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough) {
+            return Err(BuildError::CutThroughOnMedium {
+                switch: self.network.node(port.node).name.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+const fn parameters(rate: BitRate, delay: Duration, backoff: Backoff) -> medium::Config {
+    medium::Config {
+        rate,
+        repeater_delay: delay,
+        backoff,
+    }
+}

@@ -1,0 +1,338 @@
+//! Shared media: drives the CSMA/CD engine of each collision domain and passes on what it carries.
+//!
+//! A port on a medium gives it the frame at the head of its queue and nothing more until that one
+//! is sent or given up. What a station sends leaves through every hub of the domain by all other
+//! ports; each of those is an egress port like that of a switch, so that a copy is on its way
+//! through the port that faces its receiver. Frames that a station's interface ignores are counted
+//! and not simulated.
+
+use alloc::vec::Vec;
+
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::record::{AccessRecord, MediumRecord, Segment};
+
+use crate::agenda::NEVER;
+use crate::kernel::Simulation;
+use crate::medium::{self, Event, EventKind, Medium};
+use crate::observe::{DropReason, Observer};
+use crate::packet::{CORRUPTED, GROUP, NONE};
+use crate::port::{OVERHEAD, Owner, PREAMBLE};
+
+/// One collision domain.
+pub(crate) struct Shared {
+    pub(crate) medium: Medium,
+    /// Attachments, in the order of the medium's stations.
+    pub(crate) attachments: Vec<u32>,
+    pub(crate) hubs: Vec<HubState>,
+    pub(crate) slot: u32,
+    /// Events of the medium that are being handled.
+    pub(crate) events: Vec<Event>,
+}
+
+/// One hub of a collision domain.
+pub(crate) struct HubState {
+    pub(crate) node: NodeId,
+    /// Ports with a link in use.
+    pub(crate) ports: Vec<u32>,
+    /// By station of the medium: the port by which its frames come in.
+    pub(crate) ingress: Vec<u32>,
+    pub(crate) arrived: u64,
+    pub(crate) copied: u64,
+    /// Frames that came by its only port.
+    pub(crate) filtered: u64,
+    pub(crate) discarded: u64,
+}
+
+/// A port on a medium.
+#[derive(Clone, Copy)]
+pub(crate) struct Attachment {
+    pub(crate) port: u32,
+    /// Collision domain, and number of the station within it.
+    pub(crate) domain: u32,
+    pub(crate) station: u32,
+    /// Frame that the medium has, or [`NONE`].
+    pub(crate) frame: u32,
+}
+
+impl Shared {
+    /// Returns the counters at the end of a run.
+    pub(crate) fn record(&self, ports: impl Fn(u32) -> PortId) -> MediumRecord {
+        let statistics = self.medium.statistics();
+        MediumRecord {
+            ports: self.attachments.iter().map(|&index| ports(index)).collect(),
+            collisions: statistics.collisions.to_vec(),
+            carried: statistics.carried,
+            wasted: statistics.wasted,
+        }
+    }
+
+    /// Returns what one station has counted.
+    pub(crate) fn access(&self, station: u32) -> AccessRecord {
+        let counts = self.medium.station_statistics(station);
+        AccessRecord {
+            collisions: counts.collisions,
+            sent_after_collision: counts.sent_after_collision,
+            excessive_collisions: counts.excessive_collisions,
+            late_collisions: counts.late_collisions,
+        }
+    }
+}
+
+impl Simulation {
+    /// Gives the medium the next frame of a port, if it has none of it and one waits.
+    pub(crate) fn offer_next(&mut self, index: u32) {
+        let number = self.ports[index as usize].attachment;
+        let attachment = self.attachments[number as usize];
+        if attachment.frame != NONE {
+            return;
+        }
+        let Some((id, queue)) = self.queues[index as usize].pop(&self.pool) else {
+            return;
+        };
+        let now = self.now;
+        let packet = self.pool.get_mut(id);
+        let waited = now - packet.mark;
+        let size = packet.frame_size().unsigned_abs();
+        packet.spend(
+            self.ports[index as usize].owner.waiting_place(),
+            index,
+            waited,
+        );
+        packet.mark = now;
+        self.release_shared(index, size);
+        self.queues[index as usize].note_sent(queue, waited);
+        self.attachments[number as usize].frame = id;
+        let shared = &mut self.shared[attachment.domain as usize];
+        shared.medium.offer(
+            Instant::from_ps(now),
+            attachment.station,
+            id,
+            Bytes::new(size),
+        );
+        self.set_medium_slot(attachment.domain);
+    }
+
+    fn set_medium_slot(&mut self, domain: u32) {
+        let shared = &self.shared[domain as usize];
+        let due = shared.medium.poll_timeout().map_or(NEVER, Instant::as_ps);
+        self.agenda.set(shared.slot, due);
+    }
+
+    /// Somebody starts or ends a transmission on a medium.
+    pub(crate) fn wake_medium<O: Observer>(&mut self, domain: u32, observer: &mut O) {
+        let now = self.now();
+        let shared = &mut self.shared[domain as usize];
+        shared.medium.handle_timeout(now);
+        // All events are taken before anybody offers the next frame.
+        let mut events = core::mem::take(&mut shared.events);
+        while let Some(event) = shared.medium.poll_event() {
+            events.push(event);
+        }
+        for event in events.drain(..) {
+            self.handle_medium(domain, event, observer);
+        }
+        self.shared[domain as usize].events = events;
+        self.set_medium_slot(domain);
+    }
+
+    fn handle_medium<O: Observer>(&mut self, domain: u32, event: Event, observer: &mut O) {
+        let number = self.shared[domain as usize].attachments[event.station as usize];
+        let index = self.attachments[number as usize].port;
+        match event.kind {
+            EventKind::Started | EventKind::Collision { .. } => {}
+            EventKind::Sent { .. } => self.book_access(index, event.frame, observer),
+            EventKind::Delivered => {
+                self.distribute(domain, event.station, event.frame, observer);
+                self.free_attachment(number, observer);
+            }
+            EventKind::Garbled => {
+                self.discard_garbled(domain, index);
+                let node = self.port_id(index).node;
+                self.lose(
+                    event.frame,
+                    node,
+                    Some(index),
+                    DropReason::Garbled,
+                    observer,
+                );
+                self.free_attachment(number, observer);
+            }
+            EventKind::Dropped { reason, .. } => {
+                let rest = &mut self.port_rests[index as usize];
+                rest.dropped += 1;
+                let node = rest.id.node;
+                let reason = match reason {
+                    medium::DropReason::ExcessiveCollisions => DropReason::ExcessiveCollisions,
+                    medium::DropReason::LateCollision => DropReason::LateCollision,
+                };
+                self.lose(event.frame, node, Some(index), reason, observer);
+                self.free_attachment(number, observer);
+            }
+        }
+    }
+
+    /// Counts a frame that reached the next node in pieces.
+    fn discard_garbled(&mut self, domain: u32, sender: u32) {
+        let peer = self.ports[sender as usize].peer;
+        let hubs = self.shared[domain as usize].hubs.iter_mut();
+        for hub in hubs.filter(|hub| hub.ports.contains(&peer)) {
+            hub.arrived += 1;
+            hub.discarded += 1;
+        }
+        match self.ports[peer as usize].owner {
+            Owner::Station(station) => {
+                let station = &mut self.stations[station as usize];
+                station.arrived += 1;
+                station.discarded += 1;
+            }
+            Owner::Switch(switch) => {
+                let switch = &mut self.switches[switch as usize];
+                switch.arrived += 1;
+                switch.discarded += 1;
+            }
+            Owner::Hub => {}
+        }
+    }
+
+    /// The port may send its next frame.
+    fn free_attachment<O: Observer>(&mut self, number: u32, _observer: &mut O) {
+        let attachment = &mut self.attachments[number as usize];
+        attachment.frame = NONE;
+        let index = attachment.port;
+        self.offer_next(index);
+    }
+
+    /// The last bit of a frame has left its station: books what it took.
+    fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        if O::ACTIVE {
+            observer.transmitted(self.now(), self.port_id(index), &self.info(id));
+        }
+        let now = self.now;
+        let port = &mut self.ports[index as usize];
+        let packet = self.pool.get_mut(id);
+        let size = packet.frame_size();
+        let last_bit = (size + PREAMBLE) * port.octet;
+        let waited = now - last_bit - packet.mark;
+        packet.spend(Segment::MediumAccess, index, waited);
+        packet.tail = 0;
+        port.sent += 1;
+        port.sent_octets += (size + OVERHEAD).unsigned_abs();
+        self.maybe_corrupt(index, id);
+    }
+
+    /// The bit errors of the link behind a port hit the frame or not.
+    fn maybe_corrupt(&mut self, index: u32, id: u32) {
+        if !self.ports[index as usize].is_faulty {
+            return;
+        }
+        let rest = &mut self.port_rests[index as usize];
+        if rest.draw.happens(rest.errors_per_billion, 1_000_000_000) {
+            self.pool.get_mut(id).put(CORRUPTED, true);
+            rest.corrupted += 1;
+        }
+    }
+
+    /// Sends copies of a frame on their way to those who want it.
+    fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
+        let frame_size = self.pool.get(id).frame_size();
+        self.repeat(domain, from, frame_size);
+        let members = self.shared[domain as usize].attachments.len();
+        let mut receivers = Vec::new();
+        for station in (0u32..).take(members).filter(|&station| station != from) {
+            let number = self.shared[domain as usize].attachments[station as usize];
+            let receiver = self.attachments[number as usize].port;
+            if self.wants(receiver, id) {
+                receivers.push((station, receiver));
+            }
+        }
+        let Some((&last, others)) = receivers.split_last() else {
+            let number = self.shared[domain as usize].attachments[from as usize];
+            let node = self.port_id(self.attachments[number as usize].port).node;
+            self.end_superfluous(id, node, observer);
+            return;
+        };
+        for &(station, receiver) in others {
+            let copy = self.pool.duplicate(id);
+            self.fly(domain, from, station, receiver, copy);
+        }
+        self.fly(domain, from, last.0, last.1, id);
+    }
+
+    /// Counts a frame at the hubs.
+    fn repeat(&mut self, domain: u32, from: u32, frame_size: i64) {
+        for hub in &mut self.shared[domain as usize].hubs {
+            let ingress = hub.ingress[from as usize];
+            hub.arrived += 1;
+            match hub.ports.len() {
+                0 | 1 => hub.filtered += 1,
+                ports => hub.copied += ports as u64 - 2,
+            }
+            for &egress in hub.ports.iter().filter(|&&port| port != ingress) {
+                let port = &mut self.ports[egress as usize];
+                port.offered += 1;
+                port.sent += 1;
+                port.sent_octets += (frame_size + OVERHEAD).unsigned_abs();
+            }
+        }
+    }
+
+    /// Returns whether the node of a port takes the frame in; a station that does not counts it.
+    fn wants(&mut self, receiver: u32, id: u32) -> bool {
+        let Owner::Station(number) = self.ports[receiver as usize].owner else {
+            return true;
+        };
+        let packet = self.pool.get(id);
+        let is_addressed = if packet.destination & GROUP == 0 {
+            packet.destination == number
+        } else {
+            let flow = &self.flows[packet.flow as usize];
+            flow.listeners.all().contains(&number)
+        };
+        if !is_addressed {
+            let station = &mut self.stations[number as usize];
+            station.arrived += 1;
+            station.filtered += 1;
+        }
+        is_addressed
+    }
+
+    /// A frame that has just left its station is on its way to a receiver.
+    fn fly(&mut self, domain: u32, from: u32, to: u32, receiver: u32, id: u32) {
+        let shared = &self.shared[domain as usize];
+        let sender = self.attachments[shared.attachments[from as usize] as usize].port;
+        let way = shared.medium.propagation(from, to).as_ps();
+        // The port that faces the receiver: a hub's, or without hubs the sender's own.
+        let facing = self.ports[receiver as usize].peer;
+        if facing != sender {
+            self.maybe_corrupt(facing, id);
+        }
+        let packet = self.pool.get_mut(id);
+        let size = i64::from(packet.size);
+        let last_bit = (packet.frame_size() + PREAMBLE) * self.ports[sender as usize].octet;
+        let interface = |port: u32| {
+            let port = &self.ports[port as usize];
+            port.flight + port.flight_per_octet * size
+        };
+        let mut on_wire = last_bit + way + interface(facing);
+        if facing != sender {
+            on_wire += interface(sender);
+        }
+        packet.spend(Segment::Wire, sender, on_wire);
+        let port = &mut self.ports[facing as usize];
+        packet.spend(Segment::SwitchLatency, facing, port.latency);
+        packet.due = self.now - last_bit + on_wire + port.latency;
+        let held_up = port.landed_at - packet.due;
+        if held_up > 0 {
+            packet.spend(Segment::Wire, facing, held_up);
+            packet.due += held_up;
+        }
+        port.landed_at = packet.due;
+        let due = packet.due;
+        let is_first = port.flying.len() == 0;
+        port.flying.push(&mut self.pool, id);
+        if is_first {
+            self.agenda.set(port.arrival_slot, due);
+        }
+    }
+}

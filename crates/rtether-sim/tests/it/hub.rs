@@ -1,0 +1,322 @@
+//! Shared media in a network: delays by hand, ways through hubs and switches, books that balance.
+
+use rtether_model::flow::{Delivery, Flow, Phase, Reply, Traffic};
+use rtether_model::network::{Duplex, NodeId, Stack};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::{Record, Segment};
+use rtether_sim::observe::{Fingerprint, NoObserver};
+use rtether_sim::{BuildError, Config, Simulation};
+
+use crate::random::dice::Dice;
+use crate::support::{Plant, periodic, plain_switch};
+
+const CONFIG: Config = Config {
+    seed: 1,
+    warmup: Duration::ZERO,
+    bucket: Duration::ZERO,
+};
+
+/// Runs and checks the books after every step of a tenth.
+fn run(plant: &Plant, config: &Config, length: Duration) -> Record {
+    let mut simulation = Simulation::new(&plant.network, &plant.flows, config).unwrap();
+    for step in 1..=10 {
+        let until = Instant::ZERO + length / 10 * step;
+        simulation.run_until(until, &mut NoObserver);
+        simulation.invariants().unwrap();
+    }
+    simulation.finish()
+}
+
+fn stations(plant: &mut Plant, hub: NodeId, count: usize, mbps: u64) -> Vec<NodeId> {
+    let ends: Vec<NodeId> = (0..count).map(|_| plant.station(Stack::Zero)).collect();
+    for &end in &ends {
+        plant.join(hub, end, mbps).propagation = Duration::from_ns(50);
+    }
+    ends
+}
+
+#[test]
+fn one_frame_by_hand() {
+    // 60 octets over UDP are a frame of 106: 114 octets with preamble, 91.2 us at 10 Mbit/s. Two
+    // cables of 50 ns and 400 ns in the hub: 91.7 us. Nothing else is sent.
+    let mut plant = Plant::default();
+    let hub = plant.hub(10, Duration::from_ns(400));
+    let ends = stations(&mut plant, hub, 3, 10);
+    plant.flow(periodic("a", ends[0], ends[1]));
+    let record = run(&plant, &CONFIG, Duration::from_ms(100));
+    let stream = &record.streams[0];
+    assert_eq!(stream.delivered, 100);
+    assert_eq!(stream.latency.min, Duration::from_ns(91_700));
+    assert_eq!(stream.latency.max, Duration::from_ns(91_700));
+    assert_eq!(stream.segments_ps[Segment::MediumAccess.index()], 0);
+    // The third station heard everything and took nothing in.
+    assert_eq!(record.nodes[3].filtered, 100);
+    let media = &record.media[0];
+    assert_eq!(media.carried, Duration::from_ns(91_200) * 100);
+    assert_eq!(media.collisions.iter().sum::<u64>(), 0);
+}
+
+#[test]
+fn a_switch_costs_one_more_frame_time_than_a_hub() {
+    // Oracle: a switch stores and forwards (catalogue 5d.5). Hub: 9.12 us at 100 Mbit/s and two
+    // cables of 50 ns each way, and the answer waits for the gap of 0.96 us. Switch: two
+    // serializations and cables each way, and nothing waits.
+    let mean = |is_hub: bool| {
+        let mut plant = Plant::default();
+        let middle = if is_hub {
+            plant.hub(100, Duration::ZERO)
+        } else {
+            plant.switch(plain_switch())
+        };
+        let ends = stations(&mut plant, middle, 2, 100);
+        let reply = Some(Reply {
+            payload: Bytes::new(60),
+            after: Duration::ZERO,
+        });
+        plant.flow(Flow {
+            reply,
+            ..periodic("a", ends[0], ends[1])
+        });
+        let record = run(&plant, &CONFIG, Duration::from_ms(50));
+        record.streams[0].latency.mean().unwrap() / 2
+    };
+    assert_eq!(mean(true), Duration::from_ns(9_220 + 480));
+    assert_eq!(mean(false), Duration::from_ns(18_340));
+}
+
+#[test]
+fn half_duplex_takes_turns() {
+    // Both send a full frame at the same instant: they collide, and once that is resolved the later
+    // one waits for the earlier. Full duplex knows neither.
+    let collisions = |duplex: Duplex| {
+        let mut plant = Plant::default();
+        let ends = [(); 2].map(|()| plant.station(Stack::Zero));
+        let link = plant.join(ends[0], ends[1], 10);
+        link.propagation = Duration::from_ns(501);
+        link.duplex = duplex;
+        for (name, a, b) in [("a", 0, 1), ("b", 1, 0)] {
+            plant.flow(Flow {
+                payload: Bytes::new(1000),
+                traffic: Traffic::Periodic {
+                    period: Duration::from_ms(20),
+                    phase: Phase::Fixed(Duration::ZERO),
+                    release_jitter: Duration::ZERO,
+                },
+                ..periodic(name, ends[a], ends[b])
+            });
+        }
+        let record = run(&plant, &CONFIG, Duration::from_ms(200));
+        assert!(record.streams.iter().all(|stream| stream.delivered == 10));
+        let media = record.media.first();
+        let collided = media.map_or(0, |media| media.collisions[0]);
+        (collided, record.streams[0].latency.max)
+    };
+    // (1000 + 46 + 8) octets: 843.2 us, and the cable.
+    assert_eq!(collisions(Duplex::Full), (0, Duration::from_ns(843_701)));
+    let (collided, max) = collisions(Duplex::Half);
+    assert_eq!(collided, 20, "every first attempt of both");
+    assert!(max > Duration::from_ns(843_701));
+}
+
+#[test]
+fn a_frame_crosses_hub_switch_and_hub() {
+    // Two hubs joined by a switch: two collision domains, two serializations. The hubs of each side
+    // hear only what has to pass.
+    let mut plant = Plant::default();
+    let left = plant.hub(10, Duration::ZERO);
+    let right = plant.hub(100, Duration::ZERO);
+    let switch = plant.switch(plain_switch());
+    let a = stations(&mut plant, left, 2, 10);
+    let b = stations(&mut plant, right, 2, 100);
+    plant.join(left, switch, 10).propagation = Duration::ZERO;
+    plant.join(right, switch, 100).propagation = Duration::ZERO;
+    plant.flow(periodic("across", a[0], b[0]));
+    plant.flow(Flow {
+        start: Duration::from_us(400),
+        ..periodic("inside", a[1], a[0])
+    });
+    let record = run(&plant, &CONFIG, Duration::from_ms(100));
+    // 91.2 us + 50 ns, then 9.12 us + 50 ns.
+    assert_eq!(record.streams[0].latency.max, Duration::from_ns(100_420));
+    assert_eq!(record.streams[1].latency.max, Duration::from_ns(91_300));
+    assert_eq!(record.media.len(), 2);
+    assert_eq!(record.media[1].carried, Duration::from_ns(9_120) * 100);
+    let station_on_the_right = record.nodes[b[1].index()].arrived;
+    assert_eq!(station_on_the_right, 100);
+}
+
+#[test]
+fn joined_hubs_are_one_collision_domain() {
+    let mut plant = Plant::default();
+    let first = plant.hub(10, Duration::from_us(1));
+    let second = plant.hub(10, Duration::from_us(2));
+    let a = stations(&mut plant, first, 2, 10);
+    let b = stations(&mut plant, second, 2, 10);
+    plant.join(first, second, 10).propagation = Duration::from_ns(500);
+    plant.flow(periodic("across", a[0], b[0]));
+    plant.flow(Flow {
+        start: Duration::from_us(500),
+        ..periodic("inside", b[1], b[0])
+    });
+    let record = run(&plant, &CONFIG, Duration::from_ms(100));
+    assert_eq!(record.media.len(), 1);
+    assert_eq!(record.media[0].ports.len(), 4);
+    // 91.2 us, three cables of 50, 500 and 50 ns, hubs of 1 and 2 us.
+    assert_eq!(record.streams[0].latency.max, Duration::from_ns(94_800));
+    // Inside the second hub: 91.2 us, two cables, 2 us.
+    assert_eq!(record.streams[1].latency.max, Duration::from_ns(93_300));
+}
+
+#[test]
+fn multicast_on_a_hub_is_sent_once() {
+    let mut plant = Plant::default();
+    let hub = plant.hub(10, Duration::ZERO);
+    let switch = plant.switch(plain_switch());
+    let ends = stations(&mut plant, hub, 4, 10);
+    plant.join(hub, switch, 10);
+    let far = plant.station(Stack::Zero);
+    plant.join(switch, far, 100);
+    plant.flow(Flow {
+        listeners: vec![ends[1], ends[2], far],
+        delivery: Delivery::Multicast,
+        ..periodic("group", ends[0], ends[1])
+    });
+    let record = run(&plant, &CONFIG, Duration::from_ms(100));
+    assert!(
+        record
+            .streams
+            .iter()
+            .all(|stream| stream.delivered == 100 && stream.dropped == 0)
+    );
+    assert_eq!(record.media[0].carried, Duration::from_ns(91_200) * 100);
+}
+
+#[test]
+fn what_cannot_be_built_is_refused() {
+    let mut plant = Plant::default();
+    let hub = plant.hub(1000, Duration::ZERO);
+    stations(&mut plant, hub, 2, 1000);
+    let build = |plant: &Plant| Simulation::new(&plant.network, &plant.flows, &CONFIG).err();
+    assert!(matches!(build(&plant), Some(BuildError::Medium { .. })));
+
+    let mut plant = Plant::default();
+    let hub = plant.hub(10, Duration::ZERO);
+    let mut switch = plain_switch();
+    switch.mode = rtether_model::network::ForwardingMode::CutThrough;
+    let switch = plant.switch(switch);
+    plant.join(hub, switch, 10);
+    assert!(matches!(
+        build(&plant),
+        Some(BuildError::CutThroughOnMedium { .. })
+    ));
+
+    let mut plant = Plant::default();
+    let (a, b) = (
+        plant.hub(10, Duration::ZERO),
+        plant.hub(100, Duration::ZERO),
+    );
+    plant.join(a, b, 10);
+    assert!(matches!(build(&plant), Some(BuildError::MixedHubs { .. })));
+}
+
+/// A tree of hubs and switches with stations at each, and flows among them.
+fn random_plant(number: u64) -> (Plant, Duration) {
+    let mut dice = Dice::new(number ^ 0x68_7562);
+    let mut plant = Plant::default();
+    let mut places = Vec::new();
+    for index in 0..dice.between(1, 5) {
+        let mbps = dice.pick(&[10, 100]);
+        let is_hub = index == 0 || dice.chance(60);
+        let joined = (index > 0).then(|| dice.pick(&places));
+        // Hubs that are joined run at one rate.
+        let mbps = joined.map_or(mbps, |(_, rate)| rate);
+        let node = if is_hub {
+            plant.hub(mbps, Duration::from_ns(dice.time(0, 400)))
+        } else {
+            plant.switch(plain_switch())
+        };
+        if let Some((other, _)) = joined {
+            plant.join(node, other, mbps).propagation = Duration::from_ns(dice.time(0, 600));
+        }
+        places.push((node, mbps));
+    }
+    let mut ends = Vec::new();
+    for _ in 0..dice.between(2, 8) {
+        let (place, mbps) = dice.pick(&places);
+        let end = plant.station(Stack::Zero);
+        let link = plant.join(place, end, mbps);
+        link.propagation = Duration::from_ns(dice.time(0, 500));
+        link.errors_per_billion = u32::try_from(dice.pick(&[0, 0, 10_000_000])).unwrap();
+        if dice.chance(30) {
+            link.duplex = Duplex::Half;
+        }
+        ends.push(end);
+    }
+    let length = Duration::from_ms(dice.time(20, 80));
+    for index in 0..dice.between(1, 8) {
+        let (from, to) = (dice.pick(&ends), dice.pick(&ends));
+        if from == to {
+            continue;
+        }
+        let flow = periodic(&format!("flow {index}"), from, to);
+        plant.flow(Flow {
+            payload: Bytes::new(dice.between(1, 1_472)),
+            traffic: Traffic::Poisson {
+                mean_interval: Duration::from_us(dice.time(300, 5_000)),
+            },
+            stop: Some(length),
+            reply: dice.chance(40).then(|| Reply {
+                payload: Bytes::new(dice.between(1, 1_472)),
+                after: Duration::ZERO,
+            }),
+            ..flow
+        });
+    }
+    (plant, length)
+}
+
+#[test]
+fn books_balance_on_random_plants() {
+    // Oracle: `Simulation::invariants` after every step (each port, node, link and medium); once
+    // everything has drained, each release is delivered or dropped, and nothing is under way.
+    let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
+        10_000
+    } else {
+        200
+    };
+    let mut delivered = 0;
+    for number in 0..cases {
+        let (plant, length) = random_plant(number);
+        let config = Config {
+            seed: number,
+            ..CONFIG
+        };
+        let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
+        let mut print = Fingerprint::default();
+        for step in 1..=40 {
+            simulation.run_until(Instant::ZERO + length / 40 * step, &mut print);
+            simulation
+                .invariants()
+                .unwrap_or_else(|what| panic!("case {number}: {what}"));
+        }
+        simulation.run_until(Instant::ZERO + Duration::from_secs(60), &mut print);
+        simulation.invariants().unwrap();
+        let record = simulation.finish();
+        for stream in &record.streams {
+            assert_eq!(
+                stream.released,
+                stream.delivered + stream.dropped,
+                "case {number}"
+            );
+            delivered += stream.delivered;
+        }
+        let mut again = Fingerprint::default();
+        let mut simulation = Simulation::new(&plant.network, &plant.flows, &config).unwrap();
+        simulation.run_until(Instant::ZERO + Duration::from_secs(60), &mut again);
+        assert_eq!(print.value(), again.value(), "case {number} repeats");
+    }
+    assert!(
+        delivered > cases * 10,
+        "the plants carry something: {delivered}"
+    );
+}
