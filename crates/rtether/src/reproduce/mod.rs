@@ -12,9 +12,11 @@ mod dolejs;
 mod echo;
 mod fit;
 mod flat;
+mod kakanakov;
 mod observe;
 mod output;
 mod plant;
+pub mod profiles;
 pub mod reference;
 mod substation;
 mod valentim;
@@ -26,6 +28,8 @@ use thiserror::Error;
 
 use crate::report::markup::Markup;
 use crate::run::Progress;
+use kakanakov::Protocol::{Cndep, Icmp};
+use kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
 use reference::{Claim, Experiment};
 
 pub use output::{csv, html, json, table};
@@ -151,6 +155,37 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-flat", flat::run),
     ("skeie-substation", substation::run),
     ("skeie-substation-slow", substation::run_slow),
+    ("kakanakov-icmp-a", |progress| {
+        kakanakov::run(Icmp, Direct, progress)
+    }),
+    ("kakanakov-icmp-b", |progress| {
+        kakanakov::run(Icmp, Switch, progress)
+    }),
+    ("kakanakov-icmp-c", |progress| {
+        kakanakov::run(Icmp, OtherVlan, progress)
+    }),
+    ("kakanakov-icmp-d", |progress| {
+        kakanakov::run(Icmp, SharedPort, progress)
+    }),
+    ("kakanakov-icmp-e", |progress| {
+        kakanakov::run(Icmp, Priority, progress)
+    }),
+    ("kakanakov-cndep-a", |progress| {
+        kakanakov::run(Cndep, Direct, progress)
+    }),
+    ("kakanakov-cndep-b", |progress| {
+        kakanakov::run(Cndep, Switch, progress)
+    }),
+    ("kakanakov-cndep-c", |progress| {
+        kakanakov::run(Cndep, OtherVlan, progress)
+    }),
+    ("kakanakov-cndep-d", |progress| {
+        kakanakov::run(Cndep, SharedPort, progress)
+    }),
+    ("kakanakov-cndep-e", |progress| {
+        kakanakov::run(Cndep, Priority, progress)
+    }),
+    ("kakanakov-stack", kakanakov::run_stack),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
     ("dolejs-backoff", backoff::run),
