@@ -44,7 +44,7 @@ pub struct Fixed {
     pub period: Duration,
 }
 
-/// Credit bucket whose period doubles on congestion and shrinks in time.
+/// Credit bucket whose period grows on congestion and shrinks in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptive {
     /// Depth of the bucket, CBD.
@@ -60,8 +60,10 @@ pub struct Adaptive {
     pub period_max: Duration,
     /// How the period shrinks.
     pub increase: Increase,
-    /// How often one collision doubles the period.
+    /// How often one collision makes the period longer.
     pub doubling: Doubling,
+    /// The longer period in percent of the one before; the paper doubles, 200.
+    pub growth_percent: u16,
     /// Whether doubling also postpones the refresh that is due next, to a (doubled) period after
     /// the last one. The paper does not.
     pub shift_refresh: bool,
@@ -81,7 +83,7 @@ pub enum Increase {
     Linear(BitRate),
 }
 
-/// How often one collision report doubles the period.
+/// How often one collision report makes the period longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubling {
     /// Once: when it first holds a bulk packet back.
@@ -150,6 +152,7 @@ impl Adaptive {
         period_max: Duration::from_ms(100),
         increase: Increase::Harmonic(Duration::from_us(100)),
         doubling: Doubling::PerReport,
+        growth_percent: 200,
         shift_refresh: false,
         forgive_debt: false,
     };
@@ -163,6 +166,12 @@ impl Adaptive {
     /// longest to the shortest period takes about a second, as it does with [`Adaptive::HIMD`].
     pub const LINEAR: Self = Self {
         increase: Increase::Linear(BitRate::from_bps(4_000)),
+        ..Self::HIMD
+    };
+
+    /// Placeholder until explored.
+    pub const RTETHER: Self = Self {
+        growth_percent: 125,
         ..Self::HIMD
     };
 }

@@ -120,14 +120,15 @@ impl AdaptiveLaw {
         self.bucket.empty(now, self.parameters.forgive_debt, log);
         if self.is_report_new || self.parameters.doubling == Doubling::PerCall {
             self.is_report_new = false;
-            self.double(now, log);
+            self.lengthen(now, log);
         }
         false
     }
 
-    fn double(&mut self, now: Instant, log: &mut Log) {
+    fn lengthen(&mut self, now: Instant, log: &mut Log) {
         let before = self.period;
-        self.period = (before + before).min(self.parameters.period_max);
+        let longer = before * i64::from(self.parameters.growth_percent) / 100;
+        self.period = longer.min(self.parameters.period_max);
         log.statistics.decreases += 1;
         log.period_changed(now, before, self.period);
         if let Increase::SlowStart(interval) = self.parameters.increase {

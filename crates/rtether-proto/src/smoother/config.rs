@@ -21,6 +21,9 @@ pub enum ConfigError {
         /// The upper end.
         high: &'static str,
     },
+    /// Congestion would make the period shorter.
+    #[error("`growth_percent` must be at least 100, else congestion makes the rate grow")]
+    Shrinks,
     /// The largest packet would never be served.
     #[error("`depth_step` must be at least `mtu`, else the largest packet is never served")]
     NeverServed,
@@ -52,6 +55,9 @@ fn check_adaptive(adaptive: &Adaptive) -> Result<(), ConfigError> {
     size("depth", adaptive.depth)?;
     not_negative("hold", adaptive.hold)?;
     time("tick", adaptive.tick)?;
+    if adaptive.growth_percent < 100 {
+        return Err(ConfigError::Shrinks);
+    }
     periods(adaptive.period_min, adaptive.period_max)?;
     match adaptive.increase {
         Increase::Harmonic(delta) => not_negative("delta", delta),

@@ -50,20 +50,28 @@ fn adaptive() -> impl Strategy<Value = Adaptive> {
     let ms = Duration::from_ms;
     (
         increase,
-        any::<(bool, bool)>(),
+        (any::<bool>(), any::<bool>(), 100..=400u16),
         1..6_000u64,
         1..20i64,
         0..100i64,
         100..5_000i64,
     )
         .prop_map(
-            move |(increase, (per_call, shift_refresh), depth, min, more, tick_us)| Adaptive {
+            move |(
+                increase,
+                (per_call, shift_refresh, growth_percent),
+                depth,
+                min,
+                more,
+                tick_us,
+            )| Adaptive {
                 depth: Bytes::new(depth),
                 hold: ms(10),
                 tick: Duration::from_us(tick_us),
                 period_min: ms(min),
                 period_max: ms(min + more),
                 increase,
+                growth_percent,
                 doubling: if per_call {
                     Doubling::PerCall
                 } else {

@@ -12,7 +12,9 @@ mod dolejs;
 mod echo;
 mod fit;
 mod flat;
+mod hub;
 mod kakanakov;
+mod kweon;
 mod observe;
 mod output;
 mod plant;
@@ -188,7 +190,14 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("kakanakov-stack", kakanakov::run_stack),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
+    ("kweon-linux-rtonly", kweon::run_rt_only),
+    ("kweon-linux-nongreedy", kweon::run_nongreedy),
+    ("kweon-linux-sequence", kweon::run_sequence),
+    ("kweon-linux-greedy", kweon::run_greedy),
+    ("kweon-linux-alternatives", kweon::run_alternatives),
+    ("kweon-nt-greedy", kweon::run_nt),
     ("dolejs-backoff", backoff::run),
+    ("dolejs-hub", hub::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),
     ("valentim-rtt", valentim::run_rtt),
     ("valentim-loopback", valentim::run_loopback),

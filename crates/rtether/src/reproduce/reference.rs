@@ -125,7 +125,12 @@ const KAKANAKOV_CNDEP: &str = include_str!("../../reference/kakanakov_table2_cnd
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
 const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
+const KWEON_NONGREEDY: &str = include_str!("../../reference/kweon_fig6_fig7_nongreedy.csv");
+const KWEON_SEQUENCE: &str = include_str!("../../reference/kweon_fig8_sequence.csv");
+const KWEON_GREEDY: &str = include_str!("../../reference/kweon_fig9_fig10_greedy.csv");
+const KWEON_NT: &str = include_str!("../../reference/kweon_fig12_fig13_nt.csv");
 const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
+const DOLEJS_HUB: &str = include_str!("../../reference/dolejs_fig2_hub.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
 /// Instead of the table as printed, whose rows are shifted.
 const VALENTIM: &str = include_str!("../../reference/valentim_table2_reconstructed.csv");
@@ -141,14 +146,19 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 10] = [
+const VALUES: [&str; 15] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
     KAKANAKOV_BACKGROUND,
     KAKANAKOV_ICMP,
     KAKANAKOV_CNDEP,
     KWEON_PARAMETERS,
+    KWEON_NONGREEDY,
+    KWEON_SEQUENCE,
+    KWEON_GREEDY,
+    KWEON_NT,
     DOLEJS_BACKOFF,
+    DOLEJS_HUB,
     DOLEJS_ORTE,
     VALENTIM,
     VALENTIM_TEXT,

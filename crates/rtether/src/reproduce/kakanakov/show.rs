@@ -81,14 +81,29 @@ pub(in super::super) fn run(
 }
 
 fn notes(protocol: Protocol, scenario: Scenario) -> Vec<String> {
-    let samples = match protocol {
+    let mut notes = vec![samples(protocol).into(), basis(scenario).into()];
+    if (protocol, scenario) == (Protocol::Icmp, Scenario::SharedPort) {
+        notes.push(
+            "What IPC and TINI have on top in the paper, priority does not take away either (column \
+             e): it is not queueing at the port, and the simulation does not have it."
+                .into(),
+        );
+    }
+    notes
+}
+
+fn samples(protocol: Protocol) -> &'static str {
+    match protocol {
         Protocol::Icmp => "Each value is of 100 000 echoes, 20 runs of 5 000.",
         Protocol::Cndep => {
             "Each value is of 20 runs of 101 commands TEST, one every 100 ms. The paper's averages \
              rest on 101 commands with outliers up to 100 ms: its medians tell more."
         }
-    };
-    let basis = match scenario {
+    }
+}
+
+fn basis(scenario: Scenario) -> &'static str {
+    match scenario {
         Scenario::Direct => {
             "The boards are calibrated on this very column; it shows how well the model of their \
              jitter fits. The test computer's share is in the boards' stacks."
@@ -105,16 +120,13 @@ fn notes(protocol: Protocol, scenario: Scenario) -> Vec<String> {
         Scenario::SharedPort => {
             "Two generators send frames of 1518 octets at a constant rate; with the board's answers \
              they fill the port to 100 %. If they did so alone the port would be overloaded, and \
-             every answer would wait for all those before it, which the paper's maxima exclude. \
-             What IPC and TINI have on top in the paper priority does not take away either (column \
-             e): it is not queueing at the port, and the simulation does not have it."
+             every answer would wait for all those before it, which the paper's maxima exclude."
         }
         Scenario::Priority => {
             "Priority does not interrupt a frame in transmission: at full load half a frame time \
              remains in the mean."
         }
-    };
-    vec![samples.into(), basis.into()]
+    }
 }
 
 type Statistic = (&'static str, fn(&Cell) -> Duration);

@@ -22,6 +22,11 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     let mut judge = Judge::new("valentim-rtt");
     judge_order(&mut judge, &all);
     judge_gap(&mut judge, &all);
+    let lost: usize = all
+        .iter()
+        .flat_map(Points::values)
+        .map(|found| found.lost)
+        .sum();
     let distance = |at: usize| {
         let theirs = comparable(Medium::ALL[at]);
         largest_distance(&all[at], &theirs).unwrap_or_default()
@@ -37,7 +42,8 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
             format!(
                 "Stacks are fitted to loopback, network cards to the 100 Mbit/s hub (largest \
                  residue {}). Predicted are the switch (largest distance {}, 4 us accepted), whose \
-                 latency comes from the row of 64 B, and the 10 Mbit/s hub ({}, 10 us accepted).",
+                 latency comes from the row of 64 B, and the 10 Mbit/s hub ({}, 10 us accepted). \
+                 Lost: {lost}.",
                 distance(0),
                 distance(1),
                 distance(2)

@@ -1,0 +1,328 @@
+//! `dolejs-hub`: ten senders and one receiver on a 100 Mbit/s hub, six loads (003 Dolejs, 2,
+//! figures 1 and 2).
+//!
+//! Communication time is access to the medium plus transmission, so the nodes take no time. Two
+//! arrival patterns: all senders in step, as the paper's median suggests, and Poisson, as its tails
+//! do.
+
+use rayon::prelude::*;
+use rtether_model::flow::{Phase, Traffic};
+use rtether_model::network::{Backoff, Hub, NodeKind, Stack};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::record::{Record, StreamRecord};
+use rtether_model::wire::Encapsulation;
+use rtether_sim::observe::NoObserver;
+
+use super::observe::{count_f64, run_one};
+use super::plant::{Plant, flow};
+use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
+use crate::report::chart::{Axis, LineChart, Series, Style};
+use crate::run::Progress;
+use crate::scenario::{RunPlan, Scenario};
+
+const SENDERS: u16 = 10;
+const RATE: BitRate = BitRate::from_mbps(100);
+/// Application data: with 46 octets of headers and check sequence a frame of 174.
+const PAYLOAD: Bytes = Bytes::new(128);
+const DURATION: Duration = Duration::from_secs(5);
+/// Packets per second of all senders together; the paper names the last four.
+const LOADS: [u32; 6] = [10_000, 20_000, 30_000, 40_000, 50_000, 66_666];
+/// Up to here "usable".
+const USABLE: u32 = 30_000;
+
+/// How packets arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrivals {
+    /// Periodic, all senders at the same instant.
+    InStep,
+    Poisson,
+}
+
+impl Arrivals {
+    const ALL: [Self; 2] = [Self::InStep, Self::Poisson];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::InStep => "in step",
+            Self::Poisson => "Poisson",
+        }
+    }
+}
+
+/// What one load showed.
+struct Point {
+    arrivals: Arrivals,
+    load: u32,
+    all: StreamRecord,
+    collisions: u64,
+    frames: u64,
+}
+
+impl Point {
+    fn quantile(&self, per_mille: u64) -> Duration {
+        self.all.quantile(per_mille, 1000).unwrap_or_default()
+    }
+
+    /// Returns the share of packets that took less than a millisecond.
+    fn fast(&self) -> f64 {
+        let limit = Duration::from_ms(1);
+        let bins = self.all.histogram.bins();
+        let fast: u64 = bins
+            .filter(|&(upper, _)| upper <= limit)
+            .map(|bin| bin.1)
+            .sum();
+        count_f64(fast) / count_f64(self.all.histogram.total().max(1))
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "p10 {}, p50 {}, p95 {}, p99 {}, max {}",
+            self.quantile(100),
+            self.quantile(500),
+            self.quantile(950),
+            self.quantile(990),
+            self.all.latency.max
+        )
+    }
+}
+
+pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let cases: Vec<(Arrivals, u32)> = Arrivals::ALL
+        .into_iter()
+        .flat_map(|arrivals| LOADS.map(|load| (arrivals, load)))
+        .collect();
+    let points = cases
+        .par_iter()
+        .map(|&(arrivals, load)| measure(arrivals, load, progress))
+        .collect::<Result<Vec<Point>, ReproduceError>>()?;
+    let find = |arrivals, load| {
+        let mut points = points.iter();
+        points
+            .find(|point| point.arrivals == arrivals && point.load == load)
+            .expect("every case was measured")
+    };
+    Ok(Reproduction {
+        id: "dolejs-hub",
+        title: "Ten senders on a 100 Mbit/s hub",
+        mode: "sim",
+        comparisons: comparisons(&find),
+        claims: judge(&points, &find),
+        figures: Arrivals::ALL
+            .map(|arrivals| figure(&points, arrivals))
+            .into(),
+        notes: vec![
+            "The paper does not say how packets arrive. Senders in step collide at every release, \
+             which gives medians near 100 us at loads the medium carries with ease; Poisson \
+             arrivals give its tails. 66 666 packets/s are more than the medium carries, so the \
+             delays there grow with the length of the run (5 s)."
+                .into(),
+            collision_note(&points),
+        ],
+    })
+}
+
+fn collision_note(points: &[Point]) -> String {
+    let rates = points.iter().map(|point| {
+        let rate = count_f64(point.collisions) / count_f64(point.frames.max(1));
+        format!("{} {}: {rate:.2}", point.arrivals.name(), point.load)
+    });
+    format!(
+        "Collided transmissions per frame sent: {}.",
+        rates.collect::<Vec<_>>().join("; ")
+    )
+}
+
+fn scenario(arrivals: Arrivals, load: u32) -> Scenario {
+    let mut plant = Plant::default();
+    let hub = plant.add(
+        "hub",
+        NodeKind::Hub(Hub {
+            rate: RATE,
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports: SENDERS + 1,
+        }),
+    );
+    let receiver = plant.station("receiver", Stack::Zero);
+    plant.link((receiver, 0), (hub, SENDERS), RATE);
+    let interval = Duration::from_secs(1) * i64::from(SENDERS) / i64::from(load);
+    let mut flows = Vec::new();
+    for number in 0..SENDERS {
+        let name = format!("sender{number}");
+        let sender = plant.station(&name, Stack::Zero);
+        plant.link((sender, 0), (hub, number), RATE);
+        let traffic = match arrivals {
+            Arrivals::InStep => Traffic::Periodic {
+                period: interval,
+                phase: Phase::Fixed(Duration::ZERO),
+                release_jitter: Duration::ZERO,
+            },
+            Arrivals::Poisson => Traffic::Poisson {
+                mean_interval: interval,
+            },
+        };
+        flows.push(flow(
+            &name,
+            (sender, receiver),
+            (Encapsulation::Udp, PAYLOAD),
+            traffic,
+        ));
+    }
+    Scenario {
+        name: "ten senders on a hub".into(),
+        network: plant.network,
+        flows,
+        run: RunPlan {
+            duration: DURATION,
+            warmup: Duration::ZERO,
+            runs: 1,
+            seed: 1,
+            bucket: Duration::ZERO,
+        },
+        accept: Vec::new(),
+    }
+}
+
+fn measure(arrivals: Arrivals, load: u32, progress: &Progress) -> Result<Point, ReproduceError> {
+    let scenario = scenario(arrivals, load);
+    let record: Record = run_one(&scenario, 1, progress, &mut NoObserver)?;
+    let mut streams = record.streams.iter();
+    let mut all = streams.next().cloned().unwrap_or_default();
+    for stream in streams {
+        let mut stream = stream.clone();
+        // All senders together.
+        (stream.flow, stream.listener) = (all.flow, all.listener);
+        all.merge(&stream);
+    }
+    let medium = record.media.first();
+    Ok(Point {
+        arrivals,
+        load,
+        collisions: medium.map_or(0, |medium| medium.collisions.iter().sum()),
+        frames: all.delivered,
+        all,
+    })
+}
+
+fn comparisons<'a>(find: &impl Fn(Arrivals, u32) -> &'a Point) -> Vec<Comparison> {
+    let values = reference::values("dolejs-hub").into_iter();
+    let values = values.filter(|value| value.statistic == "communication_time");
+    let compare = |value: reference::Value| {
+        let load: u32 = value.subject.parse().ok()?;
+        Some(Comparison {
+            quantity: format!("communication time at {load} packets/s"),
+            paper: value.words(),
+            ours: Arrivals::ALL
+                .map(|arrivals| format!("{}: {}", arrivals.name(), find(arrivals, load).words()))
+                .join("; "),
+            source: value.source,
+        })
+    };
+    values.filter_map(compare).collect()
+}
+
+fn judge<'a>(
+    points: &[Point],
+    find: &impl Fn(Arrivals, u32) -> &'a Point,
+) -> Vec<super::Judgement> {
+    let mut judge = Judge::new("dolejs-hub");
+    let usable = |arrivals| {
+        points
+            .iter()
+            .filter(move |point| point.arrivals == arrivals && point.load <= USABLE)
+    };
+    let slowest = usable(Arrivals::Poisson)
+        .map(Point::fast)
+        .fold(1.0, f64::min);
+    judge.judge(
+        "C071",
+        slowest >= 0.98,
+        format!("at least {slowest:.4} at every load up to {USABLE} packets/s"),
+        "fewer packets are fast",
+    );
+    let medians: Vec<Duration> = usable(Arrivals::InStep).map(|p| p.quantile(500)).collect();
+    let range = Duration::from_us(80)..=Duration::from_us(200);
+    judge.judge(
+        "C072",
+        medians.iter().all(|median| range.contains(median)),
+        format!("medians {}", list(&medians)),
+        "a median is outside the range",
+    );
+    let us = Duration::from_us;
+    let both = |load, holds: &dyn Fn(&Point) -> bool| {
+        let two = Arrivals::ALL.map(|arrivals| find(arrivals, load));
+        let words = two.map(|point| format!("{}: {}", point.arrivals.name(), point.words()));
+        (two.iter().all(|point| holds(point)), words.join("; "))
+    };
+    let (holds, observed) = both(40_000, &|point| {
+        point.quantile(500) < us(1000) && point.quantile(990) >= us(1000)
+    });
+    judge.judge("C073", holds, observed, "a pattern has no such tail");
+    let (holds, observed) = both(50_000, &|point| {
+        (us(500)..=us(10_000)).contains(&point.quantile(500))
+            && (us(5_000)..=us(40_000)).contains(&point.quantile(950))
+    });
+    judge.judge(
+        "C074",
+        holds,
+        observed,
+        "a pattern does not spread like that",
+    );
+    let (holds, observed) = both(66_666, &|point| {
+        let max = point.all.latency.max;
+        point.quantile(100) >= us(5_000) && (us(100_000)..=us(2_000_000)).contains(&max)
+    });
+    judge.judge("C075", holds, observed, "a pattern does not reach that far");
+    judge.finish()
+}
+
+fn list(values: &[Duration]) -> String {
+    let words: Vec<String> = values.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+/// Distribution functions over a logarithmic axis, with the ranges that the paper names.
+fn figure(points: &[Point], arrivals: Arrivals) -> Figure {
+    let own = points.iter().filter(|point| point.arrivals == arrivals);
+    let series = own.map(|point| {
+        let total = count_f64(point.all.histogram.total());
+        let mut seen = 0.0;
+        let points = point.all.histogram.bins().map(|(upper, count)| {
+            seen += count_f64(count);
+            (upper.as_secs_f64(), seen / total)
+        });
+        Series {
+            name: format!("{} packets/s", point.load),
+            points: points.collect(),
+            style: Style::Steps,
+        }
+    });
+    let mut series: Vec<Series> = series.collect();
+    // Ends of the ranges that the paper names: nothing below the lower, nothing above the upper.
+    for (name, low, high) in [
+        ("paper, 50000 packets/s", 1e-3, 20e-3),
+        ("paper, 66666 packets/s", 10e-3, 1.0),
+    ] {
+        series.push(Series {
+            name: name.into(),
+            points: vec![(low, 0.0), (high, 1.0)],
+            style: Style::Markers,
+        });
+    }
+    let chart = LineChart {
+        title: format!("Communication time, arrivals {}", arrivals.name()),
+        note: "distribution".into(),
+        x: Axis::time("communication time").log(),
+        y: Axis::share("packets"),
+        series,
+        rules: Vec::new(),
+        bands: Vec::new(),
+    };
+    Figure {
+        caption: format!(
+            "The counterpart of figure 2: all packets of ten senders, arrivals {}.",
+            arrivals.name()
+        ),
+        drawing: chart.render(),
+    }
+}

@@ -1,0 +1,196 @@
+//! The test bed: PCs and a monitoring station on a 10 Mbit/s hub.
+
+use rtether_model::endnode::{Detector, Layer, Smoothing};
+use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, Reply, TcpParameters, Traffic};
+use rtether_model::network::{Backoff, EndStation, Hub, NodeId, NodeKind, Stack};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::smoother::{Config, Limits, Rule};
+use rtether_model::wire::Encapsulation;
+
+use super::super::plant::{Plant, echoed, flow};
+use super::{Bulk, Case, DEADLINE, WARMUP};
+use crate::scenario::{RunPlan, Scenario};
+
+const RATE: BitRate = BitRate::from_mbps(10);
+/// Half of a collision domain of 10 m.
+const CABLE: Duration = Duration::from_ns(25);
+const MESSAGE: Bytes = Bytes::new(100);
+const MESSAGE_GAP: Duration = Duration::from_ms(300);
+const FILE: Bytes = Bytes::new(1_000_000);
+const FILE_GAP: Duration = Duration::from_secs(25);
+/// At least so many messages a point.
+const MESSAGES: i64 = 66_000;
+/// Expedited forwarding.
+const DSCP: u8 = 46;
+
+/// Which operating system the PCs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Platform {
+    /// Ten PCs, messages over TCP, real-time by type of service; every collision is seen.
+    Linux,
+    /// Four PCs, messages over UDP, real-time by protocol; collisions are seen with the
+    /// probability of the catalogue, 3b.
+    Nt,
+}
+
+impl Platform {
+    pub(super) const fn stations(self) -> u16 {
+        match self {
+            Self::Linux => 10,
+            Self::Nt => 4,
+        }
+    }
+
+    const fn rule(self) -> Rule {
+        match self {
+            Self::Linux => Rule::LINUX,
+            Self::Nt => Rule::NT,
+        }
+    }
+
+    const fn visibility_per_million(self) -> u32 {
+        match self {
+            Self::Linux => 1_000_000,
+            Self::Nt => 250_000,
+        }
+    }
+
+    fn layer(self, case: Case) -> Layer {
+        let config = Config {
+            mode: case.scheme.mode(),
+            limits: Limits {
+                // The window of TCP limits what waits.
+                bulk_packets: 100_000,
+                ..Limits::default()
+            },
+        };
+        Layer {
+            smoother: Some(Smoothing {
+                config,
+                rule: self.rule(),
+                ring: 2,
+                detector: Detector::OwnCollisions {
+                    visibility_per_million: self.visibility_per_million(),
+                },
+            }),
+            ..Layer::default()
+        }
+    }
+}
+
+/// Window of 32 KB, an acknowledgement for every second segment or after 20 ms.
+const TCP: TcpParameters = TcpParameters {
+    segment: Bytes::new(1460),
+    window: Bytes::new(32_768),
+    initial_window: 2,
+    ack_every: 2,
+    ack_delay: Duration::from_ms(20),
+    min_rto: Duration::from_ms(200),
+};
+
+/// Returns the scenario of a point, and how many of its flows, the first ones, are messages.
+pub(super) fn scenario(case: Case) -> (Scenario, usize) {
+    let count = case.platform.stations();
+    let mut plant = Plant::default();
+    let hub = plant.add(
+        "hub",
+        NodeKind::Hub(Hub {
+            rate: RATE,
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports: count + 1,
+        }),
+    );
+    let attach = |plant: &mut Plant, name: String, port: u16, layer: Option<Layer>| {
+        let station = EndStation {
+            driver_queue: Bytes::new(10_000_000),
+            layer: layer.map(Box::new),
+            ..EndStation::new(Stack::Zero)
+        };
+        let node = plant.add(&name, NodeKind::EndStation(station));
+        plant.link((node, 0), (hub, port), RATE);
+        if let Some(link) = plant.network.links.last_mut() {
+            link.propagation = CABLE;
+        }
+        node
+    };
+    let pcs: Vec<NodeId> = (0..count)
+        .map(|number| {
+            let layer = case.platform.layer(case);
+            attach(&mut plant, format!("pc{}", number + 1), number, Some(layer))
+        })
+        .collect();
+    let monitor = attach(&mut plant, "monitor".into(), count, None);
+    let next = pcs.iter().cycle().skip(1);
+    let mut flows: Vec<Flow> = pcs
+        .iter()
+        .zip(next)
+        .map(|(&from, &to)| message(&plant, case.platform, from, to))
+        .collect();
+    let messages = flows.len();
+    let active = pcs.iter().take(usize::from(case.active));
+    flows.extend(active.map(|&pc| files(&plant, case.bulk, pc, monitor)));
+    let per_second = Duration::from_secs(1).as_ps() * i64::from(count) / MESSAGE_GAP.as_ps();
+    let run = RunPlan {
+        duration: WARMUP + Duration::from_secs(MESSAGES / per_second),
+        warmup: WARMUP,
+        runs: 1,
+        seed: 1,
+        bucket: Duration::ZERO,
+    };
+    let scenario = Scenario {
+        name: "soft real time on a hub (Kweon)".into(),
+        network: plant.network,
+        flows,
+        run,
+        accept: Vec::new(),
+    };
+    (scenario, messages)
+}
+
+fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow {
+    let (encapsulation, connection) = match platform {
+        Platform::Linux => (Encapsulation::Tcp, Some(TCP)),
+        Platform::Nt => (Encapsulation::Udp, None),
+    };
+    let name = format!("messages of {}", plant.network.node(from).name);
+    let traffic = Traffic::Poisson {
+        mean_interval: MESSAGE_GAP,
+    };
+    Flow {
+        class: "messages".into(),
+        dscp: DSCP,
+        deadline: Some(DEADLINE),
+        connection,
+        reply: Some(Reply {
+            payload: MESSAGE,
+            after: Duration::ZERO,
+        }),
+        ..echoed(flow(&name, (from, to), (encapsulation, MESSAGE), traffic))
+    }
+}
+
+fn files(plant: &Plant, bulk: Bulk, from: NodeId, to: NodeId) -> Flow {
+    let name = format!("files of {}", plant.network.node(from).name);
+    let traffic = Traffic::Bulk(BulkTraffic {
+        transfers: Vec::new(),
+        bursts: Some(Bursts {
+            size: FILE,
+            mean_gap: match bulk {
+                Bulk::NonGreedy => Some(FILE_GAP),
+                Bulk::Greedy => None,
+            },
+        }),
+        rate: None,
+        tcp: TCP,
+    });
+    Flow {
+        class: "files".into(),
+        ..flow(
+            &name,
+            (from, to),
+            (Encapsulation::Tcp, TCP.segment),
+            traffic,
+        )
+    }
+}

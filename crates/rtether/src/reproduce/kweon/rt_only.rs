@@ -1,0 +1,43 @@
+//! `kweon-linux-rtonly`: real-time messages alone (3.2).
+
+use super::super::{Comparison, Judge, ReproduceError, Reproduction, reference};
+use super::{Bulk, Case, Platform, Scheme, measure};
+use crate::run::Progress;
+
+pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let case = Case {
+        platform: Platform::Linux,
+        scheme: Scheme::None,
+        bulk: Bulk::NonGreedy,
+        active: 0,
+    };
+    let points = measure(&[case], progress)?;
+    let point = &points[0];
+    let mut judge = Judge::new("kweon-linux-rtonly");
+    judge.judge(
+        "C047",
+        point.miss() <= 1e-4,
+        point.miss_words(),
+        "messages miss their deadline although nothing is in their way",
+    );
+    let values = reference::values("kweon-linux-rtonly").into_iter();
+    let comparisons = values.map(|value| Comparison {
+        quantity: "miss ratio without bulk traffic".into(),
+        paper: value.words(),
+        ours: point.miss_words(),
+        source: value.source,
+    });
+    let max = point.messages.latency.max;
+    Ok(Reproduction {
+        id: "kweon-linux-rtonly",
+        title: "Real-time messages alone on a hub",
+        mode: "sim",
+        comparisons: comparisons.collect(),
+        claims: judge.finish(),
+        figures: Vec::new(),
+        notes: vec![format!(
+            "The longest round trip is {max}. The paper's 7e-5 is there without any load, so it \
+             comes from its end systems, which take no time here."
+        )],
+    })
+}
