@@ -323,4 +323,25 @@ mod tests {
         assert!(distance <= Duration::from_us(4), "{distance}");
         assert!(ours.values().all(|found| found.lost == 0));
     }
+    #[test]
+    fn the_experiments_hold() {
+        // Oracle: the claims, as checked by the catalogue on the reconstructed table; and its 10 us
+        // for the 10 Mbit/s hub.
+        use super::super::{Status, reproduce};
+        for (id, judged) in [
+            ("valentim-rtt", 3),
+            ("valentim-loopback", 2),
+            ("valentim-decomposition", 2),
+            ("valentim-switch-hub", 2),
+        ] {
+            let found = reproduce(id, &Progress::default()).expect("can be repeated");
+            let statuses: Vec<_> = found.claims.iter().map(|claim| claim.status).collect();
+            assert_eq!(statuses, vec![Status::Pass; judged], "{id}");
+        }
+        let ours = simulate_all(Medium::SlowHub, &Progress::default()).unwrap();
+        let theirs = rtt::comparable(Medium::SlowHub);
+        assert_eq!(theirs.len(), 8, "the rows of 128 B are lost");
+        let distance = largest_distance(&ours, &theirs).unwrap();
+        assert!(distance <= Duration::from_us(10), "{distance}");
+    }
 }

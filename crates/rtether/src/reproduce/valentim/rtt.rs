@@ -56,7 +56,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
 }
 
 /// Returns the paper's values with the rows of the 10 Mbit/s hub where they belong.
-fn comparable(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
+pub(super) fn comparable(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
     let mut all = half_round_trips(medium);
     for value in reference::printed("valentim-rtt") {
         let points = Protocol::ALL
