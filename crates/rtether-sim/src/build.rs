@@ -15,6 +15,7 @@ use rtether_model::wire::{self, Encapsulation};
 
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
+use crate::conversation::{Conversation, LISTENER, TALKER};
 use crate::kernel::{Action, BuildError, Config, FlowState, Listeners, ReplyState, Simulation};
 use crate::packet::{NONE, Pool, TAGGED};
 use crate::port::Owner;
@@ -110,6 +111,7 @@ impl Simulation {
             attachments: media.attachments,
             flows: Vec::new(),
             bulk: Vec::new(),
+            conversations: Vec::new(),
             streams: Vec::new(),
         };
         for flow in flows {
@@ -140,24 +142,19 @@ impl Simulation {
                 reason,
             })?;
         let octets = |payload: Bytes| {
+            // A connection cuts messages into segments, whose sizes it knows.
+            let payload = flow.connection.map_or(payload, |_| Bytes::ZERO);
             let fits = payload <= flow.encapsulation.max_payload();
             let size = wire::frame_size(payload, flow.encapsulation);
             frame_octets(size)
                 .filter(|_| fits)
                 .ok_or_else(|| BuildError::Payload { flow: name() })
         };
-        let bulk = match &flow.traffic {
-            Traffic::Bulk(bulk) if bulk.tcp.segment <= Encapsulation::Tcp.max_payload() => {
-                self.bulk.push(BulkFlow::new(index, bulk));
-                u32::try_from(self.bulk.len() - 1).ok()
-            }
-            Traffic::Bulk(_) => return Err(BuildError::Payload { flow: name() }),
-            Traffic::Periodic { .. }
-            | Traffic::Sporadic { .. }
-            | Traffic::Poisson { .. }
-            | Traffic::Adaptive { .. }
-            | Traffic::Flood { .. } => None,
-        };
+        if matches!(flow.traffic, Traffic::Adaptive { .. }) && flow.reply.is_none() {
+            return Err(BuildError::NoReply { flow: name() });
+        }
+        let conversation = self.add_conversations(index, talker, &listeners, flow)?;
+        let bulk = self.add_bulk(index, flow)?;
         let size = octets(flow.payload)?;
         let reply = flow.reply.map(|reply| {
             octets(reply.payload).map(|size| Box::new(ReplyState::new(reply.after, size)))
@@ -185,13 +182,62 @@ impl Simulation {
             number: 0,
             counted: 0,
             bulk,
+            conversation,
+            awaited: 0,
         });
         Ok(())
     }
 
+    /// Adds the transfers of a bulk flow and returns their position.
+    fn add_bulk(&mut self, index: u32, flow: &Flow) -> Result<Option<u32>, BuildError> {
+        let Traffic::Bulk(bulk) = &flow.traffic else {
+            return Ok(None);
+        };
+        if bulk.tcp.segment > Encapsulation::Tcp.max_payload() {
+            let flow = flow.name.clone();
+            return Err(BuildError::Payload { flow });
+        }
+        let position = u32::try_from(self.bulk.len()).map_err(|_| BuildError::TooLarge)?;
+        self.bulk
+            .push(BulkFlow::new(index, flow, bulk, self.config.seed));
+        Ok(Some(position))
+    }
+
+    /// Adds a connection with each listener, if the flow has connections for its messages, and
+    /// returns the position of the first.
+    fn add_conversations(
+        &mut self,
+        index: u32,
+        talker: u32,
+        listeners: &[u32],
+        flow: &Flow,
+    ) -> Result<Option<u32>, BuildError> {
+        let Some(parameters) = &flow.connection else {
+            return Ok(None);
+        };
+        if let Some(reason) = obstacle_to_connection(flow) {
+            let flow = flow.name.clone();
+            return Err(BuildError::Connection { flow, reason });
+        }
+        if parameters.segment > Encapsulation::Tcp.max_payload() {
+            let flow = flow.name.clone();
+            return Err(BuildError::Payload { flow });
+        }
+        let first = u32::try_from(self.conversations.len()).map_err(|_| BuildError::TooLarge)?;
+        let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
+        for (stream, &listener) in (first_stream..).zip(listeners) {
+            let ends = [talker, listener];
+            self.conversations
+                .push(Conversation::new(index, stream, ends, flow, parameters));
+        }
+        Ok(Some(first))
+    }
+
     /// Checks that frames reach the listeners, and replies or acknowledgements the talker.
     fn check_routes(&self, flow: &Flow) -> Result<(), RouteError> {
-        let is_answered = flow.reply.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
+        let is_answered = flow.reply.is_some()
+            || flow.connection.is_some()
+            || matches!(flow.traffic, Traffic::Bulk(_));
         for &listener in &flow.listeners {
             self.routing.flow_path(&self.network, flow, listener)?;
             if is_answered {
@@ -239,6 +285,13 @@ impl Simulation {
             bulk.sender_slot = give(Action::TcpSender(index))?;
             bulk.receiver_slot = give(Action::TcpReceiver(index))?;
         }
+        let connections = numbered(self.conversations.len()).zip(&mut self.conversations);
+        for (index, conversation) in connections {
+            conversation.slots = [
+                give(Action::TcpEnd(index, TALKER))?,
+                give(Action::TcpEnd(index, LISTENER))?,
+            ];
+        }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
             flow.slot = give(Action::Release(index))?;
         }
@@ -257,6 +310,23 @@ impl Simulation {
             self.agenda.set(bulk.sender_slot, bulk.wake_at());
         }
         Ok(())
+    }
+}
+
+/// Returns what keeps a flow's messages from travelling over TCP.
+fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
+    if matches!(flow.traffic, Traffic::Bulk(_)) {
+        Some("its transfers open their own")
+    } else if flow.encapsulation != Encapsulation::Tcp {
+        Some("it is not encapsulated in TCP")
+    } else if flow.delivery == Delivery::Multicast {
+        Some("it is multicast")
+    } else if flow.payload == Bytes::ZERO
+        || flow.reply.is_some_and(|reply| reply.payload == Bytes::ZERO)
+    {
+        Some("a message or an answer is empty")
+    } else {
+        None
     }
 }
 

@@ -3,11 +3,14 @@
 //! Each transfer has a connection of its own, opened by the talker. A transfer that is due while
 //! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection
 //! are ignored; for bulk flows a packet's number is the number of its connection.
+//!
+//! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
+//! first one's due time is kept: later ones are drawn when it starts.
 
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Bulk, TcpParameters, Transfer};
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::flow::{Bulk, Bursts, Flow, TcpParameters, Transfer};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::TransferRecord;
 use rtether_model::wire::{self, Encapsulation};
 
@@ -15,6 +18,7 @@ use crate::agenda::NEVER;
 use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::packet::{COUNTED, Packet, REVERSE, TAGGED};
+use crate::random::{Draw, Purpose};
 use crate::station::frame_octets;
 use crate::tcp;
 
@@ -28,12 +32,60 @@ pub(crate) struct BulkFlow {
     pub(crate) receiver_slot: u32,
     config: tcp::Config,
     transfers: Vec<Transfer>,
+    bursts: Option<Files>,
     /// Time between two writes of one segment, if the application has a rate.
     write_interval: Option<i64>,
     /// Transfers begun.
     begun: usize,
     connection: Option<Connection>,
     records: Vec<TransferRecord>,
+}
+
+/// Files that follow each other without end.
+struct Files {
+    size: Bytes,
+    /// When the next one is due, or [`NEVER`].
+    due: i64,
+    mean_gap: Option<i64>,
+    /// None begins from this time on.
+    stop: i64,
+    draw: Draw,
+}
+
+impl Files {
+    fn new(flow: &Flow, bursts: &Bursts, seed: u64) -> Self {
+        let mut files = Self {
+            size: bursts.size,
+            due: flow.start.as_ps(),
+            mean_gap: bursts.mean_gap.map(Duration::as_ps),
+            stop: flow.stop.map_or(NEVER, Duration::as_ps),
+            draw: Draw::new(seed, &flow.name, Purpose::Files),
+        };
+        files.advance();
+        files
+    }
+
+    /// Moves on to the file after the one that was due; without gaps it always is.
+    fn advance(&mut self) {
+        if let Some(mean) = self.mean_gap {
+            self.due += self.draw.exponential(mean);
+        }
+        if self.due >= self.stop {
+            self.due = NEVER;
+        }
+    }
+
+    /// Returns the size of the file that begins at `now`, if one does.
+    fn begin(&mut self, now: i64) -> Option<Bytes> {
+        if now >= self.stop {
+            self.due = NEVER;
+        }
+        if self.due > now {
+            return None;
+        }
+        self.advance();
+        Some(self.size)
+    }
 }
 
 /// A running transfer.
@@ -48,15 +100,19 @@ struct Connection {
 
 impl BulkFlow {
     /// Creates the flow with nothing begun.
-    pub(crate) fn new(flow: u32, bulk: &Bulk) -> Self {
+    pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64) -> Self {
         let mut transfers = bulk.transfers.clone();
         transfers.sort_by_key(|transfer| transfer.start);
         Self {
-            flow,
+            flow: index,
             sender_slot: 0,
             receiver_slot: 0,
             config: engine_config(&bulk.tcp),
             transfers,
+            bursts: bulk
+                .bursts
+                .as_ref()
+                .map(|bursts| Files::new(flow, bursts, seed)),
             write_interval: bulk
                 .rate
                 .map(|rate| rate.time_ceil(bulk.tcp.segment).as_ps()),
@@ -68,10 +124,11 @@ impl BulkFlow {
 
     /// Returns when the sender has to be woken next.
     pub(crate) fn wake_at(&self) -> i64 {
-        let due = self
-            .transfers
-            .get(self.begun)
-            .map_or(NEVER, |next| next.start.as_ps());
+        let due = match (self.transfers.get(self.begun), &self.bursts) {
+            (Some(next), _) => next.start.as_ps(),
+            (None, Some(files)) => files.due,
+            (None, None) => NEVER,
+        };
         match &self.connection {
             Some(running) if !running.sender.is_done() => {
                 let timer = running.sender.poll_timeout().map_or(NEVER, Instant::as_ps);
@@ -92,13 +149,9 @@ impl BulkFlow {
         }
         self.close_record();
         self.connection = None;
-        let Some(transfer) = self.transfers.get(self.begun) else {
+        let Some(size) = self.next_size(now) else {
             return;
         };
-        if transfer.start > now.since_start() {
-            return;
-        }
-        let size = transfer.size.map_or(ENDLESS, Bytes::get);
         self.begun += 1;
         let mut connection = Connection {
             sender: tcp::Sender::new(self.config),
@@ -116,6 +169,16 @@ impl BulkFlow {
             retransmissions: 0,
             timeouts: 0,
         });
+    }
+
+    /// Returns the octets of the transfer that begins now, if one does.
+    fn next_size(&mut self, now: Instant) -> Option<u64> {
+        let Some(transfer) = self.transfers.get(self.begun) else {
+            let files = self.bursts.as_mut()?;
+            return files.begin(now.as_ps()).map(Bytes::get);
+        };
+        let is_due = transfer.start <= now.since_start();
+        is_due.then(|| transfer.size.map_or(ENDLESS, Bytes::get))
     }
 
     /// The application writes what is due.
@@ -161,7 +224,8 @@ impl BulkFlow {
     }
 }
 
-fn engine_config(parameters: &TcpParameters) -> tcp::Config {
+/// Returns what the engines take from the parameters of a flow.
+pub(crate) fn engine_config(parameters: &TcpParameters) -> tcp::Config {
     let octets = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
     let mss = octets(parameters.segment);
     tcp::Config {

@@ -6,6 +6,7 @@ use rtether_model::network::{NodeId, NodeKind, PortId};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
 
+use crate::conversation::Conversation;
 use crate::kernel::Simulation;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::Owner;
@@ -76,6 +77,11 @@ impl Simulation {
                 overdue.extend(late.filter(|&stream| age > self.streams[stream].deadline));
             }
         });
+        for conversation in &self.conversations {
+            let stream = conversation.stream();
+            let count = conversation.overdue(self.now, self.streams[stream].deadline);
+            overdue.extend(core::iter::repeat_n(stream, count));
+        }
         for stream in overdue {
             self.streams[stream].note_missed();
         }
@@ -251,7 +257,9 @@ impl Simulation {
             let backlog: u64 = own.map(|(_, queues)| queues.backlog()).sum();
             ensure(switch.shared_used == backlog, "memory shared by ports")?;
         }
-        Ok(())
+        self.conversations
+            .iter()
+            .try_for_each(Conversation::invariants)
     }
 }
 

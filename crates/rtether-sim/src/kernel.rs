@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
+use crate::conversation::Conversation;
 use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
@@ -83,6 +84,20 @@ pub enum BuildError {
         /// Name of the switch.
         switch: alloc::string::String,
     },
+    /// Adaptive requests wait for answers, and there are none.
+    #[error("flow `{flow}` waits for answers and has no reply")]
+    NoReply {
+        /// Name of the flow.
+        flow: alloc::string::String,
+    },
+    /// The messages of a flow cannot travel over a TCP connection.
+    #[error("flow `{flow}` cannot use a connection: {reason}")]
+    Connection {
+        /// Name of the flow.
+        flow: alloc::string::String,
+        /// What is in the way.
+        reason: &'static str,
+    },
     /// More timers or ports than can be counted.
     #[error("the network is too large")]
     TooLarge,
@@ -110,6 +125,8 @@ pub(crate) enum Action {
     TcpSender(u32),
     /// The receiver of a bulk flow wakes up.
     TcpReceiver(u32),
+    /// An end of a connection for messages wakes up: connection, end.
+    TcpEnd(u32, u8),
     /// A flow releases.
     Release(u32),
     /// A shared medium has something to do.
@@ -140,6 +157,10 @@ pub(crate) struct FlowState {
     pub(crate) counted: u64,
     /// Position among the bulk flows.
     pub(crate) bulk: Option<u32>,
+    /// Position of its first listener's connection, if its messages travel over TCP.
+    pub(crate) conversation: Option<u32>,
+    /// Answers that are missing before an adaptive flow goes on; zero for others.
+    pub(crate) awaited: u32,
 }
 const _: () = assert!(size_of::<FlowState>() == 128, "a flow is two cache lines");
 
@@ -211,6 +232,7 @@ pub struct Simulation {
     pub(crate) forwarding: Forwarding,
     pub(crate) flows: Vec<FlowState>,
     pub(crate) bulk: Vec<BulkFlow>,
+    pub(crate) conversations: Vec<Conversation>,
     pub(crate) streams: Vec<StreamStats>,
 }
 
@@ -247,6 +269,7 @@ impl Simulation {
                 Action::Reply(flow) => self.send_replies(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
+                Action::TcpEnd(index, end) => self.wake_end(index, end, observer),
                 Action::Release(flow) => self.release(flow, observer),
                 Action::Medium(domain) => self.wake_medium(domain, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
@@ -278,6 +301,16 @@ impl Simulation {
         let is_counted = self.now >= self.config.warmup.as_ps();
         if is_counted {
             flow.counted += 1;
+        }
+        if flow.source.is_adaptive() {
+            flow.awaited = u32::try_from(flow.listeners.all().len()).unwrap_or(u32::MAX);
+        }
+        if let Some(first) = flow.conversation {
+            let count = u32::try_from(copies).unwrap_or(u32::MAX);
+            for index in first..first + count {
+                self.write_message(index, number, observer);
+            }
+            return;
         }
         for copy in 0..copies {
             let packet = self.new_packet(index, copy, number);
@@ -376,7 +409,12 @@ impl Simulation {
     /// TCP control segment.
     pub(crate) fn is_stream_data(&self, id: u32) -> bool {
         let packet = self.pool.get(id);
-        if self.flows[packet.flow as usize].bulk.is_none() {
+        let flow = &self.flows[packet.flow as usize];
+        // Streams of messages depend on no single segment.
+        if flow.conversation.is_some() {
+            return false;
+        }
+        if flow.bulk.is_none() {
             return true;
         }
         !packet.has(REVERSE) && self.pool.segment(id).is_some_and(|segment| segment.len > 0)
@@ -394,7 +432,8 @@ impl Simulation {
         let packet = self.pool.get(id);
         let node_of = |station: u32| self.stations[station as usize].node;
         let is_unicast = packet.destination & GROUP == 0;
-        let is_bulk = self.flows[packet.flow as usize].bulk.is_some();
+        let flow = &self.flows[packet.flow as usize];
+        let is_tcp = flow.bulk.is_some() || flow.conversation.is_some();
         PacketInfo {
             flow: FlowId(packet.flow),
             number: packet.number,
@@ -404,7 +443,7 @@ impl Simulation {
             released_at: Instant::from_ps(packet.released_at),
             frame_size: Bytes::new(packet.frame_size().unsigned_abs()),
             tag: packet.has(TAGGED).then_some((packet.pcp, packet.vid)),
-            tcp: if is_bulk {
+            tcp: if is_tcp {
                 self.pool.segment(id).copied()
             } else {
                 None

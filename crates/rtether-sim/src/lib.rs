@@ -7,7 +7,7 @@
 //!
 //! **Scope.** Full-duplex links and shared media (hubs, half duplex), store-and-forward and cut-through switches with VLANs, priorities
 //! and four transmission selections, end stations with a protocol stack above a FIFO driver queue,
-//! UDP-like traffic and bulk TCP. Not here: gates, credit-based shaping, frame
+//! UDP-like traffic, adaptive requests, files and messages over TCP. Not here: gates, credit-based shaping, frame
 //! preemption, IP fragmentation, clocks that drift.
 //!
 //! [`medium`] is a shared segment as an engine of its own; `shared` drives it.
@@ -20,9 +20,11 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod adaptive;
 mod agenda;
 mod build;
 mod bulk;
+mod conversation;
 mod finish;
 mod kernel;
 pub mod medium;

@@ -15,6 +15,7 @@ pub struct PacketInfo {
     /// Its flow.
     pub flow: FlowId,
     /// Number of the release within the flow, from zero; replies and acknowledgements repeat it.
+    /// A segment of a connection for messages has that of the message its first octet belongs to.
     pub number: u32,
     /// Travels from listener to talker: a reply or an acknowledgement.
     pub is_reverse: bool,
@@ -28,7 +29,7 @@ pub struct PacketInfo {
     pub frame_size: Bytes,
     /// Priority and VLAN if the frame is tagged.
     pub tag: Option<(u8, u16)>,
-    /// TCP header of a bulk flow.
+    /// TCP header of a bulk flow or of messages over a connection.
     pub tcp: Option<tcp::Segment>,
 }
 

@@ -153,7 +153,7 @@ impl Pool {
         &mut self.packets[id as usize]
     }
 
-    /// Returns the TCP header of a packet of a bulk flow.
+    /// Returns the TCP header of a packet of a flow over TCP.
     pub(crate) fn segment(&self, id: u32) -> Option<&tcp::Segment> {
         self.segments.get(id as usize)
     }

@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     Errors = 3,
     /// Back-off on a shared medium.
     Backoff = 4,
+    /// Times at which the files of a bulk flow become due.
+    Files = 8,
 }
 
 /// Returns the seed of a generator: a hash of the run's seed, the name and the purpose.

@@ -33,6 +33,10 @@ enum Timing {
     Poisson {
         mean: i64,
     },
+    Adaptive {
+        pause: i64,
+        timeout: i64,
+    },
     Idle,
 }
 
@@ -66,7 +70,11 @@ impl Source {
             Traffic::Poisson { mean_interval } => Timing::Poisson {
                 mean: mean_interval.as_ps(),
             },
-            Traffic::Adaptive { .. } | Traffic::Bulk(_) => Timing::Idle,
+            Traffic::Adaptive { pause, timeout } => Timing::Adaptive {
+                pause: pause.as_ps(),
+                timeout: timeout.as_ps(),
+            },
+            Traffic::Bulk(_) => Timing::Idle,
         };
         let offset = match flow.traffic {
             Traffic::Periodic {
@@ -108,6 +116,7 @@ impl Source {
                 self.grid + self.draw.up_to(min_gap + extra)
             }
             Timing::Poisson { mean } => self.grid + self.draw.exponential(mean),
+            Timing::Adaptive { .. } => self.grid,
             Timing::Idle => NEVER,
         };
         self.unless_stopped(at)
@@ -131,9 +140,28 @@ impl Source {
                     }
             }
             Timing::Poisson { mean } => now + self.draw.exponential(mean),
+            // Unless the answer comes first.
+            Timing::Adaptive { timeout, .. } => now + timeout,
             Timing::Idle => NEVER,
         };
         self.unless_stopped(at)
+    }
+
+    /// Returns the time of the next adaptive request after an answer at `now`, or [`NEVER`].
+    pub(crate) const fn after_answer(&self, now: i64) -> i64 {
+        match self.traffic {
+            Timing::Adaptive { pause, .. } => self.unless_stopped(now + pause),
+            Timing::Periodic { .. }
+            | Timing::Sporadic { .. }
+            | Timing::Poisson { .. }
+            | Timing::Idle => NEVER,
+        }
+    }
+
+    /// Returns whether requests wait for answers.
+    #[inline]
+    pub(crate) const fn is_adaptive(&self) -> bool {
+        matches!(self.traffic, Timing::Adaptive { .. })
     }
 
     /// Returns how many frames a release has.
@@ -141,7 +169,10 @@ impl Source {
     pub(crate) const fn burst(&self) -> u32 {
         match self.traffic {
             Timing::Sporadic { burst, .. } => burst,
-            Timing::Periodic { .. } | Timing::Poisson { .. } | Timing::Idle => 1,
+            Timing::Periodic { .. }
+            | Timing::Poisson { .. }
+            | Timing::Adaptive { .. }
+            | Timing::Idle => 1,
         }
     }
 

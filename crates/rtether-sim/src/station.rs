@@ -276,6 +276,10 @@ impl Simulation {
             self.deliver_segment(bulk, id, observer);
             return;
         }
+        if flow.conversation.is_some() {
+            self.deliver_to_end(id, observer);
+            return;
+        }
         if packet.destination & GROUP != 0 {
             let position = flow
                 .listeners
@@ -290,6 +294,8 @@ impl Simulation {
         if flow.reply.is_some() && !packet.has(REVERSE) {
             self.reply(flow_index, index, id, observer);
         } else {
+            let number = packet.number;
+            self.note_answer(flow_index, number);
             self.book_delivery(id, None, observer);
         }
     }

@@ -1,8 +1,9 @@
-//! TCP for bulk and application-limited transfers, on segments without bytes.
+//! TCP for bulk and application-limited transfers and for messages, on segments without bytes.
 //!
 //! # Scope and limitations
 //!
-//! One connection carries data one way, from a [`Sender`] to a [`Receiver`]. Modelled: the opening
+//! A [`Sender`] and a [`Receiver`] carry data one way; an [`Endpoint`] has one of each and carries
+//! it both ways, acknowledging with its data (RFC 9293, 3.4). Modelled: the opening
 //! handshake, slow start and congestion avoidance (RFC 5681, RFC 3465), fast retransmit and
 //! `NewReno` recovery (RFC 6582), limited transmit (RFC 3042), the retransmission timer with Karn's
 //! rule and back-off (RFC 6298), delayed acknowledgements (RFC 1122, 4.2.3.2; RFC 5681, 4.2),
@@ -10,7 +11,8 @@
 //! idleness (RFC 5681, 4.1), the receive window, and the sender's FIN.
 //!
 //! Left out, on purpose:
-//! - data or a FIN from the receiver; a connection is half closed when it ends;
+//! - data or a FIN from a receiver alone; a connection is half closed when it ends;
+//! - the handshake and the end of a connection between endpoints, which is open for good;
 //! - the zero window: the receiving application reads at once, so the window is constant;
 //! - SACK, timestamps, ECN, window scaling as an option (windows are simply 32 bits wide), RST,
 //!   path MTU discovery, pacing, urgent data, keep-alive;
@@ -32,12 +34,14 @@
 
 mod config;
 mod congestion;
+mod endpoint;
 mod receiver;
 mod rto;
 mod segment;
 mod sender;
 
 pub use config::{Config, CongestionControl, Counting, InitialWindow, MAX_RANGES};
+pub use endpoint::Endpoint;
 pub use receiver::{Receiver, ReceiverStatistics};
 pub use segment::{Flags, Segment};
 pub use sender::{Sender, SenderStatistics, State};

@@ -24,7 +24,7 @@ struct Range {
 pub struct ReceiverStatistics {
     /// Segments received, of any kind.
     pub segments_received: u64,
-    /// Acknowledgements sent, SYN-ACKs included.
+    /// Acknowledgements sent, SYN-ACKs included; not those that data of the other direction carries.
     pub acks_sent: u64,
     /// Segments with nothing new in them.
     pub duplicates: u64,
@@ -78,6 +78,18 @@ impl Receiver {
         }
     }
 
+    /// Returns the receiver of a connection that has been open for long, without a handshake.
+    ///
+    /// # Panics
+    /// If `config` has a size, a count or a timeout of zero.
+    pub fn connected(config: Config) -> Self {
+        Self {
+            open: true,
+            next: 1,
+            ..Self::new(config)
+        }
+    }
+
     /// Takes in a segment of the sender.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.statistics.segments_received += 1;
@@ -112,15 +124,12 @@ impl Receiver {
         if !syn && !self.ack_due {
             return None;
         }
-        // Either segment acknowledges everything.
         self.syn_ack_due = false;
-        self.ack_due = false;
-        self.unacknowledged = 0;
-        self.delayed_until = None;
         self.statistics.acks_sent += 1;
         Some(Segment {
             seq,
-            ack: self.next,
+            // Either segment acknowledges everything.
+            ack: self.take_ack(),
             len: 0,
             window: self.config.receive_window,
             flags: Flags {
@@ -129,6 +138,20 @@ impl Receiver {
                 fin: false,
             },
         })
+    }
+
+    /// Returns the acknowledgement number for a segment that leaves now with data of the other
+    /// direction. No acknowledgement is due any more.
+    pub const fn take_ack(&mut self) -> u64 {
+        self.ack_due = false;
+        self.unacknowledged = 0;
+        self.delayed_until = None;
+        self.next
+    }
+
+    /// Returns whether something is missing before data that has arrived.
+    pub const fn has_holes(&self) -> bool {
+        self.range_count > 0
     }
 
     /// Returns when to call `handle_timeout`, if ever.

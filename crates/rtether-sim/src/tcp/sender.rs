@@ -154,6 +154,23 @@ impl Sender {
         }
     }
 
+    /// Returns a sender whose connection has been open for long, without a handshake.
+    ///
+    /// Nothing is known of the round-trip time yet. `peer_window` is what the receiver accepts.
+    ///
+    /// # Panics
+    /// If `config` has a size, a count or a timeout of zero.
+    pub fn connected(config: Config, peer_window: u32) -> Self {
+        Self {
+            state: State::Established,
+            unacknowledged: FIRST_DATA,
+            next: FIRST_DATA,
+            highest: FIRST_DATA,
+            peer_window,
+            ..Self::new(config)
+        }
+    }
+
     /// Starts the handshake; does nothing on a connection already opened.
     pub fn open(&mut self, _now: Instant) {
         if self.state == State::Closed {
@@ -271,6 +288,11 @@ impl Sender {
     /// Returns how far the connection has come.
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// Returns the sequence number after everything ever sent.
+    pub const fn end_of_sent(&self) -> u64 {
+        self.highest
     }
 
     /// Returns the octets written and not yet acknowledged.

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod adaptive;
+mod bursts;
 mod closed_forms;
 mod delays;
 mod golden;
 mod hub;
+mod messages;
 mod random;
 mod support;

@@ -3,6 +3,7 @@
 //! Each case is made from its number. A failure prints the line that repeats it;
 //! `RTETHER_NIGHTLY=1` runs many more cases.
 
+mod closed_loop;
 pub(crate) mod dice;
 mod flows;
 mod ledger;

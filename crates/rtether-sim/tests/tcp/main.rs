@@ -2,6 +2,7 @@
 //! `smoltcp` as oracle.
 
 mod bottleneck;
+mod duplex;
 mod oracle;
 mod pair;
 mod properties;

@@ -1,6 +1,6 @@
 //! Round trips of one flow, as `ping` and its kin count them.
 
-use rtether_model::flow::{Flow, Phase, Traffic};
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::Network;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Segment, Summary};
@@ -79,14 +79,11 @@ impl Observer for Echoes {
     }
 }
 
-/// Returns traffic that sends the next request when the answer is there, as `ping -A`.
-pub(super) const fn adaptive(mean: Duration) -> Traffic {
-    Traffic::Periodic {
-        period: Duration::from_ps(2 * mean.as_ps()),
-        phase: Phase::Fixed(Duration::ZERO),
-        release_jitter: Duration::ZERO,
-    }
-}
+/// Requests as soon as the answer to the one before is there; given up after a second (K5).
+pub(super) const ADAPTIVE: Traffic = Traffic::Adaptive {
+    pause: Duration::ZERO,
+    timeout: Duration::from_secs(1),
+};
 
 /// Simulated time between two looks at how many answers there are.
 const STEP: Duration = Duration::from_ms(10);

@@ -18,6 +18,7 @@ mod kweon;
 mod observe;
 mod output;
 mod plant;
+mod prio;
 pub mod profiles;
 pub mod reference;
 mod substation;
@@ -188,6 +189,12 @@ const AVAILABLE: &[(&str, Run)] = &[
         kakanakov::run(Cndep, Priority, progress)
     }),
     ("kakanakov-stack", kakanakov::run_stack),
+    ("skeie-prio-baseline", prio::run_baseline),
+    ("skeie-prio-table1", prio::run_table1),
+    ("skeie-prio-table2", prio::run_table2),
+    ("skeie-prio-table3", prio::run_table3),
+    ("skeie-prio-switch-strip", prio::run_strip),
+    ("skeie-prio-taskprio", prio::run_tasks),
     ("kweon-bucket", bucket::run),
     ("kweon-deadline", deadline::run),
     ("kweon-linux-rtonly", kweon::run_rt_only),

@@ -124,6 +124,10 @@ const KAKANAKOV_ICMP: &str = include_str!("../../reference/kakanakov_table1_icmp
 const KAKANAKOV_CNDEP: &str = include_str!("../../reference/kakanakov_table2_cndep.csv");
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
+const SKEIE_BASELINE: &str = include_str!("../../reference/skeie_baseline.csv");
+const SKEIE_TABLE1: &str = include_str!("../../reference/skeie_table1.csv");
+const SKEIE_TABLE2: &str = include_str!("../../reference/skeie_table2.csv");
+const SKEIE_TABLE3: &str = include_str!("../../reference/skeie_table3.csv");
 const KWEON_PARAMETERS: &str = include_str!("../../reference/kweon_parameters.csv");
 const KWEON_NONGREEDY: &str = include_str!("../../reference/kweon_fig6_fig7_nongreedy.csv");
 const KWEON_SEQUENCE: &str = include_str!("../../reference/kweon_fig8_sequence.csv");
@@ -146,9 +150,13 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 15] = [
+const VALUES: [&str; 19] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
+    SKEIE_BASELINE,
+    SKEIE_TABLE1,
+    SKEIE_TABLE2,
+    SKEIE_TABLE3,
     KAKANAKOV_BACKGROUND,
     KAKANAKOV_ICMP,
     KAKANAKOV_CNDEP,

@@ -7,6 +7,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, occupancy};
 
+use super::super::echo::ADAPTIVE;
 use super::super::plant::{self as common, Plant};
 use super::boards::{Board, Protocol, calibrate, measured};
 use super::matrix::Scenario;
@@ -53,7 +54,7 @@ pub(super) fn cell(
     let board_node = plant.station("board", Stack::Linear(stack));
     let mean = measured(protocol, board, 'a', "avg").unwrap_or(INTERVAL);
     let (traffic, interval) = match protocol {
-        Protocol::Icmp => (super::super::echo::adaptive(mean), mean),
+        Protocol::Icmp => (ADAPTIVE, mean),
         Protocol::Cndep => (
             Traffic::Periodic {
                 period: INTERVAL,

@@ -86,9 +86,8 @@ fn simulate(
     plant.link((peer, 0), (device, 0), FAST);
     let sizes = sizes.iter().map(|&size| {
         let payload = Bytes::new(size.get() - 18);
-        let traffic = echo::adaptive(Duration::from_ms(20));
         let form = (Encapsulation::Raw, payload);
-        let flow = common::echoed(common::flow("echo", (peer, device), form, traffic));
+        let flow = common::echoed(common::flow("echo", (peer, device), form, echo::ADAPTIVE));
         let echoes = echo::measure(&plant.network, &[flow], 10, 1, progress)?;
         let wires = (wire_time(size, FAST) + common::PATCH) * 2;
         let round_trip = echoes.summary().mean().unwrap_or_default();

@@ -1,0 +1,132 @@
+//! The measurements of 000 Skeie, section IV: round trips of a small message through the stacks of
+//! two real-time nodes, with FTP load and with priority queues in the node.
+//!
+//! Calibrated on the baseline alone: four passages of a stack take 404 of the 700 us, and their
+//! jitter gives the 14 us of its standard deviation. Everything under load is predicted.
+
+mod ablation;
+mod plant;
+mod strip;
+mod tables;
+mod tasks;
+
+use rayon::prelude::*;
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::record::{LayerRecord, Record, StreamRecord};
+use rtether_sim::observe::NoObserver;
+
+use super::observe::{count_f64, run_one};
+use super::{Comparison, ReproduceError, reference};
+use crate::run::Progress;
+use plant::Setup;
+
+pub(super) use strip::run as run_strip;
+pub(super) use tables::{run_baseline, run_table1, run_table2, run_table3};
+pub(super) use tasks::run as run_tasks;
+
+/// Series of 200 samples; the paper has four a case.
+const SERIES: u64 = 20;
+const SAMPLES: i64 = 200;
+
+/// Round trips of one case, as the paper prints them.
+#[derive(Clone, Debug)]
+struct Case {
+    /// All series together.
+    all: StreamRecord,
+    /// Root mean square of the standard deviations of the series (catalogue 0.2,
+    /// `pooled_within`): what the paper prints as combined.
+    deviation_us: f64,
+    /// Octets of the file that arrived, in the time of all series.
+    file: Bytes,
+    time: Duration,
+    /// The layer of the master, if it has one.
+    layer: Option<LayerRecord>,
+}
+
+impl Case {
+    fn mean_us(&self) -> f64 {
+        self.all.latency.mean().unwrap_or_default().as_us_f64()
+    }
+
+    fn max_us(&self) -> f64 {
+        self.all.latency.max.as_us_f64()
+    }
+
+    fn min_us(&self) -> f64 {
+        self.all.latency.min.as_us_f64()
+    }
+
+    /// Returns the rate of the file transfer in Mbit/s.
+    fn file_mbps(&self) -> f64 {
+        count_f64(self.file.get()) * 8.0 / self.time.as_secs_f64() / 1e6
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "mean {:.1}, std {:.1}, max {:.1}, min {:.1} us",
+            self.mean_us(),
+            self.deviation_us,
+            self.max_us(),
+            self.min_us()
+        )
+    }
+
+    /// Returns one of the statistics of the paper's tables.
+    fn statistic(&self, name: &str) -> Option<f64> {
+        match name {
+            "mean" => Some(self.mean_us()),
+            "std" => Some(self.deviation_us),
+            "max" => Some(self.max_us()),
+            "min" => Some(self.min_us()),
+            _ => None,
+        }
+    }
+}
+
+/// Measures one set-up: series in parallel, one seed each.
+fn measure(setup: &Setup, progress: &Progress) -> Result<Case, ReproduceError> {
+    let scenario = plant::scenario(setup);
+    let records = (1..=SERIES)
+        .into_par_iter()
+        .map(|seed| run_one(&scenario, seed, progress, &mut NoObserver))
+        .collect::<Result<Vec<Record>, ReproduceError>>()?;
+    let mut squares = 0.0;
+    let mut merged: Option<Record> = None;
+    for record in &records {
+        let series = &record.streams[plant::MESSAGE];
+        let deviation = series.latency.standard_deviation().unwrap_or_default();
+        squares += deviation.as_us_f64().powi(2);
+        match &mut merged {
+            None => merged = Some(record.clone()),
+            Some(merged) => merged.merge(record),
+        }
+    }
+    let merged = merged.unwrap_or_default();
+    let file = merged.streams.get(plant::FILE);
+    Ok(Case {
+        all: merged.streams[plant::MESSAGE].clone(),
+        deviation_us: (squares / count_f64(SERIES)).sqrt(),
+        file: Bytes::new(file.map_or(0, |stream| stream.payload_bytes)),
+        time: merged.observed - merged.warmup * i64::from(merged.runs),
+        layer: merged.nodes[plant::MASTER.index()].layer.clone(),
+    })
+}
+
+/// Puts the paper's combined values of an experiment beside ours.
+fn compare(id: &str, cases: &[(&str, &Case)]) -> Vec<Comparison> {
+    let values = reference::values(id).into_iter();
+    let compare = |value: reference::Value| {
+        let (_, case) = cases.iter().find(|(load, _)| {
+            let expected = format!("{load}, combined, 800");
+            value.subject.ends_with(&expected)
+        })?;
+        let ours = case.statistic(&value.statistic)?;
+        Some(Comparison {
+            quantity: value.subject.clone() + ", " + &value.statistic,
+            paper: value.words(),
+            ours: format!("{ours:.1} us"),
+            source: value.source,
+        })
+    };
+    values.filter_map(compare).collect()
+}

@@ -1,0 +1,232 @@
+//! Master, slave and file server at one switch (catalogue 1b, `skeie-prio-baseline`).
+
+use rtether_model::endnode::{
+    Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
+    TransmitStrategy,
+};
+use rtether_model::flow::{Bulk, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer};
+use rtether_model::network::{
+    Cost, EndStation, Jitter, NodeId, NodeKind, Pcp, QueueMap, RtosStack, Selection, Spread, Stack,
+    TagHandling, Tasks, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+use super::super::plant::{Plant, flow, switch};
+use super::SAMPLES;
+use crate::scenario::{RunPlan, Scenario};
+
+pub(super) const MASTER: NodeId = NodeId(0);
+/// Positions of the streams.
+pub(super) const MESSAGE: usize = 0;
+pub(super) const FILE: usize = 1;
+
+const FAST: BitRate = BitRate::from_mbps(100);
+const SLOW: BitRate = BitRate::from_mbps(10);
+/// A frame of 160 octets, 168 on the wire with its preamble, as the paper's drop-link times say.
+const PAYLOAD: Bytes = Bytes::new(114);
+const PERIOD: Duration = Duration::from_ms(20);
+/// A few percent, so that messages and file do not run in step.
+const DITHER: Duration = Duration::from_ms(1);
+const WARMUP: Duration = Duration::from_ms(500);
+/// Expedited forwarding.
+const DSCP: u8 = 46;
+const HIGH: u8 = 7;
+
+/// One passage of a stack: 404 us of the baseline's round trip are four of them. The jitter of
+/// four passages, uniform, has the baseline's standard deviation: 14 us = 24.2 us * sqrt(4 / 12).
+pub(super) const PASSAGE: Duration = Duration::from_us(101);
+const PASSAGE_JITTER: Duration = Duration::from_ns(24_200);
+/// Processor time of a segment of the file, and of an acknowledgement (catalogue 1b).
+pub(super) const SEGMENT: Duration = Duration::from_us(50);
+const ACKNOWLEDGEMENT: Duration = Duration::from_us(25);
+/// Segments under way (catalogue 1b: the maximum of table 1 is six full frames ahead).
+const WINDOW: u64 = 7;
+
+/// Which way the file goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Load {
+    /// No file.
+    None,
+    /// The master receives it.
+    Receive,
+    /// The master sends it.
+    Transmit,
+}
+
+impl Load {
+    pub(super) const BOTH: [Self; 2] = [Self::Receive, Self::Transmit];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Receive => "receive",
+            Self::Transmit => "transmit",
+        }
+    }
+}
+
+/// What is varied.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) load: Load,
+    /// Messages carry a tag of high priority.
+    pub(super) is_tagged: bool,
+    /// Queues in the nodes: selection on receive, strategy on transmit.
+    pub(super) queues: Option<(ReceiveSelection, TransmitStrategy)>,
+    /// The switch takes tags off.
+    pub(super) strips: bool,
+    /// Nodes look at the type of service where there is no tag.
+    pub(super) has_rules: bool,
+    /// Application tasks of the master.
+    pub(super) tasks: Option<Tasks>,
+}
+
+impl Setup {
+    /// Untagged messages and a FIFO stack.
+    pub(super) const fn plain(load: Load) -> Self {
+        Self {
+            load,
+            is_tagged: false,
+            queues: None,
+            strips: false,
+            has_rules: false,
+            tasks: None,
+        }
+    }
+
+    /// Tagged messages and priority queues in the nodes, as in table 3 by the catalogue's default.
+    pub(super) const fn prioritized(load: Load) -> Self {
+        Self {
+            is_tagged: true,
+            queues: Some((ReceiveSelection::HighestFirst, TransmitStrategy::STRICT)),
+            ..Self::plain(load)
+        }
+    }
+}
+
+pub(super) fn scenario(setup: &Setup) -> Scenario {
+    let mut plant = Plant::default();
+    let master = plant.add("master", station(setup, setup.tasks));
+    let slave = plant.add("slave", station(setup, None));
+    let server = plant.station("ftp server", Stack::Zero);
+    let mut middle = switch(4, Duration::from_us(1));
+    middle.queues = QueueMap::standard(4).expect("four queues are possible");
+    middle.selection = Selection::StrictPriority;
+    if setup.strips {
+        middle.tags = TagHandling::Strip;
+    }
+    let middle = plant.add("switch", NodeKind::Switch(middle));
+    for (port, (node, rate)) in (0u16..).zip([(master, FAST), (slave, SLOW), (server, FAST)]) {
+        plant.link((node, 0), (middle, port), rate);
+    }
+    let mut flows = vec![message(setup, (master, slave))];
+    match setup.load {
+        Load::None => {}
+        Load::Receive => flows.push(file((server, master))),
+        Load::Transmit => flows.push(file((master, server))),
+    }
+    Scenario {
+        name: "priority queues in end nodes (Skeie)".into(),
+        network: plant.network,
+        flows,
+        run: RunPlan {
+            duration: WARMUP + PERIOD * SAMPLES,
+            warmup: WARMUP,
+            runs: 1,
+            seed: 1,
+            bucket: Duration::ZERO,
+        },
+        accept: Vec::new(),
+    }
+}
+
+fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
+    let cost = |base| Cost {
+        base,
+        ..Cost::default()
+    };
+    let half = PASSAGE_JITTER / 2;
+    let stack = Stack::Rtos(RtosStack {
+        datagram: cost(PASSAGE - half),
+        segment: cost(SEGMENT - half),
+        acknowledgement: cost(ACKNOWLEDGEMENT - half),
+        jitter: Jitter {
+            spread: Spread::Uniform {
+                max: PASSAGE_JITTER,
+            },
+            outliers: None,
+        },
+    });
+    NodeKind::EndStation(EndStation {
+        tasks,
+        layer: layer(setup).map(Box::new),
+        ..EndStation::new(stack)
+    })
+}
+
+fn layer(setup: &Setup) -> Option<Layer> {
+    let (selection, strategy) = setup.queues?;
+    let rule = Rule {
+        tos: Some(TosMatch::dscp(DSCP)),
+        class: 1,
+        ..Rule::default()
+    };
+    Some(Layer {
+        rules: if setup.has_rules {
+            vec![rule]
+        } else {
+            Vec::new()
+        },
+        receive: Some(Receive::Queues(ReceiveConfig {
+            input_limit: 1000,
+            queue_limits: vec![1000; 2],
+            selection,
+        })),
+        transmit: Some(TransmitConfig {
+            ring_limit: TransmitConfig::DEFAULT_RING_LIMIT,
+            queue_limits: vec![1000; 2],
+            high_from: None,
+            strategy,
+        }),
+        ..Layer::default()
+    })
+}
+
+fn message(setup: &Setup, ends: (NodeId, NodeId)) -> Flow {
+    let traffic = Traffic::Periodic {
+        period: PERIOD,
+        phase: Phase::Random,
+        release_jitter: DITHER,
+    };
+    let tag = Tag {
+        pcp: Pcp::new(HIGH).expect("seven is a priority"),
+        vid: Vid::PRIORITY_ONLY,
+    };
+    Flow {
+        dscp: DSCP,
+        tag: setup.is_tagged.then_some(tag),
+        reply: Some(Reply {
+            payload: PAYLOAD,
+            after: Duration::ZERO,
+        }),
+        ..flow("message", ends, (Encapsulation::Udp, PAYLOAD), traffic)
+    }
+}
+
+fn file(ends: (NodeId, NodeId)) -> Flow {
+    let tcp = TcpParameters {
+        window: Bytes::new(WINDOW * 1460),
+        ..TcpParameters::default()
+    };
+    let traffic = Traffic::Bulk(Bulk {
+        transfers: vec![Transfer {
+            start: Duration::ZERO,
+            size: None,
+        }],
+        bursts: None,
+        rate: None,
+        tcp,
+    });
+    flow("file", ends, (Encapsulation::Tcp, tcp.segment), traffic)
+}

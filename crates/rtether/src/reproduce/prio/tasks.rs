@@ -1,0 +1,65 @@
+//! `skeie-prio-taskprio`: the test program at the priority of the load generator (IV, Bugs b).
+
+use rtether_model::network::Tasks;
+use rtether_model::quantity::Duration;
+
+use super::super::{Comparison, Judge, ReproduceError, Reproduction};
+use super::plant::{Load, SEGMENT, Setup};
+use super::{Case, measure};
+use crate::run::Progress;
+
+/// What the test program needs for a message.
+const MESSAGE: Duration = Duration::from_us(5);
+
+pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    // The program that writes or reads the file needs as long for a segment as the stack does: the
+    // paper gives no number.
+    let setup = |load, messages_first| Setup {
+        tasks: Some(Tasks {
+            message: MESSAGE,
+            segment: SEGMENT,
+            messages_first,
+        }),
+        ..Setup::prioritized(load)
+    };
+    let mut comparisons = Vec::new();
+    let mut observed = Vec::new();
+    let mut holds = true;
+    for load in Load::BOTH {
+        let high = measure(&setup(load, true), progress)?;
+        let default = measure(&setup(load, false), progress)?;
+        holds &= default.mean_us() > high.mean_us();
+        observed.push(format!(
+            "{} load: default {:.1} us, high {:.1} us",
+            load.name(),
+            default.mean_us(),
+            high.mean_us()
+        ));
+        let compare = |priority: &str, case: &Case| Comparison {
+            quantity: format!("{} load, {priority} task priority", load.name()),
+            paper: "the generator is delayed whenever the load generator is busy".into(),
+            ours: case.words(),
+            source: "000 Skeie IV Bugs b".into(),
+        };
+        comparisons.extend([compare("default", &default), compare("high", &high)]);
+    }
+    let mut judge = Judge::new("skeie-prio-taskprio");
+    judge.judge(
+        "C032",
+        holds,
+        observed.join("; "),
+        "the default priority does not delay messages",
+    );
+    Ok(Reproduction {
+        id: "skeie-prio-taskprio",
+        title: "Task priority of the test program",
+        mode: "sim",
+        comparisons,
+        claims: judge.finish(),
+        figures: Vec::new(),
+        notes: vec![format!(
+            "Processor time of the file's program: {SEGMENT} a segment, as long as the stack's; \
+             the paper gives none."
+        )],
+    })
+}
