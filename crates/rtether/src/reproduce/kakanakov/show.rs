@@ -97,7 +97,8 @@ fn samples(protocol: Protocol) -> &'static str {
         Protocol::Icmp => "Each value is of 100 000 echoes, 20 runs of 5 000.",
         Protocol::Cndep => {
             "Each value is of 20 runs of 101 commands TEST, one every 100 ms. The paper's averages \
-             rest on 101 commands with outliers up to 100 ms: its medians tell more."
+             rest on 101 commands with outliers up to 100 ms: its medians tell more. Because of such \
+             outliers ours still vary by some 50 us from seed to seed."
         }
     }
 }
@@ -123,8 +124,10 @@ fn basis(scenario: Scenario) -> &'static str {
              every answer would wait for all those before it, which the paper's maxima exclude."
         }
         Scenario::Priority => {
-            "Priority does not interrupt a frame in transmission: at full load half a frame time \
-             remains in the mean."
+            "Priority does not interrupt a frame in transmission. An answer that comes at a random \
+             moment waits 61 us for the rest of one in the mean; echoes that follow one another at \
+             once are not quite random against bulk at a constant rate, hence more or less for \
+             some boards."
         }
     }
 }
