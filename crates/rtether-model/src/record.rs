@@ -543,7 +543,8 @@ impl MediumRecord {
 }
 
 impl ClassRecord {
-    fn merge(&mut self, other: &Self) {
+    /// Adds the counters of another queue, or of another run of the same one.
+    pub fn merge(&mut self, other: &Self) {
         self.arrived += other.arrived;
         self.left += other.left;
         self.dropped += other.dropped;

@@ -127,8 +127,8 @@ impl Load {
                 }
                 EventKind::Started
                 | EventKind::Collision { .. }
-                | EventKind::Delivered
-                | EventKind::Garbled => {}
+                | EventKind::Delivered { .. }
+                | EventKind::Garbled { .. } => {}
             }
         }
         for (sender, is_free) in (0..).zip(free) {

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
-use rtether_model::quantity::Bytes;
+use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{RouteError, Routing};
 use rtether_model::wire::{self, Encapsulation};
 
@@ -17,6 +17,7 @@ use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::conversation::{Conversation, LISTENER, TALKER};
 use crate::kernel::{Action, BuildError, Config, FlowState, Listeners, ReplyState, Simulation};
+use crate::layer::LayerState;
 use crate::packet::{NONE, Pool, TAGGED};
 use crate::port::Owner;
 use crate::random::{Draw, Purpose};
@@ -89,7 +90,11 @@ impl Simulation {
             port.attachment = number;
             port.free_at = crate::agenda::NEVER;
         }
-        let (stations, stacks) = build_stations(network, &routing, &numbers, config);
+        let Stations {
+            hot: stations,
+            stacks,
+            layers,
+        } = build_stations(network, &routing, &numbers, config)?;
         let mut simulation = Self {
             network: network.clone(),
             flow_list: flows.to_vec(),
@@ -97,6 +102,7 @@ impl Simulation {
             switches: build_switches(network, flows, &routing, &numbers)?,
             stations,
             stacks,
+            layers,
             routing,
             config: *config,
             now: 0,
@@ -276,6 +282,11 @@ impl Simulation {
                 stack.server[usize::from(server)].slot = slot;
             }
         }
+        for (index, station) in numbered(self.stations.len()).zip(&self.stations) {
+            if station.layer != NONE {
+                self.layers[station.layer as usize].slot = give(Action::Layer(index))?;
+            }
+        }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
             if let Some(reply) = flow.reply.as_mut().filter(|reply| reply.after > 0) {
                 reply.slot = give(Action::Reply(index))?;
@@ -309,6 +320,11 @@ impl Simulation {
         for bulk in &self.bulk {
             self.agenda.set(bulk.sender_slot, bulk.wake_at());
         }
+        for station in numbered(self.stations.len()) {
+            if self.stations[station as usize].layer != NONE {
+                self.set_layer_timer(station);
+            }
+        }
         Ok(())
     }
 }
@@ -330,13 +346,22 @@ fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
     }
 }
 
+/// End stations in three parts.
+#[derive(Default)]
+struct Stations {
+    hot: Vec<Station>,
+    stacks: Vec<StackState>,
+    /// Of some stations only.
+    layers: Vec<LayerState>,
+}
+
 fn build_stations(
     network: &Network,
     routing: &Routing,
     numbers: &Numbers,
     config: &Config,
-) -> (Vec<Station>, Vec<StackState>) {
-    let (mut stations, mut stacks) = (Vec::new(), Vec::new());
+) -> Result<Stations, BuildError> {
+    let mut all = Stations::default();
     for (node, definition) in network.iter_nodes() {
         let NodeKind::EndStation(station) = &definition.kind else {
             continue;
@@ -344,9 +369,19 @@ fn build_stations(
         let hop = routing.hops_from(network, node).next();
         let draw = Draw::new(config.seed, &definition.name, Purpose::Stack);
         let stack = StackState::new(&station.stack, station.stack_queue, draw);
-        stations.push(Station {
+        let rate = hop.as_ref().map_or(BitRate::from_mbps(100), |hop| {
+            network.links[hop.link.index()].rate
+        });
+        let layer = LayerState::new(station, &definition.name, config.seed, rate);
+        let layer = layer.map_err(|reason| BuildError::Layer {
+            station: definition.name.clone(),
+            reason,
+        })?;
+        let place = u32::try_from(all.layers.len()).map_err(|_| BuildError::TooLarge)?;
+        all.hot.push(Station {
             node,
             port: hop.map_or(NONE, |hop| numbers.port(hop.egress)),
+            layer: if layer.is_some() { place } else { NONE },
             servers: stack.servers,
             released: 0,
             delivered: 0,
@@ -355,7 +390,8 @@ fn build_stations(
             discarded: 0,
             stack_dropped: 0,
         });
-        stacks.push(stack);
+        all.layers.extend(layer);
+        all.stacks.push(stack);
     }
-    (stations, stacks)
+    Ok(all)
 }

@@ -8,6 +8,7 @@ use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
 
 use crate::conversation::Conversation;
 use crate::kernel::Simulation;
+use crate::layer::LayerState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::Owner;
 use crate::station::{StackState, Station};
@@ -111,6 +112,12 @@ impl Simulation {
                 }
             }
         }
+        for (index, station) in (0u32..).zip(&self.stations) {
+            if station.layer != NONE {
+                let layer = &self.layers[station.layer as usize];
+                layer.for_each_packet(|id| visit(id, self.stack_place(index, id)));
+            }
+        }
         for flow in &self.flows {
             let replies = flow.reply.iter();
             for id in replies.flat_map(|reply| reply.pending.iter(&self.pool)) {
@@ -168,6 +175,8 @@ impl Simulation {
         let ahead: i64 = unfinished
             .map(|server| self.pool.get(server.serving).due - self.now)
             .sum();
+        let layer = (station.layer != NONE).then(|| &self.layers[station.layer as usize]);
+        let instances_busy = layer.map_or(Duration::ZERO, LayerState::instances_busy);
         NodeRecord {
             released: station.released,
             delivered: station.delivered,
@@ -175,9 +184,11 @@ impl Simulation {
             filtered: station.filtered,
             discarded: station.discarded,
             stack_dropped: station.stack_dropped,
-            in_stack: stack.occupancy(),
+            in_stack: stack.occupancy() + layer.map_or(0, LayerState::occupancy),
             stack_queue_max: stack.waiting_max,
-            stack_busy: Duration::from_ps(stack.busy - ahead),
+            stack_busy: Duration::from_ps(stack.busy - ahead) + instances_busy,
+            layer_dropped: layer.map_or(0, LayerState::dropped),
+            layer: layer.and_then(LayerState::record),
             ..empty(station.node)
         }
     }
@@ -209,8 +220,12 @@ impl Simulation {
     ///
     /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + under way.
     /// For each station: released + arrived = handed to the port + delivered + filtered +
-    /// discarded + dropped + in the stack. For each switch: arrived + copied = handed to ports +
-    /// filtered + discarded + held.
+    /// discarded + dropped + dropped by the layer + in the stack and the layer. For each switch:
+    /// arrived + copied = handed to ports + filtered + discarded + held. For each layer: the frames
+    /// in its rings are those that its port queues or sends.
+    ///
+    /// # Panics
+    /// If an engine of a layer finds its own books unbalanced.
     pub fn invariants(&self) -> Result<(), &'static str> {
         let ensure = |holds: bool, what| if holds { Ok(()) } else { Err(what) };
         let records = self.node_records();
@@ -223,7 +238,7 @@ impl Simulation {
                 "frames at a port",
             )?;
             let is_served = match access {
-                None => queues.is_empty() != port.is_wake_set,
+                None => queues.is_empty() != port.is_wake_set || port.reports_completion,
                 Some((_, is_sending)) => queues.is_empty() || is_sending,
             };
             ensure(is_served, "a wake-up for waiting frames")?;
@@ -232,7 +247,8 @@ impl Simulation {
             let ports = self.ports.iter().zip(&self.port_rests);
             let own = ports.filter(|(_, rest)| rest.id.node == record.node);
             let offered: u64 = own.map(|(port, _)| port.offered).sum();
-            let left = record.filtered + record.discarded + record.stack_dropped + record.in_stack;
+            let dropped = record.stack_dropped + record.layer_dropped;
+            let left = record.filtered + record.discarded + dropped + record.in_stack;
             let is_balanced = record.released + record.arrived + record.copied
                 == offered + record.delivered + left;
             ensure(is_balanced, "packets at a node")?;
@@ -247,6 +263,19 @@ impl Simulation {
         }
         for shared in &self.shared {
             shared.medium.invariants()?;
+        }
+        for station in self.stations.iter().filter(|station| station.layer != NONE) {
+            let in_rings = self.layers[station.layer as usize].invariants(self.now());
+            let Some(port) = self.ports.get(station.port as usize) else {
+                continue;
+            };
+            if port.reports_completion {
+                let queued = self.queues[station.port as usize].waiting() as usize;
+                let access = self.access(port.attachment);
+                let is_sending = access.map_or(port.is_wake_set, |(_, is_sending)| is_sending);
+                let sending = usize::from(is_sending);
+                ensure(in_rings == queued + sending, "frames in rings")?;
+            }
         }
         for (switch, number) in self.switches.iter().zip(0u32..) {
             let own = self

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::conversation::Conversation;
+use crate::layer::LayerState;
 use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
@@ -57,6 +58,14 @@ pub enum BuildError {
         link: usize,
         /// Its rate.
         rate: rtether_model::quantity::BitRate,
+    },
+    /// The tasks or the layer of an end station cannot be as described.
+    #[error("end station `{station}`: {reason}")]
+    Layer {
+        /// Name of the station.
+        station: alloc::string::String,
+        /// What is wrong.
+        reason: alloc::string::String,
     },
     /// A payload does not fit one frame.
     #[error("flow `{flow}` sends more than fits one frame")]
@@ -119,6 +128,8 @@ pub(crate) enum Action {
     Stored(u32),
     /// A stack completes a packet: station, server.
     Stack(u32, u8),
+    /// An engine of a station's tasks or layer wants to be called: station.
+    Layer(u32),
     /// A listener's application replies: flow.
     Reply(u32),
     /// The sender of a bulk flow wakes up.
@@ -228,6 +239,8 @@ pub struct Simulation {
     pub(crate) attachments: Vec<Attachment>,
     pub(crate) stations: Vec<Station>,
     pub(crate) stacks: Vec<StackState>,
+    /// Of the stations that have tasks or a layer.
+    pub(crate) layers: Vec<LayerState>,
     pub(crate) switches: Vec<SwitchState>,
     pub(crate) forwarding: Forwarding,
     pub(crate) flows: Vec<FlowState>,
@@ -266,6 +279,7 @@ impl Simulation {
                 Action::Arrival(port) => self.arrive(port, observer),
                 Action::Stored(port) => self.forward_stored(port, observer),
                 Action::Stack(station, server) => self.complete_service(station, server, observer),
+                Action::Layer(station) => self.layer_timeout(station, observer),
                 Action::Reply(flow) => self.send_replies(flow, observer),
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),

@@ -27,6 +27,7 @@ mod bulk;
 mod conversation;
 mod finish;
 mod kernel;
+mod layer;
 pub mod medium;
 pub mod observe;
 mod packet;

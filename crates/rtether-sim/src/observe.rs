@@ -59,6 +59,8 @@ pub enum DropReason {
     FrameError,
     /// Not a member of the VLAN, no port towards the destination, or not addressed to the station.
     Filtered,
+    /// A queue of the layer between stack and driver was full, or its smoother refused the packet.
+    LayerFull,
     /// The last attempt on a shared medium collided too.
     ExcessiveCollisions,
     /// A collision on a shared medium came after the slot time.

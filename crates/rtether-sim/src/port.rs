@@ -81,6 +81,8 @@ pub(crate) struct Port {
     pub(crate) is_cut_through: bool,
     /// The link has bit errors.
     pub(crate) is_faulty: bool,
+    /// The layer above wants to know when a frame is out; the port wakes up after every frame.
+    pub(crate) reports_completion: bool,
     pub(crate) offered: u64,
     pub(crate) sent: u64,
     pub(crate) sent_octets: u64,
@@ -144,18 +146,31 @@ impl Simulation {
     /// Queues a frame at a port, or sends it if the link is free.
     #[inline]
     pub(crate) fn enqueue<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let queue = if self.ports[index as usize].has_one_queue {
+            0
+        } else {
+            let map = &self.port_rests[index as usize].map;
+            let pcp = self.pool.get(id).pcp;
+            self.queues[index as usize].queue_for(map.queue_of_value(pcp))
+        };
+        self.enqueue_at(index, id, queue, observer);
+    }
+
+    /// Queues a frame in a queue of a port, or sends it if the link is free.
+    #[inline]
+    pub(crate) fn enqueue_at<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        queue: u8,
+        observer: &mut O,
+    ) {
         let now = self.now;
         let port = &mut self.ports[index as usize];
         port.offered += 1;
         let packet = self.pool.get_mut(id);
         packet.mark = now;
         let size = packet.frame_size().unsigned_abs();
-        let queue = if port.has_one_queue {
-            0
-        } else {
-            let map = &self.port_rests[index as usize].map;
-            self.queues[index as usize].queue_for(map.queue_of_value(packet.pcp))
-        };
         if !port.is_wake_set && now >= port.free_at {
             self.transmit(index, id, queue, observer);
             return;
@@ -186,13 +201,19 @@ impl Simulation {
             self.transmit(index, id, queue, observer);
         }
         let port = &mut self.ports[index as usize];
-        port.is_wake_set = !self.queues[index as usize].is_empty();
+        let is_reporting = port.reports_completion;
+        port.is_wake_set =
+            !self.queues[index as usize].is_empty() || (is_reporting && port.free_at > self.now);
         let next = if port.is_wake_set {
             port.free_at
         } else {
             crate::agenda::NEVER
         };
         self.agenda.set(port.wake_slot, next);
+        if is_reporting {
+            // The next frame is on its way already: a ring does not wait for its driver.
+            self.transmission_complete(index, 1, observer);
+        }
     }
 
     /// Puts a frame on the wire now.
@@ -246,6 +267,11 @@ impl Simulation {
         port.flying.push(&mut self.pool, id);
         if is_first {
             self.agenda.set(port.arrival_slot, due);
+        }
+        if port.reports_completion {
+            port.is_wake_set = true;
+            self.agenda.set(port.wake_slot, port.free_at);
+            self.transmission_begins(index, queue);
         }
     }
 

@@ -21,6 +21,10 @@ pub(crate) enum Purpose {
     Backoff = 4,
     /// Times at which the files of a bulk flow become due.
     Files = 8,
+    /// Timer jitter of a smoother.
+    Smoother = 16,
+    /// Collisions that a smoother sees.
+    Visibility = 17,
 }
 
 /// Returns the seed of a generator: a hash of the run's seed, the name and the purpose.
@@ -46,6 +50,11 @@ impl Draw {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed_of(
             seed, name, purpose,
         )))
+    }
+
+    /// Returns a seed for a generator that an engine has of its own.
+    pub(crate) fn seed(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Returns a number uniform in `0..=max`; `max` must not be negative.

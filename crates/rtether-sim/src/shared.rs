@@ -110,6 +110,9 @@ impl Simulation {
             id,
             Bytes::new(size),
         );
+        if self.ports[index as usize].reports_completion {
+            self.transmission_begins(index, queue);
+        }
         self.set_medium_slot(attachment.domain);
     }
 
@@ -142,11 +145,11 @@ impl Simulation {
         match event.kind {
             EventKind::Started | EventKind::Collision { .. } => {}
             EventKind::Sent { .. } => self.book_access(index, event.frame, observer),
-            EventKind::Delivered => {
+            EventKind::Delivered { attempts } => {
                 self.distribute(domain, event.station, event.frame, observer);
-                self.free_attachment(number, observer);
+                self.free_attachment(number, attempts, observer);
             }
-            EventKind::Garbled => {
+            EventKind::Garbled { attempts } => {
                 self.discard_garbled(domain, index);
                 let node = self.port_id(index).node;
                 self.lose(
@@ -156,9 +159,9 @@ impl Simulation {
                     DropReason::Garbled,
                     observer,
                 );
-                self.free_attachment(number, observer);
+                self.free_attachment(number, attempts, observer);
             }
-            EventKind::Dropped { reason, .. } => {
+            EventKind::Dropped { reason, attempts } => {
                 let rest = &mut self.port_rests[index as usize];
                 rest.dropped += 1;
                 let node = rest.id.node;
@@ -167,7 +170,7 @@ impl Simulation {
                     medium::DropReason::LateCollision => DropReason::LateCollision,
                 };
                 self.lose(event.frame, node, Some(index), reason, observer);
-                self.free_attachment(number, observer);
+                self.free_attachment(number, attempts, observer);
             }
         }
     }
@@ -196,11 +199,14 @@ impl Simulation {
     }
 
     /// The port may send its next frame.
-    fn free_attachment<O: Observer>(&mut self, number: u32, _observer: &mut O) {
+    fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
         let attachment = &mut self.attachments[number as usize];
         attachment.frame = NONE;
         let index = attachment.port;
         self.offer_next(index);
+        if self.ports[index as usize].reports_completion {
+            self.transmission_complete(index, attempts, observer);
+        }
     }
 
     /// The last bit of a frame has left its station: books what it took.

@@ -2,12 +2,14 @@
 //!
 //! The stack is one FIFO server for both directions or one for each (catalogue 0.3). Below it lies
 //! the driver queue, which is the port's. What waits in the stack is limited; more is dropped.
+//! Stations with application tasks or priority queues take the turns of [`crate::layer`].
 
-use rtether_model::network::{Cost, Jitter, NodeId, Servers, Stack};
+use rtether_model::network::{Cost, Jitter, NodeId, RtosStack, Servers, Stack};
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
 use crate::kernel::Simulation;
+use crate::layer::Kind;
 use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, Fifo, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 use crate::random::Draw;
@@ -19,6 +21,8 @@ pub(crate) struct Station {
     pub(crate) node: NodeId,
     /// Its port; [`NONE`] without one.
     pub(crate) port: u32,
+    /// Its place among the stations with tasks or a layer; [`NONE`] without them.
+    pub(crate) layer: u32,
     /// Servers of its stack; zero for a stack that takes no time.
     pub(crate) servers: u8,
     pub(crate) released: u64,
@@ -36,6 +40,8 @@ pub(crate) struct StackState {
     pub(crate) server: [Server; 2],
     send: Cost,
     receive: Cost,
+    /// Costs by kind of packet instead of those above.
+    rtos: Option<RtosStack>,
     jitter: Jitter,
     draw: Draw,
     /// Packets waiting, their limit and the most there were.
@@ -65,7 +71,7 @@ impl StackState {
                 };
                 (1, cost, cost, Jitter::default())
             }
-            Stack::Rtos(rtos) => (1, rtos.datagram, rtos.datagram, rtos.jitter),
+            Stack::Rtos(rtos) => (1, Cost::default(), Cost::default(), rtos.jitter),
             Stack::Linear(linear) => {
                 let servers = match linear.servers {
                     Servers::Shared => 1,
@@ -73,6 +79,10 @@ impl StackState {
                 };
                 (servers, linear.send, linear.receive, linear.jitter)
             }
+        };
+        let rtos = match stack {
+            Stack::Rtos(rtos) => Some(*rtos),
+            Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) => None,
         };
         let server = || Server {
             queue: Fifo::default(),
@@ -84,6 +94,7 @@ impl StackState {
             server: [server(), server()],
             send,
             receive,
+            rtos,
             jitter,
             draw,
             waiting: 0,
@@ -103,8 +114,24 @@ impl StackState {
         u64::from(self.waiting) + serving as u64
     }
 
-    fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
-        let cost = if is_outbound { self.send } else { self.receive };
+    /// Returns the server that received packets go to.
+    pub(crate) const fn receiving_server(&self) -> u8 {
+        if self.servers == 2 { 1 } else { 0 }
+    }
+
+    /// Returns whether a server has nothing to do.
+    pub(crate) const fn is_idle(&self, server: u8) -> bool {
+        self.server[server as usize].serving == NONE
+    }
+
+    fn cost(&mut self, size: i64, is_outbound: bool, kind: Kind) -> i64 {
+        let cost = match (&self.rtos, kind) {
+            (None, _) if is_outbound => self.send,
+            (None, _) => self.receive,
+            (Some(rtos), Kind::Message) => rtos.datagram,
+            (Some(rtos), Kind::Data) => rtos.segment,
+            (Some(rtos), Kind::Control) => rtos.acknowledgement,
+        };
         let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
         if self.jitter == Jitter::default() {
             fixed
@@ -123,6 +150,10 @@ impl Simulation {
             observer.released(self.now(), &self.info(id));
         }
         self.pool.get_mut(id).put(OUTBOUND, true);
+        if self.stations[station as usize].layer != NONE {
+            self.send_layered(station, id, observer);
+            return;
+        }
         self.enter_stack(station, id, observer);
     }
 
@@ -137,6 +168,11 @@ impl Simulation {
     ) {
         let station = &mut self.stations[index as usize];
         station.arrived += 1;
+        let is_layered = station.layer != NONE;
+        if is_layered {
+            self.hear(index, id);
+        }
+        let station = &mut self.stations[index as usize];
         let packet = self.pool.get_mut(id);
         if packet.has(CORRUPTED) {
             station.discarded += 1;
@@ -159,6 +195,10 @@ impl Simulation {
             return;
         }
         packet.put(OUTBOUND, false);
+        if is_layered {
+            self.receive_layered(index, id, observer);
+            return;
+        }
         packet.put(TAGGED, false);
         self.enter_stack(index, id, observer);
     }
@@ -171,21 +211,17 @@ impl Simulation {
         self.pool.remove(id);
     }
 
+    /// A packet comes to a stack that is first in, first out.
     #[inline]
-    fn enter_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+    pub(crate) fn enter_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let now = self.now;
         let station = &mut self.stations[index as usize];
-        let packet = self.pool.get_mut(id);
-        let is_outbound = packet.has(OUTBOUND);
         if station.servers == 0 {
-            if is_outbound {
-                let port = station.port;
-                self.enqueue(port, id, observer);
-            } else {
-                self.deliver(index, id, observer);
-            }
+            self.leave_stack(index, id, observer);
             return;
         }
+        let packet = self.pool.get_mut(id);
+        let is_outbound = packet.has(OUTBOUND);
         packet.mark = now;
         let server = u8::from(station.servers == 2 && !is_outbound);
         let stack = &mut self.stacks[index as usize];
@@ -197,11 +233,17 @@ impl Simulation {
             stack.waiting += 1;
             stack.waiting_max = stack.waiting_max.max(stack.waiting);
         } else {
-            station.stack_dropped += 1;
-            let node = station.node;
-            let place = self.stack_place(index, id);
-            self.lose(id, node, place, DropReason::StackFull, observer);
+            self.refuse(index, id, observer);
         }
+    }
+
+    /// Ends a packet that the stack or a task has no room for.
+    pub(crate) fn refuse<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let station = &mut self.stations[index as usize];
+        station.stack_dropped += 1;
+        let node = station.node;
+        let place = self.stack_place(index, id);
+        self.lose(id, node, place, DropReason::StackFull, observer);
     }
 
     /// Returns the port that stands for a packet inside a stack, for those who ask which listeners
@@ -218,22 +260,34 @@ impl Simulation {
         }
     }
 
-    fn begin_service(&mut self, index: u32, server: u8, id: u32) {
+    /// Returns what a packet costs the stack, jitter included.
+    pub(crate) fn stack_cost(&mut self, index: u32, id: u32) -> i64 {
+        let packet = self.pool.get(id);
+        let (size, is_outbound) = (i64::from(packet.size), packet.has(OUTBOUND));
+        let kind = if self.stacks[index as usize].rtos.is_some() {
+            self.packet_kind(id)
+        } else {
+            Kind::Message
+        };
+        self.stacks[index as usize].cost(size, is_outbound, kind)
+    }
+
+    pub(crate) fn begin_service(&mut self, index: u32, server: u8, id: u32) {
         let now = self.now;
-        let stack = &mut self.stacks[index as usize];
+        let cost = self.stack_cost(index, id);
         let packet = self.pool.get_mut(id);
-        let is_outbound = packet.has(OUTBOUND);
-        if !is_outbound {
+        if !packet.has(OUTBOUND) {
             let waited = now - packet.mark;
             packet.spend(Segment::ReceiveQueue, index, waited);
             packet.mark = now;
         }
-        let cost = stack.cost(i64::from(packet.size), is_outbound);
-        stack.busy += cost;
         packet.due = now + cost;
+        let due = packet.due;
+        let stack = &mut self.stacks[index as usize];
+        stack.busy += cost;
         let server = &mut stack.server[usize::from(server)];
         server.serving = id;
-        self.agenda.set(server.slot, packet.due);
+        self.agenda.set(server.slot, due);
     }
 
     /// A server is done with a packet and takes the next.
@@ -246,28 +300,60 @@ impl Simulation {
         let stack = &mut self.stacks[index as usize];
         let state = &mut stack.server[usize::from(server)];
         let id = core::mem::replace(&mut state.serving, NONE);
-        if let Some(next) = state.queue.pop(&self.pool) {
-            stack.waiting -= 1;
+        let slot = state.slot;
+        if let Some(next) = self.next_in_stack(index, server, observer) {
             self.begin_service(index, server, next);
         } else {
-            self.agenda.set(state.slot, crate::agenda::NEVER);
+            self.agenda.set(slot, crate::agenda::NEVER);
         }
         let now = self.now;
         let packet = self.pool.get_mut(id);
         let spent = now - packet.mark;
         if packet.has(OUTBOUND) {
             packet.spend(Segment::TalkerStack, index, spent);
-            let port = self.stations[index as usize].port;
-            self.enqueue(port, id, observer);
         } else {
             packet.spend(Segment::ReceiveStack, index, spent);
+        }
+        self.leave_stack(index, id, observer);
+    }
+
+    /// Takes the packet that a server serves next.
+    #[inline]
+    fn next_in_stack<O: Observer>(
+        &mut self,
+        index: u32,
+        server: u8,
+        observer: &mut O,
+    ) -> Option<u32> {
+        let stack = &mut self.stacks[index as usize];
+        let state = &mut stack.server[usize::from(server)];
+        if let Some(next) = state.queue.pop(&self.pool) {
+            stack.waiting -= 1;
+            return Some(next);
+        }
+        if self.stations[index as usize].layer == NONE {
+            return None;
+        }
+        self.select_packet(index, server, observer)
+    }
+
+    /// A packet leaves the stack for the port or the application.
+    #[inline]
+    pub(crate) fn leave_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let station = &self.stations[index as usize];
+        if station.layer != NONE {
+            self.leave_layered_stack(index, id, observer);
+        } else if self.pool.get(id).has(OUTBOUND) {
+            let port = station.port;
+            self.enqueue(port, id, observer);
+        } else {
             self.deliver(index, id, observer);
         }
     }
 
     /// A packet reaches the application.
     #[inline]
-    fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+    pub(crate) fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         self.stations[index as usize].delivered += 1;
         let packet = self.pool.get(id);
         let flow_index = packet.flow;

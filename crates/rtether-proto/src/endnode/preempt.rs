@@ -125,6 +125,11 @@ impl<F> StackInstances<F> {
         self.queues.stats(class)
     }
 
+    /// Returns the number of instances.
+    pub fn count(&self) -> u8 {
+        self.queues.top() + 1
+    }
+
     /// Returns the class of the running instance.
     pub fn running(&self) -> Option<u8> {
         self.running.map(|running| running.class)
@@ -133,6 +138,12 @@ impl<F> StackInstances<F> {
     /// Returns the number of frames in all instances, the one in service included.
     pub fn waiting(&self) -> u64 {
         self.queues.len()
+    }
+
+    /// Returns the frames in all instances, for accounts and displays: not the order in which they
+    /// leave.
+    pub fn frames(&self) -> impl Iterator<Item = &F> {
+        self.queues.items().map(|job| &job.frame)
     }
 
     /// Returns how often an instance was interrupted.

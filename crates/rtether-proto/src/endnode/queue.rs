@@ -92,6 +92,11 @@ impl<T> Fifo<T> {
     pub(super) fn is_within_limit(&self) -> bool {
         self.len() <= self.limit
     }
+
+    /// Returns all items, oldest first.
+    pub(super) fn items(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().map(|waiting| &waiting.item)
+    }
 }
 
 /// One queue a class; the highest number is the highest class.
@@ -184,6 +189,11 @@ impl<T> ClassQueues<T> {
         self.note_depth(index);
         self.note_depth(above);
         true
+    }
+
+    /// Returns all items that wait, lowest queue first.
+    pub(super) fn items(&self) -> impl Iterator<Item = &T> {
+        self.fifos.iter().flat_map(Fifo::items)
     }
 
     /// Returns the head of a queue.

@@ -154,6 +154,11 @@ impl<F> ReceiveQueues<F> {
         self.queues.len() + u64::from(self.input.len())
     }
 
+    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    pub fn frames(&self) -> impl Iterator<Item = &F> {
+        self.queues.items().chain(self.input.items())
+    }
+
     /// Returns the number of events that the host did not fetch in time.
     pub const fn events_lost(&self) -> u64 {
         self.events.lost()

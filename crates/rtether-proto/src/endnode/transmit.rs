@@ -203,6 +203,12 @@ impl<F> TransmitQueues<F> {
         self.queues.len()
     }
 
+    /// Returns the frames in the software queues, for accounts and displays: not the order in which
+    /// they leave.
+    pub fn frames(&self) -> impl Iterator<Item = &F> {
+        self.queues.items().map(|item| &item.frame)
+    }
+
     /// Returns the descriptors of a ring that are in use, the one in transmission included.
     ///
     /// # Panics

@@ -211,6 +211,11 @@ impl<F> Smoother<F> {
         }
     }
 
+    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    pub fn frames(&self) -> impl Iterator<Item = &F> {
+        self.real_time.frames().chain(self.bulk.frames())
+    }
+
     /// Checks what must always hold.
     ///
     /// # Panics

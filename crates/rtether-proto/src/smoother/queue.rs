@@ -51,6 +51,11 @@ impl<F> Queue<F> {
         self.size
     }
 
+    /// Returns the packets from the head on.
+    pub(super) fn frames(&self) -> impl Iterator<Item = &F> {
+        self.packets.iter().map(|packet| &packet.frame)
+    }
+
     /// Returns the sizes from the head on.
     pub(super) fn sizes(&self) -> impl Iterator<Item = Bytes> {
         self.packets.iter().map(|packet| packet.size)

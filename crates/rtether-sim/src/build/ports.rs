@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
+use rtether_model::endnode::TransmitStrategy;
 use rtether_model::network::{
-    ForwardingMode, LinkId, Network, NodeKind, PortId, QueueMap, Selection, Stack,
+    EndStation, ForwardingMode, LinkId, Network, NodeKind, PortId, QueueMap, Selection, Stack,
 };
 use rtether_model::quantity::Bytes;
 use rtether_model::route::Routing;
@@ -51,7 +52,11 @@ pub(super) fn build_ports(
 fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest, EgressQueues) {
     let one = QueueMap::standard(1).unwrap_or_else(|| unreachable!("one queue is a legal map"));
     let (map, selection, limit) = match kind {
-        NodeKind::EndStation(station) => (one, Selection::Fcfs, station.driver_queue),
+        NodeKind::EndStation(station) => {
+            let (rings, selection) = rings(station);
+            let map = QueueMap::standard(rings).unwrap_or(one);
+            (map, selection, station.driver_queue)
+        }
         NodeKind::Switch(switch) => (switch.queues, switch.selection, switch.buffer.per_port),
         NodeKind::Hub(_) => (one, Selection::Fcfs, Bytes::ZERO),
     };
@@ -74,6 +79,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         has_one_queue: queues.count() == 1,
         is_cut_through: false,
         is_faulty: false,
+        reports_completion: matches!(kind, NodeKind::EndStation(station) if reports(station)),
         offered: 0,
         sent: 0,
         sent_octets: 0,
@@ -90,6 +96,21 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
         corrupted: 0,
     };
     (port, rest, queues)
+}
+
+/// Returns the rings of a station's interface and how it serves them.
+fn rings(station: &EndStation) -> (u8, Selection) {
+    let transmit = station.layer.as_ref().and_then(|l| l.transmit.as_ref());
+    match transmit.map(|transmit| transmit.strategy) {
+        Some(TransmitStrategy::Rings { count }) if count > 1 => (count, Selection::StrictPriority),
+        _ => (1, Selection::Fcfs),
+    }
+}
+
+/// Returns whether something above the port hands out frames as it takes them.
+fn reports(station: &EndStation) -> bool {
+    let layer = station.layer.as_ref();
+    layer.is_some_and(|layer| layer.transmit.is_some() || layer.smoother.is_some())
 }
 
 /// Attaches the link behind a port, if it has one in use.

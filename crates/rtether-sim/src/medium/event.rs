@@ -31,10 +31,16 @@ pub enum EventKind {
         attempts: u32,
     },
     /// Every other station receives the frame; [`super::Medium::arrivals`] says when.
-    Delivered,
+    Delivered {
+        /// Transmissions of this frame; 1 if it never collided.
+        attempts: u32,
+    },
     /// The frame met another at the repeater although its sender saw no collision: nobody
     /// receives it. Only on a segment that is too long.
-    Garbled,
+    Garbled {
+        /// Transmissions of this frame.
+        attempts: u32,
+    },
     /// The frame is given up; the station may offer its next one.
     Dropped {
         /// Why.

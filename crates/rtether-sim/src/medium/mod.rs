@@ -464,9 +464,9 @@ impl Medium {
         self.statistics.garbled += u64::from(is_garbled);
         self.report(station, at, EventKind::Sent { attempts });
         let fate = if is_garbled {
-            EventKind::Garbled
+            EventKind::Garbled { attempts }
         } else {
-            EventKind::Delivered
+            EventKind::Delivered { attempts }
         };
         self.report(station, at, fate);
     }

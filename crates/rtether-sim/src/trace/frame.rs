@@ -148,13 +148,7 @@ impl FrameDescription {
     }
 
     fn append_link_header(&self, out: &mut Vec<u8>) {
-        let ether_type = match self.encapsulation {
-            Encapsulation::Raw => ETHERTYPE_RAW,
-            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => EtherType::IPV4,
-            Encapsulation::Goose => ETHERTYPE_GOOSE,
-            Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
-            Encapsulation::Profinet => ETHERTYPE_PROFINET,
-        };
+        let ether_type = ether_type(self.encapsulation);
         let destination = match self.destination {
             Destination::Station(number) => mac(2, number),
             Destination::Group(number) if self.is_ip() => {
@@ -267,17 +261,33 @@ impl FrameDescription {
 
     /// Returns source and destination port.
     fn ports(&self) -> [u16; 2] {
-        let talker = FIRST_PORT + self.flow_bits();
-        let listener = FIRST_PORT + dynamic_bits(self.flow >> PORT_BITS);
-        if self.reply {
-            [listener, talker]
-        } else {
-            [talker, listener]
-        }
+        ports(self.flow, self.reply)
     }
 
     fn flow_bits(&self) -> u16 {
         dynamic_bits(self.flow)
+    }
+}
+
+/// Returns what a frame's header says of the protocol inside.
+pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
+    match encapsulation {
+        Encapsulation::Raw => ETHERTYPE_RAW,
+        Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => EtherType::IPV4,
+        Encapsulation::Goose => ETHERTYPE_GOOSE,
+        Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
+        Encapsulation::Profinet => ETHERTYPE_PROFINET,
+    }
+}
+
+/// Returns source and destination port of a flow's packets, there or back.
+pub(crate) fn ports(flow: u32, is_reply: bool) -> [u16; 2] {
+    let talker = FIRST_PORT + dynamic_bits(flow);
+    let listener = FIRST_PORT + dynamic_bits(flow >> PORT_BITS);
+    if is_reply {
+        [listener, talker]
+    } else {
+        [talker, listener]
     }
 }
 
@@ -292,7 +302,8 @@ fn mac(first: u8, number: u32) -> [u8; 6] {
     [first, 0, a, b, c, d]
 }
 
-fn ipv4(first: u8, number: u32) -> [u8; 4] {
+/// Returns the address of a station (10) or group (239).
+pub(crate) fn ipv4(first: u8, number: u32) -> [u8; 4] {
     let [_, b, c, d] = number.to_be_bytes();
     [first, b, c, d]
 }

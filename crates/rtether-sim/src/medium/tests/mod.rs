@@ -137,7 +137,7 @@ fn transmissions(events: &[Event]) -> Vec<Transmission> {
                     DropReason::LateCollision => End::Late,
                 });
             }
-            EventKind::Started | EventKind::Delivered | EventKind::Garbled => {}
+            EventKind::Started | EventKind::Delivered { .. } | EventKind::Garbled { .. } => {}
         }
     }
     all.sort_unstable();

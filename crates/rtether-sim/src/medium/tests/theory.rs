@@ -43,7 +43,9 @@ fn the_winner_of_a_collision_tends_to_win_the_next() {
                     });
                 }
             }
-            order.retain(|(_, kind)| !matches!(kind, EventKind::Started | EventKind::Delivered));
+            order.retain(|(_, kind)| {
+                !matches!(kind, EventKind::Started | EventKind::Delivered { .. })
+            });
         }
         // Two collisions, a win, two collisions, and what follows; without ties at first.
         let (Some(&(winner, EventKind::Sent { attempts: 2 })), Some(next)) =

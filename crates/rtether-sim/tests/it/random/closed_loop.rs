@@ -56,7 +56,11 @@ fn closed_loop(number: u64) -> Case {
 fn give_room(plant: &mut Plant) {
     for node in &mut plant.network.nodes {
         match &mut node.kind {
-            NodeKind::EndStation(station) => station.stack_queue = station.stack_queue.max(8),
+            NodeKind::EndStation(station) => {
+                station.stack_queue = station.stack_queue.max(8);
+                // Some layers let low classes starve, as they are meant to; and smoothers tick.
+                station.layer = None;
+            }
             NodeKind::Switch(switch) => {
                 let buffer = &mut switch.buffer;
                 buffer.per_port = buffer.per_port.max(Bytes::new(4_000));

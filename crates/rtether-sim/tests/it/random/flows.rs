@@ -55,6 +55,7 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
         Encapsulation::Raw,
         Encapsulation::Goose,
         Encapsulation::Profinet,
+        Encapsulation::Icmp,
     ]);
     let largest = encapsulation.max_payload().get();
     let payload = |dice: &mut Dice| match dice.between(0, 3) {
@@ -74,6 +75,7 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
             pcp: pcp(dice),
             vid: vid(dice.pick(&[0, 10, 20])),
         }),
+        dscp: dice.pick(&[0, 0, 46]),
         start: Duration::from_ns(dice.pick(&[0, 0, 1_000_000])),
         stop: Some(Duration::from_us(dice.time(1_500, 5_000))),
         reply: (!is_bulk && dice.chance(25)).then(|| Reply {

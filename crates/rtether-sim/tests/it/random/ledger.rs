@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{AddressTable, MulticastForwarding, Network, NodeId, NodeKind};
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_model::record::{Record, Segment, StreamRecord};
+use rtether_model::record::{ClassRecord, Record, Segment, StreamRecord};
 use rtether_model::wire::{self, Encapsulation};
 use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 
@@ -34,7 +34,7 @@ struct Line {
 #[derive(Clone, Copy, Default)]
 struct NodeLine {
     released: u64,
-    lost: [u64; 4],
+    lost: [u64; 5],
 }
 
 /// The books.
@@ -125,7 +125,13 @@ impl<'a> Ledger<'a> {
                 .filter(|port| port.port.node == node.node);
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
-            let lost = [node.stack_dropped, full, node.discarded, node.filtered];
+            let lost = [
+                node.stack_dropped,
+                full,
+                node.discarded,
+                node.filtered,
+                node.layer_dropped,
+            ];
             assert_eq!(seen.lost, lost, "losses at {:?}", node.node);
             assert!(
                 !drained || node.in_stack == 0,
@@ -140,11 +146,18 @@ impl<'a> Ledger<'a> {
         let lost = |reason: DropReason| self.nodes.iter().any(|n| n.lost[reason as usize] > 0);
         let streams = &record.streams;
         let transfers = || streams.iter().flat_map(|stream| &stream.transfers);
+        let layers = || record.nodes.iter().filter_map(|node| node.layer.as_ref());
+        let layer = |is_seen: fn(&ClassRecord) -> bool| {
+            layers().any(|l| l.receive.iter().chain(&l.transmit).any(is_seen))
+        };
         let seen = [
             ("full stack", lost(DropReason::StackFull)),
             ("full buffer", lost(DropReason::BufferFull)),
             ("frame error", lost(DropReason::FrameError)),
             ("filtered", lost(DropReason::Filtered)),
+            ("full layer", lost(DropReason::LayerFull)),
+            ("promotion", layer(|class| class.promoted > 0)),
+            ("idle release", layer(|class| class.idle_releases > 0)),
             ("late", self.streams.iter().any(|line| line.late > 0)),
             (
                 "in flight",

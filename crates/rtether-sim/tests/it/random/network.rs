@@ -8,6 +8,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::dice::Dice;
+use super::layers;
 use crate::support::{Plant, plain_switch};
 
 /// How switches hang together.
@@ -31,17 +32,19 @@ enum Vlans {
 }
 
 /// What all nodes and links of one plant have in common.
-struct Style {
+pub(super) struct Style {
     has_loop: bool,
     vlans: Vlans,
     /// Frames of a billion that are corrupted, on the links that corrupt any.
     errors: u32,
     /// Whether buffers and queues may be small.
-    is_tight: bool,
+    pub(super) is_tight: bool,
+    /// Whether all packets must leave in the end.
+    pub(super) drains: bool,
 }
 
 /// Builds a network without flows; the stations are returned.
-pub(super) fn network(dice: &mut Dice, plant: &mut Plant) -> Vec<NodeId> {
+pub(super) fn network(dice: &mut Dice, plant: &mut Plant, drains: bool) -> Vec<NodeId> {
     let shape = dice.pick(&[
         Shape::Cable,
         Shape::Star,
@@ -64,6 +67,7 @@ pub(super) fn network(dice: &mut Dice, plant: &mut Plant) -> Vec<NodeId> {
         ]),
         errors: dice.pick(&[0, 0, 0, 1_000_000, 200_000_000]),
         is_tight: dice.chance(50),
+        drains,
     };
     let switches = switches(dice, plant, shape, &style);
     let count = dice.between(2, 9);
@@ -227,13 +231,15 @@ fn station(dice: &mut Dice, plant: &mut Plant, style: &Style) -> NodeId {
             station.stack_queue = 100_000;
             station.driver_queue = Bytes::new(1 << 30);
         }
+        layers::equip(dice, station, style);
     }
     id
 }
 
 fn stack(dice: &mut Dice) -> Stack {
-    match dice.between(0, 3) {
+    match dice.between(0, 4) {
         0 => Stack::Zero,
+        4 => layers::rtos(dice),
         1 => Stack::IpRate {
             service: Duration::from_ns(dice.time(0, 60_000)),
         },
@@ -251,14 +257,14 @@ fn stack(dice: &mut Dice) -> Stack {
     }
 }
 
-fn cost(dice: &mut Dice, base_ns: i64) -> Cost {
+pub(super) fn cost(dice: &mut Dice, base_ns: i64) -> Cost {
     Cost {
         base: Duration::from_ns(dice.time(0, base_ns)),
         per_octet: Duration::from_ps(dice.pick(&[0, 333, 8_000, 100_000])),
     }
 }
 
-fn jitter(dice: &mut Dice) -> Jitter {
+pub(super) fn jitter(dice: &mut Dice) -> Jitter {
     let us = |dice: &mut Dice, most| Duration::from_ns(dice.time(1, most));
     let max = us(dice, 50_000);
     let spread = dice.pick(&[

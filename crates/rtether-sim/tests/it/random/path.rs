@@ -27,7 +27,9 @@ impl<'a> Floors<'a> {
     /// reply comes from the flow.
     pub(super) fn latency(&self, flow: &Flow, listener: NodeId, frame: Bytes) -> Duration {
         let hops = self.routing.flow_path(self.network, flow, listener);
-        let there = self.stacks(flow.talker, listener, frame) + self.hops(&hops.unwrap(), frame);
+        let is_bulk = matches!(flow.traffic, Traffic::Bulk(_));
+        let there =
+            self.nodes(flow.talker, listener, frame, is_bulk) + self.hops(&hops.unwrap(), frame);
         let Some(reply) = flow.reply else {
             return there;
         };
@@ -35,7 +37,7 @@ impl<'a> Floors<'a> {
         let frame = wire::frame_size(reply.payload, flow.encapsulation);
         there
             + reply.after
-            + self.stacks(listener, flow.talker, frame)
+            + self.nodes(listener, flow.talker, frame, false)
             + self.hops(&back.unwrap(), frame)
     }
 
@@ -48,23 +50,18 @@ impl<'a> Floors<'a> {
         }
     }
 
-    fn stacks(&self, from: NodeId, to: NodeId, frame: Bytes) -> Duration {
-        self.stack_costs(from)[0].of(frame) + self.stack_costs(to)[1].of(frame)
-    }
-
-    /// Costs of sending and receiving.
-    fn stack_costs(&self, node: NodeId) -> [Cost; 2] {
-        match &self.network.end_station(node).unwrap().stack {
-            Stack::Zero => [Cost::default(); 2],
-            Stack::IpRate { service } => {
-                [Cost {
-                    base: *service,
-                    ..Cost::default()
-                }; 2]
-            }
-            Stack::Linear(linear) => [linear.send, linear.receive],
-            Stack::Rtos(rtos) => [rtos.datagram; 2],
-        }
+    /// What stacks and tasks at both ends take.
+    fn nodes(&self, from: NodeId, to: NodeId, frame: Bytes, is_bulk: bool) -> Duration {
+        let [from, to] = [from, to].map(|node| self.network.end_station(node).unwrap());
+        // TCP has a segment before the program that reads the file.
+        let sending = from
+            .tasks
+            .map(|t| if is_bulk { t.segment } else { t.message });
+        let receiving = to.tasks.filter(|_| !is_bulk).map(|tasks| tasks.message);
+        let tasks = sending.into_iter().chain(receiving).sum::<Duration>();
+        let stacks = [(from, 0), (to, 1)];
+        let stacks = stacks.map(|(node, way)| stack_costs(&node.stack, is_bulk)[way].of(frame));
+        tasks + stacks.into_iter().sum::<Duration>()
     }
 
     /// What the network interface of a node adds to a frame; nothing for a switch.
@@ -97,5 +94,21 @@ impl<'a> Floors<'a> {
             total += switch.map_or(Duration::ZERO, |switch| switch.latency);
         }
         total
+    }
+}
+
+/// Costs of sending and receiving.
+fn stack_costs(stack: &Stack, is_bulk: bool) -> [Cost; 2] {
+    match stack {
+        Stack::Zero => [Cost::default(); 2],
+        Stack::IpRate { service } => {
+            [Cost {
+                base: *service,
+                ..Cost::default()
+            }; 2]
+        }
+        Stack::Linear(linear) => [linear.send, linear.receive],
+        Stack::Rtos(rtos) if is_bulk => [rtos.segment; 2],
+        Stack::Rtos(rtos) => [rtos.datagram; 2],
     }
 }

@@ -1,0 +1,188 @@
+//! End-node layer of a station: application tasks, receive queues or stack instances, transmit
+//! queues, traffic smoother (catalogue 1a, S7 to S10; 3a, W1 to W7).
+//!
+//! ```text
+//!   application ──► tasks ──► stack ──► smoother ──► transmit queues ──► port (the ring)
+//!   application ◄── tasks ◄── stack ◄── receive queues or instances ◄── link
+//! ```
+//!
+//! What is decided here is where packets go and when engines are called; how the next packet is
+//! chosen is decided by the engines of `rtether_proto`, which hold the packets as numbers. Only
+//! stations with tasks or a layer have such a state, and a timer for all of its engines.
+//!
+//! # Decisions
+//!
+//! - **Both directions in one server.** Received frames wait in the receive queues, packets to be
+//!   sent in queues of the same classes that are served highest first. A server that becomes free
+//!   looks at the highest class that waits in each direction: the higher one goes first, and where
+//!   they are equal the directions take turns. What the receive algorithm then chooses among the
+//!   received frames is its own affair; if it lets all of them wait, a packet is sent.
+//! - **Limits.** Packets to be sent count against the stack's limit as without a layer; received
+//!   frames against the limits of the layer, whose drops are told apart
+//!   ([`crate::observe::DropReason::LayerFull`]).
+//! - **Instances.** With a stack of two servers each direction has a processor with an instance
+//!   for each class; otherwise both directions share the instances. Jitter is drawn on arrival.
+//! - **A stack that takes no time** is always ready: receive queues hold back what algorithm C
+//!   holds back and nothing else, and instances do nothing.
+//! - **Where time counts.** Waiting in the smoother and in transmit queues belongs to the driver
+//!   queue, waiting for an application task and its service to the application.
+//! - **Bypass.** Frames that are not IP pass by the smoother and are not charged; they count among
+//!   the frames below it.
+
+mod classify;
+mod driver;
+mod record;
+mod stack;
+mod tasks;
+
+use alloc::string::{String, ToString};
+
+use rtether_model::endnode::Layer;
+use rtether_model::network::EndStation;
+use rtether_model::quantity::{BitRate, Instant};
+use rtether_proto::endnode::Classifier;
+
+use crate::agenda::NEVER;
+use crate::kernel::Simulation;
+use crate::observe::{DropReason, Observer};
+use crate::packet::{NONE, OUTBOUND, TAGGED};
+use driver::DriverSide;
+use stack::StackSide;
+use tasks::TaskProcessor;
+
+pub(crate) use classify::Kind;
+
+/// What a station has besides stack and port.
+pub(crate) struct LayerState {
+    pub(crate) slot: u32,
+    /// The station has a layer and not only tasks.
+    is_layered: bool,
+    classifier: Classifier,
+    tasks: Option<TaskProcessor>,
+    stack: Option<StackSide>,
+    driver: DriverSide,
+    /// Packets that the layer refused.
+    dropped: u64,
+}
+
+impl LayerState {
+    /// Returns the state of a station that has tasks or a layer, with its timer set later; or what
+    /// is wrong with the parameters. `rate` is that of its link.
+    pub(crate) fn new(
+        station: &EndStation,
+        name: &str,
+        seed: u64,
+        rate: BitRate,
+    ) -> Result<Option<Self>, String> {
+        if station.layer.is_none() && station.tasks.is_none() {
+            return Ok(None);
+        }
+        let plain = Layer::default();
+        let layer = station.layer.as_deref().unwrap_or(&plain);
+        let reason = |error: &dyn core::error::Error| error.to_string();
+        let classifier = Classifier::new(layer.table, layer.rules.clone());
+        let classifier = classifier.map_err(|error| reason(&error))?;
+        let tasks = station.tasks.map(|tasks| {
+            TaskProcessor::new(&tasks, station.stack_queue).map_err(|error| reason(&error))
+        });
+        let stack = layer
+            .receive
+            .as_ref()
+            .map(|receive| StackSide::new(receive, station).map_err(|error| reason(&error)));
+        Ok(Some(Self {
+            slot: NONE,
+            is_layered: station.layer.is_some(),
+            classifier: classifier.icmp_unclassified(layer.icmp_unclassified),
+            tasks: tasks.transpose()?,
+            stack: stack.transpose()?,
+            driver: DriverSide::new(layer, name, seed, rate)?,
+            dropped: 0,
+        }))
+    }
+}
+
+impl Simulation {
+    /// Returns the layer of a station that has one.
+    fn layer(&mut self, station: u32) -> &mut LayerState {
+        let layer = self.stations[station as usize].layer;
+        &mut self.layers[layer as usize]
+    }
+
+    /// An application hands a packet to a station with tasks or a layer.
+    pub(crate) fn send_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        if !self.queue_for_sending_task(index, id, observer) {
+            self.enter_from_above(index, id, observer);
+        }
+        self.set_layer_timer(index);
+    }
+
+    /// A packet leaves the application for the stack.
+    fn enter_from_above<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let class = self.stack_class(index, id);
+        self.pass_stack(index, id, class, observer);
+    }
+
+    /// A frame for a station with tasks or a layer arrives, its tag still on it.
+    pub(crate) fn receive_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        let class = self.stack_class(index, id);
+        self.pool.get_mut(id).put(TAGGED, false);
+        self.pass_stack(index, id, class, observer);
+        self.set_layer_timer(index);
+    }
+
+    /// Returns the class of a packet on its way into a stack that tells classes apart.
+    fn stack_class(&mut self, index: u32, id: u32) -> u8 {
+        if self.layer(index).stack.is_some() {
+            self.class_of(index, id)
+        } else {
+            0
+        }
+    }
+
+    /// A packet leaves the stack of a station with tasks or a layer, either way.
+    pub(crate) fn leave_layered_stack<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        observer: &mut O,
+    ) {
+        if self.pool.get(id).has(OUTBOUND) {
+            self.hand_down(index, id, observer);
+        } else if !self.queue_for_receiving_task(index, id, observer) {
+            self.deliver(index, id, observer);
+        }
+        self.set_layer_timer(index);
+    }
+
+    /// The timer of a layer is due: every engine does what it has to do.
+    pub(crate) fn layer_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        self.complete_tasks(index, observer);
+        self.stack_timeout(index, observer);
+        self.driver_timeout(index, observer);
+        self.set_layer_timer(index);
+    }
+
+    /// Sets the timer to the earliest of all engines.
+    pub(crate) fn set_layer_timer(&mut self, index: u32) {
+        let servers = &self.stacks[index as usize];
+        let is_receiver_idle = servers.is_idle(servers.receiving_server());
+        let layer = self.stations[index as usize].layer;
+        let state = &self.layers[layer as usize];
+        let tasks = state.tasks.as_ref().and_then(TaskProcessor::due);
+        let stack = state
+            .stack
+            .as_ref()
+            .and_then(|side| side.due(is_receiver_idle));
+        let due = [tasks, stack, state.driver.due()].into_iter().flatten();
+        let due = due.min().map_or(NEVER, Instant::as_ps);
+        self.agenda.set(state.slot, due.max(self.now));
+    }
+
+    /// Ends a packet that the layer has no room for.
+    fn lose_in_layer<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
+        self.layer(index).dropped += 1;
+        let node = self.stations[index as usize].node;
+        let place = self.stack_place(index, id);
+        self.lose(id, node, place, DropReason::LayerFull, observer);
+    }
+}

@@ -1,0 +1,126 @@
+//! What the layer sees of a packet: kind, class, size.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use rtether_model::network::{Pcp, Vid};
+use rtether_model::quantity::Bytes;
+use rtether_model::smoother::Rule;
+use rtether_model::wire::{self, Encapsulation};
+use rtether_proto::endnode::{FrameKey, Tag};
+use rtether_proto::smoother;
+
+use crate::kernel::Simulation;
+use crate::packet::{GROUP, REVERSE, TAGGED};
+use crate::trace::frame;
+
+/// What a task or a real-time stack charges a packet for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Whatever an application sends that is not a file.
+    Message,
+    /// A segment of a bulk flow with data.
+    Data,
+    /// A TCP segment without data.
+    Control,
+}
+
+/// IANA protocol numbers.
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+const fn protocol(encapsulation: Encapsulation) -> Option<u8> {
+    match encapsulation {
+        Encapsulation::Udp => Some(UDP),
+        Encapsulation::Tcp => Some(TCP),
+        Encapsulation::Icmp => Some(ICMP),
+        Encapsulation::Raw
+        | Encapsulation::Goose
+        | Encapsulation::SampledValues
+        | Encapsulation::Profinet => None,
+    }
+}
+
+fn address(first: u8, number: u32) -> IpAddr {
+    Ipv4Addr::from(frame::ipv4(first, number)).into()
+}
+
+impl Simulation {
+    /// Returns what kind of packet this is.
+    pub(crate) fn packet_kind(&self, id: u32) -> Kind {
+        let flow = self.pool.get(id).flow;
+        if self.flows[flow as usize].bulk.is_none() {
+            return Kind::Message;
+        }
+        match self.pool.segment(id) {
+            Some(segment) if segment.len > 0 => Kind::Data,
+            _ => Kind::Control,
+        }
+    }
+
+    /// Returns the class that the station's layer gives a packet.
+    pub(super) fn class_of(&self, index: u32, id: u32) -> u8 {
+        let layer = self.stations[index as usize].layer;
+        let classifier = &self.layers[layer as usize].classifier;
+        classifier.classify(&self.frame_key(id)).class
+    }
+
+    /// Returns the header fields that captures show ([`frame`]).
+    fn frame_key(&self, id: u32) -> FrameKey {
+        let packet = self.pool.get(id);
+        let flow = &self.flow_list[packet.flow as usize];
+        let tag = packet.has(TAGGED).then(|| {
+            let pcp = Pcp::new(packet.pcp).unwrap_or_default();
+            Tag::new(pcp, Vid::new(packet.vid).unwrap_or(Vid::PRIORITY_ONLY))
+        });
+        let ethertype = Some(frame::ether_type(flow.encapsulation).0);
+        let Some(protocol) = protocol(flow.encapsulation) else {
+            return FrameKey {
+                tag,
+                ethertype,
+                ..FrameKey::default()
+            };
+        };
+        let number = |station: u32| self.stations[station as usize].node.0;
+        let destination = if packet.destination & GROUP == 0 {
+            address(10, number(packet.destination))
+        } else {
+            address(239, packet.destination & !GROUP)
+        };
+        let ports = frame::ports(packet.flow, packet.has(REVERSE)).map(Some);
+        let [source_port, destination_port] = if protocol == ICMP { [None; 2] } else { ports };
+        FrameKey {
+            tag,
+            ethertype,
+            tos: Some(flow.dscp << 2),
+            protocol: Some(protocol),
+            source: Some(address(10, number(packet.source))),
+            destination: Some(destination),
+            source_port,
+            destination_port,
+        }
+    }
+
+    /// Returns what a smoother charges for a packet and its class there; `None` if it is not IP.
+    pub(super) fn datagram(&self, id: u32, rule: Rule) -> Option<(Bytes, smoother::Class)> {
+        let packet = self.pool.get(id);
+        let flow = &self.flow_list[packet.flow as usize];
+        let protocol = protocol(flow.encapsulation)?;
+        let class = smoother::classify(rule, flow.dscp << 2, protocol);
+        let frame = Bytes::new(u64::from(packet.size));
+        let whole = frame - wire::HEADER - wire::FCS;
+        if frame > wire::MIN_FRAME {
+            return Some((whole, class));
+        }
+        // Padding is no part of the datagram.
+        let payload = match (&flow.reply, self.packet_kind(id)) {
+            (_, Kind::Data | Kind::Control) => {
+                let segment = self.pool.segment(id);
+                segment.map_or(Bytes::ZERO, crate::tcp::Segment::payload_size)
+            }
+            (Some(reply), Kind::Message) if packet.has(REVERSE) => reply.payload,
+            (_, Kind::Message) => flow.payload,
+        };
+        Some((whole.min(flow.encapsulation.header_size() + payload), class))
+    }
+}

@@ -1,0 +1,334 @@
+//! The stack of a station that tells classes apart: receive queues or stack instances.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use rtether_model::endnode::{Receive, ReceiveConfig, ReceiveSelection};
+use rtether_model::network::{EndStation, Servers, Stack};
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::Segment;
+use rtether_proto::endnode::{ConfigError, Event, MAX_CLASSES, ReceiveQueues, StackInstances};
+
+use crate::kernel::Simulation;
+use crate::observe::Observer;
+use crate::packet::OUTBOUND;
+
+/// How packets get through the stack.
+pub(super) enum StackSide {
+    Queues(Box<Directions>),
+    /// One processor for both directions, or one for each, sending first.
+    Instances(Vec<StackInstances<Job>>),
+}
+
+/// A packet that waits, with the class in which it came.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) id: u32,
+    class: u8,
+}
+
+/// A packet in an instance, with its service time in picoseconds.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) id: u32,
+    cost: i64,
+}
+
+/// One of the two ways through a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In = 0,
+    Out = 1,
+}
+
+/// Packets that wait for a stack in both directions.
+pub(super) struct Directions {
+    pub(super) inbound: ReceiveQueues<Waiting>,
+    pub(super) outbound: ReceiveQueues<Waiting>,
+    /// By way and class, as they came.
+    counts: [[u32; MAX_CLASSES]; 2],
+    /// Frames that found the input queue full, by class: the engine does not tell.
+    pub(super) input_dropped: [u64; MAX_CLASSES],
+    was_outbound: bool,
+    /// Most packets to be sent that may wait.
+    limit: u64,
+    lost: Vec<u32>,
+}
+
+impl StackSide {
+    pub(super) fn new(receive: &Receive, station: &EndStation) -> Result<Self, ConfigError> {
+        match receive {
+            Receive::Queues(config) => {
+                // The limit is on all classes together and kept by the host.
+                let outbound = ReceiveConfig {
+                    input_limit: u32::MAX,
+                    queue_limits: alloc::vec![u32::MAX; config.queue_limits.len()],
+                    selection: ReceiveSelection::HighestFirst,
+                };
+                Ok(Self::Queues(Box::new(Directions {
+                    inbound: ReceiveQueues::new(config)?,
+                    outbound: ReceiveQueues::new(&outbound)?,
+                    counts: [[0; MAX_CLASSES]; 2],
+                    input_dropped: [0; MAX_CLASSES],
+                    was_outbound: false,
+                    limit: u64::from(station.stack_queue),
+                    lost: Vec::new(),
+                })))
+            }
+            Receive::Instances { queue_limits } => {
+                let processors = match &station.stack {
+                    Stack::Linear(linear) if linear.servers == Servers::PerDirection => 2,
+                    Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) | Stack::Rtos(_) => 1,
+                };
+                let engines = (0..processors).map(|_| StackInstances::new(queue_limits));
+                engines.collect::<Result<_, _>>().map(Self::Instances)
+            }
+        }
+    }
+
+    /// Returns when the stack is to be looked at, though nothing comes or goes.
+    pub(super) fn due(&self, is_receiver_idle: bool) -> Option<Instant> {
+        match self {
+            Self::Queues(queues) if is_receiver_idle => {
+                queues.inbound.poll_timeout().map(|(due, _)| due)
+            }
+            Self::Queues(_) => None,
+            Self::Instances(engines) => {
+                let due = engines.iter().filter_map(StackInstances::poll_timeout);
+                due.map(|(due, _)| due).min()
+            }
+        }
+    }
+}
+
+impl Directions {
+    pub(super) fn waiting(&self) -> u64 {
+        self.inbound.waiting() + self.outbound.waiting()
+    }
+
+    fn has_room(&self) -> bool {
+        self.outbound.waiting() < self.limit
+    }
+
+    fn push(&mut self, now: Instant, id: u32, class: u8, way: Way) {
+        let class = class.min(self.inbound.count() - 1);
+        self.counts[way as usize][usize::from(class)] += 1;
+        let waiting = Waiting { id, class };
+        match way {
+            Way::In => {
+                let dropped = self.inbound.input_stats().dropped;
+                self.inbound.handle_frame(now, waiting, class);
+                let more = self.inbound.input_stats().dropped - dropped;
+                self.input_dropped[usize::from(class)] += more;
+            }
+            Way::Out => self.outbound.handle_frame(now, waiting, class),
+        }
+        self.drain();
+    }
+
+    /// Returns the next packet for a server that serves these ways.
+    fn select(&mut self, now: Instant, ways: &[Way]) -> Option<u32> {
+        let top = |way: Way| {
+            let counts = &self.counts[way as usize];
+            let top = counts.iter().rposition(|&count| count > 0);
+            top.filter(|_| ways.contains(&way))
+        };
+        let (inbound, outbound) = (top(Way::In), top(Way::Out));
+        let is_outbound_first =
+            outbound > inbound || (outbound.is_some() && outbound == inbound && !self.was_outbound);
+        let order = if is_outbound_first {
+            [Way::Out, Way::In]
+        } else {
+            [Way::In, Way::Out]
+        };
+        for way in order.into_iter().filter(|way| ways.contains(way)) {
+            let engine = match way {
+                Way::In => &mut self.inbound,
+                Way::Out => &mut self.outbound,
+            };
+            let next = engine.select(now);
+            self.drain();
+            if let Some(Waiting { id, class }) = next {
+                self.counts[way as usize][usize::from(class)] -= 1;
+                self.was_outbound = way == Way::Out;
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Keeps what the engines refused for [`Simulation::lose_refused`].
+    fn drain(&mut self) {
+        let ways = [(&mut self.inbound, Way::In), (&mut self.outbound, Way::Out)];
+        for (engine, way) in ways {
+            while let Some(event) = engine.poll_event() {
+                if let Event::Dropped { frame, .. } = event {
+                    self.counts[way as usize][usize::from(frame.class)] -= 1;
+                    self.lost.push(frame.id);
+                }
+            }
+        }
+    }
+}
+
+impl Simulation {
+    /// A packet of class `class` comes to the stack, from above or from below.
+    pub(super) fn pass_stack<O: Observer>(
+        &mut self,
+        index: u32,
+        id: u32,
+        class: u8,
+        observer: &mut O,
+    ) {
+        let is_outbound = self.pool.get(id).has(OUTBOUND);
+        let takes_time = self.stations[index as usize].servers > 0;
+        match &self.layer(index).stack {
+            None => self.enter_stack(index, id, observer),
+            Some(StackSide::Queues(_)) if takes_time || !is_outbound => {
+                self.queue_by_class(index, id, class, observer);
+            }
+            Some(StackSide::Instances(_)) if takes_time => {
+                self.start_instance(index, id, class, observer);
+            }
+            Some(_) => self.leave_stack(index, id, observer),
+        }
+    }
+
+    fn queue_by_class<O: Observer>(&mut self, index: u32, id: u32, class: u8, observer: &mut O) {
+        let now = self.now();
+        let packet = self.pool.get_mut(id);
+        packet.mark = self.now;
+        let is_outbound = packet.has(OUTBOUND);
+        let stack = &self.stacks[index as usize];
+        let (way, server) = if is_outbound {
+            (Way::Out, 0)
+        } else {
+            (Way::In, stack.receiving_server())
+        };
+        let is_idle = stack.is_idle(server);
+        let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack else {
+            return;
+        };
+        if is_outbound && !is_idle && !queues.has_room() {
+            self.refuse(index, id, observer);
+            return;
+        }
+        queues.push(now, id, class, way);
+        self.lose_refused(index, observer);
+        if is_idle {
+            self.serve(index, server, observer);
+        }
+        let Some(StackSide::Queues(queues)) = &self.layer(index).stack else {
+            return;
+        };
+        let waiting = u32::try_from(queues.waiting()).unwrap_or(u32::MAX);
+        let stack = &mut self.stacks[index as usize];
+        stack.waiting_max = stack.waiting_max.max(waiting);
+    }
+
+    /// Gives an idle server its next packet; a stack that takes no time takes all it can get.
+    fn serve<O: Observer>(&mut self, index: u32, server: u8, observer: &mut O) {
+        let takes_time = self.stations[index as usize].servers > 0;
+        while let Some(id) = self.select_packet(index, server, observer) {
+            if takes_time {
+                self.begin_service(index, server, id);
+                return;
+            }
+            self.leave_stack(index, id, observer);
+        }
+    }
+
+    /// Chooses the next packet for a server of a station with receive queues; `None` also if it
+    /// has none.
+    pub(crate) fn select_packet<O: Observer>(
+        &mut self,
+        index: u32,
+        server: u8,
+        observer: &mut O,
+    ) -> Option<u32> {
+        let now = self.now();
+        let servers = self.stations[index as usize].servers;
+        let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack else {
+            return None;
+        };
+        let next = match (servers, server) {
+            (2, 0) => queues.select(now, &[Way::Out]),
+            (2, _) => queues.select(now, &[Way::In]),
+            _ => queues.select(now, &[Way::In, Way::Out]),
+        };
+        self.lose_refused(index, observer);
+        next
+    }
+
+    /// Ends the packets that the receive queues had no room for.
+    fn lose_refused<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        while let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack
+            && let Some(id) = queues.lost.pop()
+        {
+            self.lose_in_layer(index, id, observer);
+        }
+    }
+
+    fn start_instance<O: Observer>(&mut self, index: u32, id: u32, class: u8, observer: &mut O) {
+        let now = self.now();
+        let cost = self.stack_cost(index, id);
+        let packet = self.pool.get_mut(id);
+        packet.mark = self.now;
+        let is_outbound = packet.has(OUTBOUND);
+        let Some(StackSide::Instances(engines)) = &mut self.layer(index).stack else {
+            return;
+        };
+        let processor = if is_outbound { 0 } else { engines.len() - 1 };
+        let engine = &mut engines[processor];
+        engine.handle_frame(now, Job { id, cost }, class, Duration::from_ps(cost));
+        let mut is_refused = false;
+        while let Some(event) = engine.poll_event() {
+            is_refused |= matches!(event, Event::Dropped { .. });
+        }
+        if is_refused {
+            self.lose_in_layer(index, id, observer);
+        }
+    }
+
+    /// Lets go what instances are done with, and asks the receive queues of an idle stack again.
+    pub(super) fn stack_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let now = self.now();
+        let stack = &self.stacks[index as usize];
+        let server = stack.receiving_server();
+        let is_idle = stack.is_idle(server);
+        match &mut self.layer(index).stack {
+            None => {}
+            Some(StackSide::Queues(queues)) => {
+                let due = queues.inbound.poll_timeout();
+                if is_idle && due.is_some_and(|(due, _)| due <= now) {
+                    queues.inbound.handle_timeout(now);
+                    queues.drain();
+                    self.lose_refused(index, observer);
+                    self.serve(index, server, observer);
+                }
+            }
+            Some(StackSide::Instances(engines)) => {
+                for processor in 0..engines.len() {
+                    self.complete_instances(index, processor, observer);
+                }
+            }
+        }
+    }
+
+    fn complete_instances<O: Observer>(&mut self, index: u32, processor: usize, observer: &mut O) {
+        let now = self.now();
+        while let Some(StackSide::Instances(engines)) = &mut self.layer(index).stack
+            && let Some(Job { id, cost }) = engines[processor].handle_timeout(now)
+        {
+            let packet = self.pool.get_mut(id);
+            let spent = self.now - packet.mark;
+            if packet.has(OUTBOUND) {
+                packet.spend(Segment::TalkerStack, index, spent);
+            } else {
+                packet.spend(Segment::ReceiveQueue, index, spent - cost);
+                packet.spend(Segment::ReceiveStack, index, cost);
+            }
+            self.leave_stack(index, id, observer);
+        }
+    }
+}
