@@ -8,15 +8,20 @@ mod backoff;
 mod bucket;
 mod deadline;
 mod dolejs;
+mod echo;
+mod fit;
 mod flat;
 mod hub;
+mod kakanakov;
 mod kweon;
 mod observe;
 mod output;
 mod plant;
 mod prio;
+pub mod profiles;
 pub mod reference;
 mod substation;
+mod valentim;
 mod volume;
 
 use std::fmt::Write as _;
@@ -25,6 +30,8 @@ use thiserror::Error;
 
 use crate::report::markup::Markup;
 use crate::run::Progress;
+use kakanakov::Protocol::{Cndep, Icmp};
+use kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
 use reference::{Claim, Experiment};
 
 pub use output::{csv, html, json, table};
@@ -150,6 +157,37 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-flat", flat::run),
     ("skeie-substation", substation::run),
     ("skeie-substation-slow", substation::run_slow),
+    ("kakanakov-icmp-a", |progress| {
+        kakanakov::run(Icmp, Direct, progress)
+    }),
+    ("kakanakov-icmp-b", |progress| {
+        kakanakov::run(Icmp, Switch, progress)
+    }),
+    ("kakanakov-icmp-c", |progress| {
+        kakanakov::run(Icmp, OtherVlan, progress)
+    }),
+    ("kakanakov-icmp-d", |progress| {
+        kakanakov::run(Icmp, SharedPort, progress)
+    }),
+    ("kakanakov-icmp-e", |progress| {
+        kakanakov::run(Icmp, Priority, progress)
+    }),
+    ("kakanakov-cndep-a", |progress| {
+        kakanakov::run(Cndep, Direct, progress)
+    }),
+    ("kakanakov-cndep-b", |progress| {
+        kakanakov::run(Cndep, Switch, progress)
+    }),
+    ("kakanakov-cndep-c", |progress| {
+        kakanakov::run(Cndep, OtherVlan, progress)
+    }),
+    ("kakanakov-cndep-d", |progress| {
+        kakanakov::run(Cndep, SharedPort, progress)
+    }),
+    ("kakanakov-cndep-e", |progress| {
+        kakanakov::run(Cndep, Priority, progress)
+    }),
+    ("kakanakov-stack", kakanakov::run_stack),
     ("skeie-prio-baseline", prio::run_baseline),
     ("skeie-prio-table1", prio::run_table1),
     ("skeie-prio-table2", prio::run_table2),
@@ -167,6 +205,10 @@ const AVAILABLE: &[(&str, Run)] = &[
     ("dolejs-backoff", backoff::run),
     ("dolejs-hub", hub::run),
     ("dolejs-sim-4nodes", dolejs::run_four_nodes),
+    ("valentim-rtt", valentim::run_rtt),
+    ("valentim-loopback", valentim::run_loopback),
+    ("valentim-decomposition", valentim::run_decomposition),
+    ("valentim-switch-hub", valentim::run_switch_hub),
 ];
 
 /// Returns every experiment of the papers, and whether it can be repeated.

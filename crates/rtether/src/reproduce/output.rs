@@ -1,5 +1,6 @@
 //! Reproductions as table, JSON, CSV and page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -88,9 +89,12 @@ fn new_table(titles: &[&str]) -> Table {
     table
 }
 
-/// Returns how many claims got which verdict.
+/// Returns how many claims got which verdict. One that several experiments judge counts once.
 fn summary(found: &[Reproduction]) -> String {
-    let count = |status: Status| claims(found).filter(|claim| claim.status == status).count();
+    let count = |status: Status| {
+        let those = claims(found).filter(|claim| claim.status == status);
+        those.map(|claim| &claim.id).collect::<BTreeSet<_>>().len()
+    };
     let [passed, failed, skipped] = [Status::Pass, Status::Fail, Status::Skipped].map(count);
     format!("{passed} claims pass, {failed} fail, {skipped} skipped")
 }

@@ -1,5 +1,8 @@
 //! The papers' values and claims, as committed in `reference/`.
 
+use std::collections::BTreeMap;
+
+use rtether_model::quantity::Duration;
 use serde::Deserialize;
 
 /// An experiment of a paper.
@@ -98,10 +101,27 @@ impl Value {
         };
         format!("{qualifier}{} {}", self.value, self.unit)
     }
+
+    /// Returns the value as a time, exactly; `None` if it is not one.
+    pub fn time(&self) -> Option<Duration> {
+        let unit = match self.unit.as_str() {
+            "s" => Duration::from_secs(1),
+            "ms" => Duration::from_ms(1),
+            "us" => Duration::from_us(1),
+            _ => return None,
+        };
+        let (whole, fraction) = self.value.split_once('.').unwrap_or((&self.value, ""));
+        let digits: i64 = format!("{whole}{fraction}").parse().ok()?;
+        let scale = 10i64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        Some(unit * digits / scale)
+    }
 }
 
 const EXPERIMENTS: &str = include_str!("../../reference/experiments.csv");
 const CLAIMS: &str = include_str!("../../reference/claims.csv");
+const KAKANAKOV_BACKGROUND: &str = include_str!("../../reference/kakanakov_background.csv");
+const KAKANAKOV_ICMP: &str = include_str!("../../reference/kakanakov_table1_icmp.csv");
+const KAKANAKOV_CNDEP: &str = include_str!("../../reference/kakanakov_table2_cndep.csv");
 const SKEIE_VOLUME: &str = include_str!("../../reference/skeie_volume.csv");
 const SKEIE_SIMULATION: &str = include_str!("../../reference/skeie_simulation.csv");
 const SKEIE_BASELINE: &str = include_str!("../../reference/skeie_baseline.csv");
@@ -116,6 +136,9 @@ const KWEON_NT: &str = include_str!("../../reference/kweon_fig12_fig13_nt.csv");
 const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
 const DOLEJS_HUB: &str = include_str!("../../reference/dolejs_fig2_hub.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
+/// Instead of the table as printed, whose rows are shifted.
+const VALENTIM: &str = include_str!("../../reference/valentim_table2_reconstructed.csv");
+const VALENTIM_TEXT: &str = include_str!("../../reference/valentim_text.csv");
 
 /// Returns all experiments, in the order of the papers.
 pub fn experiments() -> Vec<Experiment> {
@@ -127,13 +150,16 @@ pub fn claims() -> Vec<Claim> {
     read(CLAIMS)
 }
 
-const VALUES: [&str; 14] = [
+const VALUES: [&str; 19] = [
     SKEIE_VOLUME,
     SKEIE_SIMULATION,
     SKEIE_BASELINE,
     SKEIE_TABLE1,
     SKEIE_TABLE2,
     SKEIE_TABLE3,
+    KAKANAKOV_BACKGROUND,
+    KAKANAKOV_ICMP,
+    KAKANAKOV_CNDEP,
     KWEON_PARAMETERS,
     KWEON_NONGREEDY,
     KWEON_SEQUENCE,
@@ -142,6 +168,8 @@ const VALUES: [&str; 14] = [
     DOLEJS_BACKOFF,
     DOLEJS_HUB,
     DOLEJS_ORTE,
+    VALENTIM,
+    VALENTIM_TEXT,
 ];
 
 /// Returns the values of an experiment that may be compared.
@@ -158,6 +186,15 @@ pub fn printed(experiment: &str) -> Vec<Value> {
         .flat_map(read_values)
         .filter(|value| value.experiment == experiment)
         .filter(|value| !value.value.is_empty() && value.qualifier != "axis")
+        .collect()
+}
+
+/// Returns the times of one statistic of an experiment that may be compared, by subject.
+pub fn times(experiment: &str, statistic: &str) -> BTreeMap<String, Duration> {
+    let values = values(experiment).into_iter();
+    values
+        .filter(|value| value.statistic == statistic)
+        .filter_map(|value| Some((value.subject.clone(), value.time()?)))
         .collect()
 }
 
@@ -228,5 +265,15 @@ mod tests {
         assert_eq!(quiet.subject, "pisa_to_controller, application");
         assert_eq!(quiet.words(), "just below 0.3 ms");
         assert!(values.iter().all(|value| value.flag == "ok"));
+    }
+    #[test]
+    fn times_are_read_exactly() {
+        let icmp = times("kakanakov-icmp-a", "min");
+        assert_eq!(icmp["EP9302, a"], Duration::from_us(232));
+        assert_eq!(icmp["PIC, a"], Duration::from_us(1871));
+        // The misprinted rows of Valentim's table are not among the values to compare.
+        let rtt = times("valentim-rtt", "mean_half_rtt");
+        assert_eq!(rtt.keys().filter(|key| key.starts_with("10M")).count(), 4);
+        assert!(!times("valentim-loopback", "mean_loopback").contains_key("loopback, UDP, 512"));
     }
 }

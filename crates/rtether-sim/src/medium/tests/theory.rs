@@ -1,6 +1,4 @@
-//! Closed forms of the literature.
-
-use rtether_model::wire;
+//! Closed forms; those of the literature are in `validation/shared-medium.rs`.
 
 use super::super::backoff::Dice;
 use super::*;
@@ -18,40 +16,6 @@ fn assert_share(hits: u64, trials: u64, probability: f64, what: &str) {
 
 fn to_f64(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap())
-}
-
-/// Lets two stations begin together `trials` times; returns how often the first n attempts
-/// collided, n from 1.
-fn collisions_in_a_row(backoff: Backoff, trials: u64) -> [u64; 16] {
-    let mut medium = segment(backoff, 2, &[(5, 11), (5, 12)]);
-    for trial in 0..trials {
-        let at = Instant::from_ps(i64::try_from(trial).unwrap() * 30_000_000 * BIT);
-        medium.offer(at, 0, 0, wire::MIN_FRAME);
-        medium.offer(at, 1, 0, wire::MIN_FRAME);
-        while let Some(due) = medium.poll_timeout() {
-            medium.handle_timeout(due);
-            while medium.poll_event().is_some() {}
-        }
-    }
-    // Both stations count each collision.
-    medium.statistics().collisions.map(|count| count / 2)
-}
-
-#[test]
-fn collisions_in_a_row_of_two_stations() {
-    // Oracle: after n collisions two stations draw the same of 2^n values with probability 2^-n
-    // (4.2.3.2.5), of 2^n + 1 values with 1 / (2^n + 1).
-    for (backoff, extra) in [(Backoff::Standard, 0.0), (Backoff::UpperEndIncluded, 1.0)] {
-        let trials = 200_000;
-        let seen = collisions_in_a_row(backoff, trials);
-        assert_eq!(seen[0], trials, "stations that begin together collide");
-        let mut probability = 1.0;
-        for (n, &count) in (1u32..5).zip(&seen[1..]) {
-            probability /= f64::from(1u32 << n) + extra;
-            let what = std::format!("{backoff:?}, {n} further collisions");
-            assert_share(count, trials, probability, &what);
-        }
-    }
 }
 
 #[test]
@@ -123,34 +87,6 @@ fn saturate(stations: u32, octets: u64, bits: i64) -> Medium {
     }
     medium.invariants().unwrap();
     medium
-}
-
-#[test]
-fn throughput_under_saturation() {
-    // Oracle: Metcalfe and Boggs, Ethernet: Distributed Packet Switching for Local Computer
-    // Networks, 1976: with Q stations the useful fraction of time is P / (P + W T), with
-    // W = (1 - A) / A slots of contention and A = (1 - 1/Q)^(Q - 1); here P has the gap on top.
-    // Never below, since a collision costs a fragment and a gap instead of a whole slot and capture
-    // saves contention; never above frames back to back. How far above the formula is not judged:
-    // it is up to twice for frames of 64 octets and a twentieth for full ones.
-    for stations in [2u32, 3, 5, 10, 20, 50] {
-        let mut last = 0.0;
-        for octets in [64u64, 256, 512, 1518] {
-            let bits = 20_000_000;
-            let medium = saturate(stations, octets, bits);
-            let carried = medium.statistics().carried.as_secs_f64();
-            let share = carried / Duration::from_ps(bits * BIT).as_secs_f64();
-            let frame = to_f64((octets + 8) * 8);
-            let q = f64::from(stations);
-            let success = (1.0 - 1.0 / q).powi(i32::try_from(stations).unwrap() - 1);
-            let contention = (1.0 - success) / success * 512.0;
-            let expected = frame / (frame + 96.0 + contention);
-            let what = std::format!("{stations} x {octets}: {share}, expected {expected}");
-            assert!(share > expected && share < frame / (frame + 96.0), "{what}");
-            assert!(share > last, "longer frames are carried better: {what}");
-            last = share;
-        }
-    }
 }
 
 /// Mean time, in bits, from the end of the jam of the `n`-th collision of two stations to the end

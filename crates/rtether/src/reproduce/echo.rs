@@ -1,0 +1,119 @@
+//! Round trips of one flow, as `ping` and its kin count them.
+
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::Network;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::{Segment, Summary};
+use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
+use rtether_sim::{Config, Simulation};
+
+use super::ReproduceError;
+use crate::run::Progress;
+
+/// What came back of a number of requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Echoes {
+    /// Round trips in the order of answers.
+    pub(super) times: Vec<Duration>,
+    /// Requests or answers that were dropped.
+    pub(super) lost: usize,
+    /// Parts of all round trips together, by [`Segment`].
+    segments: [Duration; Segment::COUNT],
+    /// Requests that count.
+    wanted: usize,
+}
+
+impl Echoes {
+    pub(super) fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        for &time in &self.times {
+            summary.record(time);
+        }
+        summary
+    }
+
+    /// Returns the mean part of a round trip that is spent in some segments.
+    pub(super) fn mean_of(&self, segments: &[Segment]) -> Duration {
+        let parts = segments
+            .iter()
+            .map(|segment| self.segments[segment.index()]);
+        let count = i64::try_from(self.times.len()).expect("a count fits 63 bits");
+        parts.sum::<Duration>() / count.max(1)
+    }
+
+    /// Takes in the round trips of another run.
+    pub(super) fn append(&mut self, other: Self) {
+        self.times.extend(other.times);
+        self.lost += other.lost;
+        for (sum, part) in self.segments.iter_mut().zip(other.segments) {
+            *sum += part;
+        }
+    }
+
+    const fn is_complete(&self) -> bool {
+        self.times.len() + self.lost >= self.wanted
+    }
+}
+
+/// The round trips are those of the first flow.
+impl Observer for Echoes {
+    fn delivered(&mut self, _: Instant, packet: &PacketInfo, delivery: &Delivery) {
+        if packet.flow.0 == 0 && !self.is_complete() {
+            self.times.push(delivery.latency);
+            for (sum, part) in self.segments.iter_mut().zip(delivery.segments) {
+                *sum += part;
+            }
+        }
+    }
+
+    fn dropped(
+        &mut self,
+        _: Instant,
+        _: rtether_model::network::NodeId,
+        packet: &PacketInfo,
+        _: DropReason,
+    ) {
+        if packet.flow.0 == 0 && !self.is_complete() {
+            self.lost += 1;
+        }
+    }
+}
+
+/// Requests as soon as the answer to the one before is there; given up after a second (K5).
+pub(super) const ADAPTIVE: Traffic = Traffic::Adaptive {
+    pause: Duration::ZERO,
+    timeout: Duration::from_secs(1),
+};
+
+/// Simulated time between two looks at how many answers there are.
+const STEP: Duration = Duration::from_ms(10);
+
+/// Runs until the first flow has had `count` answers, those that are lost included.
+pub(super) fn measure(
+    network: &Network,
+    flows: &[Flow],
+    count: usize,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Echoes, ReproduceError> {
+    let config = Config {
+        seed,
+        warmup: Duration::ZERO,
+        bucket: Duration::ZERO,
+    };
+    let mut simulation = Simulation::new(network, flows, &config)
+        .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
+    let mut echoes = Echoes {
+        wanted: count,
+        ..Echoes::default()
+    };
+    let mut until = Instant::ZERO;
+    while !echoes.is_complete() {
+        if progress.is_cancelled() {
+            return Err(ReproduceError::Interrupted);
+        }
+        until += STEP;
+        simulation.run_until(until, &mut echoes);
+    }
+    Ok(echoes)
+}

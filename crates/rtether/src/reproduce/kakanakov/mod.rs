@@ -1,0 +1,15 @@
+//! Round trips to four boards over a switch (001 Kakanakov 2 to 3, tables 1 and 2).
+//!
+//! Boards are calibrated on scenario a, the direct connection; b to e are predictions.
+
+mod boards;
+mod claims;
+mod matrix;
+mod plant;
+mod show;
+mod stack;
+
+pub(super) use boards::{Board, Protocol, calibrate};
+pub(super) use matrix::Scenario;
+pub(super) use show::run;
+pub(super) use stack::run as run_stack;
