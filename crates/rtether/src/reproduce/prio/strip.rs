@@ -43,9 +43,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         claims: judge.finish(),
         figures: Vec::new(),
         notes: vec![
-            "Shares are of all frames that the master receives, file included: about one in a \
-             hundred is a message."
-                .into(),
+            "Shares are of all frames that the master receives, those of the file included.".into(),
         ],
     })
 }
