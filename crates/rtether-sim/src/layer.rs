@@ -34,6 +34,7 @@ mod driver;
 mod record;
 mod stack;
 mod tasks;
+mod watch;
 
 use alloc::string::{String, ToString};
 

@@ -6,7 +6,8 @@
 //! an order (time, kind, node).
 //!
 //! **Scope.** Full-duplex links, store-and-forward and cut-through switches with VLANs, priorities
-//! and four transmission selections, end stations with a protocol stack above a FIFO driver queue,
+//! and four transmission selections, end stations with application tasks, a protocol stack, priority
+//! queues and a traffic smoother above a FIFO driver queue,
 //! UDP-like traffic and bulk TCP. Not here: gates, credit-based shaping, frame
 //! preemption, IP fragmentation, clocks that drift.
 //!
@@ -32,6 +33,7 @@ mod packet;
 mod port;
 mod queues;
 mod random;
+mod servers;
 mod source;
 mod station;
 mod stats;

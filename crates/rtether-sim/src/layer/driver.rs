@@ -7,17 +7,16 @@ use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use rtether_model::endnode::{Detector, Layer, Smoothing, TransmitStrategy};
-use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::endnode::{Layer, Smoothing, TransmitStrategy};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_model::record::Segment;
 use rtether_model::smoother::{Config, Mode, Nt, Rule};
 use rtether_model::wire;
 use rtether_proto::endnode::{Event, Transmit, TransmitQueues};
-use rtether_proto::smoother::congestion::{
-    Backlog, Cleared, ClearingRate, CongestionSignal, OwnCollisions, Signal, Utilization,
-};
+use rtether_proto::smoother::congestion::CongestionSignal;
 use rtether_proto::smoother::{Class, Smoother};
 
+use super::watch::{Completed, Watch};
 use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::port::Owner;
@@ -46,66 +45,11 @@ pub(super) struct Pacer {
     watch: Watch,
 }
 
-/// A detector.
-enum Watch {
-    Collisions(OwnCollisions),
-    Clearing(ClearingRate),
-    Backlog(Backlog),
-    Utilization(Utilization),
-}
-
 /// A frame in a ring; the packet itself may be delivered before it is reported complete.
 #[derive(Clone, Copy)]
 struct Descriptor {
     since: Instant,
     size: Bytes,
-}
-
-/// What is known when a frame is out.
-struct Completed {
-    attempts: u32,
-    wire_size: Bytes,
-    /// Time at the head of the ring.
-    busy: Duration,
-    backlog: Bytes,
-}
-
-impl Watch {
-    fn new(detector: Detector, name: &str, seed: u64, rate: BitRate) -> Self {
-        match detector {
-            Detector::OwnCollisions {
-                visibility_per_million,
-            } => {
-                let seed = Draw::new(seed, name, Purpose::Visibility).seed();
-                let collisions = OwnCollisions::with_visibility(visibility_per_million, seed);
-                Self::Collisions(collisions)
-            }
-            Detector::ClearingRate { floor } => Self::Clearing(ClearingRate::new(floor)),
-            Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
-            Detector::Utilization {
-                threshold_percent,
-                window,
-            } => {
-                let start = Instant::ZERO;
-                Self::Utilization(Utilization::new(start, rate, threshold_percent, window))
-            }
-        }
-    }
-
-    fn completed(&mut self, now: Instant, frame: &Completed) -> Signal {
-        match self {
-            Self::Collisions(collisions) => collisions.observe(now, frame.attempts),
-            Self::Clearing(clearing) => clearing.observe(
-                now,
-                Cleared {
-                    wire_size: frame.wire_size,
-                    busy: frame.busy,
-                },
-            ),
-            Self::Backlog(backlog) => backlog.observe(now, frame.backlog),
-            Self::Utilization(utilization) => utilization.observe(now, frame.wire_size),
-        }
-    }
 }
 
 impl Pacer {
