@@ -6,15 +6,16 @@
 //! an order (time, kind, node).
 //!
 //! **Scope.** Full-duplex links, store-and-forward and cut-through switches with VLANs, priorities
-//! and four transmission selections, end stations with application tasks, a protocol stack, priority
-//! queues and a traffic smoother above a FIFO driver queue,
-//! UDP-like traffic and bulk TCP. Not here: gates, credit-based shaping, frame
-//! preemption, IP fragmentation, clocks that drift.
+//! and four transmission selections, end stations with a protocol stack above a FIFO driver queue
+//! and, where wanted, application tasks, priority queues and a traffic smoother, UDP-like traffic
+//! and bulk TCP. Not here: gates, credit-based shaping, frame preemption, IP fragmentation, clocks
+//! that drift.
 //!
 //! [`medium`] is a shared segment as an engine of its own; no network has one yet.
 //!
-//! How a packet travels: `source` releases it, `station` passes it through the stack, `port`
-//! queues and sends it, `switch` forwards it, `station` receives it and `stats` books it.
+//! How a packet travels: `source` releases it, `station` passes it through the stack (and `layer`
+//! through tasks and queues), `port` queues and sends it, `switch` forwards it, `station` receives
+//! it and `stats` books it.
 #![no_std]
 
 extern crate alloc;

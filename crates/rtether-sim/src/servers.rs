@@ -1,5 +1,7 @@
 //! The servers of an end station's stack: costs, jitter, what waits.
 
+use alloc::boxed::Box;
+
 use rtether_model::network::{Cost, Jitter, RtosStack, Servers, Stack};
 
 use crate::layer::Kind;
@@ -13,7 +15,7 @@ pub(crate) struct StackState {
     send: Cost,
     receive: Cost,
     /// Costs by kind of packet instead of those above.
-    pub(crate) rtos: Option<RtosStack>,
+    pub(crate) rtos: Option<Box<RtosStack>>,
     jitter: Jitter,
     draw: Draw,
     /// Packets waiting, their limit and the most there were.
@@ -53,7 +55,7 @@ impl StackState {
             }
         };
         let rtos = match stack {
-            Stack::Rtos(rtos) => Some(*rtos),
+            Stack::Rtos(rtos) => Some(Box::new(*rtos)),
             Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) => None,
         };
         let server = || Server {
@@ -96,14 +98,26 @@ impl StackState {
         self.server[server as usize].serving == NONE
     }
 
-    pub(crate) fn cost(&mut self, size: i64, is_outbound: bool, kind: Kind) -> i64 {
-        let cost = match (&self.rtos, kind) {
-            (None, _) if is_outbound => self.send,
-            (None, _) => self.receive,
-            (Some(rtos), Kind::Message) => rtos.datagram,
-            (Some(rtos), Kind::Data) => rtos.segment,
-            (Some(rtos), Kind::Control) => rtos.acknowledgement,
-        };
+    /// Returns the cost of a packet whatever its kind.
+    #[inline]
+    pub(crate) fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
+        let cost = if is_outbound { self.send } else { self.receive };
+        self.with_jitter(cost, size)
+    }
+
+    /// Returns the cost of a packet of this kind to a stack that charges by kind.
+    #[cold]
+    pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind) -> i64 {
+        let cost = self.rtos.as_ref().map_or(self.send, |rtos| match kind {
+            Kind::Message => rtos.datagram,
+            Kind::Data => rtos.segment,
+            Kind::Control => rtos.acknowledgement,
+        });
+        self.with_jitter(cost, size)
+    }
+
+    #[inline]
+    fn with_jitter(&mut self, cost: Cost, size: i64) -> i64 {
         let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
         if self.jitter == Jitter::default() {
             fixed

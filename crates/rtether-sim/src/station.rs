@@ -9,7 +9,6 @@ use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
 use crate::kernel::Simulation;
-use crate::layer::Kind;
 use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 
@@ -130,6 +129,7 @@ impl Simulation {
     }
 
     /// Ends a packet that the stack or a task has no room for.
+    #[cold]
     pub(crate) fn refuse<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &mut self.stations[index as usize];
         station.stack_dropped += 1;
@@ -153,15 +153,16 @@ impl Simulation {
     }
 
     /// Returns what a packet costs the stack, jitter included.
+    #[inline]
     pub(crate) fn stack_cost(&mut self, index: u32, id: u32) -> i64 {
         let packet = self.pool.get(id);
         let (size, is_outbound) = (i64::from(packet.size), packet.has(OUTBOUND));
-        let kind = if self.stacks[index as usize].rtos.is_some() {
-            self.packet_kind(id)
-        } else {
-            Kind::Message
-        };
-        self.stacks[index as usize].cost(size, is_outbound, kind)
+        let stack = &mut self.stacks[index as usize];
+        if stack.rtos.is_none() {
+            return stack.cost(size, is_outbound);
+        }
+        let kind = self.packet_kind(id);
+        self.stacks[index as usize].cost_of_kind(size, kind)
     }
 
     pub(crate) fn begin_service(&mut self, index: u32, server: u8, id: u32) {

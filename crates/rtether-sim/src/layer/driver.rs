@@ -316,6 +316,7 @@ impl Simulation {
     }
 
     /// A port that reports completions begins to send a frame of a ring.
+    #[cold]
     pub(crate) fn transmission_begins(&mut self, port: u32, ring: u8) {
         if let Owner::Station(index) = self.ports[port as usize].owner {
             self.layer(index).driver.on_wire.push_back(ring);
@@ -326,6 +327,7 @@ impl Simulation {
     ///
     /// A frame that is given up is reported too. Where the beginning of a transmission was not
     /// reported, the oldest frame of the highest ring is the one.
+    #[cold]
     pub(crate) fn transmission_complete<O: Observer>(
         &mut self,
         port: u32,
@@ -344,6 +346,7 @@ impl Simulation {
     }
 
     /// A station with a layer hears a frame, whoever it is for.
+    #[cold]
     pub(crate) fn hear(&mut self, index: u32, id: u32) {
         let now = self.now();
         let size = Bytes::new(self.pool.get(id).frame_size().unsigned_abs());
