@@ -11,7 +11,8 @@ use crate::kernel::Simulation;
 use crate::layer::LayerState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::Owner;
-use crate::station::{StackState, Station};
+use crate::servers::StackState;
+use crate::station::Station;
 use crate::switch::SwitchState;
 
 impl Simulation {

@@ -17,9 +17,10 @@ use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
 use crate::queues::EgressQueues;
+use crate::servers::StackState;
 use crate::shared::{Attachment, Shared};
 use crate::source::Source;
-use crate::station::{StackState, Station};
+use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 

@@ -8,7 +8,8 @@
 //!
 //! What is decided here is where packets go and when engines are called; how the next packet is
 //! chosen is decided by the engines of `rtether_proto`, which hold the packets as numbers. Only
-//! stations with tasks or a layer have such a state, and a timer for all of its engines.
+//! stations with tasks or a layer have such a state, and a timer for all of its engines. What the
+//! kernel calls is marked cold: most stations are plain, and their code stays together.
 //!
 //! # Decisions
 //!
@@ -34,6 +35,7 @@ mod driver;
 mod record;
 mod stack;
 mod tasks;
+mod watch;
 
 use alloc::string::{String, ToString};
 
@@ -109,6 +111,7 @@ impl Simulation {
     }
 
     /// An application hands a packet to a station with tasks or a layer.
+    #[cold]
     pub(crate) fn send_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         if !self.queue_for_sending_task(index, id, observer) {
             self.enter_from_above(index, id, observer);
@@ -123,6 +126,7 @@ impl Simulation {
     }
 
     /// A frame for a station with tasks or a layer arrives, its tag still on it.
+    #[cold]
     pub(crate) fn receive_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let class = self.stack_class(index, id);
         self.pool.get_mut(id).put(TAGGED, false);
@@ -140,6 +144,7 @@ impl Simulation {
     }
 
     /// A packet leaves the stack of a station with tasks or a layer, either way.
+    #[cold]
     pub(crate) fn leave_layered_stack<O: Observer>(
         &mut self,
         index: u32,
@@ -155,6 +160,7 @@ impl Simulation {
     }
 
     /// The timer of a layer is due: every engine does what it has to do.
+    #[cold]
     pub(crate) fn layer_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
         self.complete_tasks(index, observer);
         self.stack_timeout(index, observer);

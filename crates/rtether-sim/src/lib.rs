@@ -5,15 +5,17 @@
 //! every machine: time is integer, every draw has its own generator, and simultaneous events have
 //! an order (time, kind, node).
 //!
-//! **Scope.** Full-duplex links and shared media (hubs, half duplex), store-and-forward and cut-through switches with VLANs, priorities
-//! and four transmission selections, end stations with a protocol stack above a FIFO driver queue,
-//! UDP-like traffic, adaptive requests, files and messages over TCP. Not here: gates, credit-based shaping, frame
-//! preemption, IP fragmentation, clocks that drift.
+//! **Scope.** Full-duplex links and shared media (hubs, half duplex), store-and-forward and
+//! cut-through switches with VLANs, priorities and four transmission selections, end stations with
+//! a protocol stack above a FIFO driver queue and, where wanted, application tasks, priority queues
+//! and a traffic smoother, UDP-like traffic, adaptive requests, files and messages over TCP. Not
+//! here: gates, credit-based shaping, frame preemption, IP fragmentation, clocks that drift.
 //!
 //! [`medium`] is a shared segment as an engine of its own; `shared` drives it.
 //!
-//! How a packet travels: `source` releases it, `station` passes it through the stack, `port`
-//! queues and sends it, `switch` forwards it, `station` receives it and `stats` books it.
+//! How a packet travels: `source` releases it, `station` passes it through the stack (and `layer`
+//! through tasks and queues), `port` queues and sends it, `switch` forwards it, `station` receives
+//! it and `stats` books it.
 #![no_std]
 
 extern crate alloc;
@@ -34,6 +36,7 @@ mod packet;
 mod port;
 mod queues;
 mod random;
+mod servers;
 mod shared;
 mod source;
 mod station;

@@ -4,15 +4,13 @@
 //! the driver queue, which is the port's. What waits in the stack is limited; more is dropped.
 //! Stations with application tasks or priority queues take the turns of [`crate::layer`].
 
-use rtether_model::network::{Cost, Jitter, NodeId, RtosStack, Servers, Stack};
+use rtether_model::network::NodeId;
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 
 use crate::kernel::Simulation;
-use crate::layer::Kind;
 use crate::observe::{Delivery, DropReason, Observer};
-use crate::packet::{CORRUPTED, COUNTED, Fifo, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
-use crate::random::Draw;
+use crate::packet::{CORRUPTED, COUNTED, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 
 /// What every packet needs of an end station, in one cache line; its stack is elsewhere, since many
 /// plants are simulated without.
@@ -33,113 +31,6 @@ pub(crate) struct Station {
     pub(crate) stack_dropped: u64,
 }
 const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
-
-/// The servers of a stack.
-pub(crate) struct StackState {
-    pub(crate) servers: u8,
-    pub(crate) server: [Server; 2],
-    send: Cost,
-    receive: Cost,
-    /// Costs by kind of packet instead of those above.
-    rtos: Option<RtosStack>,
-    jitter: Jitter,
-    draw: Draw,
-    /// Packets waiting, their limit and the most there were.
-    waiting: u32,
-    limit: u32,
-    pub(crate) waiting_max: u32,
-    pub(crate) busy: i64,
-}
-
-/// One processor of a stack.
-pub(crate) struct Server {
-    pub(crate) queue: Fifo,
-    /// Packet in service, or [`NONE`].
-    pub(crate) serving: u32,
-    pub(crate) slot: u32,
-}
-
-impl StackState {
-    /// Creates an idle stack; its slots are set later.
-    pub(crate) fn new(stack: &Stack, limit: u32, draw: Draw) -> Self {
-        let (servers, send, receive, jitter) = match stack {
-            Stack::Zero => (0, Cost::default(), Cost::default(), Jitter::default()),
-            Stack::IpRate { service } => {
-                let cost = Cost {
-                    base: *service,
-                    ..Cost::default()
-                };
-                (1, cost, cost, Jitter::default())
-            }
-            Stack::Rtos(rtos) => (1, Cost::default(), Cost::default(), rtos.jitter),
-            Stack::Linear(linear) => {
-                let servers = match linear.servers {
-                    Servers::Shared => 1,
-                    Servers::PerDirection => 2,
-                };
-                (servers, linear.send, linear.receive, linear.jitter)
-            }
-        };
-        let rtos = match stack {
-            Stack::Rtos(rtos) => Some(*rtos),
-            Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) => None,
-        };
-        let server = || Server {
-            queue: Fifo::default(),
-            serving: NONE,
-            slot: NONE,
-        };
-        Self {
-            servers,
-            server: [server(), server()],
-            send,
-            receive,
-            rtos,
-            jitter,
-            draw,
-            waiting: 0,
-            limit,
-            waiting_max: 0,
-            busy: 0,
-        }
-    }
-
-    /// Returns the number of packets in the stack.
-    pub(crate) fn occupancy(&self) -> u64 {
-        let serving = self
-            .server
-            .iter()
-            .filter(|server| server.serving != NONE)
-            .count();
-        u64::from(self.waiting) + serving as u64
-    }
-
-    /// Returns the server that received packets go to.
-    pub(crate) const fn receiving_server(&self) -> u8 {
-        if self.servers == 2 { 1 } else { 0 }
-    }
-
-    /// Returns whether a server has nothing to do.
-    pub(crate) const fn is_idle(&self, server: u8) -> bool {
-        self.server[server as usize].serving == NONE
-    }
-
-    fn cost(&mut self, size: i64, is_outbound: bool, kind: Kind) -> i64 {
-        let cost = match (&self.rtos, kind) {
-            (None, _) if is_outbound => self.send,
-            (None, _) => self.receive,
-            (Some(rtos), Kind::Message) => rtos.datagram,
-            (Some(rtos), Kind::Data) => rtos.segment,
-            (Some(rtos), Kind::Control) => rtos.acknowledgement,
-        };
-        let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
-        if self.jitter == Jitter::default() {
-            fixed
-        } else {
-            fixed + self.draw.jitter(&self.jitter)
-        }
-    }
-}
 
 impl Simulation {
     /// An application hands a packet to its stack.
@@ -238,6 +129,7 @@ impl Simulation {
     }
 
     /// Ends a packet that the stack or a task has no room for.
+    #[cold]
     pub(crate) fn refuse<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &mut self.stations[index as usize];
         station.stack_dropped += 1;
@@ -261,15 +153,16 @@ impl Simulation {
     }
 
     /// Returns what a packet costs the stack, jitter included.
+    #[inline]
     pub(crate) fn stack_cost(&mut self, index: u32, id: u32) -> i64 {
         let packet = self.pool.get(id);
         let (size, is_outbound) = (i64::from(packet.size), packet.has(OUTBOUND));
-        let kind = if self.stacks[index as usize].rtos.is_some() {
-            self.packet_kind(id)
-        } else {
-            Kind::Message
-        };
-        self.stacks[index as usize].cost(size, is_outbound, kind)
+        let stack = &mut self.stacks[index as usize];
+        if stack.rtos.is_none() {
+            return stack.cost(size, is_outbound);
+        }
+        let kind = self.packet_kind(id);
+        self.stacks[index as usize].cost_of_kind(size, kind)
     }
 
     pub(crate) fn begin_service(&mut self, index: u32, server: u8, id: u32) {

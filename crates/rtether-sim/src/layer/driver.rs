@@ -7,17 +7,16 @@ use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use rtether_model::endnode::{Detector, Layer, Smoothing, TransmitStrategy};
+use rtether_model::endnode::{Layer, Smoothing, TransmitStrategy};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Segment;
 use rtether_model::smoother::{Config, Mode, Nt, Rule};
 use rtether_model::wire;
 use rtether_proto::endnode::{Event, Transmit, TransmitQueues};
-use rtether_proto::smoother::congestion::{
-    Backlog, Cleared, ClearingRate, CongestionSignal, OwnCollisions, Signal, Utilization,
-};
+use rtether_proto::smoother::congestion::CongestionSignal;
 use rtether_proto::smoother::{Class, Smoother};
 
+use super::watch::{Completed, Watch};
 use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::port::Owner;
@@ -46,14 +45,6 @@ pub(super) struct Pacer {
     watch: Watch,
 }
 
-/// A detector.
-enum Watch {
-    Collisions(OwnCollisions),
-    Clearing(ClearingRate),
-    Backlog(Backlog),
-    Utilization(Utilization),
-}
-
 /// A frame in a ring; the packet itself may be delivered before it is reported complete.
 #[derive(Clone, Copy)]
 struct Descriptor {
@@ -61,65 +52,22 @@ struct Descriptor {
     size: Bytes,
 }
 
-/// What is known when a frame is out.
-struct Completed {
-    attempts: u32,
-    wire_size: Bytes,
-    /// Time at the head of the ring.
-    busy: Duration,
-    backlog: Bytes,
-}
-
-impl Watch {
-    fn new(detector: Detector, name: &str, seed: u64, rate: BitRate) -> Self {
-        match detector {
-            Detector::OwnCollisions {
-                visibility_per_million,
-            } => {
-                let seed = Draw::new(seed, name, Purpose::Visibility).seed();
-                let collisions = OwnCollisions::with_visibility(visibility_per_million, seed);
-                Self::Collisions(collisions)
-            }
-            Detector::ClearingRate { floor } => Self::Clearing(ClearingRate::new(floor)),
-            Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
-            Detector::Utilization {
-                threshold_percent,
-                window,
-            } => {
-                let start = Instant::ZERO;
-                Self::Utilization(Utilization::new(start, rate, threshold_percent, window))
-            }
-        }
-    }
-
-    fn completed(&mut self, now: Instant, frame: &Completed) -> Signal {
-        match self {
-            Self::Collisions(collisions) => collisions.observe(now, frame.attempts),
-            Self::Clearing(clearing) => clearing.observe(
-                now,
-                Cleared {
-                    wire_size: frame.wire_size,
-                    busy: frame.busy,
-                },
-            ),
-            Self::Backlog(backlog) => backlog.observe(now, frame.backlog),
-            Self::Utilization(utilization) => utilization.observe(now, frame.wire_size),
-        }
-    }
-}
-
 impl Pacer {
     fn new(smoothing: &Smoothing, name: &str, seed: u64, rate: BitRate) -> Result<Self, String> {
+        let mut draw = Draw::new(seed, name, Purpose::Smoother);
         let mode = match smoothing.config.mode {
             // Stations with one seed would lock in step.
             Mode::Nt(nt) => Mode::Nt(Nt {
-                seed: Draw::new(seed, name, Purpose::Smoother).seed(),
+                seed: draw.seed(),
                 ..nt
             }),
             mode @ (Mode::None | Mode::Fixed(_) | Mode::Adaptive(_)) => mode,
         };
         let limits = smoothing.config.limits;
-        let smoother = Smoother::new(Instant::ZERO, Config { mode, limits });
+        // Stations are not switched on at the same instant: with timers in step all of them would
+        // let their packets go at once.
+        let age = Duration::from_ps(draw.up_to(first_period(&mode).as_ps()));
+        let smoother = Smoother::new(Instant::ZERO - age, Config { mode, limits });
         if smoothing.ring == 0 {
             return Err("a smoother needs room for at least one frame below it".to_string());
         }
@@ -134,6 +82,16 @@ impl Pacer {
     /// Lets go of events that nobody reads; what they say is in the statistics.
     fn drain(&mut self) {
         while self.smoother.poll_event().is_some() {}
+    }
+}
+
+/// Returns the period with which a smoother starts.
+const fn first_period(mode: &Mode) -> Duration {
+    match mode {
+        Mode::None => Duration::ZERO,
+        Mode::Fixed(fixed) => fixed.period,
+        Mode::Adaptive(adaptive) => adaptive.period_min,
+        Mode::Nt(nt) => nt.period_min,
     }
 }
 
@@ -372,6 +330,7 @@ impl Simulation {
     }
 
     /// A port that reports completions begins to send a frame of a ring.
+    #[cold]
     pub(crate) fn transmission_begins(&mut self, port: u32, ring: u8) {
         if let Owner::Station(index) = self.ports[port as usize].owner {
             self.layer(index).driver.on_wire.push_back(ring);
@@ -382,6 +341,7 @@ impl Simulation {
     ///
     /// A frame that is given up is reported too. Where the beginning of a transmission was not
     /// reported, the oldest frame of the highest ring is the one.
+    #[cold]
     pub(crate) fn transmission_complete<O: Observer>(
         &mut self,
         port: u32,
@@ -400,6 +360,7 @@ impl Simulation {
     }
 
     /// A station with a layer hears a frame, whoever it is for.
+    #[cold]
     pub(crate) fn hear(&mut self, index: u32, id: u32) {
         let now = self.now();
         let size = Bytes::new(self.pool.get(id).frame_size().unsigned_abs());

@@ -243,6 +243,7 @@ impl Simulation {
 
     /// Chooses the next packet for a server of a station with receive queues; `None` also if it
     /// has none.
+    #[cold]
     pub(crate) fn select_packet<O: Observer>(
         &mut self,
         index: u32,

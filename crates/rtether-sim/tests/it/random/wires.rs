@@ -48,7 +48,10 @@ struct Sent {
 /// All frames on all wires.
 pub(super) struct Wires<'a> {
     floors: Floors<'a>,
-    arrivals: BTreeMap<(NodeId, Key), Arrival>,
+    /// Acknowledgements sent at the same instant may be the same to the octet; they keep their
+    /// order.
+    arrivals: BTreeMap<(NodeId, Key), Vec<Arrival>>,
+    departures: BTreeMap<(PortId, Key), usize>,
     /// Last whole arrival over each link and direction.
     last: BTreeMap<PortId, Instant>,
     sent: BTreeMap<PortId, Vec<Sent>>,
@@ -59,6 +62,7 @@ impl<'a> Wires<'a> {
         Self {
             floors: Floors::new(&plant.network),
             arrivals: BTreeMap::new(),
+            departures: BTreeMap::new(),
             last: BTreeMap::new(),
             sent: BTreeMap::new(),
         }
@@ -104,12 +108,15 @@ impl<'a> Wires<'a> {
             rate: link.rate,
             pcp,
         };
-        self.arrivals.insert((peer.node, key(packet)), arrival);
+        let same = self.arrivals.entry((peer.node, key(packet))).or_default();
+        same.push(arrival);
     }
 
     /// When a frame that leaves a switch now was there to be sent, and its queue.
-    fn ready(&self, switch: &Switch, port: PortId, packet: &PacketInfo) -> (Instant, u8) {
-        let arrival = self.arrivals[&(port.node, key(packet))];
+    fn ready(&mut self, switch: &Switch, port: PortId, packet: &PacketInfo) -> (Instant, u8) {
+        let departures = self.departures.entry((port, key(packet))).or_default();
+        let arrival = self.arrivals[&(port.node, key(packet))][*departures];
+        *departures += 1;
         let own_rate = self.floors.network.links[self.link(port).index()].rate;
         let cuts = switch.mode == ForwardingMode::CutThrough && own_rate <= arrival.rate;
         let at = if cuts { arrival.header } else { arrival.whole };
