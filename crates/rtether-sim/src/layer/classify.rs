@@ -48,12 +48,14 @@ fn address(first: u8, number: u32) -> IpAddr {
 impl Simulation {
     /// Returns what kind of packet this is.
     pub(crate) fn packet_kind(&self, id: u32) -> Kind {
-        let flow = self.pool.get(id).flow;
-        if self.flows[flow as usize].bulk.is_none() {
-            return Kind::Message;
-        }
+        let flow = &self.flows[self.pool.get(id).flow as usize];
+        let with_data = match (flow.bulk, flow.conversation) {
+            (None, None) => return Kind::Message,
+            (Some(_), _) => Kind::Data,
+            (None, Some(_)) => Kind::Message,
+        };
         match self.pool.segment(id) {
-            Some(segment) if segment.len > 0 => Kind::Data,
+            Some(segment) if segment.len > 0 => with_data,
             _ => Kind::Control,
         }
     }
