@@ -285,10 +285,13 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
         .map(|&member| quote(&network.node(member).name))
         .collect();
     let has_hub = members.iter().any(|&member| network.hub(member).is_some());
-    let kinds = if has_hub {
-        "hubs and switches"
-    } else {
-        "switches"
+    let has_switch = members
+        .iter()
+        .any(|&member| network.switch(member).is_some());
+    let kinds = match (has_hub, has_switch) {
+        (true, true) => "hubs and switches",
+        (true, false) => "hubs",
+        (false, _) => "switches",
     };
     let title = format!("{kinds} {} form a loop", names.join(", "));
     let Some((last, others)) = links.split_last() else {

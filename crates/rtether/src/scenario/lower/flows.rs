@@ -73,7 +73,8 @@ fn flow(
     let payload = payload(reader, fields, kind, encapsulation);
     let traffic = traffic::traffic(reader, fields, kind, (payload, encapsulation, tag), run);
     let reply = reply(reader, fields, encapsulation);
-    let connection = connection(reader, fields, kind, encapsulation);
+    let messages = [payload, reply.map(|reply| reply.payload)];
+    let connection = connection(reader, fields, kind, encapsulation, messages);
     let deadline = reader.positive_time(fields, "deadline");
     if matches!(kind, Kind::Bulk | Kind::Flood) {
         let what = "a bulk transfer or a flood, which have no packets that are due";
@@ -272,9 +273,23 @@ fn connection(
     fields: &Fields<'_>,
     kind: Kind,
     over: Encapsulation,
+    messages: [Option<Bytes>; 2],
 ) -> Option<TcpParameters> {
-    let messages = over == Encapsulation::Tcp && kind != Kind::Bulk;
-    messages.then(|| bulk::tcp(reader, fields))
+    if over != Encapsulation::Tcp || kind == Kind::Bulk {
+        return None;
+    }
+    let tcp = bulk::tcp(reader, fields);
+    // A message is one packet, over TCP as over anything else.
+    let largest = messages.into_iter().flatten().max();
+    if let (Some(largest), Some(entry)) = (largest, fields.get("tcp"))
+        && largest > tcp.segment
+    {
+        let rule = format!("at least a message, {largest}");
+        let found = tcp.segment.to_string();
+        let why = "a message travels in one segment";
+        reader.out_of_range("segment", entry.value.span, &rule, &found, why);
+    }
+    Some(tcp)
 }
 
 fn check_times(

@@ -202,7 +202,9 @@ fn engine_takes(
     at: Span,
     engine: Result<(), rtether_proto::endnode::ConfigError>,
 ) -> Option<()> {
-    let error = engine.err()?;
+    let Err(error) = engine else {
+        return Some(());
+    };
     let title = format!("`{key}` cannot be built: {error}");
     reader.report(Diagnostic::new(
         &codes::VALUE_OUT_OF_RANGE,
@@ -263,15 +265,15 @@ fn idle_release(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Duration
 fn receive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<ReceivePart> {
     reader.require(fields, "selection");
     let word = reader.word(fields, "selection").map(|word| word.value);
-    let has = |kinds: &[&str]| word.is_none_or(|word| kinds.contains(&word));
     for (key, kinds) in [
         ("picks", &["promoting"] as &[&str]),
         ("idle_release", &["low-flag"]),
         ("low_turn", &["low-flag"]),
         ("input_limit", &["highest-first", "promoting", "low-flag"]),
     ] {
-        if !has(kinds) {
-            reader.misplaced(fields, &[key], "this selection");
+        if let Some(word) = word.filter(|word| !kinds.contains(word)) {
+            let what = format!("receive queues with `selection: {word}`");
+            reader.misplaced(fields, &[key], &what);
         }
     }
     let picks = reader.count(fields, "picks");
@@ -311,8 +313,9 @@ fn transmit(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<TransmitPart
         ("idle_release", &["strict"]),
         ("rings", &["rings"]),
     ] {
-        if word.is_some_and(|word| !kinds.contains(&word)) {
-            reader.misplaced(fields, &[key], "this strategy");
+        if let Some(word) = word.filter(|word| !kinds.contains(word)) {
+            let what = format!("transmit queues with `strategy: {word}`");
+            reader.misplaced(fields, &[key], &what);
         }
     }
     if word == Some("rings") {
