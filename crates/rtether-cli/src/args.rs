@@ -238,7 +238,7 @@ pub(crate) enum Format {
 pub(crate) struct NewArgs {
     /// File to write; the ending .yaml is added if there is none
     pub(crate) name: PathBuf,
-    /// Shape of the plant
+    /// Shape of the plant: line, star, ring, substation or hub
     #[arg(long, value_name = "SHAPE", default_value = "star")]
     pub(crate) template: String,
     /// Replace a file that is already there

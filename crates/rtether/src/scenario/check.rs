@@ -11,16 +11,21 @@ use rtether_model::route::{Hop, RouteError, Routing};
 
 use super::codes;
 use super::diagnostic::{Diagnostic, quote};
-use super::lower::{Overload, Plant};
+use super::lower::{Overload, Plant, ports_of};
 use super::reader::Reader;
 
 mod deadline;
+mod domain;
 mod load;
+
+use domain::Domains;
 
 /// Checks the plant as a whole.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) {
     let routing = Routing::new(&plant.network);
     loops(reader, plant, &routing);
+    let domains = Domains::new(&plant.network);
+    domain::check(reader, plant, &domains);
     let mut walk = Walk {
         used: vec![false; plant.network.nodes.len()],
         unconnected: BTreeSet::new(),
@@ -28,7 +33,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) 
     for (index, flow) in plant.flows.iter().enumerate() {
         walk.flow(reader, plant, &routing, index, flow);
     }
-    load::check(reader, plant, &routing, overload);
+    load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {
         walk.unused(reader, plant);
     }
@@ -57,7 +62,8 @@ fn way_back(
     flow: &Flow,
     listener: NodeId,
 ) -> Result<(), RouteError> {
-    if flow.reply.is_none() && !matches!(flow.traffic, Traffic::Bulk(_)) {
+    let acknowledged = matches!(flow.traffic, Traffic::Bulk(_)) || flow.connection.is_some();
+    if flow.reply.is_none() && !acknowledged {
         return Ok(());
     }
     let back = Flow {
@@ -132,10 +138,9 @@ impl Walk {
                 }
                 let title = format!("{} has no link in use", name(node));
                 let place = plant.node_spans[node.index()];
-                let rate = "rate: 100 Mbit/s";
                 let help = match free_port(network, &ports_in_use(plant)) {
-                    Some(port) => format!(
-                        "add `- {{ ends: [{}, \"{port}\"], {rate} }}` to `links`",
+                    Some((port, rate)) => format!(
+                        "add `- {{ ends: [{}, \"{port}\"]{rate} }}` to `links`",
                         network.node(node).name
                     ),
                     None => "add a link".to_owned(),
@@ -146,8 +151,9 @@ impl Walk {
             }
             RouteError::Separated { from, to } => {
                 let title = format!("no links join {} and {}", name(from), name(to));
-                Diagnostic::new(&codes::NO_ROUTE, title, span, from_to)
-                    .help("link the switches they are at; a link on standby carries nothing")
+                Diagnostic::new(&codes::NO_ROUTE, title, span, from_to).help(
+                    "link the switches or hubs they are at; a link on standby carries nothing",
+                )
             }
             RouteError::OutsideVlan { port, vid } => vlan(plant, index, port, vid, from_to),
             RouteError::NoVlan { port } => {
@@ -207,10 +213,13 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     .help(remedy)
 }
 
-/// Returns a port as the scenario writes it: `switch `sw1` port 3`, counted from 1.
+/// Returns a port in words, counted from 1: port 3 of switch `sw1`.
 fn port_name(network: &Network, port: PortId) -> String {
     let name = quote(&network.node(port.node).name);
-    format!("port {} of switch {name}", port.port + 1)
+    match ports_of(network, port.node) {
+        Some((kind, _)) => format!("port {} of {kind} {name}", port.port + 1),
+        None => format!("node {name}"),
+    }
 }
 
 fn ports_in_use(plant: &Plant) -> BTreeSet<PortId> {
@@ -218,16 +227,20 @@ fn ports_in_use(plant: &Plant) -> BTreeSet<PortId> {
     links.flat_map(|link| link.ends).collect()
 }
 
-fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<String> {
+/// Returns a port without a link, and the rate to write for one; links of a hub need none.
+fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<(String, &'static str)> {
     network.iter_nodes().find_map(|(node, _)| {
-        let switch = network.switch(node)?;
-        let count = u16::try_from(switch.ports.len()).ok()?;
+        let (kind, count) = ports_of(network, node)?;
         let port = (0..count).find(|&port| !used.contains(&PortId { node, port }))?;
-        Some(format!("{}:{}", network.node(node).name, port + 1))
+        let rate = match kind {
+            "hub" => "",
+            _ => ", rate: 100 Mbit/s",
+        };
+        Some((format!("{}:{}", network.node(node).name, port + 1), rate))
     })
 }
 
-/// Complains of loops in which frames would circle. Static tables and managed multicast follow
+/// Complains of loops in which frames would circle. Hubs repeat whatever comes. Static tables and managed multicast follow
 /// shortest paths and need no tree.
 fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
     /// A plant with more loops than this has one mistake, not many.
@@ -255,6 +268,9 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
         .flat_map(|link| network.links[link.index()].ends);
     let members: BTreeSet<NodeId> = ends.map(|end| end.node).collect();
     let culprit = members.iter().find_map(|&node| {
+        if network.hub(node).is_some() {
+            return Some((node, "repeats every frame at all its ports"));
+        }
         let switch = network.switch(node)?;
         if matches!(switch.addresses, AddressTable::Learning { .. }) {
             return Some((node, "floods unknown addresses because it learns"));
@@ -268,7 +284,16 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
         .take(8)
         .map(|&member| quote(&network.node(member).name))
         .collect();
-    let title = format!("switches {} form a loop", names.join(", "));
+    let has_hub = members.iter().any(|&member| network.hub(member).is_some());
+    let has_switch = members
+        .iter()
+        .any(|&member| network.switch(member).is_some());
+    let kinds = match (has_hub, has_switch) {
+        (true, true) => "hubs and switches",
+        (true, false) => "hubs",
+        (false, _) => "switches",
+    };
+    let title = format!("{kinds} {} form a loop", names.join(", "));
     let Some((last, others)) = links.split_last() else {
         return;
     };
@@ -281,7 +306,9 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
     )
     .also(plant.node_spans[node.index()], why)
     .help("add `standby: true` to this link, as a spanning tree would block it")
-    .help("or use `addresses: static` and `multicast: managed`, which follow shortest paths");
+    .help_if((!has_hub).then_some(
+        "or use `addresses: static` and `multicast: managed`, which follow shortest paths",
+    ));
     for link in others.iter().take(6) {
         diagnostic = diagnostic.also(plant.link_spans[link.index()], "part of the loop");
     }

@@ -44,8 +44,8 @@ pub(super) static TOO_LARGE: Code = error(
     "too-large",
     "The file is larger, deeper or longer when its aliases are expanded than any plant \
      needs.",
-    "Limits: 16 MiB, 32 levels, four million values, 100 000 nodes, 1000 switches, 200 000 \
-     switch ports, one million streams (a flow counts once for each listener), one \
+    "Limits: 16 MiB, 32 levels, four million values, 100 000 nodes, 1000 switches and hubs, \
+     200 000 ports of theirs, one million streams (a flow counts once for each listener), one \
      million transfers.",
 );
 pub(super) static TOO_MANY_MISTAKES: Code = error(
@@ -117,11 +117,6 @@ pub(super) static MISPLACED_KEY: Code = error(
     "A key that has no meaning for this kind of flow, stack or selection.",
     "Remove it, or change the kind.",
 );
-pub(super) static NOT_AVAILABLE: Code = error(
-    "not-available",
-    "A part of the format that this version of the program cannot run yet.",
-    "Remove it for now.",
-);
 pub(super) static UNSUPPORTED_VERSION: Code = error(
     "unsupported-version",
     "The file is written for another version of the format.",
@@ -136,7 +131,8 @@ pub(super) static BAD_NAME: Code = error(
 pub(super) static DUPLICATE_NAME: Code = error(
     "duplicate-name",
     "Two nodes, or two flows, have the same name.",
-    "Names appear in results and must be unique; nodes and switches share their names.",
+    "Names appear in results and must be unique; nodes, switches and hubs share their names. \
+     Built-in stacks keep theirs.",
 );
 pub(super) static UNKNOWN_NODE: Code = error(
     "unknown-node",
@@ -146,21 +142,22 @@ pub(super) static UNKNOWN_NODE: Code = error(
 pub(super) static UNKNOWN_STACK: Code = error(
     "unknown-stack",
     "A node refers to a stack that does not exist.",
-    "Stacks are declared under `stacks:`; `zero` is always there and costs no time.",
+    "Stacks are declared under `stacks:`; `zero` is always there and costs no time, and some \
+     [stacks of papers](scenario.md#built-in-stacks) are built in.",
 );
 pub(super) static UNKNOWN_PORT: Code = error(
     "unknown-port",
-    "A port that the switch does not have.",
+    "A port that the switch or hub does not have.",
     "Ports count from 1.",
 );
 pub(super) static WRONG_END: Code = error(
     "wrong-end",
-    "The end of a link is a switch without a port, or an end station with one.",
-    "An end is `NODE` or `SWITCH:PORT`.",
+    "The end of a link is a switch or hub without a port, or an end station with one.",
+    "An end is `NODE`, `SWITCH:PORT` or `HUB:PORT`.",
 );
 pub(super) static PORT_IN_USE: Code = error(
     "port-in-use",
-    "Two links at one port of a switch.",
+    "Two links at one port of a switch or hub.",
     "The help names a port that is free.",
 );
 pub(super) static SEVERAL_LINKS: Code = error(
@@ -179,10 +176,36 @@ pub(super) static NONSTANDARD_RATE: Code = error(
     "Standard rates are 10 and 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 and 400 \
      Gbit/s. To limit what a flow sends, use the rate of the flow.",
 );
+pub(super) static HALF_DUPLEX_RATE: Code = error(
+    "half-duplex-rate",
+    "A hub or a half-duplex link at another rate than 10 or 100 Mbit/s.",
+    "Half duplex at 1 Gbit/s would need carrier extension, which no device in use has; faster \
+     Ethernet has no half duplex.",
+);
+pub(super) static HUB_MISMATCH: Code = error(
+    "hub-mismatch",
+    "A link or a second hub does not fit a hub.",
+    "A hub repeats bit by bit, so all its links have its rate; hubs that are linked are one \
+     collision domain, and have one rate and one rule for the back-off. To join two rates, put \
+     a switch between them.",
+);
+pub(super) static SEGMENT_TOO_LONG: Code = error(
+    "segment-too-long",
+    "Two stations of a collision domain are so far apart that they may not notice a collision.",
+    "A signal has to reach the most distant station and come back within a slot of 512 bit \
+     times: 51.2 us at 10 Mbit/s, 5.12 us at 100 Mbit/s. Beyond that frames are lost in late \
+     collisions (a warning); beyond a slot one way nothing can be simulated.",
+);
+pub(super) static CUT_THROUGH_HALF_DUPLEX: Code = error(
+    "cut-through-half-duplex",
+    "A cut-through switch has a half-duplex link, or is linked to a hub.",
+    "Such a switch forwards a frame before its end has arrived, and a frame that collides has \
+     no end. Store-and-forward switches join hubs.",
+);
 pub(super) static NOT_AN_END_STATION: Code = error(
     "not-an-end-station",
-    "A flow starts or ends at a switch.",
-    "Switches forward frames; add an end station and link it to the switch.",
+    "A flow starts or ends at a switch or a hub.",
+    "They forward frames; add an end station and link it to them.",
 );
 pub(super) static FLOW_TO_ITSELF: Code = error(
     "flow-to-itself",
@@ -201,9 +224,9 @@ pub(super) static VLAN_SEPARATION: Code = error(
 );
 pub(super) static NETWORK_LOOP: Code = error(
     "network-loop",
-    "Switches form a loop in which a frame would circle for ever.",
-    "Only learning switches and switches that flood multicast need a tree; static tables \
-     and managed multicast follow shortest paths. Put one link on standby, as a spanning \
+    "Switches or hubs form a loop in which a frame would circle for ever.",
+    "Only hubs, learning switches and switches that flood multicast need a tree; static \
+     tables and managed multicast follow shortest paths. Put one link on standby, as a spanning \
      tree would.",
 );
 pub(super) static PAYLOAD_TOO_LARGE: Code = error(
@@ -214,14 +237,14 @@ pub(super) static PAYLOAD_TOO_LARGE: Code = error(
 );
 pub(super) static LINK_OVERLOAD: Code = error(
     "link-overload",
-    "On average more is sent to a link than it carries.",
+    "On average more is sent to a link, or to all of a collision domain, than it carries.",
     "Queues would grow without limit and no latency could be given. Wire sizes count, \
      with preamble and gap. It is a warning when only floods or bulk transfers are too \
      much, or with `run: { overload: allow }`.",
 );
 pub(super) static NODE_OVERLOAD: Code = error(
     "node-overload",
-    "On average the protocol stack of an end station needs more time than there is.",
+    "On average the protocol stack or the tasks of an end station need more time than there is.",
     "Sent and received packets count. It is a warning when only floods or bulk transfers \
      are too much, or with `run: { overload: allow }`.",
 );
@@ -290,7 +313,6 @@ pub static ALL: &[&Code] = &[
     &UNKNOWN_WORD,
     &CONFLICTING_KEYS,
     &MISPLACED_KEY,
-    &NOT_AVAILABLE,
     &UNSUPPORTED_VERSION,
     &BAD_NAME,
     &DUPLICATE_NAME,
@@ -302,6 +324,10 @@ pub static ALL: &[&Code] = &[
     &SEVERAL_LINKS,
     &LINK_TO_ITSELF,
     &NONSTANDARD_RATE,
+    &HALF_DUPLEX_RATE,
+    &HUB_MISMATCH,
+    &SEGMENT_TOO_LONG,
+    &CUT_THROUGH_HALF_DUPLEX,
     &NOT_AN_END_STATION,
     &FLOW_TO_ITSELF,
     &NO_ROUTE,

@@ -67,8 +67,6 @@ pub(super) enum Kind {
     Any(&'static [Self]),
     /// Statistics of the latency and their limits.
     Statistics,
-    /// A part of the format that cannot be run yet.
-    Later,
 }
 
 impl Section {

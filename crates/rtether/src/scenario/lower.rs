@@ -11,16 +11,22 @@ use super::reader::{Fields, Reader};
 use super::suggest;
 
 mod accept;
+mod bulk;
 mod flows;
+mod hubs;
+mod layer;
 mod links;
 mod nodes;
+mod priorities;
 mod run;
+mod smoother;
 mod stacks;
 mod switches;
 mod traffic;
 
 pub(super) use accept::accept;
 pub(super) use flows::flows;
+pub(super) use hubs::hubs;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
 pub(super) use run::{Overload, run};
@@ -28,9 +34,9 @@ pub(super) use switches::{plain as plain_switch, switches};
 
 /// Nodes of a plant.
 pub(super) const MAX_NODES: usize = 100_000;
-/// Switches of a plant; routes are computed between all pairs of them.
+/// Switches and hubs of a plant; routes are computed between all pairs of them.
 pub(super) const MAX_SWITCHES: usize = 1_000;
-/// Ports of all switches together.
+/// Ports of all switches and hubs together.
 pub(super) const MAX_PORTS: usize = 200_000;
 /// Pairs of a flow and a listener.
 pub(super) const MAX_STREAMS: usize = 1_000_000;
@@ -58,6 +64,8 @@ pub(super) struct Plant {
     full: bool,
     /// A list of nodes could not be read: names that are not known may be declared there.
     pub(super) names_are_missing: bool,
+    /// A hub could not be read: what does not fit it may be right.
+    hubs_are_broken: bool,
 }
 
 impl Plant {
@@ -79,16 +87,21 @@ impl Plant {
             );
             return None;
         }
-        if let NodeKind::Switch(switch) = &kind {
+        let ports = match &kind {
+            NodeKind::EndStation(_) => None,
+            NodeKind::Switch(switch) => Some(switch.ports.len()),
+            NodeKind::Hub(hub) => Some(usize::from(hub.ports)),
+        };
+        if let Some(ports) = ports {
             self.switches += 1;
-            self.ports += switch.ports.len();
+            self.ports += ports;
         }
         let too_many = if self.network.nodes.len() >= MAX_NODES {
             Some("100 000 nodes")
         } else if self.switches > MAX_SWITCHES {
-            Some("1000 switches")
+            Some("1000 switches and hubs")
         } else if self.ports > MAX_PORTS {
-            Some("200 000 switch ports")
+            Some("200 000 ports of switches and hubs")
         } else {
             None
         };
@@ -182,8 +195,22 @@ impl Plant {
         None
     }
 
-    pub(super) fn is_switch(&self, id: NodeId) -> bool {
-        self.network.switch(id).is_some()
+    /// Returns what to call a node that forwards, and how many ports it has; `None` for an end
+    /// station.
+    pub(super) fn ports_of(&self, id: NodeId) -> Option<(&'static str, u16)> {
+        ports_of(&self.network, id)
+    }
+}
+
+/// Returns what to call a node that forwards, and how many ports it has.
+pub(super) fn ports_of(network: &Network, id: NodeId) -> Option<(&'static str, u16)> {
+    match &network.node(id).kind {
+        NodeKind::EndStation(_) => None,
+        NodeKind::Switch(switch) => {
+            let ports = u16::try_from(switch.ports.len()).unwrap_or(u16::MAX);
+            Some(("switch", ports))
+        }
+        NodeKind::Hub(hub) => Some(("hub", hub.ports)),
     }
 }
 
@@ -200,7 +227,7 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
         "it holds a control character"
     } else if let Some(c) = forbidden.iter().find(|c| name.contains(**c)) {
         match c {
-            ':' => "`:` stands between a switch and its port",
+            ':' => "`:` stands between a switch or hub and its port",
             _ => "`*` stands for any text in patterns",
         }
     } else {
@@ -221,18 +248,6 @@ pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> S
         reader.report(
             Diagnostic::new(&codes::UNSUPPORTED_VERSION, title, version.span, label)
                 .help("write `rtether: 1`"),
-        );
-    }
-    if let Some(span) = top.key_span("hubs") {
-        let label = "shared segments come with a later version";
-        reader.report(
-            Diagnostic::new(
-                &codes::NOT_AVAILABLE,
-                "`hubs` are not available yet",
-                span,
-                label,
-            )
-            .help("remove `hubs`, or use a switch"),
         );
     }
     if let Some(name) = reader.scalar(top, "name") {

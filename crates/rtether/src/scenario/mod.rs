@@ -16,6 +16,7 @@ mod keys;
 mod lower;
 mod overrides;
 pub mod plan;
+mod profiles;
 mod reader;
 pub mod reference;
 pub mod render;
@@ -143,6 +144,7 @@ fn lower_all(
     let (run, overload) = lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
+    lower::hubs(reader, &top, &mut plant);
     let generated = generate::nodes(reader, &top, &mut plant);
     lower::links(reader, &top, &mut plant);
     // Flows over a plant with holes would only repeat what is wrong with it.

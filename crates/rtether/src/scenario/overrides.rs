@@ -20,7 +20,21 @@ pub struct Override {
 }
 
 /// Maps that may be made on the way; their keys are fixed, so that a slip is found.
-const MADE: &[&str] = &["run", "generate", "substation", "tcp", "reply", "outliers"];
+const MADE: &[&str] = &[
+    "run",
+    "generate",
+    "substation",
+    "tcp",
+    "reply",
+    "bursts",
+    "outliers",
+    "tasks",
+    "priorities",
+    "receive_queues",
+    "transmit_queues",
+    "smoother",
+    "detector",
+];
 
 impl Override {
     /// Splits `PATH=VALUE`; `None` without `=` or with nothing before it.
@@ -160,7 +174,7 @@ impl Path<'_> {
         }
         let (key, more) = rest.split_once('.').unwrap_or((rest, ""));
         let last = key.len() == rest.len();
-        let collection = ["nodes", "switches", "stacks", "flows", "links"];
+        let collection = ["nodes", "switches", "hubs", "stacks", "flows", "links"];
         // `nodes.hmi2=...` would declare a node that no link joins; a slip is more likely.
         let in_collection = self.text[..offset].trim_end_matches('.');
         if key.is_empty()

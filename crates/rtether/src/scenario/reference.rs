@@ -5,6 +5,7 @@ use std::fmt::Write;
 use super::codes;
 use super::keys::table::SECTIONS;
 use super::keys::{Key, Kind, Presence};
+use super::profiles::{PROFILES, Profile};
 use super::units::Quantity;
 
 /// Returns the page of all keys, in Markdown.
@@ -35,6 +36,20 @@ pub fn keys() -> String {
         for key in section.keys {
             row(&mut out, key);
         }
+    }
+    out.push_str(
+        "\n## Built-in stacks\n\n\
+         Devices of papers; `stack: NAME` at a node, without a declaration.\n\n\
+         | name | what it costs | source |\n|---|---|---|\n",
+    );
+    for Profile {
+        name,
+        description,
+        source,
+        ..
+    } in PROFILES
+    {
+        let _ = writeln!(out, "| `{name}` | {description} | {source} |");
     }
     out
 }
@@ -77,7 +92,6 @@ fn type_of(kind: &Kind) -> String {
             kinds.join("; or ")
         }
         Kind::Statistics => "map from statistics to a time or `deadline`".into(),
-        Kind::Later => "not available yet".into(),
     }
 }
 

@@ -111,7 +111,6 @@ fn shape(kind: &Kind) -> Value {
             },
             "additionalProperties": false,
         }),
-        Kind::Later => json!({ "not": {} }),
     }
 }
 

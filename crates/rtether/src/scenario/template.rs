@@ -11,11 +11,19 @@ pub enum Template {
     Ring,
     /// Bays of a substation, made by the generator.
     Substation,
+    /// PCs at a shared segment, with traffic smoothers.
+    Hub,
 }
 
 impl Template {
     /// Every template.
-    pub const ALL: [Self; 4] = [Self::Line, Self::Star, Self::Ring, Self::Substation];
+    pub const ALL: [Self; 5] = [
+        Self::Line,
+        Self::Star,
+        Self::Ring,
+        Self::Substation,
+        Self::Hub,
+    ];
 
     /// Returns the name on the command line.
     pub const fn name(self) -> &'static str {
@@ -24,6 +32,7 @@ impl Template {
             Self::Star => "star",
             Self::Ring => "ring",
             Self::Substation => "substation",
+            Self::Hub => "hub",
         }
     }
 
@@ -34,9 +43,6 @@ impl Template {
             .find(|template| template.name() == name)
         {
             return Ok(found);
-        }
-        if name == "hub" {
-            return Err("the template `hub` comes with shared Ethernet".into());
         }
         let names: Vec<&str> = Self::ALL.iter().map(|template| template.name()).collect();
         Err(format!(
@@ -53,6 +59,7 @@ pub fn template(kind: Template, name: &str) -> String {
         Template::Star => include_str!("templates/star.yaml"),
         Template::Ring => include_str!("templates/ring.yaml"),
         Template::Substation => include_str!("templates/substation.yaml"),
+        Template::Hub => include_str!("templates/hub.yaml"),
     };
     // A JSON string is a YAML string, whatever the name holds.
     let title = serde_json::Value::from(name).to_string();

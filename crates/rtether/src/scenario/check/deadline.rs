@@ -1,10 +1,12 @@
 //! The time a packet needs when nothing else is on the way.
 
 use rtether_model::flow::Flow;
-use rtether_model::network::{Cost, EndStation, ForwardingMode, Network, NodeId, Stack};
+use rtether_model::network::{
+    Cost, EndStation, ForwardingMode, LinearStack, Network, NodeId, Stack,
+};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Hop;
-use rtether_model::wire;
+use rtether_model::wire::{self, Encapsulation};
 
 use super::{codes, quote};
 use crate::scenario::diagnostic::Diagnostic;
@@ -26,10 +28,11 @@ pub(super) fn check(
     let one_way = |payload: Bytes, from: NodeId, to: NodeId| {
         let frame = wire::frame_size(payload, flow.encapsulation);
         let on_wire = path_time(network, hops, frame);
+        let tcp = flow.encapsulation == Encapsulation::Tcp;
         [
-            sending(network, from, frame),
+            cost(network.end_station(from), (frame, tcp), |stack| stack.send),
             on_wire,
-            receiving(network, to, frame),
+            cost(network.end_station(to), (frame, tcp), |stack| stack.receive),
         ]
     };
     let Some(last) = hops.last() else {
@@ -78,6 +81,12 @@ fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
     for (at, hop) in hops.iter().enumerate() {
         let link = &network.links[hop.link.index()];
         sum += link.propagation;
+        // A hub repeats bit by bit: the frame is sent once for all links up to a node that waits
+        // for its end.
+        if let Some(hub) = network.hub(hop.ingress.node) {
+            sum += hub.delay;
+            continue;
+        }
         let cuts = network.switch(hop.ingress.node).is_some_and(|switch| {
             sum += switch.latency;
             let next = hops
@@ -94,23 +103,21 @@ fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
     sum
 }
 
-fn sending(network: &Network, node: NodeId, frame: Bytes) -> Duration {
-    cost(network.end_station(node), frame, |stack| stack.send)
-}
-
-fn receiving(network: &Network, node: NodeId, frame: Bytes) -> Duration {
-    cost(network.end_station(node), frame, |stack| stack.receive)
-}
-
+/// Returns what a station takes for a frame: stack, and the task that makes or reads the message.
 fn cost(
     station: Option<&EndStation>,
-    frame: Bytes,
-    direction: impl Fn(&rtether_model::network::LinearStack) -> Cost,
+    (frame, tcp): (Bytes, bool),
+    direction: impl Fn(&LinearStack) -> Cost,
 ) -> Duration {
-    match station.map(|station| &station.stack) {
-        None | Some(Stack::Zero) => Duration::ZERO,
-        Some(Stack::IpRate { service }) => *service,
-        Some(Stack::Rtos(stack)) => stack.datagram.of(frame),
-        Some(Stack::Linear(stack)) => direction(stack).of(frame) + stack.interface.of(frame),
-    }
+    let Some(station) = station else {
+        return Duration::ZERO;
+    };
+    let stack = match &station.stack {
+        Stack::Zero => Duration::ZERO,
+        Stack::IpRate { service } => *service,
+        Stack::Rtos(stack) if tcp => stack.segment.of(frame),
+        Stack::Rtos(stack) => stack.datagram.of(frame),
+        Stack::Linear(stack) => direction(stack).of(frame) + stack.interface.of(frame),
+    };
+    stack + station.tasks.map_or(Duration::ZERO, |tasks| tasks.message)
 }

@@ -7,9 +7,11 @@ use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Spread, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
-use rtether_model::wire;
+use rtether_model::wire::{self, Encapsulation};
 
+use super::domain::Domains;
 use super::{Overload, Plant, codes, each_hop, flow_of, port_name, quote};
+use crate::scenario::codes::Code;
 use crate::scenario::diagnostic::{Diagnostic, Severity, Span};
 use crate::scenario::reader::Reader;
 
@@ -24,10 +26,14 @@ const NAMED: usize = 5;
 enum Resource {
     /// One direction of a link: the port that sends.
     Port(PortId),
+    /// A collision domain, by its number.
+    Domain(usize),
     /// The processor of a stack; one for both directions, or the sending one.
     Stack(NodeId),
     /// The receiving processor of a stack that has two.
     Receiver(NodeId),
+    /// The processor of the applications.
+    Tasks(NodeId),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -36,10 +42,13 @@ struct Total {
     other: u64,
 }
 
-pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing, overload: Overload) {
+/// What carries frames.
+type Paths<'p> = (&'p Routing, &'p Domains);
+
+pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, overload: Overload) {
     let mut totals: BTreeMap<Resource, Total> = BTreeMap::new();
     for flow in &plant.flows {
-        visit(plant, routing, flow, &mut |resource, share| {
+        visit(plant, paths, flow, &mut |resource, share| {
             let total = totals.entry(resource).or_default();
             let slot = if flow.is_real_time() {
                 &mut total.real_time
@@ -57,7 +66,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing, o
     let mut shares: BTreeMap<Resource, Vec<(u64, FlowId)>> = BTreeMap::new();
     for (id, flow) in (0u32..).map(FlowId).zip(&plant.flows) {
         let mut own: BTreeMap<Resource, u64> = BTreeMap::new();
-        visit(plant, routing, flow, &mut |resource, share| {
+        visit(plant, paths, flow, &mut |resource, share| {
             if totals.contains_key(&resource) {
                 let sum = own.entry(resource).or_default();
                 *sum = sum.saturating_add(share);
@@ -69,12 +78,18 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing, o
     }
     for (resource, total) in totals {
         let list = shares.remove(&resource).unwrap_or_default();
-        report(reader, plant, resource, total, list, overload);
+        let what = describe(plant, paths.1, resource, total);
+        report(reader, plant, (resource, total, what), list, overload);
     }
 }
 
 /// Calls `add` with everything a flow keeps busy.
-fn visit(plant: &Plant, routing: &Routing, flow: &Flow, add: &mut impl FnMut(Resource, u64)) {
+fn visit(
+    plant: &Plant,
+    (routing, domains): Paths<'_>,
+    flow: &Flow,
+    add: &mut impl FnMut(Resource, u64),
+) {
     let Some((interval, payload)) = interval_and_payload(flow) else {
         return;
     };
@@ -89,26 +104,34 @@ fn visit(plant: &Plant, routing: &Routing, flow: &Flow, add: &mut impl FnMut(Res
         let rate = network.links[hop.link.index()].rate;
         part(wire::occupancy(frame + tag, rate), interval)
     };
+    let resource = |hop: &Hop| match domains.of(hop.link) {
+        // A hub repeats a frame that counted when it was sent to the domain.
+        Some(_) if network.hub(hop.egress.node).is_some() => None,
+        Some(domain) => Some(Resource::Domain(domain)),
+        None => Some(Resource::Port(hop.egress)),
+    };
     each_hop(plant, routing, flow, |_, hop| {
-        add(Resource::Port(hop.egress), on_port(hop, frame));
+        if let Some(resource) = resource(hop) {
+            add(resource, on_port(hop, frame));
+        }
     });
     let copies = match flow.delivery {
         Delivery::Unicast => flow.listeners.len(),
         Delivery::Multicast => 1,
     };
     let copies = u64::try_from(copies).unwrap_or(u64::MAX);
-    let sent = service(network, flow.talker, frame, true);
-    if let Some((resource, time)) = sent {
+    let packet = (frame, flow.encapsulation == Encapsulation::Tcp);
+    for (resource, time) in busy(network, flow, flow.talker, packet, true) {
         add(resource, part(time, interval).saturating_mul(copies));
     }
     for &listener in &flow.listeners {
-        if let Some((resource, time)) = service(network, listener, frame, false) {
+        for (resource, time) in busy(network, flow, listener, packet, false) {
             add(resource, part(time, interval));
         }
         let Some(reply) = flow.reply else { continue };
         let frame = wire::frame_size(reply.payload, flow.encapsulation);
         for (node, sends) in [(listener, true), (flow.talker, false)] {
-            if let Some((resource, time)) = service(network, node, frame, sends) {
+            for (resource, time) in busy(network, flow, node, (frame, packet.1), sends) {
                 add(resource, part(time, interval));
             }
         }
@@ -117,7 +140,9 @@ fn visit(plant: &Plant, routing: &Routing, flow: &Flow, add: &mut impl FnMut(Res
             .iter()
             .flatten()
         {
-            add(Resource::Port(hop.egress), on_port(hop, frame));
+            if let Some(resource) = resource(hop) {
+                add(resource, on_port(hop, frame));
+            }
         }
     }
 }
@@ -137,11 +162,32 @@ fn part(busy: Duration, interval: Duration) -> u64 {
     u64::try_from(busy / interval).unwrap_or(u64::MAX)
 }
 
-/// Returns which processor a packet keeps busy, and how long on average.
+/// Returns which processors a packet keeps busy at a node, and how long on average.
+fn busy(
+    network: &Network,
+    flow: &Flow,
+    node: NodeId,
+    packet: (Bytes, bool),
+    sends: bool,
+) -> impl Iterator<Item = (Resource, Duration)> {
+    let tasks = network.end_station(node).and_then(|station| station.tasks);
+    let task = tasks.map(|tasks| {
+        let time = if matches!(flow.traffic, Traffic::Bulk(_)) {
+            tasks.segment
+        } else {
+            tasks.message
+        };
+        (Resource::Tasks(node), time)
+    });
+    let stack = service(network, node, packet, sends);
+    stack.into_iter().chain(task)
+}
+
+/// Returns which processor of the stack a packet keeps busy, and how long on average.
 fn service(
     network: &Network,
     node: NodeId,
-    frame: Bytes,
+    (frame, tcp): (Bytes, bool),
     sends: bool,
 ) -> Option<(Resource, Duration)> {
     let NodeKind::EndStation(station) = &network.node(node).kind else {
@@ -150,63 +196,98 @@ fn service(
     match &station.stack {
         Stack::Zero => None,
         Stack::IpRate { service } => Some((Resource::Stack(node), *service)),
-        Stack::Rtos(stack) => Some((Resource::Stack(node), stack.datagram.of(frame))),
+        Stack::Rtos(stack) => {
+            let cost = if tcp { stack.segment } else { stack.datagram };
+            Some((
+                Resource::Stack(node),
+                cost.of(frame) + mean(stack.jitter.spread),
+            ))
+        }
         Stack::Linear(stack) => {
             let cost = if sends { stack.send } else { stack.receive };
-            let jitter = match stack.jitter.spread {
-                Spread::None => Duration::ZERO,
-                Spread::Uniform { max } => max / 2,
-                Spread::Exponential { mean, .. } => mean,
-            };
             let resource = if sends || stack.servers == Servers::Shared {
                 Resource::Stack(node)
             } else {
                 Resource::Receiver(node)
             };
-            Some((resource, cost.of(frame) + jitter))
+            Some((resource, cost.of(frame) + mean(stack.jitter.spread)))
         }
     }
+}
+
+fn mean(spread: Spread) -> Duration {
+    match spread {
+        Spread::None => Duration::ZERO,
+        Spread::Uniform { max } => max / 2,
+        Spread::Exponential { mean, .. } => mean,
+    }
+}
+
+/// What is said of an overload: code, title, place and label.
+type Description = (&'static Code, String, Span, &'static str);
+
+fn describe(
+    plant: &Plant,
+    domains: &Domains,
+    resource: Resource,
+    total: Total,
+) -> Option<Description> {
+    let sum = total.real_time.saturating_add(total.other);
+    let network = &plant.network;
+    let carried = |rate: BitRate| {
+        let carried = u128::from(rate.as_bps()) * u128::from(sum) / u128::from(FULL);
+        BitRate::from_bps(u64::try_from(carried).unwrap_or(u64::MAX))
+    };
+    let name = |node: NodeId| quote(&network.node(node).name);
+    Some(match resource {
+        Resource::Port(port) => {
+            let mut links = network.links.iter().zip(&plant.link_spans);
+            let (link, &span) = links.find(|(l, _)| l.ends.contains(&port))?;
+            let (place, rate) = (port_name(network, port), link.rate);
+            let title = format!("{place} sends {} over a link of {rate}", carried(rate));
+            let label = "with preamble and gap, on average";
+            (&codes::LINK_OVERLOAD, title, span, label)
+        }
+        Resource::Domain(number) => {
+            let domain = domains.get(number);
+            let (place, span) = match (domain.hubs.first(), domain.links.first()) {
+                (Some(&hub), _) => (format!("hub {}", name(hub)), plant.node_spans[hub.index()]),
+                (None, link) => (
+                    "a half-duplex link".to_owned(),
+                    plant.link_spans[link?.index()],
+                ),
+            };
+            let rate = domain.rate;
+            let title = format!("{place} has to carry {} of {rate}", carried(rate));
+            let label = "one frame at a time, with preamble and gap, on average";
+            (&codes::LINK_OVERLOAD, title, span, label)
+        }
+        Resource::Stack(node) | Resource::Receiver(node) => {
+            let (name, busy) = (name(node), percent(sum));
+            let title = format!("the stack of {name} would be busy {busy} of the time");
+            let span = plant.node_spans[node.index()];
+            let label = "sent and received packets together, on average";
+            (&codes::NODE_OVERLOAD, title, span, label)
+        }
+        Resource::Tasks(node) => {
+            let (name, busy) = (name(node), percent(sum));
+            let title = format!("the tasks of {name} would be busy {busy} of the time");
+            let span = plant.node_spans[node.index()];
+            let label = "sent and received messages together, on average";
+            (&codes::NODE_OVERLOAD, title, span, label)
+        }
+    })
 }
 
 fn report(
     reader: &mut Reader<'_>,
     plant: &Plant,
-    resource: Resource,
-    total: Total,
+    (resource, total, what): (Resource, Total, Option<Description>),
     mut shares: Vec<(u64, FlowId)>,
     overload: Overload,
 ) {
-    let sum = total.real_time.saturating_add(total.other);
-    let network = &plant.network;
-    let (code, title, span, label) = match resource {
-        Resource::Port(port) => {
-            let links = network.links.iter().zip(&plant.link_spans);
-            let Some((link, &span)) = links.into_iter().find(|(l, _)| l.ends.contains(&port))
-            else {
-                return;
-            };
-            let carried = u128::from(link.rate.as_bps()) * u128::from(sum) / u128::from(FULL);
-            let carried = BitRate::from_bps(u64::try_from(carried).unwrap_or(u64::MAX));
-            let place = if plant.is_switch(port.node) {
-                port_name(network, port)
-            } else {
-                format!("node {}", quote(&network.node(port.node).name))
-            };
-            let rate = link.rate;
-            let title = format!("{place} sends {carried} over a link of {rate}");
-            let label = "with preamble and gap, on average";
-            (&codes::LINK_OVERLOAD, title, span, label)
-        }
-        Resource::Stack(node) | Resource::Receiver(node) => {
-            let name = quote(&network.node(node).name);
-            let title = format!(
-                "the stack of {name} would be busy {} of the time",
-                percent(sum)
-            );
-            let label = "sent and received packets together, on average";
-            let span = plant.node_spans[node.index()];
-            (&codes::NODE_OVERLOAD, title, span, label)
-        }
+    let Some((code, title, span, label)) = what else {
+        return;
     };
     let floods_only = total.real_time <= FULL;
     let severity = if floods_only || overload == Overload::Allow {
@@ -222,7 +303,9 @@ fn report(
     if severity == Severity::Error {
         let remedy = match resource {
             Resource::Port(_) => "use a faster link, fewer or smaller packets, or multicast",
+            Resource::Domain(_) => "use a switch, fewer or smaller packets, or multicast",
             Resource::Stack(_) | Resource::Receiver(_) => "use a faster stack, or fewer packets",
+            Resource::Tasks(_) => "use faster tasks, or fewer messages",
         };
         diagnostic = diagnostic
             .help(remedy)

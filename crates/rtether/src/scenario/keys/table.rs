@@ -5,13 +5,17 @@ use super::{Key, Kind, Presence, Section};
 use crate::scenario::units::Quantity;
 
 mod flows;
+mod layer;
 mod network;
+mod smoother;
 mod stations;
 mod substation;
 
-pub(in crate::scenario) use flows::{BULK_TRANSFER, FLOW, REPLY, TCP};
-pub(in crate::scenario) use network::{LINK, PORT, SWITCH};
-pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, STACK};
+pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
+pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
+pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
+pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};
+pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, STACK, TASKS};
 pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};
 
 const TIME: Kind = Kind::Quantity(Quantity::Time);
@@ -42,14 +46,23 @@ pub(in crate::scenario) static SECTIONS: &[&Section] = &[
     &STACK,
     &JITTER,
     &OUTLIERS,
+    &TASKS,
+    &PRIORITIES,
+    &RULE,
+    &RECEIVE_QUEUES,
+    &TRANSMIT_QUEUES,
+    &SMOOTHER,
+    &DETECTOR,
     &NODE,
     &SWITCH,
     &PORT,
+    &HUB,
     &LINK,
     &FLOW,
     &REPLY,
     &TCP,
     &BULK_TRANSFER,
+    &BURSTS,
     &RUN,
     &ACCEPT,
     &GENERATE,
@@ -80,7 +93,7 @@ pub(in crate::scenario) static SCENARIO: Section = Section {
             Kind::Named(&STACK),
             Optional,
             "{ plc: { rate: 20000 packets/s } }",
-            "What the protocol stacks of end stations cost. The stack `zero`, which takes no time, needs no declaration.",
+            "What the protocol stacks of end stations cost. The stack `zero`, which takes no time, needs no declaration, nor do the [built-in ones](#built-in-stacks).",
         ),
         key(
             "nodes",
@@ -94,14 +107,21 @@ pub(in crate::scenario) static SCENARIO: Section = Section {
             Kind::Named(&SWITCH),
             Optional,
             "{ sw1: { ports: 8 } }",
-            "Switches. Nodes and switches share their names.",
+            "Switches. Nodes, switches and hubs share their names.",
+        ),
+        key(
+            "hubs",
+            Kind::Named(&HUB),
+            Optional,
+            "{ hub1: { ports: 8, rate: 10 Mbit/s } }",
+            "Shared segments at half duplex.",
         ),
         key(
             "links",
             Kind::List(&LINK),
             Optional,
             "[{ ends: [plc1, \"sw1:1\"], rate: 100 Mbit/s }]",
-            "Full-duplex links.",
+            "Links between the ports of all these.",
         ),
         key(
             "flows",
@@ -130,13 +150,6 @@ pub(in crate::scenario) static SCENARIO: Section = Section {
             Optional,
             "[{ flow: \"*\", sim: deadline, lost: 0 }]",
             "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`.",
-        ),
-        key(
-            "hubs",
-            Kind::Later,
-            Optional,
-            "{}",
-            "Shared segments; not available yet.",
         ),
     ],
 };

@@ -1,13 +1,14 @@
 //! Flows: who, to whom, over what.
 
-use rtether_model::flow::{Delivery, Flow, Reply, Tag, Traffic};
+use rtether_model::flow::{Delivery, Flow, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, Vid};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
+use super::bulk;
 use super::links::head;
 use super::switches::{pcp, vid};
-use super::traffic::{self, Kind};
+use super::traffic::{self, BULK_ONLY, Kind};
 use super::{Plant, check_name};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
@@ -72,12 +73,15 @@ fn flow(
     let payload = payload(reader, fields, kind, encapsulation);
     let traffic = traffic::traffic(reader, fields, kind, (payload, encapsulation, tag), run);
     let reply = reply(reader, fields, encapsulation);
+    let messages = [payload, reply.map(|reply| reply.payload)];
+    let connection = connection(reader, fields, kind, encapsulation, messages);
     let deadline = reader.positive_time(fields, "deadline");
     if matches!(kind, Kind::Bulk | Kind::Flood) {
         let what = "a bulk transfer or a flood, which have no packets that are due";
         reader.misplaced(fields, &["reply", "deadline"], what);
     }
-    let delivery = delivery(reader, fields, encapsulation, &listeners);
+    let delivery = delivery(reader, fields, encapsulation);
+    one_listener(reader, fields, kind, &listeners);
     // Anything wrong with this flow has been reported; half a flow would cause more of it.
     (reader.sink.errors() == errors).then_some(())?;
     let name = reader.scalar(fields, "name")?.value.to_owned();
@@ -97,7 +101,7 @@ fn flow(
         start: start.map_or(Duration::ZERO, |time| time.value),
         stop: stop.map(|time| time.value),
         reply,
-        connection: None,
+        connection,
         deadline: deadline.map(|time| time.value),
     })
 }
@@ -121,12 +125,12 @@ fn station(
     let label = format!("{role} of {}", fields.owner);
     let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
     let id = plant.node_or_report(reader, name, span, &label, &proposal)?;
-    if plant.is_switch(id) {
+    if let Some((kind, _)) = plant.ports_of(id) {
         let title = format!(
-            "{} is a switch; flows run between end stations",
+            "{} is a {kind}; flows run between end stations",
             quote(name)
         );
-        let help = "add an end station under `nodes:` and link it to the switch";
+        let help = format!("add an end station under `nodes:` and link it to the {kind}");
         reader.report(Diagnostic::new(&codes::NOT_AN_END_STATION, title, span, label).help(help));
         return None;
     }
@@ -191,16 +195,17 @@ fn encapsulation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Encapsulation 
         Some("profinet") => Encapsulation::Profinet,
         Some("icmp") => Encapsulation::Icmp,
         Some("tcp") => Encapsulation::Tcp,
-        // `kind: bulk` needs no second word for TCP.
-        None if !fields.has("over") && is_word(fields, "kind", "bulk") => Encapsulation::Tcp,
+        // Transfers need no second word for TCP.
+        None if !fields.has("over") && says_bulk(fields) => Encapsulation::Tcp,
         _ => Encapsulation::Udp,
     }
 }
 
-fn is_word(fields: &Fields<'_>, key: &str, word: &str) -> bool {
-    fields
-        .get(key)
-        .is_some_and(|entry| matches!(&entry.value.data, Data::Scalar(text) if text == word))
+fn says_bulk(fields: &Fields<'_>) -> bool {
+    match fields.get("kind").map(|entry| &entry.value.data) {
+        Some(kind) => matches!(kind, Data::Scalar(text) if text == "bulk"),
+        None => BULK_ONLY.iter().any(|key| fields.has(key)),
+    }
 }
 
 fn tag(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Tag> {
@@ -224,12 +229,7 @@ fn dscp(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> u8
     dscp.map_or(0, |dscp| u8::try_from(dscp.value).unwrap_or(0))
 }
 
-fn delivery(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    over: Encapsulation,
-    listeners: &[NodeId],
-) -> Delivery {
+fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Delivery {
     let word = reader.word(fields, "delivery");
     let multicast = match word.map(|word| word.value) {
         Some(word) => word == "multicast",
@@ -243,20 +243,53 @@ fn delivery(
                 .help("remove `delivery`, or use `over: udp`"),
         );
     }
-    if over == Encapsulation::Tcp && listeners.len() > 1 {
-        let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
-        let title = format!("{} has several listeners over TCP", fields.owner);
-        let label = "a connection has one receiver";
-        reader.report(
-            Diagnostic::new(&codes::CONFLICTING_KEYS, title, place, label)
-                .help("write one flow for each listener"),
-        );
-    }
     if multicast {
         Delivery::Multicast
     } else {
         Delivery::Unicast
     }
+}
+
+/// Complains of several listeners of what follows the answers of one.
+fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, listeners: &[NodeId]) {
+    let what = match kind {
+        Kind::Bulk => "a transfer has one receiver",
+        Kind::Adaptive => "the next request waits for one answer",
+        Kind::Periodic | Kind::Sporadic | Kind::Poisson | Kind::Flood => return,
+    };
+    if listeners.len() > 1 {
+        let place = fields.get("to").map_or(fields.at, |entry| entry.value.span);
+        let title = format!("{} has several listeners", fields.owner);
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, place, what)
+                .help("write one flow for each listener"),
+        );
+    }
+}
+
+/// Returns the connection that carries messages; bulk transfers have one each.
+fn connection(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    kind: Kind,
+    over: Encapsulation,
+    messages: [Option<Bytes>; 2],
+) -> Option<TcpParameters> {
+    if over != Encapsulation::Tcp || kind == Kind::Bulk {
+        return None;
+    }
+    let tcp = bulk::tcp(reader, fields);
+    // A message is one packet, over TCP as over anything else.
+    let largest = messages.into_iter().flatten().max();
+    if let (Some(largest), Some(entry)) = (largest, fields.get("tcp"))
+        && largest > tcp.segment
+    {
+        let rule = format!("at least a message, {largest}");
+        let found = tcp.segment.to_string();
+        let why = "a message travels in one segment";
+        reader.out_of_range("segment", entry.value.span, &rule, &found, why);
+    }
+    Some(tcp)
 }
 
 fn check_times(

@@ -1,9 +1,10 @@
 //! Links and their ends.
 
-use rtether_model::network::{Link, NodeId, PortId};
+use rtether_model::network::{Duplex, ForwardingMode, Hub, Link, NodeId, PortId};
 use rtether_model::quantity::{BitRate, Duration};
 
 use super::Plant;
+use super::hubs::runs_half_duplex;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
 use crate::scenario::keys::table::LINK;
@@ -26,9 +27,10 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
         let Some(fields) = reader.fields(item, &LINK, "a link".into(), at) else {
             continue;
         };
-        let given = reader.require(&fields, "ends") & reader.require(&fields, "rate");
+        let given = reader.require(&fields, "ends");
         let ends = ends(reader, &fields, plant);
-        let rate = rate(reader, &fields, "rate");
+        let rate = rate_of_link(reader, &fields, plant, ends);
+        let duplex = duplex(reader, &fields, plant, ends, rate);
         let propagation = propagation(reader, &fields);
         let errors = reader.quantity(&fields, "errors", Quantity::Ratio);
         let standby = reader.flag(&fields, "standby").unwrap_or(false);
@@ -41,10 +43,115 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
             propagation,
             errors_per_billion: errors.map_or(0, |e| u32::try_from(e.value).unwrap_or(0)),
             standby,
-            duplex: rtether_model::network::Duplex::Full,
+            duplex,
         };
         plant.add_link(link, span);
     }
+}
+
+/// Returns the hubs that a link joins, with the places of their names.
+fn hubs_of(plant: &Plant, ends: Option<Ends>) -> impl Iterator<Item = (NodeId, Hub)> {
+    let nodes = ends.map(|(ends, _)| ends.map(|end| end.node));
+    let hub = |node| plant.network.hub(node).map(|hub| (node, *hub));
+    nodes.into_iter().flatten().filter_map(hub)
+}
+
+/// Reads the rate; that of the hub if it is left out.
+fn rate_of_link(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    ends: Option<Ends>,
+) -> Option<BitRate> {
+    let given = rate(reader, fields, "rate");
+    let hubs: Vec<(NodeId, Hub)> = hubs_of(plant, ends).collect();
+    let Some(&(first, hub)) = hubs.first() else {
+        // With an end that could not be read, the link may be one of a hub.
+        if ends.is_some() || !fields.has("ends") {
+            reader.require(fields, "rate");
+        }
+        return given;
+    };
+    if plant.hubs_are_broken || (fields.has("rate") && given.is_none()) {
+        return given.or(Some(hub.rate));
+    }
+    let place = fields.get("rate").map(|entry| entry.value.span);
+    let place = place.or(ends.map(|(_, span)| span)).unwrap_or(fields.at);
+    let rate = given.unwrap_or(hub.rate);
+    let Some(&(other, unlike)) = hubs.iter().find(|(_, hub)| hub.rate != rate) else {
+        return Some(rate);
+    };
+    let name = |node: NodeId| quote(&plant.network.node(node).name);
+    let declared = plant.node_spans[other.index()];
+    let diagnostic = if given.is_some() {
+        let title = format!(
+            "a link of {rate} at hub {}, which runs at {}",
+            name(other),
+            unlike.rate
+        );
+        let label = "a hub repeats bit by bit, at one rate";
+        let help = format!("leave out `rate`, or write `rate: {}`", unlike.rate);
+        Diagnostic::new(&codes::HUB_MISMATCH, title, place, label).help(help)
+    } else {
+        let (a, b) = (name(first), name(other));
+        let title = format!("hub {a} runs at {rate} and hub {b} at {}", unlike.rate);
+        let label = "hubs that are linked have one rate";
+        Diagnostic::new(&codes::HUB_MISMATCH, title, place, label).help("put a switch between them")
+    };
+    reader.report(diagnostic.also(declared, "declared here"));
+    Some(rate)
+}
+
+/// Reads whether both ends may send at once, and checks that they can do that.
+fn duplex(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    plant: &Plant,
+    ends: Option<Ends>,
+    rate: Option<BitRate>,
+) -> Duplex {
+    let word = reader.word(fields, "duplex");
+    let hub = hubs_of(plant, ends).next();
+    if let (Some((hub, _)), Some(word)) = (hub, word.filter(|word| word.value == "full")) {
+        let name = quote(&plant.network.node(hub).name);
+        let title = format!("a link of hub {name} cannot be full-duplex");
+        let label = "only one station at a hub may send at a time";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, word.span, label)
+                .also(plant.node_spans[hub.index()], "declared here")
+                .help("remove `duplex`, or use a switch"),
+        );
+        return Duplex::Half;
+    }
+    if hub.is_none() && word.is_none_or(|word| word.value == "full") {
+        return Duplex::Full;
+    }
+    if let (None, Some(rate), Some(entry)) = (hub, rate, fields.get("rate")) {
+        runs_half_duplex(reader, rate, entry.value.span, "a link");
+    }
+    let ends = ends.into_iter();
+    for (end, span) in ends.flat_map(|(ends, span)| ends.map(|end| (end, span))) {
+        cut_through(reader, plant, end.node, span);
+    }
+    Duplex::Half
+}
+
+/// Complains of a cut-through switch at half duplex.
+fn cut_through(reader: &mut Reader<'_>, plant: &Plant, node: NodeId, span: Span) {
+    let switch = plant.network.switch(node);
+    if switch.is_none_or(|switch| switch.mode != ForwardingMode::CutThrough) {
+        return;
+    }
+    let name = quote(&plant.network.node(node).name);
+    let title = format!("cut-through switch {name} has a half-duplex link");
+    let label = "it could not take back a frame that collides";
+    reader.report(
+        Diagnostic::new(&codes::CUT_THROUGH_HALF_DUPLEX, title, span, label)
+            .also(plant.node_spans[node.index()], "declared here")
+            .help(format!(
+                "write `mode: store-and-forward` in {name}, or use full duplex"
+            )),
+    );
 }
 
 /// Returns where to point for an item of a list: its first key.
@@ -94,12 +201,11 @@ fn propagation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Duration {
     length.map_or(Duration::ZERO, |mm| picoseconds(mm.value * PS_PER_MM))
 }
 
+/// The two ports of a link, and where they are written.
+type Ends = ([PortId; 2], Span);
+
 /// Reads both ends and checks that they are free.
-fn ends(
-    reader: &mut Reader<'_>,
-    fields: &Fields<'_>,
-    plant: &mut Plant,
-) -> Option<([PortId; 2], Span)> {
+fn ends(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &mut Plant) -> Option<Ends> {
     let entry = fields.get("ends")?;
     let span = entry.value.span;
     let items = reader.items(fields, "ends");
@@ -107,7 +213,7 @@ fn ends(
         && items.len() != 2
     {
         let title = format!("a link has two ends, found {}", items.len());
-        let label = "`NODE` or `SWITCH:PORT`, twice";
+        let label = "`NODE`, `SWITCH:PORT` or `HUB:PORT`, twice";
         let help = "for example `ends: [plc1, \"sw1:1\"]`";
         reader.report(Diagnostic::new(&codes::WRONG_TYPE, title, span, label).help(help));
         return None;
@@ -143,7 +249,7 @@ fn ends(
     Some(([a, b], span))
 }
 
-/// Reads `NODE` or `SWITCH:PORT`.
+/// Reads `NODE`, `SWITCH:PORT` or `HUB:PORT`.
 fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option<PortId> {
     let (name, port) = match text.rsplit_once(':') {
         Some((name, port)) => (name, Some(port)),
@@ -154,7 +260,7 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
         None => format!("`{name}: {{ stack: zero }}` under `nodes:`"),
     };
     let node = plant.node_or_report(reader, name, span, "end of a link", &proposal)?;
-    match (port, plant.network.switch(node)) {
+    match (port, plant.ports_of(node)) {
         (None, None) => Some(PortId { node, port: 0 }),
         (Some(_), None) => {
             let title = format!("{} is an end station and has no ports", quote(name));
@@ -165,22 +271,21 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
             );
             None
         }
-        (None, Some(_)) => {
-            let title = format!("the port of switch {} is missing", quote(name));
+        (None, Some((kind, _))) => {
+            let title = format!("the port of {kind} {} is missing", quote(name));
             let help =
                 first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
-            let label = "`SWITCH:PORT` is needed";
+            let label = format!("`{}:PORT` is needed", kind.to_uppercase());
             reader.report(Diagnostic::new(&codes::WRONG_END, title, span, label).help_if(help));
             None
         }
-        (Some(port), Some(switch)) => {
-            let count = switch.ports.len();
+        (Some(port), Some((kind, count))) => {
             let number = port.trim().parse::<u16>().ok();
-            if let Some(number) = number.filter(|&n| n >= 1 && usize::from(n) <= count) {
+            if let Some(number) = number.filter(|&n| n >= 1 && n <= count) {
                 let port = number - 1;
                 return Some(PortId { node, port });
             }
-            let title = format!("switch {} has no port {}", quote(name), found(port));
+            let title = format!("{kind} {} has no port {}", quote(name), found(port));
             let label = format!("its ports are 1 to {count}");
             let help =
                 first_free(plant, node).map(|n| format!("port {n} is free: `\"{name}:{n}\"`"));
@@ -190,10 +295,10 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
     }
 }
 
-/// Returns the lowest port of a switch without a link, counting from 1.
+/// Returns the lowest port of a switch or hub without a link, counting from 1.
 fn first_free(plant: &Plant, node: NodeId) -> Option<u16> {
-    let count = plant.network.switch(node)?.ports.len();
-    (0..u16::try_from(count).ok()?)
+    let (_, count) = plant.ports_of(node)?;
+    (0..count)
         .find(|&port| !plant.ports_in_use.contains_key(&PortId { node, port }))
         .map(|port| port + 1)
 }
@@ -203,9 +308,9 @@ fn is_free(reader: &mut Reader<'_>, plant: &Plant, port: PortId, span: Span) -> 
         return true;
     };
     let name = &plant.network.node(port.node).name;
-    let diagnostic = if plant.is_switch(port.node) {
+    let diagnostic = if let Some((kind, _)) = plant.ports_of(port.node) {
         let number = port.port + 1;
-        let title = format!("port {number} of switch {} has two links", quote(name));
+        let title = format!("port {number} of {kind} {} has two links", quote(name));
         let help = first_free(plant, port.node).map_or_else(
             || format!("all ports are in use; give {} more", quote(name)),
             |n| format!("port {n} is free: `\"{name}:{n}\"`"),

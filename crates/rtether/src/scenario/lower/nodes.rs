@@ -1,13 +1,15 @@
 //! End stations.
 
 use rtether_model::network::{EndStation, NodeKind};
+use rtether_model::smoother::Mode;
 
-use super::stacks::{self, Profile};
+use super::stacks::{self, Declared, Station};
 use super::{Plant, check_name};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
 use crate::scenario::keys::table::{NODE, STACK};
-use crate::scenario::reader::{Fields, Reader};
+use crate::scenario::profiles::{self, PROFILES};
+use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::suggest;
 use crate::scenario::tree::Data;
 use std::collections::BTreeMap;
@@ -16,7 +18,7 @@ pub(in crate::scenario) use stacks::{default_interval, station_of_interval};
 
 /// Reads `stacks:` and `nodes:`.
 pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plant: &mut Plant) {
-    let mut profiles = stacks::stacks(reader, top);
+    let mut declared = stacks::stacks(reader, top);
     let errors = reader.sink.errors();
     let entries = reader.named(top, "nodes");
     plant.names_are_missing |= reader.sink.errors() > errors;
@@ -25,9 +27,10 @@ pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plan
         let owner = format!("node {}", quote(&entry.key));
         let station = reader
             .fields(&entry.value, &NODE, owner, entry.key_span)
-            .and_then(|fields| station(reader, &fields, &mut profiles));
+            .and_then(|fields| station(reader, &fields, &mut declared));
         // A node with mistakes still has a name that links and flows may use.
-        let station = station.unwrap_or_else(stacks::zero);
+        let mut station = station.unwrap_or_else(stacks::zero);
+        seed_smoother(&mut station, plant.network.nodes.len());
         let kind = NodeKind::EndStation(station);
         plant.add_node(reader, &entry.key, entry.key_span, kind);
     }
@@ -35,32 +38,41 @@ pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plan
     if reader.sink.errors() > 0 {
         return;
     }
-    for (name, profile) in &profiles {
-        if !profile.used && name != "zero" {
+    for (name, stack) in &declared {
+        if !stack.used && name != "zero" {
             let title = format!("no node has the stack {}", quote(name));
             reader.report(Diagnostic::new(
                 &codes::UNUSED_STACK,
                 title,
-                profile.span,
+                stack.span,
                 "declared here",
             ));
         }
     }
 }
 
+/// Gives smoothers with a random period a seed of their own, lest stations lock in step.
+fn seed_smoother(station: &mut EndStation, position: usize) {
+    if let Some(smoothing) = station.layer.as_mut().and_then(|l| l.smoother.as_mut())
+        && let Mode::Nt(nt) = &mut smoothing.config.mode
+    {
+        nt.seed = u64::try_from(position).unwrap_or(u64::MAX);
+    }
+}
+
 fn station(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
-    profiles: &mut BTreeMap<String, Profile>,
+    declared: &mut BTreeMap<String, Declared>,
 ) -> Option<EndStation> {
     let mut station = None;
     if !fields.has("stack") {
         let title = format!("{} has no `stack`", fields.owner);
-        let declared: Vec<String> = profiles.keys().take(5).map(|name| quote(name)).collect();
+        let some: Vec<String> = declared.keys().take(5).map(|name| quote(name)).collect();
         let label = "what its protocol stack costs is not said";
-        let names = match declared.len() {
+        let names = match some.len() {
             0 => String::new(),
-            _ => format!("declared stacks are {}", declared.join(", ")),
+            _ => format!("declared stacks are {}", some.join(", ")),
         };
         reader.report(
             Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
@@ -71,32 +83,53 @@ fn station(
         let inner = reader.one(fields, "stack", &STACK)?;
         station = stacks::stack(reader, &inner);
     } else if let Some(name) = reader.scalar(fields, "stack") {
-        station = match profiles.get_mut(name.value) {
-            Some(profile) => {
-                profile.used = true;
-                Some(profile.station.clone())
-            }
-            None if name.value == "zero" => Some(stacks::zero()),
-            None => {
-                let known = profiles.keys().map(String::as_str).chain(["zero"]);
-                let near = (!reader.sink.is_full())
-                    .then(|| suggest::nearest_name(name.value, known.clone()))
-                    .flatten();
-                let list: Vec<String> = known.take(8).map(quote).collect();
-                let help = near.map_or_else(
-                    || format!("known stacks are {}", list.join(", ")),
-                    |near| format!("did you mean `stack: {near}`?"),
-                );
-                let title = format!("no stack named {}", quote(name.value));
-                let label = format!("stack of {}", fields.owner);
-                reader.report(
-                    Diagnostic::new(&codes::UNKNOWN_STACK, title, name.span, label).help(help),
-                );
-                None
-            }
-        };
+        station = by_name(reader, fields, declared, name);
     }
-    let mut result = station.unwrap_or_else(stacks::zero);
-    stacks::queues(reader, fields, &mut result);
-    Some(result)
+    let mut result = station.unwrap_or_else(|| stacks::zero().into());
+    stacks::settings(reader, fields, &mut result);
+    if !result.parts.has_queues()
+        && let Some(span) = fields.key_span("priorities")
+    {
+        let title = "`priorities` has no meaning without priority queues";
+        let label = format!("of {}", fields.owner);
+        reader.report(
+            Diagnostic::new(&codes::MISPLACED_KEY, title, span, label)
+                .help("add `transmit_queues: { strategy: strict }`")
+                .help("or `receive_queues: { selection: highest-first }`"),
+        );
+    }
+    Some(result.model)
+}
+
+/// Returns the stack of this name: a declared one, `zero`, or a built-in one.
+fn by_name(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    declared: &mut BTreeMap<String, Declared>,
+    At { value: name, span }: At<&str>,
+) -> Option<Station> {
+    if let Some(stack) = declared.get_mut(name) {
+        stack.used = true;
+        return Some(stack.station.clone());
+    }
+    if name == "zero" {
+        return Some(stacks::zero().into());
+    }
+    if let Some(profile) = profiles::find(name) {
+        return Some((profile.station)().into());
+    }
+    let built_in = PROFILES.iter().map(|profile| profile.name);
+    let known = declared.keys().map(String::as_str).chain(["zero"]);
+    let near = (!reader.sink.is_full())
+        .then(|| suggest::nearest_name(name, known.clone().chain(built_in)))
+        .flatten();
+    let list: Vec<String> = known.take(8).map(quote).collect();
+    let help = near.map_or_else(
+        || format!("known stacks are {}", list.join(", ")),
+        |near| format!("did you mean `stack: {near}`?"),
+    );
+    let title = format!("no stack named {}", quote(name));
+    let label = format!("stack of {}", fields.owner);
+    reader.report(Diagnostic::new(&codes::UNKNOWN_STACK, title, span, label).help(help));
+    None
 }

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use rtether_model::network::{EndStation, Jitter, LinearStack, Outliers, Servers, Spread, Stack};
+use rtether_model::network::{
+    EndStation, Jitter, LinearStack, Outliers, RtosStack, Servers, Spread, Stack, Tasks,
+};
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::check_name;
+use super::layer::Parts;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::{JITTER, OUTLIERS, STACK};
+use crate::scenario::keys::table::{JITTER, OUTLIERS, STACK, TASKS};
+use crate::scenario::profiles;
 use crate::scenario::reader::{Fields, Reader, picoseconds};
 use crate::scenario::tree::Data;
 use crate::scenario::units::{self, Quantity};
@@ -16,21 +20,42 @@ use crate::scenario::units::{self, Quantity};
 /// Longest time any part of a stack may take for one packet.
 const LONGEST: Duration = Duration::from_secs(3600);
 
+/// A stack with what lies below it.
+#[derive(Clone)]
+pub(super) struct Station {
+    pub(super) model: EndStation,
+    /// What was said of the layer, for nodes that say more.
+    pub(super) parts: Parts,
+}
+
+impl From<EndStation> for Station {
+    fn from(model: EndStation) -> Self {
+        let parts = Parts::default();
+        Self { model, parts }
+    }
+}
+
 /// A declared stack.
-pub(super) struct Profile {
-    pub(super) station: EndStation,
+pub(super) struct Declared {
+    pub(super) station: Station,
     pub(super) span: Span,
     pub(super) used: bool,
 }
 
 /// Reads `stacks:`; a stack with mistakes is kept as one without cost, so that its name is known.
-pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<String, Profile> {
-    let mut profiles = BTreeMap::new();
+pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<String, Declared> {
+    let mut stacks = BTreeMap::new();
     for entry in reader.named(top, "stacks") {
         check_name(reader, "stack", &entry.key, entry.key_span, &[':', '*']);
-        if entry.key == "zero" {
-            let label = "`zero` is always there and takes no time";
-            let title = "a stack is named `zero`";
+        let built_in = profiles::find(&entry.key).is_some();
+        if built_in || entry.key == "zero" {
+            let name = quote(&entry.key);
+            let label = if built_in {
+                format!("{name} is built in")
+            } else {
+                "`zero` is always there and takes no time".to_owned()
+            };
+            let title = format!("a stack is named {name}");
             reader.report(
                 Diagnostic::new(&codes::DUPLICATE_NAME, title, entry.key_span, label)
                     .help("give the stack another name"),
@@ -40,14 +65,14 @@ pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<Stri
         let station = reader
             .fields(&entry.value, &STACK, owner, entry.key_span)
             .and_then(|fields| stack(reader, &fields));
-        let profile = Profile {
-            station: station.unwrap_or_else(zero),
+        let declared = Declared {
+            station: station.unwrap_or_else(|| zero().into()),
             span: entry.key_span,
             used: false,
         };
-        profiles.insert(entry.key.clone(), profile);
+        stacks.insert(entry.key.clone(), declared);
     }
-    profiles
+    stacks
 }
 
 /// Returns a station that takes no time.
@@ -56,10 +81,12 @@ pub(in crate::scenario) fn zero() -> EndStation {
 }
 
 /// Reads one stack.
-pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<EndStation> {
-    let mut station = zero();
+pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Station> {
+    let mut station = Station::from(zero());
     let model = if fields.has("rate") || fields.has("service") {
         ip_rate(reader, fields)
+    } else if RTOS_KEYS.iter().any(|key| fields.has(key)) {
+        rtos(reader, fields)
     } else if fields.has("send") || fields.has("receive") {
         linear(reader, fields)
     } else {
@@ -72,13 +99,44 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<EndS
         );
         None
     };
-    queues(reader, fields, &mut station);
-    station.stack = model?;
+    settings(reader, fields, &mut station);
+    station.model.stack = model?;
     Some(station)
 }
 
-/// Reads the two limits, which nodes may set as well.
-pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation) {
+/// Costs of a stack that tells kinds of packets apart.
+const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
+
+/// Reads what nodes may set as well: limits, tasks, and the layer below the stack.
+pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut Station) {
+    limits(reader, fields, &mut station.model);
+    if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
+        station.model.tasks = Some(tasks(reader, &inner));
+    }
+    let layer = [
+        "priorities",
+        "receive_queues",
+        "transmit_queues",
+        "smoother",
+    ];
+    if layer.iter().any(|key| fields.has(key)) {
+        station.parts = Parts::read(reader, fields).or(&station.parts);
+        station.model.layer = station.parts.join(reader);
+    }
+}
+
+fn tasks(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Tasks {
+    let mut time = |key| reader.time_up_to(fields, key, LONGEST, "of a single packet");
+    let (message, segment) = (time("message"), time("segment"));
+    let order = reader.word(fields, "order").map(|word| word.value);
+    Tasks {
+        message: message.unwrap_or(Duration::ZERO),
+        segment: segment.unwrap_or(Duration::ZERO),
+        messages_first: order == Some("messages-first"),
+    }
+}
+
+fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation) {
     if let Some(limit) = reader.count(fields, "stack_queue") {
         station.stack_queue = u32::try_from(limit.value).unwrap_or(u32::MAX);
     }
@@ -94,17 +152,20 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut
 }
 
 fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
-    let linear_only = [
+    let other_models = [
         "send",
         "receive",
         "interface",
         "servers",
         "jitter",
         "outliers",
+        "datagram",
+        "segment",
+        "acknowledgement",
     ];
     reader.misplaced(
         fields,
-        &linear_only,
+        &other_models,
         "a stack with one rate for all packets",
     );
     reader.conflict(fields, "rate", "service");
@@ -124,6 +185,23 @@ fn ip_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     })
 }
 
+fn rtos(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
+    let linear_only = ["send", "receive", "interface", "servers"];
+    let what = "a stack with a cost for each kind of packet";
+    reader.misplaced(fields, &linear_only, what);
+    let mut costs = RTOS_KEYS.map(|key| {
+        reader.require(fields, key);
+        reader.cost(fields, key)
+    });
+    let jitter = jitter(reader, fields);
+    Some(Stack::Rtos(RtosStack {
+        datagram: costs[0].take()?,
+        segment: costs[1].take()?,
+        acknowledgement: costs[2].take()?,
+        jitter,
+    }))
+}
+
 fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     let both = reader.require(fields, "send") & reader.require(fields, "receive");
     let send = reader.cost(fields, "send");
@@ -133,10 +211,7 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
         Some("per-direction") => Servers::PerDirection,
         _ => Servers::Shared,
     };
-    let jitter = Jitter {
-        spread: spread(reader, fields).unwrap_or_default(),
-        outliers: outliers(reader, fields),
-    };
+    let jitter = jitter(reader, fields);
     both.then_some(())?;
     Some(Stack::Linear(LinearStack {
         send: send?,
@@ -145,6 +220,13 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
         jitter,
         servers,
     }))
+}
+
+fn jitter(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Jitter {
+    Jitter {
+        spread: spread(reader, fields).unwrap_or_default(),
+        outliers: outliers(reader, fields),
+    }
 }
 
 fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {

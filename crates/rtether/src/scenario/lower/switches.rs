@@ -65,7 +65,7 @@ fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     if let Some("cut-through") = word(reader, fields, "mode") {
         switch.mode = ForwardingMode::CutThrough;
     }
-    switch.queues = queues(reader, fields);
+    switch.queues = queues(reader, fields, 1);
     switch.selection = selection(reader, fields, switch.queues.count());
     switch.buffer = buffer(reader, fields);
     let aging = reader.positive_time(fields, "aging");
@@ -107,7 +107,7 @@ pub(super) fn vid(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Op
 }
 
 /// Reads a list of counts with its limits; `None` if any is wrong.
-fn counts(
+pub(super) fn counts(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
     key: &str,
@@ -127,10 +127,11 @@ fn counts(
     list
 }
 
-fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>) -> QueueMap {
+/// Reads `queues` and `pcp_map`.
+pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u64) -> QueueMap {
     let count = reader
         .count(fields, "queues")
-        .map_or(1, |count| count.value);
+        .map_or(otherwise, |count| count.value);
     let count = u8::try_from(count).unwrap_or(1);
     let standard = QueueMap::standard(count).expect("the table limits queues to 1..8");
     let Some(entry) = fields.get("pcp_map") else {

@@ -1,14 +1,12 @@
 //! When a flow sends.
 
-use rtether_model::flow::{Bulk, Phase, Tag, TcpParameters, Traffic, Transfer};
+use rtether_model::flow::{Phase, Tag, Traffic};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{self, Encapsulation};
 
-use super::MAX_TRANSFERS;
-use super::links::head;
+use super::bulk::bulk;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
-use crate::scenario::keys::table::{BULK_TRANSFER, TCP};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::units::{self, Quantity};
@@ -19,6 +17,7 @@ pub(super) enum Kind {
     Periodic,
     Sporadic,
     Poisson,
+    Adaptive,
     Flood,
     Bulk,
 }
@@ -38,8 +37,13 @@ const KIND_KEYS: &[(&str, &[Kind])] = &[
     ("total", &[Kind::Bulk]),
     ("every", &[Kind::Bulk]),
     ("transfers", &[Kind::Bulk]),
-    ("tcp", &[Kind::Bulk]),
+    ("bursts", &[Kind::Bulk]),
+    ("pause", &[Kind::Adaptive]),
+    ("timeout", &[Kind::Adaptive]),
 ];
+
+/// Keys that only bulk transfers have, and that say so.
+pub(super) const BULK_ONLY: [&str; 3] = ["total", "transfers", "bursts"];
 
 /// Returns the kind that is said, or follows from the keys.
 pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Kind {
@@ -47,36 +51,24 @@ pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsula
     let kind = match word.map(|word| word.value) {
         Some("sporadic") => Kind::Sporadic,
         Some("poisson") => Kind::Poisson,
+        Some("adaptive") => Kind::Adaptive,
         Some("flood") => Kind::Flood,
         Some("bulk") => Kind::Bulk,
         Some(_) => Kind::Periodic,
-        None if over == Encapsulation::Tcp => Kind::Bulk,
+        None if BULK_ONLY.iter().any(|key| fields.has(key)) => Kind::Bulk,
         None if fields.has("min_gap") => Kind::Sporadic,
-        None if fields.has("total") || fields.has("transfers") => Kind::Bulk,
+        // What goes into a packet of a transfer is for TCP to decide; a message has a size.
+        None if over == Encapsulation::Tcp && !fields.has("size") && !fields.has("period") => {
+            Kind::Bulk
+        }
         None => Kind::Periodic,
     };
-    if (over == Encapsulation::Tcp) != (kind == Kind::Bulk) {
-        let place = fields.key_span("over").or(fields.key_span("kind"));
-        let place = place
-            .or(fields.key_span("total"))
-            .or(fields.key_span("transfers"));
-        let title = "bulk transfers use TCP, and TCP carries bulk transfers only";
-        let label = format!("of {}", fields.owner);
-        reader.report(
-            Diagnostic::new(
-                &codes::CONFLICTING_KEYS,
-                title,
-                place.unwrap_or(fields.at),
-                label,
-            )
-            .help("write `over: tcp` and `kind: bulk` together")
-            .help("for single messages write `over: udp`"),
-        );
-    }
+    check_transport(reader, fields, kind, over);
     let what = match kind {
         Kind::Periodic => "a periodic flow",
         Kind::Sporadic => "a sporadic flow",
         Kind::Poisson => "a poisson flow",
+        Kind::Adaptive => "an adaptive flow",
         Kind::Flood => "a flood",
         Kind::Bulk => "a bulk transfer",
     };
@@ -86,6 +78,37 @@ pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsula
         }
     }
     kind
+}
+
+/// Complains of kinds that TCP does not carry, and of one that nothing else carries.
+fn check_transport(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, over: Encapsulation) {
+    let tcp = over == Encapsulation::Tcp;
+    let (title, help) = match kind {
+        Kind::Bulk if !tcp => (
+            "bulk transfers use TCP",
+            "remove `over`, or write `over: tcp`",
+        ),
+        Kind::Flood if tcp => (
+            "a flood has no connection",
+            "write `kind: bulk` to send as much as TCP can, or `over: udp`",
+        ),
+        Kind::Periodic
+        | Kind::Sporadic
+        | Kind::Poisson
+        | Kind::Adaptive
+        | Kind::Flood
+        | Kind::Bulk => {
+            if !tcp {
+                reader.misplaced(fields, &["tcp"], "a flow that is not over TCP");
+            }
+            return;
+        }
+    };
+    let known = ["over", "kind"].iter().chain(&BULK_ONLY);
+    let place = known.copied().find_map(|key| fields.key_span(key));
+    let label = format!("of {}", fields.owner);
+    let place = place.unwrap_or(fields.at);
+    reader.report(Diagnostic::new(&codes::CONFLICTING_KEYS, title, place, label).help(help));
 }
 
 /// Reads the keys of a kind.
@@ -100,6 +123,7 @@ pub(super) fn traffic(
         Kind::Periodic => periodic(reader, fields),
         Kind::Sporadic => sporadic(reader, fields),
         Kind::Poisson => poisson(reader, fields),
+        Kind::Adaptive => adaptive(reader, fields),
         Kind::Flood => flood(reader, fields, frame),
         Kind::Bulk => bulk(reader, fields, run).map(Traffic::Bulk),
     }
@@ -187,6 +211,25 @@ fn poisson(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
     Some(Traffic::Poisson { mean_interval })
 }
 
+fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
+    let pause = reader.time(fields, "pause");
+    let timeout = reader.positive_time(fields, "timeout");
+    if !fields.has("reply") {
+        let title = format!("{} has no `reply`", fields.owner);
+        let at = fields.key_span("kind").unwrap_or(fields.at);
+        let label = "an adaptive flow sends when the answer is there";
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, title, at, label)
+                .help("add `reply: { size: 60 B }`"),
+        );
+        return None;
+    }
+    Some(Traffic::Adaptive {
+        pause: pause.map_or(Duration::ZERO, |time| time.value),
+        timeout: timeout.map_or(Duration::from_secs(1), |time| time.value),
+    })
+}
+
 fn flood(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -211,146 +254,4 @@ fn flood(
     // Rounded up: the flood never exceeds the rate it was given.
     let interval = bits_per_second(rate).time_ceil(wire::wire_size(frame));
     Some(Traffic::Flood { interval })
-}
-
-fn bulk(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Option<Bulk> {
-    let tcp = tcp(reader, fields);
-    let rate = reader.quantity(fields, "rate", Quantity::BitRate);
-    if let Some(rate) = rate.filter(|rate| rate.value < 1_000) {
-        let found = bits_per_second(rate.value).to_string();
-        let why = "of an application";
-        reader.out_of_range("rate", rate.span, "at least 1 kbit/s", &found, why);
-    }
-    let transfers = if fields.has("transfers") {
-        for key in ["start", "total", "every"] {
-            reader.conflict(fields, "transfers", key);
-        }
-        listed(reader, fields)?
-    } else {
-        repeated(reader, fields, run)?
-    };
-    Some(Bulk {
-        transfers,
-        bursts: None,
-        rate: rate.map(|rate| bits_per_second(rate.value)),
-        tcp,
-    })
-}
-
-fn listed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Vec<Transfer>> {
-    let mut list = Vec::new();
-    for item in reader.items(fields, "transfers") {
-        let owner = format!("a transfer of {}", fields.owner);
-        let inner = reader.fields(item, &BULK_TRANSFER, owner, head(item))?;
-        let given = reader.require(&inner, "at") & reader.require(&inner, "size");
-        let start = reader.time(&inner, "at");
-        let size = nonempty(reader, &inner, "size");
-        if let (true, Some(start), Some(size)) = (given, start, size) {
-            list.push(Transfer {
-                start: start.value,
-                size: Some(size),
-            });
-        }
-    }
-    if list.is_empty() {
-        let place = fields.key_span("transfers").unwrap_or(fields.at);
-        let title = format!("{} has no transfers", fields.owner);
-        reader.report(
-            Diagnostic::new(&codes::MISSING_KEY, title, place, "the list is empty")
-                .help("for example `transfers: [{ at: 2 s, size: 1 MB }]`"),
-        );
-    }
-    list.sort_by_key(|transfer| transfer.start);
-    Some(list)
-}
-
-fn nonempty(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Bytes> {
-    let size = reader.size(fields, key)?;
-    if size.value == Bytes::ZERO {
-        let why = "an empty transfer takes no time";
-        reader.out_of_range(key, size.span, "at least 1 B", "0 B", why);
-        return None;
-    }
-    Some(size.value)
-}
-
-fn repeated(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Option<Vec<Transfer>> {
-    let start = reader.time(fields, "start");
-    let start = start.map_or(Duration::ZERO, |time| time.value);
-    let size = nonempty(reader, fields, "total");
-    let once = vec![Transfer { start, size }];
-    let Some(every) = reader.positive_time(fields, "every") else {
-        return Some(once);
-    };
-    if !fields.has("total") {
-        let title = format!("{} has no `total`", fields.owner);
-        let label = "how much to send each time";
-        reader.report(
-            Diagnostic::new(&codes::MISSING_KEY, title, every.span, label)
-                .help("add `total: 1 MB`"),
-        );
-        return None;
-    }
-    let stop = reader
-        .time(fields, "stop")
-        .map_or(run.duration, |stop| stop.value);
-    let end = stop.as_ps().min(run.duration.as_ps());
-    let count = (end - start.as_ps()).max(0) / every.value.as_ps() + 1;
-    if usize::try_from(count).is_ok_and(|count| count > MAX_TRANSFERS) || count > 1_000_000_000 {
-        let found = every.value.to_string();
-        let why = "more than a million transfers";
-        let rule = "a larger part of the run";
-        reader.out_of_range("every", every.span, rule, &found, why);
-        return None;
-    }
-    let starts = (0..count).map(|n| start + every.value * n);
-    let within = starts.filter(|&at| at == start || at.as_ps() < end);
-    Some(within.map(|start| Transfer { start, size }).collect())
-}
-
-fn tcp(reader: &mut Reader<'_>, fields: &Fields<'_>) -> TcpParameters {
-    let mut tcp = TcpParameters::default();
-    let Some(inner) = reader.one(fields, "tcp", &TCP) else {
-        return tcp;
-    };
-    let most = Encapsulation::Tcp.max_payload();
-    if let Some(segment) = reader.size(&inner, "segment") {
-        if segment.value == Bytes::ZERO || segment.value > most {
-            let rule = format!("1 B to {most}");
-            let found = segment.value.to_string();
-            let why = "a frame carries 1500 B, 40 B of them headers";
-            reader.out_of_range("segment", segment.span, &rule, &found, why);
-        }
-        tcp.segment = segment.value;
-    }
-    if let Some(window) = reader.size(&inner, "window") {
-        let most = Bytes::new(1 << 30);
-        if window.value < tcp.segment || window.value > most {
-            let rule = format!("from one segment, {}, to 1 GiB", tcp.segment);
-            let found = window.value.to_string();
-            let why = "RFC 7323 scales windows to 1 GiB";
-            reader.out_of_range("window", window.span, &rule, &found, why);
-        }
-        tcp.window = window.value;
-    }
-    if let Some(count) = reader.count(&inner, "initial_window") {
-        tcp.initial_window = u32::try_from(count.value).unwrap_or(10);
-    }
-    if let Some(count) = reader.count(&inner, "ack_every") {
-        tcp.ack_every = u32::try_from(count.value).unwrap_or(2);
-    }
-    for (key, slot, most) in [
-        ("ack_delay", &mut tcp.ack_delay, Duration::from_secs(10)),
-        ("min_rto", &mut tcp.min_rto, Duration::from_secs(60)),
-    ] {
-        if let Some(time) = reader.positive_time(&inner, key) {
-            if time.value > most {
-                let found = time.value.to_string();
-                let rule = format!("at most {most}");
-                reader.out_of_range(key, time.span, &rule, &found, "of a connection");
-            }
-            *slot = time.value;
-        }
-    }
-    tcp
 }

@@ -375,6 +375,7 @@ fn limit_reason(key: &str) -> &'static str {
         "vlan" | "access" | "trunk" | "native" => "VLAN identifiers 0 and 4095 are reserved",
         "dscp" => "DSCP is a 6-bit field",
         "queues" | "pcp_map" => "a port has at most 8 queues, counted from 0",
+        "queue" | "untagged" | "high_from" => "there are at most 8 queues, counted from 0",
         "weights" => "every queue needs its turn",
         _ => "outside what can be run",
     }

@@ -5,7 +5,7 @@ use super::{BIT_RATE, Default, Kind, Optional, PACKET_RATE, Required, SIZE, Sect
 pub(in crate::scenario) static FLOW: Section = Section {
     name: "flow",
     noun: "a flow",
-    description: "Frames of one talker to its listeners. The kind follows from the keys: `period` or `rate` makes a flow periodic, `min_gap` sporadic, `over: tcp` a bulk transfer; `poisson` and `flood` are said with `kind`.",
+    description: "Frames of one talker to its listeners. The kind follows from the keys: `period` or `rate` makes a flow periodic, `min_gap` sporadic, `over: tcp` a bulk transfer unless `size` or `period` says that messages are meant; `poisson`, `flood` and `adaptive` are said with `kind`.",
     keys: &[
         key("name", Kind::Text, Required, "setpoint", "Unique name."),
         key(
@@ -41,11 +41,13 @@ pub(in crate::scenario) static FLOW: Section = Section {
             Kind::Word(&["udp", "raw", "goose", "sv", "profinet", "icmp", "tcp"]),
             Default("udp"),
             "raw",
-            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4.",
+            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4. Messages over TCP travel in order over one connection with each listener, open from the start.",
         ),
         key(
             "kind",
-            Kind::Word(&["periodic", "sporadic", "poisson", "flood", "bulk"]),
+            Kind::Word(&[
+                "periodic", "sporadic", "poisson", "adaptive", "flood", "bulk",
+            ]),
             Optional,
             "poisson",
             "When frames are released. Follows from the other keys if not given.",
@@ -110,6 +112,20 @@ pub(in crate::scenario) static FLOW: Section = Section {
             "Sporadic: packets released together.",
         ),
         key(
+            "pause",
+            TIME,
+            Default("0 us"),
+            "10 ms",
+            "Adaptive: from the answer to the next request. Needs `reply`.",
+        ),
+        key(
+            "timeout",
+            TIME,
+            Default("1 s"),
+            "200 ms",
+            "Adaptive: a request without answer is given up after this time, and the next one is sent.",
+        ),
+        key(
             "pcp",
             Kind::Count { min: 0, max: 7 },
             Optional,
@@ -163,7 +179,7 @@ pub(in crate::scenario) static FLOW: Section = Section {
             SIZE,
             Optional,
             "20 MB",
-            "Bulk: octets of one transfer. Without `total` and `transfers` the flow sends until the run ends.",
+            "Bulk: octets of one transfer. Without `total`, `transfers` and `bursts` the flow sends until the run ends.",
         ),
         key(
             "every",
@@ -180,11 +196,18 @@ pub(in crate::scenario) static FLOW: Section = Section {
             "Bulk: transfers one by one, instead of `start`, `total` and `every`.",
         ),
         key(
+            "bursts",
+            Kind::One(&BURSTS),
+            Optional,
+            "{ size: 1 MB, mean_gap: 25 s }",
+            "Bulk: files that are sent again and again, instead of `total`, `every` and `transfers`.",
+        ),
+        key(
             "tcp",
             Kind::One(&TCP),
             Optional,
             "{ window: 7300 B }",
-            "Bulk: parameters of both ends.",
+            "Over TCP: parameters of both ends.",
         ),
     ],
 };
@@ -268,5 +291,21 @@ pub(in crate::scenario) static BULK_TRANSFER: Section = Section {
             "Time of the request, from the start of the run.",
         ),
         key("size", SIZE, Required, "1 MB", "Octets."),
+    ],
+};
+
+pub(in crate::scenario) static BURSTS: Section = Section {
+    name: "bursts",
+    noun: "bursts",
+    description: "Files of one size, from `start` to `stop` of the flow.",
+    keys: &[
+        key("size", SIZE, Required, "1 MB", "Octets of each."),
+        key(
+            "mean_gap",
+            TIME,
+            Optional,
+            "25 s",
+            "Files become due at random, with exponential gaps of this mean. Back to back if not given.",
+        ),
     ],
 };

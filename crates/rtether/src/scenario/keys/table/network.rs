@@ -1,4 +1,4 @@
-//! The keys of switches and links.
+//! The keys of switches, hubs and links.
 
 use super::{
     BIT_RATE, Default, Kind, Optional, Quantity, RATIO, Required, SIZE, Section, TIME, key,
@@ -156,24 +156,67 @@ pub(in crate::scenario) static PORT: Section = Section {
     ],
 };
 
+pub(in crate::scenario) static HUB: Section = Section {
+    name: "hub",
+    noun: "a hub",
+    description: "A repeater: what one port receives all others send. Its stations, and those of the hubs it is linked to, share one collision domain with CSMA/CD. Ports count from 1.",
+    keys: &[
+        key(
+            "ports",
+            Kind::Count { min: 1, max: 1024 },
+            Required,
+            "8",
+            "Number of ports.",
+        ),
+        key(
+            "rate",
+            BIT_RATE,
+            Required,
+            "10 Mbit/s",
+            "Rate of the hub and of all its links: 10 or 100 Mbit/s.",
+        ),
+        key(
+            "delay",
+            TIME,
+            Default("0 us"),
+            "500 ns",
+            "From the first bit at one port to the first bit at the others.",
+        ),
+        key(
+            "backoff",
+            Kind::Word(&["standard", "upper-end-included"]),
+            Default("standard"),
+            "standard",
+            "Slots that a station may wait after its n-th collision with one frame: 0 to 2^k - 1 with k = min(n, 10), or 0 to 2^k as some papers print it. Hubs of one collision domain agree.",
+        ),
+    ],
+};
+
 pub(in crate::scenario) static LINK: Section = Section {
     name: "link",
     noun: "a link",
-    description: "A full-duplex link between two ports.",
+    description: "A link between two ports.",
     keys: &[
         key(
             "ends",
             Kind::Values(&Kind::Name("node")),
             Required,
             "[plc1, \"sw1:1\"]",
-            "The two ends: `NODE` or `SWITCH:PORT`.",
+            "The two ends: `NODE`, `SWITCH:PORT` or `HUB:PORT`.",
         ),
         key(
             "rate",
             BIT_RATE,
-            Required,
+            Optional,
             "100 Mbit/s",
-            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s.",
+            "One of the rates of Ethernet: 10 or 100 Mbit/s, 1, 2.5, 5, 10, 25, 40, 50, 100, 200 or 400 Gbit/s. Needed but for links of a hub, which have its rate.",
+        ),
+        key(
+            "duplex",
+            Kind::Word(&["full", "half"]),
+            Optional,
+            "half",
+            "Both ends may send at once, or one at a time by CSMA/CD (10 and 100 Mbit/s only). Half for links of a hub, else full, if not given.",
         ),
         key(
             "length",

@@ -1,11 +1,13 @@
 //! The keys of stacks and nodes.
 
-use super::{Default, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, key};
+use super::layer::{PRIORITIES, RECEIVE_QUEUES, TRANSMIT_QUEUES};
+use super::smoother::SMOOTHER;
+use super::{Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Section, TIME, key};
 
 pub(in crate::scenario) static STACK: Section = Section {
     name: "stack",
     noun: "a stack",
-    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`).",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last five keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
             "rate",
@@ -36,6 +38,27 @@ pub(in crate::scenario) static STACK: Section = Section {
             "From the driver to the application, per frame. Needs `send`.",
         ),
         key(
+            "datagram",
+            Kind::Cost,
+            Optional,
+            "101 us",
+            "A packet that is not TCP. Needs `segment` and `acknowledgement`.",
+        ),
+        key(
+            "segment",
+            Kind::Cost,
+            Optional,
+            "50 us",
+            "A TCP segment with data.",
+        ),
+        key(
+            "acknowledgement",
+            Kind::Cost,
+            Optional,
+            "25 us",
+            "A TCP segment without data.",
+        ),
+        key(
             "interface",
             Kind::Cost,
             Default("0 us"),
@@ -54,7 +77,7 @@ pub(in crate::scenario) static STACK: Section = Section {
             Kind::Any(&[TIME, Kind::One(&JITTER)]),
             Optional,
             "30 us",
-            "Random addition to every `send` and `receive`: uniform up to this time, or a map for another distribution. None if not given.",
+            "Random addition to every cost: uniform up to this time, or a map for another distribution. None if not given.",
         ),
         key(
             "outliers",
@@ -79,6 +102,77 @@ pub(in crate::scenario) static STACK: Section = Section {
             Default("1 MB"),
             "1 MB",
             "Octets of frames that may wait in the FIFO queue of the driver; more are dropped.",
+        ),
+        TASKS_KEY,
+        PRIORITIES_KEY,
+        RECEIVE_KEY,
+        TRANSMIT_KEY,
+        SMOOTHER_KEY,
+    ],
+};
+
+// What follows can be said of a stack and of a single node.
+const TASKS_KEY: Key = key(
+    "tasks",
+    Kind::One(&TASKS),
+    Optional,
+    "{ message: 5 us, segment: 40 us }",
+    "Processor time of the applications. They take none if not given.",
+);
+const PRIORITIES_KEY: Key = key(
+    "priorities",
+    Kind::One(&PRIORITIES),
+    Optional,
+    "{ queues: 2 }",
+    "Which queue a frame uses, for `receive_queues` and `transmit_queues`.",
+);
+const RECEIVE_KEY: Key = key(
+    "receive_queues",
+    Kind::One(&RECEIVE_QUEUES),
+    Optional,
+    "{ selection: highest-first }",
+    "Priority queues between driver and stack. One FIFO queue if not given.",
+);
+const TRANSMIT_KEY: Key = key(
+    "transmit_queues",
+    Kind::One(&TRANSMIT_QUEUES),
+    Optional,
+    "{ strategy: strict }",
+    "Priority queues between stack and driver. One FIFO queue if not given.",
+);
+const SMOOTHER_KEY: Key = key(
+    "smoother",
+    Kind::One(&SMOOTHER),
+    Optional,
+    "{ mode: himd }",
+    "Traffic smoother above the transmit queues. None if not given.",
+);
+
+pub(in crate::scenario) static TASKS: Section = Section {
+    name: "tasks",
+    noun: "tasks",
+    description: "Application tasks that share a processor of their own. A message takes it before it enters the sending stack and after it has left the receiving one; so does each data segment of a bulk transfer, for the program that writes or reads the file.",
+    keys: &[
+        key(
+            "message",
+            TIME,
+            Default("0 us"),
+            "5 us",
+            "Time for a message, each way.",
+        ),
+        key(
+            "segment",
+            TIME,
+            Default("0 us"),
+            "40 us",
+            "Time for a data segment of a bulk transfer, each way.",
+        ),
+        key(
+            "order",
+            Kind::Word(&["arrival", "messages-first"]),
+            Default("arrival"),
+            "messages-first",
+            "All in order of arrival, or messages preempt bulk transfers.",
         ),
     ],
 };
@@ -131,7 +225,7 @@ pub(in crate::scenario) static NODE: Section = Section {
             Kind::Any(&[Kind::Name("stack"), Kind::One(&STACK)]),
             Required,
             "zero",
-            "Name of a stack, `zero`, or a stack written out here.",
+            "Name of a stack, `zero`, a [built-in one](#built-in-stacks), or a stack written out here.",
         ),
         key(
             "stack_queue",
@@ -150,5 +244,10 @@ pub(in crate::scenario) static NODE: Section = Section {
             "1 MB",
             "Instead of that of the stack.",
         ),
+        TASKS_KEY,
+        PRIORITIES_KEY,
+        RECEIVE_KEY,
+        TRANSMIT_KEY,
+        SMOOTHER_KEY,
     ],
 };

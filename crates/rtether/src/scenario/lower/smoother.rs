@@ -1,0 +1,308 @@
+//! Traffic smoothers.
+
+use rtether_model::endnode::{Detector, Smoothing, TosMatch};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::smoother::{
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Rule,
+};
+use rtether_proto::smoother::{ConfigError, Smoother};
+
+use super::layer::frames;
+use crate::scenario::codes;
+use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::keys::table::DETECTOR;
+use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
+use crate::scenario::units::{self, Quantity};
+
+/// Modes whose period follows congestion between two limits.
+const ADAPTIVE: &[&str] = &["himd", "slow-start", "linear"];
+/// Modes that hold packets back.
+const HOLDING: &[&str] = &["fixed", "himd", "slow-start", "linear", "nt"];
+
+/// Keys that only some modes have, with those modes.
+const MODE_KEYS: &[(&str, &[&str])] = &[
+    ("depth", HOLDING),
+    ("period", HOLDING),
+    ("hold", ADAPTIVE),
+    ("tick", ADAPTIVE),
+    ("delta", &["himd", "nt"]),
+    ("halve_every", &["slow-start"]),
+    ("rate_step", &["linear"]),
+    ("doubling", ADAPTIVE),
+    ("shift_refresh", ADAPTIVE),
+    ("forgive_debt", ADAPTIVE),
+    ("depth_step", &["nt"]),
+    ("jitter", &["nt"]),
+    ("detector", &["himd", "slow-start", "linear", "nt"]),
+];
+
+/// Reads `smoother:`.
+pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Smoothing> {
+    reader.require(fields, "mode");
+    let word = reader.word(fields, "mode")?.value;
+    for (key, modes) in MODE_KEYS {
+        if !modes.contains(&word) {
+            let what = format!("a smoother in mode `{word}`");
+            reader.misplaced(fields, &[key], &what);
+        }
+    }
+    let errors = reader.sink.errors();
+    let mode = match word {
+        "fixed" => Mode::Fixed(fixed(reader, fields)),
+        "himd" => Mode::Adaptive(adaptive(reader, fields, Adaptive::HIMD)),
+        "slow-start" => Mode::Adaptive(adaptive(reader, fields, Adaptive::SLOW_START)),
+        "linear" => Mode::Adaptive(adaptive(reader, fields, Adaptive::LINEAR)),
+        "nt" => Mode::Nt(nt(reader, fields)),
+        _ => Mode::None,
+    };
+    let limits = Limits::default();
+    let config = Config {
+        mode,
+        limits: Limits {
+            real_time_packets: packets(reader, fields, "real_time_limit"),
+            bulk_packets: packets(reader, fields, "bulk_limit"),
+            ..limits
+        },
+    };
+    let smoothing = Smoothing {
+        config,
+        rule: rule(reader, fields, word),
+        ring: frames(reader, fields, "ring", 2),
+        detector: detector(reader, fields, word),
+    };
+    (reader.sink.errors() == errors).then_some(())?;
+    engine_takes(reader, fields, config)?;
+    Some(smoothing)
+}
+
+fn packets(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> usize {
+    usize::try_from(frames(reader, fields, key, 1000)).unwrap_or(usize::MAX)
+}
+
+/// Says what the engine would refuse, at the key that is to blame.
+fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) -> Option<()> {
+    let Err(error) = Smoother::<()>::new(Instant::ZERO, config) else {
+        return Some(());
+    };
+    let parameter = match error {
+        ConfigError::NotPositive(name) | ConfigError::TooLarge(name) => name,
+        ConfigError::Reversed { low, .. } => low,
+        ConfigError::NeverServed => "depth_step",
+    };
+    let key = match parameter {
+        "period_min" | "period_max" => "period",
+        "depth_max" => "depth",
+        "interval" => "halve_every",
+        "step" => "rate_step",
+        other => other,
+    };
+    let rule = match error {
+        ConfigError::NotPositive(_) => "more than zero",
+        ConfigError::TooLarge(_) => "at most one day, or 1 GB",
+        ConfigError::Reversed { .. } if key == "depth_step" => "at most `depth`",
+        ConfigError::Reversed { .. } => "from the smaller to the larger",
+        ConfigError::NeverServed => "at least 1500 B",
+    };
+    let why = match error {
+        ConfigError::NeverServed => "else the largest packet is never served",
+        ConfigError::NotPositive(_) | ConfigError::TooLarge(_) | ConfigError::Reversed { .. } => {
+            "outside what a smoother can do"
+        }
+    };
+    let known = fields.section.find(key).and_then(|_| fields.get(key));
+    let (span, found) = match known {
+        Some(entry) => (entry.value.span, reader.scalar(fields, key)),
+        None => (fields.at, None),
+    };
+    let found = found.map_or_else(|| "less".to_owned(), |text| text.value.to_owned());
+    reader.out_of_range(key, span, rule, &format!("`{found}`"), why);
+    None
+}
+
+fn fixed(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Fixed {
+    let mut fixed = Fixed::PAPER;
+    set_size(reader, fields, "depth", &mut fixed.depth);
+    let Some(text) = reader.scalar(fields, "period") else {
+        return fixed;
+    };
+    if text.value.contains("..") {
+        let title = "`period` is one time in mode `fixed`, found a range";
+        let label = "this period does not change";
+        reader.report(
+            Diagnostic::new(&codes::WRONG_QUANTITY, title, text.span, label)
+                .help("for example `period: 36 ms`"),
+        );
+    } else if let Some(period) = reader.positive_time(fields, "period") {
+        fixed.period = period.value;
+    }
+    fixed
+}
+
+fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Adaptive {
+    let mut own = paper;
+    set_size(reader, fields, "depth", &mut own.depth);
+    set_time(reader, fields, "hold", &mut own.hold);
+    set_time(reader, fields, "tick", &mut own.tick);
+    if let Some((low, high)) = reader.time_range(fields, "period") {
+        (own.period_min, own.period_max) = (low, high);
+    }
+    match &mut own.increase {
+        Increase::Harmonic(delta) => set_time(reader, fields, "delta", delta),
+        Increase::SlowStart(interval) => set_time(reader, fields, "halve_every", interval),
+        Increase::Linear(step) => {
+            let rate = reader.quantity(fields, "rate_step", Quantity::BitRate);
+            *step = rate.map_or(*step, |rate| bits_per_second(rate.value));
+        }
+    }
+    if let Some("per-call") = reader.word(fields, "doubling").map(|word| word.value) {
+        own.doubling = Doubling::PerCall;
+    }
+    own.shift_refresh = reader.flag(fields, "shift_refresh").unwrap_or(false);
+    own.forgive_debt = reader.flag(fields, "forgive_debt").unwrap_or(false);
+    own
+}
+
+fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Nt {
+    // Each station gets a seed of its own when it is added to the plant.
+    let mut nt = Nt::paper(0);
+    set_size(reader, fields, "depth", &mut nt.depth_max);
+    set_size(reader, fields, "depth_step", &mut nt.depth_step);
+    if let Some((low, high)) = reader.time_range(fields, "period") {
+        (nt.period_min, nt.period_max) = (low, high);
+    }
+    set_time(reader, fields, "delta", &mut nt.delta);
+    set_time(reader, fields, "jitter", &mut nt.jitter);
+    nt
+}
+
+fn set_size(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, slot: &mut Bytes) {
+    if let Some(size) = reader.size(fields, key) {
+        *slot = size.value;
+    }
+}
+
+fn set_time(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, slot: &mut Duration) {
+    if let Some(time) = reader.time(fields, key) {
+        *slot = time.value;
+    }
+}
+
+fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Rule {
+    let otherwise = if mode == "nt" { Rule::NT } else { Rule::LINUX };
+    let Some(At { value: text, span }) = reader.scalar(fields, "classify") else {
+        return otherwise;
+    };
+    match text {
+        "tos" => Rule::LINUX,
+        "udp" => Rule::NT,
+        _ if units::read_count(text).is_ok() => {
+            let Some(dscp) = reader.count_in("classify", text, span, (0, 63)) else {
+                return otherwise;
+            };
+            let tos = TosMatch::dscp(u8::try_from(dscp).unwrap_or(0));
+            Rule::TypeOfService {
+                mask: tos.mask,
+                values: [tos.value; 2],
+            }
+        }
+        _ => {
+            reader.unknown_word("classify", text, span, &["tos", "udp", "a DSCP 0 to 63"]);
+            otherwise
+        }
+    }
+}
+
+/// Keys that only some detectors have, with those detectors.
+const DETECTOR_KEYS: &[(&str, &str)] = &[
+    ("visibility", "collisions"),
+    ("floor", "clearing-rate"),
+    ("low", "backlog"),
+    ("high", "backlog"),
+    ("threshold", "utilization"),
+    ("window", "utilization"),
+];
+
+fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detector {
+    // The status of packets is polled while others are queued (catalogue 3b, NT CheckCollisions).
+    let visibility_per_million = if mode == "nt" { 250_000 } else { 1_000_000 };
+    let otherwise = Detector::OwnCollisions {
+        visibility_per_million,
+    };
+    let Some(inner) = reader.one(fields, "detector", &DETECTOR) else {
+        return otherwise;
+    };
+    reader.require(&inner, "kind");
+    let Some(kind) = reader.word(&inner, "kind") else {
+        return otherwise;
+    };
+    for (key, owner) in DETECTOR_KEYS {
+        if *owner != kind.value {
+            let what = format!("a detector of kind `{}`", kind.value);
+            reader.misplaced(&inner, &[key], &what);
+        } else if *key != "visibility" {
+            reader.require(&inner, key);
+        }
+    }
+    let read = match kind.value {
+        "clearing-rate" => clearing_rate(reader, &inner),
+        "backlog" => backlog(reader, &inner),
+        "utilization" => utilization(reader, &inner),
+        _ => {
+            let seen = parts(reader, &inner, "visibility", 1_000, "1 ppm");
+            seen.map(|visibility_per_million| Detector::OwnCollisions {
+                visibility_per_million,
+            })
+        }
+    };
+    read.unwrap_or(otherwise)
+}
+
+fn clearing_rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
+    let floor = reader.quantity(fields, "floor", Quantity::BitRate)?;
+    let floor = bits_per_second(floor.value);
+    Some(Detector::ClearingRate { floor })
+}
+
+fn backlog(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
+    let (low, high) = (reader.size(fields, "low"), reader.size(fields, "high"));
+    let (low, high) = (low?, high?);
+    if low.value > high.value {
+        let rule = format!("at most `high`, {}", high.value);
+        let why = "congestion would end before it begins";
+        reader.out_of_range("low", low.span, &rule, &low.value.to_string(), why);
+    }
+    let (low, high) = (low.value, high.value);
+    Some(Detector::Backlog { low, high })
+}
+
+fn utilization(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
+    let threshold = parts(reader, fields, "threshold", 10_000_000, "1 %");
+    let window = reader.positive_time(fields, "window");
+    Some(Detector::Utilization {
+        threshold_percent: u8::try_from(threshold?).ok()?,
+        window: window?.value,
+    })
+}
+
+/// Reads a ratio of at most one as a whole number of parts of so many billionths.
+fn parts(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    part: u64,
+    unit: &str,
+) -> Option<u32> {
+    let ratio = reader.quantity(fields, key, Quantity::Ratio)?;
+    if !ratio.value.is_multiple_of(part) {
+        let title = format!("`{key}` counts whole parts of {unit}");
+        let label = format!("a whole multiple of {unit} is needed");
+        reader.report(Diagnostic::new(
+            &codes::VALUE_TOO_FINE,
+            title,
+            ratio.span,
+            label,
+        ));
+        return None;
+    }
+    u32::try_from(ratio.value / part).ok()
+}
