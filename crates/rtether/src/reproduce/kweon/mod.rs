@@ -226,6 +226,38 @@ fn simulate(case: Case, progress: &Progress) -> Result<Point, ReproduceError> {
     Ok(Point::new(case, &record, messages))
 }
 
+/// What a law of one's own does with greedy nodes of the Linux test bed.
+#[derive(Clone, Copy, Debug)]
+pub struct LawResult {
+    /// Messages released, and those that missed their deadline.
+    pub messages: (u64, u64),
+    /// Application data of files, in parts of 10 Mbit/s.
+    pub throughput: f64,
+    /// Collided transmissions per frame sent.
+    pub collisions: f64,
+    /// 99.9th percentile of the round trip of a message.
+    pub p999: Duration,
+}
+
+/// Measures a law with so many greedy nodes (the rest of the ten sends messages only).
+pub fn try_law(mode: Mode, active: u16, seed: u64) -> Result<LawResult, ReproduceError> {
+    let case = Case {
+        platform: Platform::Linux,
+        scheme: Scheme::None,
+        bulk: Bulk::Greedy,
+        active,
+    };
+    let (scenario, messages) = plant::scenario_with(case, mode);
+    let record = run_one(&scenario, seed, &Progress::default(), &mut NoObserver)?;
+    let point = Point::new(case, &record, messages);
+    Ok(LawResult {
+        messages: (point.messages.released, point.messages.missed),
+        throughput: point.throughput,
+        collisions: point.collisions,
+        p999: point.messages.quantile(999, 1000).unwrap_or_default(),
+    })
+}
+
 /// Returns the point of a case among measured ones.
 fn find(points: &[Arc<Point>], case: Case) -> &Point {
     points

@@ -4,7 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, Reply, TcpParameters, Traffic};
 use rtether_model::network::{Backoff, EndStation, Hub, NodeId, NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::smoother::{Config, Limits, Rule};
+use rtether_model::smoother::{Config, Limits, Mode, Rule};
 use rtether_model::wire::Encapsulation;
 
 use super::super::plant::{Plant, echoed, flow};
@@ -55,9 +55,9 @@ impl Platform {
         }
     }
 
-    fn layer(self, case: Case) -> Layer {
+    fn layer(self, mode: Mode) -> Layer {
         let config = Config {
-            mode: case.scheme.mode(),
+            mode,
             limits: Limits {
                 // The window of TCP limits what waits.
                 bulk_packets: 100_000,
@@ -90,6 +90,11 @@ const TCP: TcpParameters = TcpParameters {
 
 /// Returns the scenario of a point, and how many of its flows, the first ones, are messages.
 pub(super) fn scenario(case: Case) -> (Scenario, usize) {
+    scenario_with(case, case.scheme.mode())
+}
+
+/// Returns the same with a law of one's own.
+pub(super) fn scenario_with(case: Case, mode: Mode) -> (Scenario, usize) {
     let count = case.platform.stations();
     let mut plant = Plant::default();
     let hub = plant.add(
@@ -116,7 +121,7 @@ pub(super) fn scenario(case: Case) -> (Scenario, usize) {
     };
     let pcs: Vec<NodeId> = (0..count)
         .map(|number| {
-            let layer = case.platform.layer(case);
+            let layer = case.platform.layer(mode);
             attach(&mut plant, format!("pc{}", number + 1), number, Some(layer))
         })
         .collect();

@@ -88,6 +88,7 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
         ConfigError::NotPositive(name) | ConfigError::TooLarge(name) => name,
         ConfigError::Reversed { low, .. } => low,
         ConfigError::NeverServed => "depth_step",
+        ConfigError::Shrinks => "growth",
     };
     let key = match parameter {
         "period_min" | "period_max" => "period",
@@ -102,9 +103,11 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
         ConfigError::Reversed { .. } if key == "depth_step" => "at most `depth`",
         ConfigError::Reversed { .. } => "from the smaller to the larger",
         ConfigError::NeverServed => "at least 1500 B",
+        ConfigError::Shrinks => "at least 100 %",
     };
     let why = match error {
         ConfigError::NeverServed => "else the largest packet is never served",
+        ConfigError::Shrinks => "else congestion makes the rate grow",
         ConfigError::NotPositive(_) | ConfigError::TooLarge(_) | ConfigError::Reversed { .. } => {
             "outside what a smoother can do"
         }
