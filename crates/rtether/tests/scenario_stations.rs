@@ -300,6 +300,7 @@ fn smoothers_with_every_key() {
         period_max: MS(50),
         increase: Increase::Harmonic(Duration::from_us(300)),
         doubling: Doubling::PerCall,
+        growth_percent: 200,
         shift_refresh: true,
         forgive_debt: true,
     };
