@@ -33,6 +33,8 @@ pub enum Mode {
     Adaptive(Adaptive),
     /// Periodic service of a limited amount, both of which follow congestion (the NT variant).
     Nt(Nt),
+    /// Credit bucket that keeps to the place on the medium where its frames get through (ours).
+    Rtether(Places),
 }
 
 /// Credit bucket with a constant period.
@@ -70,6 +72,27 @@ pub struct Adaptive {
     /// Whether emptying the bucket on congestion also forgives debt, as the paper's procedure does
     /// when taken literally. Then no arrival curve is promised.
     pub forgive_debt: bool,
+}
+
+/// Credit bucket whose refreshes follow the times at which frames got through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Depth of the bucket: one packet, so that a period is one turn on the medium.
+    pub depth: Bytes,
+    /// Shortest period, also at the start.
+    pub period_min: Duration,
+    /// Longest period.
+    pub period_max: Duration,
+    /// Room left behind a frame that was waited for: an answer to it fits in.
+    pub guard: Duration,
+    /// Share of recent bulk frames that may collide before the period grows, in percent.
+    pub threshold_percent: u8,
+    /// The longer period in percent of the one before.
+    pub growth_percent: u16,
+    /// By how much the period shrinks at each turn, in ten-thousandths.
+    pub gain: u16,
+    /// The same while hardly any frame meets another.
+    pub gain_free: u16,
 }
 
 /// How the period shrinks, so that the rate grows.
@@ -168,11 +191,19 @@ impl Adaptive {
         increase: Increase::Linear(BitRate::from_bps(4_000)),
         ..Self::HIMD
     };
+}
 
-    /// Placeholder until explored.
-    pub const RTETHER: Self = Self {
-        growth_percent: 125,
-        ..Self::HIMD
+impl Places {
+    /// The best of the sweeps in `docs/models/smoother-rtether.md`, at 10 Mbit/s.
+    pub const DEFAULT: Self = Self {
+        depth: Bytes::new(1500),
+        period_min: Duration::from_us(2_200),
+        period_max: Duration::from_ms(100),
+        guard: Duration::from_us(150),
+        threshold_percent: 20,
+        growth_percent: 130,
+        gain: 40,
+        gain_free: 300,
     };
 }
 

@@ -65,6 +65,11 @@ impl Bucket {
         self.due = self.due.max(self.refreshed_at + period);
     }
 
+    /// Moves the refresh that is due next to a time, if that is later.
+    pub(super) fn postpone_to(&mut self, at: Instant) {
+        self.due = self.due.max(at);
+    }
+
     /// Charges a packet that leaves. Saturates far below zero, where nothing leaves for years.
     pub(super) fn charge(&mut self, now: Instant, size: Bytes, log: &mut Log) {
         let after = self.credits.saturating_sub(octets(size));

@@ -1,7 +1,7 @@
 //! What the parameters of a smoother must satisfy.
 
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::smoother::{Adaptive, Config, Increase, Mode, Nt};
+use rtether_model::smoother::{Adaptive, Config, Increase, Mode, Nt, Places};
 use thiserror::Error;
 
 /// Why parameters are refused.
@@ -24,6 +24,9 @@ pub enum ConfigError {
     /// Congestion would make the period shorter.
     #[error("`growth_percent` must be at least 100, else congestion makes the rate grow")]
     Shrinks,
+    /// A share above the whole.
+    #[error("`{0}` is more than the whole")]
+    AboveWhole(&'static str),
     /// The largest packet would never be served.
     #[error("`depth_step` must be at least `mtu`, else the largest packet is never served")]
     NeverServed,
@@ -48,6 +51,7 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
         }
         Mode::Adaptive(adaptive) => check_adaptive(&adaptive),
         Mode::Nt(nt) => check_nt(&nt, config.limits.mtu),
+        Mode::Rtether(places) => check_places(&places),
     }
 }
 
@@ -64,6 +68,24 @@ fn check_adaptive(adaptive: &Adaptive) -> Result<(), ConfigError> {
         Increase::SlowStart(interval) => time("interval", interval),
         Increase::Linear(step) if step.as_bps() == 0 => Err(ConfigError::NotPositive("step")),
         Increase::Linear(_) => Ok(()),
+    }
+}
+
+fn check_places(places: &Places) -> Result<(), ConfigError> {
+    size("depth", places.depth)?;
+    not_negative("guard", places.guard)?;
+    periods(places.period_min, places.period_max)?;
+    if places.growth_percent < 100 {
+        return Err(ConfigError::Shrinks);
+    }
+    let shares = [
+        ("threshold_percent", places.threshold_percent.into(), 100),
+        ("gain", places.gain, 10_000),
+        ("gain_free", places.gain_free, 10_000),
+    ];
+    match shares.into_iter().find(|&(_, share, whole)| share > whole) {
+        Some((name, ..)) => Err(ConfigError::AboveWhole(name)),
+        None => Ok(()),
     }
 }
 
@@ -142,6 +164,7 @@ mod tests {
             Mode::Adaptive(Adaptive::SLOW_START),
             Mode::Adaptive(Adaptive::LINEAR),
             Mode::Nt(Nt::paper(1)),
+            Mode::Rtether(Places::DEFAULT),
         ] {
             assert_eq!(check(&Config::new(mode)), Ok(()));
         }

@@ -36,6 +36,15 @@ pub struct Transmit<F> {
     pub waited: Duration,
 }
 
+/// How a packet got onto the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// When the transmission that succeeded, or the last one, began.
+    pub started_at: Instant,
+    /// Transmissions of the frame; 1 if it did not collide.
+    pub attempts: u32,
+}
+
 /// Why the smoother wants to be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -140,6 +149,15 @@ impl<F> Smoother<F> {
             self.log.push(Event::CongestionReported { at: now });
         }
         self.law.handle_signal(now, signal);
+    }
+
+    /// Takes note that a packet of this class is out, or given up. Only [`rtether_model::smoother::Mode::Rtether`] needs to
+    /// know, and does not need signals.
+    pub fn handle_completion(&mut self, now: Instant, class: Class, sent: Transmission) {
+        self.begin(now);
+        if class == Class::Bulk {
+            self.law.handle_completion(now, sent, &mut self.log);
+        }
     }
 
     /// Does what is due. A call before [`Smoother::poll_timeout`] does nothing.

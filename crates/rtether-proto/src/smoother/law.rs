@@ -6,9 +6,10 @@ use super::Class;
 use super::adaptive::AdaptiveLaw;
 use super::bucket::Bucket;
 use super::congestion::Signal;
-use super::engine::Reason;
+use super::engine::{Reason, Transmission};
 use super::event::Log;
 use super::nt::NtLaw;
+use super::places::PlacesLaw;
 use rtether_model::smoother::Mode;
 
 /// State of the mode that is set. A new mode is a variant here and one in [`Mode`].
@@ -18,6 +19,7 @@ pub(super) enum Law {
     Fixed { period: Duration, bucket: Bucket },
     Adaptive(AdaptiveLaw),
     Nt(NtLaw),
+    Places(PlacesLaw),
 }
 
 impl Law {
@@ -30,6 +32,7 @@ impl Law {
             },
             Mode::Adaptive(parameters) => Self::Adaptive(AdaptiveLaw::new(now, parameters)),
             Mode::Nt(parameters) => Self::Nt(NtLaw::new(now, parameters)),
+            Mode::Rtether(parameters) => Self::Places(PlacesLaw::new(now, parameters)),
         }
     }
 
@@ -43,6 +46,7 @@ impl Law {
             }
             (Self::Adaptive(law), Mode::Adaptive(parameters)) => law.set(now, parameters, log),
             (Self::Nt(law), Mode::Nt(parameters)) => law.set(now, parameters, log),
+            (Self::Places(law), Mode::Rtether(parameters)) => law.set(now, parameters, log),
             (_, mode) => *self = Self::new(now, mode),
         }
     }
@@ -51,7 +55,15 @@ impl Law {
         match (self, signal) {
             (Self::Adaptive(law), Signal::Congestion) => law.report(now),
             (Self::Nt(law), signal) => law.report(signal == Signal::Congestion),
-            (Self::None | Self::Fixed { .. }, _) | (Self::Adaptive(_), Signal::Clear) => {}
+            (Self::None | Self::Fixed { .. } | Self::Places(_), _)
+            | (Self::Adaptive(_), Signal::Clear) => {}
+        }
+    }
+
+    /// A bulk packet is out.
+    pub(super) fn handle_completion(&mut self, now: Instant, sent: Transmission, log: &mut Log) {
+        if let Self::Places(law) = self {
+            law.on_complete(now, sent, log);
         }
     }
 
@@ -71,6 +83,7 @@ impl Law {
             }
             Self::Adaptive(law) => law.tick(now, log),
             Self::Nt(law) => law.serve(now, sizes, log),
+            Self::Places(law) => law.refresh(now, log),
         }
     }
 
@@ -81,6 +94,7 @@ impl Law {
             Self::Fixed { bucket, .. } => bucket.credits() > 0,
             Self::Adaptive(law) => law.permits(now, log),
             Self::Nt(law) => law.permits(),
+            Self::Places(law) => law.bucket.credits() > 0,
         }
     }
 
@@ -91,6 +105,12 @@ impl Law {
             Self::Adaptive(law) => law.bucket.charge(now, size, log),
             Self::Nt(law) if class == Class::Bulk => law.on_transmit(),
             Self::Nt(_) => {}
+            Self::Places(law) => {
+                law.bucket.charge(now, size, log);
+                if class == Class::Bulk {
+                    law.on_release(now);
+                }
+            }
         }
     }
 
@@ -100,6 +120,7 @@ impl Law {
             Self::Fixed { bucket, .. } => Some((bucket.due(), Reason::Refresh)),
             Self::Adaptive(law) => Some((law.due(), Reason::Tick)),
             Self::Nt(law) => Some((law.due(), Reason::Service)),
+            Self::Places(law) => Some((law.bucket.due(), Reason::Refresh)),
         }
     }
 
@@ -107,6 +128,7 @@ impl Law {
         match self {
             Self::Fixed { bucket, .. } => Some(bucket.credits()),
             Self::Adaptive(law) => Some(law.bucket.credits()),
+            Self::Places(law) => Some(law.bucket.credits()),
             Self::None | Self::Nt(_) => None,
         }
     }
@@ -118,6 +140,7 @@ impl Law {
             Self::Fixed { period, bucket } => Some((bucket.depth(), *period)),
             Self::Adaptive(law) => Some((law.bucket.depth(), law.period())),
             Self::Nt(law) => Some((law.depth(), law.period())),
+            Self::Places(law) => Some((law.bucket.depth(), law.period())),
         }
     }
 
@@ -127,6 +150,7 @@ impl Law {
             Self::Fixed { bucket, .. } => bucket.invariants(),
             Self::Adaptive(law) => law.invariants(),
             Self::Nt(law) => law.invariants(bulk_queued),
+            Self::Places(law) => law.invariants(),
         }
     }
 }

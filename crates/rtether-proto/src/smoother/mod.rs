@@ -19,7 +19,7 @@
 //!
 //! # What may leave
 //!
-//! With [`Mode::Fixed`] and [`Mode::Adaptive`] (unless it forgives debt) a bucket of depth `D` octets gains up to `D` credits
+//! With [`Mode::Fixed`], [`Mode::Rtether`] and [`Mode::Adaptive`] (unless it forgives debt) a bucket of depth `D` octets gains up to `D` credits
 //! each period `P`; credits above `D` are lost. A bulk packet leaves if there is at least one
 //! credit; then its size is taken off, below zero if need be (borrowing). Real-time packets leave
 //! whatever the credits are, and are taken off too. `M` is the largest packet.
@@ -55,17 +55,18 @@ mod engine;
 mod event;
 mod law;
 mod nt;
+mod places;
 mod queue;
 mod random;
 
 pub use classify::classify;
 pub use config::ConfigError;
 pub use congestion::Signal;
-pub use engine::{Reason, Smoother, State, Transmit};
+pub use engine::{Reason, Smoother, State, Transmission, Transmit};
 pub use event::{Cause, ClassStatistics, DropReason, Event, Statistics};
 
 pub use rtether_model::smoother::{
-    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Rule,
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,
 };
 
 /// Class of a packet.

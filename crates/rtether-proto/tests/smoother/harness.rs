@@ -1,7 +1,9 @@
 //! A driver in virtual time: obeys the drain rule and checks the invariants after every step.
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
-use rtether_proto::smoother::{Cause, Class, Config, Event, Fixed, Limits, Mode, Signal, Smoother};
+use rtether_proto::smoother::{
+    Cause, Class, Config, Event, Fixed, Limits, Mode, Signal, Smoother, Transmission,
+};
 
 /// A packet that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +65,17 @@ impl Driver {
 
     pub(crate) fn signal(&mut self, signal: Signal) {
         self.smoother.handle_signal(self.now, signal);
+        self.drain(usize::MAX);
+    }
+
+    /// A packet is out that began to be sent so long ago.
+    pub(crate) fn complete(&mut self, class: Class, ago: Duration, attempts: u32) {
+        let started_at = (self.now - ago).max(Instant::ZERO);
+        let sent = Transmission {
+            started_at,
+            attempts,
+        };
+        self.smoother.handle_completion(self.now, class, sent);
         self.drain(usize::MAX);
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 use rtether_proto::smoother::{
-    Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Signal,
+    Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Signal,
 };
 
 use crate::harness::{Departure, Driver, fixed, unlimited};
@@ -19,6 +19,8 @@ enum Step {
     ArriveAtFullCard(Class, u64, usize),
     Wait(Duration),
     Report(Signal),
+    /// A packet is out that started so long ago, at this attempt.
+    Complete(Class, Duration, u32),
     Set(Mode),
 }
 
@@ -37,6 +39,10 @@ fn traffic(real_time: u32) -> impl Strategy<Value = Step> {
         6 => (class, size()).prop_map(|(class, size)| Step::Arrive(class, size)),
         3 => wait(),
         1 => prop_oneof![Just(Signal::Congestion), Just(Signal::Clear)].prop_map(Step::Report),
+        1 => (prop_oneof![Just(Bulk), Just(RealTime)], 0..3_000i64, 1..17u32)
+            .prop_map(|(class, us, attempts)| {
+                Step::Complete(class, Duration::from_us(us), attempts)
+            }),
     ]
 }
 
@@ -92,12 +98,33 @@ fn nt() -> impl Strategy<Value = Nt> {
     })
 }
 
+fn places() -> impl Strategy<Value = Places> {
+    let ms = Duration::from_ms;
+    let periods = (1..20i64, 0..100i64);
+    let shares = (0..=100u8, 100..=400u16, 0..=10_000u16, 0..=10_000u16);
+    (1..6_000u64, periods, 0..5_000i64, shares).prop_map(
+        move |(depth, (min, more), guard, (threshold_percent, growth_percent, gain, gain_free))| {
+            Places {
+                depth: Bytes::new(depth),
+                period_min: ms(min),
+                period_max: ms(min + more),
+                guard: Duration::from_us(guard),
+                threshold_percent,
+                growth_percent,
+                gain,
+                gain_free,
+            }
+        },
+    )
+}
+
 fn any_mode() -> impl Strategy<Value = Mode> {
     prop_oneof![
         Just(Mode::None),
         (1..6_000u64, 100..40_000i64).prop_map(|(depth, us)| fixed(depth, Duration::from_us(us))),
         adaptive().prop_map(Mode::Adaptive),
         nt().prop_map(Mode::Nt),
+        places().prop_map(Mode::Rtether),
     ]
 }
 
@@ -111,6 +138,7 @@ fn take(driver: &mut Driver, step: &Step) {
         }
         Step::Wait(span) => driver.advance(*span),
         Step::Report(signal) => driver.signal(*signal),
+        Step::Complete(class, ago, attempts) => driver.complete(*class, *ago, *attempts),
         Step::Set(mode) => driver.set(Config {
             mode: *mode,
             limits: small(),
@@ -205,6 +233,20 @@ proptest! {
         late in prop_oneof![Just(0), 0..50_000i64],
     ) {
         let mut driver = Driver::with(unlimited(Mode::Adaptive(parameters)));
+        driver.lateness = Duration::from_us(late);
+        for step in &steps {
+            take(&mut driver, step);
+        }
+        stays_below_its_curve(&driver, parameters.depth.get(), parameters.period_min);
+    }
+
+    #[test]
+    fn rtether_output_stays_below_the_curve_of_its_shortest_period(
+        steps in prop::collection::vec(traffic(2), 1..150),
+        parameters in places(),
+        late in prop_oneof![Just(0), 0..50_000i64],
+    ) {
+        let mut driver = Driver::with(unlimited(Mode::Rtether(parameters)));
         driver.lateness = Duration::from_us(late);
         for step in &steps {
             take(&mut driver, step);

@@ -14,7 +14,7 @@ use rtether_model::smoother::{Config, Mode, Nt, Rule};
 use rtether_model::wire;
 use rtether_proto::endnode::{Event, Transmit, TransmitQueues};
 use rtether_proto::smoother::congestion::CongestionSignal;
-use rtether_proto::smoother::{Class, Smoother};
+use rtether_proto::smoother::{Class, Smoother, Transmission};
 
 use super::watch::{Completed, Watch};
 use crate::kernel::Simulation;
@@ -30,6 +30,8 @@ pub(super) struct DriverSide {
     rings: Vec<VecDeque<Descriptor>>,
     /// Rings of the frames whose transmission has begun and not been reported complete.
     on_wire: VecDeque<u8>,
+    /// Rate of the link.
+    rate: BitRate,
     /// When the last frame was out.
     cleared_at: Instant,
     /// Frames below the smoother and their octets.
@@ -50,6 +52,8 @@ pub(super) struct Pacer {
 struct Descriptor {
     since: Instant,
     size: Bytes,
+    /// In the smoother; `None` if it passed by.
+    class: Option<Class>,
 }
 
 impl Pacer {
@@ -61,7 +65,7 @@ impl Pacer {
                 seed: draw.seed(),
                 ..nt
             }),
-            mode @ (Mode::None | Mode::Fixed(_) | Mode::Adaptive(_)) => mode,
+            mode @ (Mode::None | Mode::Fixed(_) | Mode::Adaptive(_) | Mode::Rtether(_)) => mode,
         };
         let limits = smoothing.config.limits;
         // Stations are not switched on at the same instant: with timers in step all of them would
@@ -92,6 +96,7 @@ const fn first_period(mode: &Mode) -> Duration {
         Mode::Fixed(fixed) => fixed.period,
         Mode::Adaptive(adaptive) => adaptive.period_min,
         Mode::Nt(nt) => nt.period_min,
+        Mode::Rtether(places) => places.period_min,
     }
 }
 
@@ -109,6 +114,7 @@ impl DriverSide {
             pacer: pacer.transpose()?,
             rings: alloc::vec![VecDeque::new(); rings],
             on_wire: VecDeque::new(),
+            rate,
             cleared_at: Instant::ZERO,
             below: 0,
             below_size: Bytes::ZERO,
@@ -202,6 +208,13 @@ impl DriverSide {
         };
         self.cleared_at = now;
         if let Some(pacer) = &mut self.pacer {
+            if let Some(class) = frame.class {
+                let sent = Transmission {
+                    started_at: now - wire::wire_time(frame.size, self.rate),
+                    attempts,
+                };
+                pacer.smoother.handle_completion(now, class, sent);
+            }
             let signal = pacer.watch.completed(now, &completed);
             pacer.smoother.handle_signal(now, signal);
             pacer.drain();
@@ -316,8 +329,10 @@ impl Simulation {
         let waited = self.now - packet.mark;
         packet.spend(Segment::DriverQueue, port, waited);
         let size = Bytes::new(packet.frame_size().unsigned_abs());
+        let rule = self.layer(index).driver.pacer.as_ref().map(|p| p.rule);
+        let class = rule.and_then(|rule| Some(self.datagram(id, rule)?.1));
         let rings = &mut self.layer(index).driver.rings;
-        rings[usize::from(ring)].push_back(Descriptor { since, size });
+        rings[usize::from(ring)].push_back(Descriptor { since, size, class });
         let dropped = self.port_rests[port as usize].dropped;
         self.enqueue_at(port, id, ring, observer);
         let is_kept = self.port_rests[port as usize].dropped == dropped;

@@ -34,7 +34,6 @@ use kakanakov::Protocol::{Cndep, Icmp};
 use kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
 use reference::{Claim, Experiment};
 
-pub use kweon::{LawResult, try_law};
 pub use output::{csv, html, json, table};
 
 /// What an experiment found.

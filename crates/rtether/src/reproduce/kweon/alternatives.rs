@@ -15,10 +15,49 @@ const LAWS: [Scheme; 4] = [
 ];
 const ACTIVE: u16 = 10;
 
+/// Parameters that trade misses for throughput, one family after the other.
+const FRONTIER: [(&str, [Scheme; 6]); 3] = [
+    (
+        "HIMD",
+        [
+            Scheme::HimdBy(50),
+            Scheme::HimdBy(100),
+            Scheme::HimdBy(200),
+            Scheme::HimdBy(400),
+            Scheme::HimdBy(800),
+            Scheme::HimdBy(1600),
+        ],
+    ),
+    (
+        "linear increase",
+        [
+            Scheme::LinearBy(20),
+            Scheme::LinearBy(40),
+            Scheme::LinearBy(80),
+            Scheme::LinearBy(120),
+            Scheme::LinearBy(160),
+            Scheme::LinearBy(240),
+        ],
+    ),
+    (
+        "rtether",
+        [
+            Scheme::RtetherBy(3000, 20),
+            Scheme::RtetherBy(2500, 20),
+            Scheme::RtetherBy(2200, 40),
+            Scheme::RtetherBy(2000, 80),
+            Scheme::RtetherBy(1800, 160),
+            Scheme::RtetherBy(1600, 320),
+        ],
+    ),
+];
+
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let random = LAWS.map(|law| nongreedy::case(law, ACTIVE));
     let greedy = LAWS.map(|law| greedy::case(law, ACTIVE));
-    let cases: Vec<_> = random.into_iter().chain(greedy).collect();
+    let swept = FRONTIER.iter().flat_map(|(_, schemes)| schemes);
+    let swept = swept.map(|&scheme| greedy::case(scheme, ACTIVE));
+    let cases: Vec<_> = random.into_iter().chain(greedy).chain(swept).collect();
     let points = measure(&cases, progress)?;
     let at = |law| find(&points, nongreedy::case(law, ACTIVE));
     let cost = |law| at(law).miss_at_most() * at(law).burst_seconds();
@@ -62,13 +101,44 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         mode: "sim",
         comparisons: comparisons.into(),
         claims: judge.finish(),
-        figures: vec![figure(&points)],
+        figures: vec![figure(&points), frontier(&points)],
         notes: vec![
             "A run without a miss counts as one miss in the product, so that burst time decides \
              between laws that miss nothing."
                 .into(),
         ],
     })
+}
+
+/// Misses against throughput for several parameters of each law.
+fn frontier(points: &[Arc<Point>]) -> Figure {
+    let series = FRONTIER.map(|(name, schemes)| {
+        let at = |scheme| find(points, greedy::case(scheme, ACTIVE));
+        let mut line: Vec<(f64, f64)> = schemes
+            .map(|scheme| (at(scheme).throughput, at(scheme).miss_at_most()))
+            .into();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Series {
+            name: name.into(),
+            points: line,
+            style: Style::LineAndMarkers,
+        }
+    });
+    let chart = LineChart {
+        title: "The frontier".into(),
+        note: "ten greedy nodes, parameters varied".into(),
+        x: Axis::number("throughput, part of 10 Mbit/s"),
+        y: Axis::number("miss ratio").log(),
+        series: series.into(),
+        rules: Vec::new(),
+        bands: Vec::new(),
+    };
+    Figure {
+        caption: "How much throughput each law gives for which miss ratio: HIMD by its decrement, \
+                  linear increase by its step, rtether by its shortest period and gain."
+            .into(),
+        drawing: chart.render(),
+    }
 }
 
 fn figure(points: &[Arc<Point>]) -> Figure {

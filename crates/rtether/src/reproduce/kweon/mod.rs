@@ -19,10 +19,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
-use rtether_model::quantity::Bytes;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::record::{Record, StreamRecord};
-use rtether_model::smoother::{Adaptive, Fixed, Mode, Nt};
+use rtether_model::smoother::{Adaptive, Fixed, Increase, Mode, Nt, Places};
 use rtether_sim::observe::NoObserver;
 
 use super::ReproduceError;
@@ -58,6 +57,12 @@ enum Scheme {
     Linear,
     Rtether,
     Nt,
+    /// HIMD whose period shrinks by so many microseconds each tick.
+    HimdBy(u16),
+    /// Linear increase by so many hundreds of bit/s each tick.
+    LinearBy(u16),
+    /// `rtether` with a shortest period of so many microseconds, and a gain.
+    RtetherBy(u16, u16),
 }
 
 impl Scheme {
@@ -67,10 +72,10 @@ impl Scheme {
             Self::Fixed => "fixed",
             Self::Fine => "fixed, 1500 B / 4.8 ms",
             Self::Coarse => "fixed, 150000 B / 480 ms",
-            Self::Himd => "adaptive",
+            Self::Himd | Self::HimdBy(_) => "adaptive",
             Self::SlowStart => "slow-start increase",
-            Self::Linear => "linear increase",
-            Self::Rtether => "rtether",
+            Self::Linear | Self::LinearBy(_) => "linear increase",
+            Self::Rtether | Self::RtetherBy(..) => "rtether",
             Self::Nt => "adaptive (NT)",
         }
     }
@@ -90,8 +95,21 @@ impl Scheme {
             Self::Himd => Mode::Adaptive(Adaptive::HIMD),
             Self::SlowStart => Mode::Adaptive(Adaptive::SLOW_START),
             Self::Linear => Mode::Adaptive(Adaptive::LINEAR),
-            Self::Rtether => Mode::Adaptive(Adaptive::RTETHER),
+            Self::Rtether => Mode::Rtether(Places::DEFAULT),
             Self::Nt => Mode::Nt(Nt::paper(0)),
+            Self::HimdBy(us) => Mode::Adaptive(Adaptive {
+                increase: Increase::Harmonic(Duration::from_us(us.into())),
+                ..Adaptive::HIMD
+            }),
+            Self::LinearBy(step) => Mode::Adaptive(Adaptive {
+                increase: Increase::Linear(BitRate::from_bps(u64::from(step) * 100)),
+                ..Adaptive::LINEAR
+            }),
+            Self::RtetherBy(us, gain) => Mode::Rtether(Places {
+                period_min: Duration::from_us(us.into()),
+                gain,
+                ..Places::DEFAULT
+            }),
         }
     }
 }
@@ -224,38 +242,6 @@ fn simulate(case: Case, progress: &Progress) -> Result<Point, ReproduceError> {
     let (scenario, messages) = plant::scenario(case);
     let record = run_one(&scenario, 1, progress, &mut NoObserver)?;
     Ok(Point::new(case, &record, messages))
-}
-
-/// What a law of one's own does with greedy nodes of the Linux test bed.
-#[derive(Clone, Copy, Debug)]
-pub struct LawResult {
-    /// Messages released, and those that missed their deadline.
-    pub messages: (u64, u64),
-    /// Application data of files, in parts of 10 Mbit/s.
-    pub throughput: f64,
-    /// Collided transmissions per frame sent.
-    pub collisions: f64,
-    /// 99.9th percentile of the round trip of a message.
-    pub p999: Duration,
-}
-
-/// Measures a law with so many greedy nodes (the rest of the ten sends messages only).
-pub fn try_law(mode: Mode, active: u16, seed: u64) -> Result<LawResult, ReproduceError> {
-    let case = Case {
-        platform: Platform::Linux,
-        scheme: Scheme::None,
-        bulk: Bulk::Greedy,
-        active,
-    };
-    let (scenario, messages) = plant::scenario_with(case, mode);
-    let record = run_one(&scenario, seed, &Progress::default(), &mut NoObserver)?;
-    let point = Point::new(case, &record, messages);
-    Ok(LawResult {
-        messages: (point.messages.released, point.messages.missed),
-        throughput: point.throughput,
-        collisions: point.collisions,
-        p999: point.messages.quantile(999, 1000).unwrap_or_default(),
-    })
 }
 
 /// Returns the point of a case among measured ones.

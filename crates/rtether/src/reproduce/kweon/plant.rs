@@ -90,11 +90,6 @@ const TCP: TcpParameters = TcpParameters {
 
 /// Returns the scenario of a point, and how many of its flows, the first ones, are messages.
 pub(super) fn scenario(case: Case) -> (Scenario, usize) {
-    scenario_with(case, case.scheme.mode())
-}
-
-/// Returns the same with a law of one's own.
-pub(super) fn scenario_with(case: Case, mode: Mode) -> (Scenario, usize) {
     let count = case.platform.stations();
     let mut plant = Plant::default();
     let hub = plant.add(
@@ -121,7 +116,7 @@ pub(super) fn scenario_with(case: Case, mode: Mode) -> (Scenario, usize) {
     };
     let pcs: Vec<NodeId> = (0..count)
         .map(|number| {
-            let layer = case.platform.layer(mode);
+            let layer = case.platform.layer(case.scheme.mode());
             attach(&mut plant, format!("pc{}", number + 1), number, Some(layer))
         })
         .collect();

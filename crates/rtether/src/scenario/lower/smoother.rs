@@ -3,7 +3,7 @@
 use rtether_model::endnode::{Detector, Smoothing, TosMatch};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::smoother::{
-    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Rule,
+    Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,
 };
 use rtether_proto::smoother::{ConfigError, Smoother};
 
@@ -17,7 +17,7 @@ use crate::scenario::units::{self, Quantity};
 /// Modes whose period follows congestion between two limits.
 const ADAPTIVE: &[&str] = &["himd", "slow-start", "linear"];
 /// Modes that hold packets back.
-const HOLDING: &[&str] = &["fixed", "himd", "slow-start", "linear", "nt"];
+const HOLDING: &[&str] = &["fixed", "himd", "slow-start", "linear", "nt", "rtether"];
 
 /// Keys that only some modes have, with those modes.
 const MODE_KEYS: &[(&str, &[&str])] = &[
@@ -33,6 +33,14 @@ const MODE_KEYS: &[(&str, &[&str])] = &[
     ("forgive_debt", ADAPTIVE),
     ("depth_step", &["nt"]),
     ("jitter", &["nt"]),
+    (
+        "growth_percent",
+        &["himd", "slow-start", "linear", "rtether"],
+    ),
+    ("guard", &["rtether"]),
+    ("threshold", &["rtether"]),
+    ("gain", &["rtether"]),
+    ("gain_free", &["rtether"]),
     ("detector", &["himd", "slow-start", "linear", "nt"]),
 ];
 
@@ -53,6 +61,7 @@ pub(super) fn smoother(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<S
         "slow-start" => Mode::Adaptive(adaptive(reader, fields, Adaptive::SLOW_START)),
         "linear" => Mode::Adaptive(adaptive(reader, fields, Adaptive::LINEAR)),
         "nt" => Mode::Nt(nt(reader, fields)),
+        "rtether" => Mode::Rtether(places(reader, fields)),
         _ => Mode::None,
     };
     let limits = Limits::default();
@@ -85,16 +94,19 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
         return Some(());
     };
     let parameter = match error {
-        ConfigError::NotPositive(name) | ConfigError::TooLarge(name) => name,
+        ConfigError::NotPositive(name)
+        | ConfigError::TooLarge(name)
+        | ConfigError::AboveWhole(name) => name,
         ConfigError::Reversed { low, .. } => low,
         ConfigError::NeverServed => "depth_step",
-        ConfigError::Shrinks => "growth",
+        ConfigError::Shrinks => "growth_percent",
     };
     let key = match parameter {
         "period_min" | "period_max" => "period",
         "depth_max" => "depth",
         "interval" => "halve_every",
         "step" => "rate_step",
+        "threshold_percent" => "threshold",
         other => other,
     };
     let rule = match error {
@@ -103,14 +115,16 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
         ConfigError::Reversed { .. } if key == "depth_step" => "at most `depth`",
         ConfigError::Reversed { .. } => "from the smaller to the larger",
         ConfigError::NeverServed => "at least 1500 B",
-        ConfigError::Shrinks => "at least 100 %",
+        ConfigError::Shrinks => "at least 100",
+        ConfigError::AboveWhole(_) => "at most 100 %",
     };
     let why = match error {
         ConfigError::NeverServed => "else the largest packet is never served",
         ConfigError::Shrinks => "else congestion makes the rate grow",
-        ConfigError::NotPositive(_) | ConfigError::TooLarge(_) | ConfigError::Reversed { .. } => {
-            "outside what a smoother can do"
-        }
+        ConfigError::NotPositive(_)
+        | ConfigError::TooLarge(_)
+        | ConfigError::AboveWhole(_)
+        | ConfigError::Reversed { .. } => "outside what a smoother can do",
     };
     let known = fields.section.find(key).and_then(|_| fields.get(key));
     let (span, found) = match known {
@@ -157,6 +171,7 @@ fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Ad
             *step = rate.map_or(*step, |rate| bits_per_second(rate.value));
         }
     }
+    growth(reader, fields, &mut own.growth_percent);
     if let Some("per-call") = reader.word(fields, "doubling").map(|word| word.value) {
         own.doubling = Doubling::PerCall;
     }
@@ -176,6 +191,31 @@ fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Nt {
     set_time(reader, fields, "delta", &mut nt.delta);
     set_time(reader, fields, "jitter", &mut nt.jitter);
     nt
+}
+
+fn places(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Places {
+    let mut own = Places::DEFAULT;
+    set_size(reader, fields, "depth", &mut own.depth);
+    set_time(reader, fields, "guard", &mut own.guard);
+    if let Some((low, high)) = reader.time_range(fields, "period") {
+        (own.period_min, own.period_max) = (low, high);
+    }
+    growth(reader, fields, &mut own.growth_percent);
+    if let Some(percent) = parts(reader, fields, "threshold", 10_000_000, "1 %") {
+        own.threshold_percent = u8::try_from(percent).unwrap_or(u8::MAX);
+    }
+    for (key, slot) in [("gain", &mut own.gain), ("gain_free", &mut own.gain_free)] {
+        if let Some(share) = parts(reader, fields, key, 100_000, "0.01 %") {
+            *slot = u16::try_from(share).unwrap_or(u16::MAX);
+        }
+    }
+    own
+}
+
+fn growth(reader: &mut Reader<'_>, fields: &Fields<'_>, slot: &mut u16) {
+    if let Some(percent) = reader.count(fields, "growth_percent") {
+        *slot = u16::try_from(percent.value).unwrap_or(u16::MAX);
+    }
 }
 
 fn set_size(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str, slot: &mut Bytes) {

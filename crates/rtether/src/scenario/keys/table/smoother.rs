@@ -10,10 +10,18 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
     keys: &[
         key(
             "mode",
-            Kind::Word(&["none", "fixed", "himd", "slow-start", "linear", "nt"]),
+            Kind::Word(&[
+                "none",
+                "fixed",
+                "himd",
+                "slow-start",
+                "linear",
+                "nt",
+                "rtether",
+            ]),
             Required,
             "himd",
-            "`none`: real-time packets go first, nothing is held back. `fixed`: a credit bucket with a constant period. `himd`, `slow-start` and `linear`: the period doubles on congestion and shrinks by a time, to one half, or so that the rate grows by a step. `nt`: a limited amount each period, both of which follow congestion.",
+            "`none`: real-time packets go first, nothing is held back. `fixed`: a credit bucket with a constant period. `himd`, `slow-start` and `linear`: the period doubles on congestion and shrinks by a time, to one half, or so that the rate grows by a step. `nt`: a limited amount each period, both of which follow congestion. `rtether`: a credit bucket that keeps its place on a shared medium; gives bulk traffic half as much again as `himd`.",
         ),
         key(
             "classify",
@@ -55,7 +63,7 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             Kind::Any(&[TIME, Kind::TimeRange]),
             Optional,
             "3 ms .. 100 ms",
-            "`fixed`: time between refreshes, 36 ms if not given. Else its range, 3 ms .. 100 ms, and 10 ms .. 1 s for `nt`.",
+            "`fixed`: time between refreshes, 36 ms if not given. Else its range, 3 ms .. 100 ms; 10 ms .. 1 s for `nt`, 2.2 ms .. 100 ms for `rtether`.",
         ),
         key(
             "hold",
@@ -128,11 +136,49 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             "`nt`: each period is longer by a random time up to this.",
         ),
         key(
+            "growth_percent",
+            Kind::Count {
+                min: 100,
+                max: 1000,
+            },
+            Optional,
+            "130",
+            "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in per cent of the one before; 200 if not given, 130 for `rtether`.",
+        ),
+        key(
+            "guard",
+            TIME,
+            Default("150 us"),
+            "150 us",
+            "`rtether`: room left behind a frame that was waited for, so that an answer to it fits in.",
+        ),
+        key(
+            "threshold",
+            RATIO,
+            Default("20 %"),
+            "20 %",
+            "`rtether`: share of recent bulk frames that may collide before the period grows, in whole per cent.",
+        ),
+        key(
+            "gain",
+            RATIO,
+            Default("0.4 %"),
+            "0.4 %",
+            "`rtether`: by how much the period shrinks at each turn, in whole parts of 0.01 %.",
+        ),
+        key(
+            "gain_free",
+            RATIO,
+            Default("3 %"),
+            "3 %",
+            "`rtether`: the same while hardly any frame meets another.",
+        ),
+        key(
             "detector",
             Kind::One(&DETECTOR),
             Optional,
             "{ kind: collisions }",
-            "What tells of congestion; the station's own collisions if not given. Not for `none` and `fixed`.",
+            "What tells of congestion; the station's own collisions if not given. Not for `none`, `fixed` and `rtether`, which looks at its frames itself.",
         ),
     ],
 };
