@@ -248,7 +248,7 @@ fn a_scenario_from_a_template_passes() {
             .output()
             .unwrap()
     };
-    for shape in ["line", "star", "ring", "substation"] {
+    for shape in ["line", "star", "ring", "substation", "hub"] {
         let output = in_directory(&["new", shape, "--template", shape]);
         assert_eq!(
             output.status.code(),

@@ -75,6 +75,10 @@ impl Load {
 
 /// What is varied.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is varied independently of the others"
+)]
 pub(super) struct Setup {
     pub(super) load: Load,
     /// Messages carry a tag of high priority.
