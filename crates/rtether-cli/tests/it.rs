@@ -249,7 +249,8 @@ fn a_scenario_from_a_template_passes() {
             .unwrap()
     };
     for shape in ["line", "star", "ring", "substation", "hub"] {
-        let output = in_directory(&["new", shape, "--template", shape]);
+        // The name is that of the shape where none is given.
+        let output = in_directory(&["new", "--template", shape]);
         assert_eq!(
             output.status.code(),
             Some(0),
