@@ -236,8 +236,8 @@ pub(crate) enum Format {
 /// Arguments of `new`.
 #[derive(Args, Debug)]
 pub(crate) struct NewArgs {
-    /// File to write; the ending .yaml is added if there is none
-    pub(crate) name: PathBuf,
+    /// File to write; the ending .yaml is added if there is none [default: the shape]
+    pub(crate) name: Option<PathBuf>,
     /// Shape of the plant: line, star, ring, substation or hub
     #[arg(long, value_name = "SHAPE", default_value = "star")]
     pub(crate) template: String,

@@ -1,5 +1,7 @@
 //! `new`: writes a commented scenario.
 
+use std::path::PathBuf;
+
 use rtether::scenario::template::{Template, template};
 
 use crate::args::NewArgs;
@@ -8,7 +10,8 @@ use crate::{files, terminal};
 
 /// Runs `new`.
 pub(crate) fn run(arguments: &NewArgs) -> Exit {
-    let mut path = arguments.name.clone();
+    let shape = || PathBuf::from(&arguments.template);
+    let mut path = arguments.name.clone().unwrap_or_else(shape);
     if path.extension().is_none() {
         path.set_extension("yaml");
     }

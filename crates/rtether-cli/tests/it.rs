@@ -248,8 +248,9 @@ fn a_scenario_from_a_template_passes() {
             .output()
             .unwrap()
     };
-    for shape in ["line", "star", "ring", "substation"] {
-        let output = in_directory(&["new", shape, "--template", shape]);
+    for shape in ["line", "star", "ring", "substation", "hub"] {
+        // The name is that of the shape where none is given.
+        let output = in_directory(&["new", "--template", shape]);
         assert_eq!(
             output.status.code(),
             Some(0),

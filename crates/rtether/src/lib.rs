@@ -9,6 +9,7 @@
 
 mod csma;
 pub mod limit;
+pub mod profiles;
 pub mod report;
 pub mod reproduce;
 pub mod run;

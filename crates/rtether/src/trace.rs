@@ -5,13 +5,14 @@
 
 use std::io::{self, Write};
 
-use rtether_model::flow::Flow;
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{LinkId, NodeId, PortId};
 use rtether_model::quantity::Instant;
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
+use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
 
 use crate::scenario::Scenario;
@@ -120,9 +121,33 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
         reply: packet.is_reverse,
         // Sixteen bits on the wire, so the count wraps there as it would in a station.
         identification: u16::try_from(packet.number & 0xffff).unwrap_or(0),
-        tcp: packet.tcp,
+        tcp: packet.tcp.map(|segment| numbered(flow, packet, segment)),
     }
 }
+
+/// Returns the segment with the initial sequence number of its connection, in both directions.
+///
+/// Connections of a bulk flow follow each other between the same ports. With numbers that begin
+/// anew, a reader of the capture would take the second for a repetition of the first.
+fn numbered(flow: &Flow, packet: &PacketInfo, segment: tcp::Segment) -> tcp::Segment {
+    if !matches!(flow.traffic, Traffic::Bulk(_)) {
+        return segment;
+    }
+    let initial = u64::from(packet.number) * INITIAL_SEQUENCE_STEP;
+    tcp::Segment {
+        seq: segment.seq + initial,
+        ack: if segment.flags.ack {
+            segment.ack + initial
+        } else {
+            segment.ack
+        },
+        ..segment
+    }
+}
+
+/// Distance of the initial sequence numbers of two connections, in octets: what the clock of RFC 9293,
+/// 3.4.1 counts in a thousand seconds, made odd so that none repeats before 2^32 connections.
+const INITIAL_SEQUENCE_STEP: u64 = 250_000_001;
 
 /// Writes one CSV line for each delivered packet: when it was released and where its time went.
 pub struct PacketLog<'a, W: Write> {

@@ -22,8 +22,6 @@ fn trajectories_of_all_scenarios() {
             path.extension()
                 .is_some_and(|extension| extension == "yaml")
         })
-        // The simulator has no hubs yet.
-        .filter(|path| !path.ends_with("hub.yaml"))
         .collect();
     files.sort();
     assert!(files.len() >= 5, "scenarios are missing");

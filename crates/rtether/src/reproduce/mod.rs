@@ -6,6 +6,8 @@
 
 mod backoff;
 mod bucket;
+#[cfg(test)]
+mod calibrated;
 mod deadline;
 mod dolejs;
 mod echo;
@@ -18,7 +20,6 @@ mod observe;
 mod output;
 mod plant;
 mod prio;
-pub mod profiles;
 pub mod reference;
 mod substation;
 mod valentim;

@@ -17,6 +17,7 @@ use super::reader::Reader;
 mod deadline;
 mod domain;
 mod load;
+mod smoothed;
 
 use domain::Domains;
 
@@ -32,6 +33,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) 
     };
     for (index, flow) in plant.flows.iter().enumerate() {
         walk.flow(reader, plant, &routing, index, flow);
+        smoothed::check(reader, plant, index, flow);
     }
     load::check(reader, plant, (&routing, &domains), overload);
     if reader.sink.errors() == 0 {

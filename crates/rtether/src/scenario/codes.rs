@@ -254,6 +254,12 @@ pub(super) static DEADLINE_UNREACHABLE: Code = warning(
     "The sum of stack costs, wire times, propagation and switch latency is already \
      longer.",
 );
+pub(super) static DEADLINE_SMOOTHED: Code = warning(
+    "deadline-smoothed",
+    "A flow with a deadline waits for credits in a traffic smoother.",
+    "A smoother tells real-time packets by their DSCP or protocol, not by the deadline in the \
+     scenario. What it takes for bulk traffic it holds back for as long as it likes.",
+);
 pub(super) static UNUSED_NODE: Code = warning(
     "unused-node",
     "No flow starts at, ends at or passes a node.",
@@ -337,6 +343,7 @@ pub static ALL: &[&Code] = &[
     &LINK_OVERLOAD,
     &NODE_OVERLOAD,
     &DEADLINE_UNREACHABLE,
+    &DEADLINE_SMOOTHED,
     &UNUSED_NODE,
     &UNUSED_STACK,
     &NOTHING_TO_RUN,

@@ -16,7 +16,6 @@ mod keys;
 mod lower;
 mod overrides;
 pub mod plan;
-mod profiles;
 mod reader;
 pub mod reference;
 pub mod render;

@@ -96,7 +96,9 @@ impl<'s> Reader<'s> {
                     .find(|key| matches!(key.presence, Presence::Required))
                     .or_else(|| section.keys.first());
                 let help = first.map(|key| format!("write `{{ {}: {} }}`", key.name, key.example));
-                let label = format!("{} is a map", section.noun);
+                let is_plural = !section.noun.starts_with(['a', '`']);
+                let verb = if is_plural { "are" } else { "is" };
+                let label = format!("{} {verb} a map", section.noun);
                 self.report(
                     Diagnostic::new(&codes::WRONG_TYPE, title, value.span, label).help_if(help),
                 );

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::codes;
 use super::keys::table::SECTIONS;
 use super::keys::{Key, Kind, Presence};
-use super::profiles::{PROFILES, Profile};
 use super::units::Quantity;
+use crate::profiles::{PROFILES, Profile};
 
 /// Returns the page of all keys, in Markdown.
 pub fn keys() -> String {

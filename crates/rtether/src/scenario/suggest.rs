@@ -28,6 +28,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("end", &["stop"]),
     ("end_stations", &["nodes"]),
     ("fer", &["errors"]),
+    ("gap", &["mean_gap", "min_gap"]),
     ("group", &["class"]),
     ("hosts", &["nodes"]),
     ("hub", &["hubs"]),

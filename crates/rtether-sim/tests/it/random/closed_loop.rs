@@ -1,5 +1,9 @@
 //! Random plants with traffic that waits for the other side: messages over connections, adaptive
 //! requests, bursts of files.
+//!
+//! Limits: at most 5 % of frames are lost on a link, and every queue has room for a few frames;
+//! beyond that TCP may need longer than the time that a run is given. No case comes near the limit
+//! of messages on the way in a connection, 100 000.
 
 use std::cell::RefCell;
 

@@ -9,7 +9,11 @@ mod plant;
 mod show;
 mod stack;
 
-pub(super) use boards::{Board, Protocol, calibrate};
+pub(super) use boards::Protocol;
+#[cfg(test)]
+pub(super) use boards::{Board, calibrate};
 pub(super) use matrix::Scenario;
 pub(super) use show::run;
 pub(super) use stack::run as run_stack;
+#[cfg(test)]
+pub(super) use stack::{HIGH, MEDIUM, stack_delays};

@@ -3,15 +3,15 @@
 //! `D_E = D_S + D_Tx + 2 D_prop + D_R + D_Q`: stack of the source, transmission, propagation, stack
 //! of the destination, queueing. We count one transmission a link: a switch transmits again.
 
-use rtether_model::network::Stack;
+use rtether_model::network::{NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, wire_time};
 
 use super::super::plant::{self as common, Plant};
-use super::super::profiles::{self, HIGH, MEDIUM, stack_delays};
 use super::super::{
     Comparison, Figure, Judge, ReproduceError, Reproduction, echo, observe, reference,
 };
+use crate::profiles;
 use crate::report::chart::{Axis, LineChart, Series, Style};
 use crate::run::Progress;
 
@@ -59,7 +59,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         claims: Judge::new("kakanakov-stack").finish(),
         figures: vec![figure(series)],
         notes: vec![
-            "Profiles are lines through the paper's delays. For the medium class the line has two \
+            "Stacks are lines through the paper's delays. For the medium class the line has two \
              points, since the paper prints 4.65 ms \"for 100 bytes\"; it meets that value at 1000."
                 .into(),
             "The paper's transmission delays leave the preamble out. Its 5.12 us for 64 octets at \
@@ -72,6 +72,23 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     })
 }
 
+/// Names of the device classes.
+pub(in super::super) const HIGH: &str = "high performance";
+pub(in super::super) const MEDIUM: &str = "medium performance";
+
+/// Returns the stack delays of a device class by size, without the one with a misprinted size.
+pub(in super::super) fn stack_delays(class: &str) -> Vec<(Bytes, Duration)> {
+    let values = reference::values("kakanakov-stack").into_iter();
+    values
+        .filter(|value| value.condition.starts_with(class))
+        .filter_map(|value| {
+            let (_, size) = value.condition.rsplit_once("; ")?;
+            let octets = size.strip_suffix(" byte")?.parse().ok()?;
+            Some((Bytes::new(octets), value.time()?))
+        })
+        .collect()
+}
+
 /// Returns how long a stack takes for frames of some sizes: what an echo spends in it, each way.
 fn simulate(
     profile: &str,
@@ -79,10 +96,10 @@ fn simulate(
     progress: &Progress,
 ) -> Result<Vec<(Bytes, Duration)>, ReproduceError> {
     let unknown = || ReproduceError::Scenario(format!("no profile `{profile}`"));
-    let stack = profiles::find(profile).ok_or_else(unknown)?.stack;
+    let station = profiles::find(profile).ok_or_else(unknown)?.station();
     let mut plant = Plant::default();
     let peer = plant.station("peer", Stack::Zero);
-    let device = plant.station("device", Stack::Linear(stack));
+    let device = plant.add("device", NodeKind::EndStation(station));
     plant.link((peer, 0), (device, 0), FAST);
     let sizes = sizes.iter().map(|&size| {
         let payload = Bytes::new(size.get() - 18);

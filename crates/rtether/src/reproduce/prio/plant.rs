@@ -6,14 +6,14 @@ use rtether_model::endnode::{
 };
 use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{
-    Cost, EndStation, Jitter, NodeId, NodeKind, Pcp, QueueMap, RtosStack, Selection, Spread, Stack,
-    TagHandling, Tasks, Vid,
+    EndStation, NodeId, NodeKind, Pcp, QueueMap, Selection, Stack, TagHandling, Tasks, Vid,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
 use super::super::plant::{Plant, flow, switch};
 use super::SAMPLES;
+use crate::profiles;
 use crate::scenario::{RunPlan, Scenario};
 
 pub(super) const MASTER: NodeId = NodeId(0);
@@ -33,13 +33,6 @@ const WARMUP: Duration = Duration::from_ms(500);
 const DSCP: u8 = 46;
 const HIGH: u8 = 7;
 
-/// One passage of a stack: 404 us of the baseline's round trip are four of them. The jitter of
-/// four passages, uniform, has the baseline's standard deviation: 14 us = 24.2 us * sqrt(4 / 12).
-pub(super) const PASSAGE: Duration = Duration::from_us(101);
-const PASSAGE_JITTER: Duration = Duration::from_ns(24_200);
-/// Processor time of a segment of the file, and of an acknowledgement (catalogue 1b).
-pub(super) const SEGMENT: Duration = Duration::from_us(50);
-const ACKNOWLEDGEMENT: Duration = Duration::from_us(25);
 /// Segments under way (catalogue 1b: the maximum of table 1 is six full frames ahead).
 const WINDOW: u64 = 7;
 /// The file of the paper's flat network; one after the other. With files of 1 MB there are fewer
@@ -75,6 +68,10 @@ impl Load {
 
 /// What is varied.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is varied independently of the others"
+)]
 pub(super) struct Setup {
     pub(super) load: Load,
     /// Messages carry a tag of high priority.
@@ -155,26 +152,11 @@ pub(super) fn scenario(setup: &Setup) -> Scenario {
 }
 
 fn station(setup: &Setup, tasks: Option<Tasks>) -> NodeKind {
-    let cost = |base| Cost {
-        base,
-        ..Cost::default()
-    };
-    let half = PASSAGE_JITTER / 2;
-    let stack = Stack::Rtos(RtosStack {
-        datagram: cost(PASSAGE - half),
-        segment: cost(SEGMENT - half),
-        acknowledgement: cost(ACKNOWLEDGEMENT - half),
-        jitter: Jitter {
-            spread: Spread::Uniform {
-                max: PASSAGE_JITTER,
-            },
-            outliers: None,
-        },
-    });
+    let board = profiles::find("skeie-vxworks").expect("a built-in stack");
     NodeKind::EndStation(EndStation {
         tasks,
         layer: layer(setup).map(Box::new),
-        ..EndStation::new(stack)
+        ..board.station()
     })
 }
 

@@ -1,8 +1,9 @@
 //! `skeie-prio-baseline` and `skeie-prio-table1` to `-table3`.
 
 use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
-use super::plant::{Load, PASSAGE, Setup};
+use super::plant::{Load, Setup};
 use super::{Case, ablation, compare, measure};
+use crate::profiles::VXWORKS_DATAGRAM as PASSAGE;
 use crate::report::chart::{Axis, Column, ColumnChart};
 use crate::run::Progress;
 

@@ -4,8 +4,9 @@ use rtether_model::network::Tasks;
 use rtether_model::quantity::Duration;
 
 use super::super::{Comparison, Judge, ReproduceError, Reproduction};
-use super::plant::{Load, SEGMENT, Setup};
+use super::plant::{Load, Setup};
 use super::{Case, measure};
+use crate::profiles::VXWORKS_SEGMENT as SEGMENT;
 use crate::run::Progress;
 
 /// What the test program needs for a message.

@@ -5,10 +5,10 @@ use rtether_model::smoother::Mode;
 
 use super::stacks::{self, Declared, Station};
 use super::{Plant, check_name};
+use crate::profiles::{self, PROFILES};
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, quote};
 use crate::scenario::keys::table::{NODE, STACK};
-use crate::scenario::profiles::{self, PROFILES};
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::suggest;
 use crate::scenario::tree::Data;
@@ -116,7 +116,7 @@ fn by_name(
         return Some(stacks::zero().into());
     }
     if let Some(profile) = profiles::find(name) {
-        return Some((profile.station)().into());
+        return Some(profile.station().into());
     }
     let built_in = PROFILES.iter().map(|profile| profile.name);
     let known = declared.keys().map(String::as_str).chain(["zero"]);

@@ -9,10 +9,10 @@ use rtether_model::quantity::{Bytes, Duration};
 
 use super::check_name;
 use super::layer::Parts;
+use crate::profiles;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
 use crate::scenario::keys::table::{JITTER, OUTLIERS, STACK, TASKS};
-use crate::scenario::profiles;
 use crate::scenario::reader::{Fields, Reader, picoseconds};
 use crate::scenario::tree::Data;
 use crate::scenario::units::{self, Quantity};

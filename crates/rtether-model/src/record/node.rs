@@ -1,0 +1,66 @@
+//! Counters of nodes.
+
+use super::{LayerRecord, ratio};
+use crate::network::NodeId;
+use crate::quantity::Duration;
+
+/// Counters of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// The node.
+    pub node: NodeId,
+    /// Packets its applications released (each unicast copy counts).
+    pub released: u64,
+    /// Packets delivered to its applications.
+    pub delivered: u64,
+    /// Frames that arrived from its links.
+    pub arrived: u64,
+    /// Copies made by flooding and multicast, beyond the frame itself.
+    pub copied: u64,
+    /// Frames for others that a station's interface ignored, or that a switch had no port for.
+    pub filtered: u64,
+    /// Frames discarded for a wrong FCS.
+    pub discarded: u64,
+    /// Packets dropped because the stack's queue was full.
+    pub stack_dropped: u64,
+    /// Packets in the stack at the end (waiting or being served), or in switch latency.
+    pub in_stack: u64,
+    /// Largest number of packets that waited for the stack.
+    pub stack_queue_max: u32,
+    /// Time the stack's servers were busy, summed over servers.
+    pub stack_busy: Duration,
+    /// Packets dropped by the layer between stack and driver.
+    pub layer_dropped: u64,
+    /// That layer, if the node has one.
+    pub layer: Option<LayerRecord>,
+}
+
+impl NodeRecord {
+    /// Returns the share of `time` in which the stack was busy (up to 2 with two servers).
+    pub fn stack_utilization(&self, time: Duration) -> f64 {
+        ratio(
+            self.stack_busy.as_ps().unsigned_abs(),
+            time.as_ps().unsigned_abs(),
+        )
+        .unwrap_or(0.0)
+    }
+
+    /// Adds the counters of another run of the same node.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!(self.node, other.node);
+        self.released += other.released;
+        self.delivered += other.delivered;
+        self.arrived += other.arrived;
+        self.copied += other.copied;
+        self.filtered += other.filtered;
+        self.discarded += other.discarded;
+        self.stack_dropped += other.stack_dropped;
+        self.in_stack += other.in_stack;
+        self.stack_queue_max = Ord::max(self.stack_queue_max, other.stack_queue_max);
+        self.stack_busy += other.stack_busy;
+        self.layer_dropped += other.layer_dropped;
+        if let (Some(own), Some(others)) = (&mut self.layer, &other.layer) {
+            own.merge(others);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Where time is spent on the way.
+
+use crate::network::PortId;
+
+/// Where a part of the latency is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Segment {
+    /// Sending stack: waiting for it and being served.
+    TalkerStack,
+    /// FIFO queue between stack and wire of the sending station.
+    DriverQueue,
+    /// From the head of the queue to the start of the transmission that succeeds, on a shared
+    /// medium: deference, collisions and back-off.
+    MediumAccess,
+    /// Transmission and propagation on all links, network interfaces included.
+    Wire,
+    /// Fixed latency of switches.
+    SwitchLatency,
+    /// Egress queues of switches.
+    SwitchQueue,
+    /// Waiting for the receiving stack.
+    ReceiveQueue,
+    /// Service by the receiving stack.
+    ReceiveStack,
+    /// Application tasks, and the listener's application before it replies.
+    Application,
+}
+
+impl Segment {
+    /// Number of segments.
+    pub const COUNT: usize = 9;
+    /// All segments in the order a packet passes them.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::TalkerStack,
+        Self::DriverQueue,
+        Self::MediumAccess,
+        Self::Wire,
+        Self::SwitchLatency,
+        Self::SwitchQueue,
+        Self::ReceiveQueue,
+        Self::ReceiveStack,
+        Self::Application,
+    ];
+
+    /// Returns the position in [`Segment::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Returns the name used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TalkerStack => "talker stack",
+            Self::DriverQueue => "driver queue",
+            Self::MediumAccess => "medium access",
+            Self::Wire => "wire",
+            Self::SwitchLatency => "switch latency",
+            Self::SwitchQueue => "switch queue",
+            Self::ReceiveQueue => "receive queue",
+            Self::ReceiveStack => "receive stack",
+            Self::Application => "application",
+        }
+    }
+
+    /// Returns whether the time is spent inside an end station.
+    pub const fn is_in_node(self) -> bool {
+        matches!(
+            self,
+            Self::TalkerStack | Self::ReceiveQueue | Self::ReceiveStack | Self::Application
+        )
+    }
+
+    /// Returns whether the time belongs to the Ethernet delay.
+    pub const fn is_ethernet(self) -> bool {
+        !self.is_in_node()
+    }
+}
+
+/// A place on a packet's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// What happens there.
+    pub segment: Segment,
+    /// The node, or the sending port of a link. End stations use port 0.
+    pub port: PortId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_in_order() {
+        for (index, segment) in Segment::ALL.iter().enumerate() {
+            assert_eq!(segment.index(), index);
+        }
+    }
+}

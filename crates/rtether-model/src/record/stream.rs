@@ -1,0 +1,169 @@
+//! What a flow brought to one of its listeners.
+
+use alloc::vec::Vec;
+
+use super::{Place, Segment, Summary, ratio};
+use crate::flow::FlowId;
+use crate::histogram::Histogram;
+use crate::network::NodeId;
+use crate::quantity::{Bytes, Duration, Instant};
+
+/// One slice of the time axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bucket {
+    /// Packets delivered in it.
+    pub count: u64,
+    /// Sum of their latencies in picoseconds.
+    pub sum_ps: i128,
+    /// Largest of their latencies.
+    pub max: Duration,
+}
+
+impl Bucket {
+    /// Returns the mean latency, rounded down to a picosecond; `None` without packets.
+    pub fn mean(&self) -> Option<Duration> {
+        let mean = self.sum_ps.checked_div(i128::from(self.count))?;
+        i64::try_from(mean).ok().map(Duration::from_ps)
+    }
+}
+
+/// The packet with the largest latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// When it was released.
+    pub released_at: Instant,
+    /// Its latency.
+    pub latency: Duration,
+    /// Where the time went.
+    pub segments: [Duration; Segment::COUNT],
+    /// The single place where most of it went, and how much.
+    pub responsible: (Place, Duration),
+    /// Seed of the run it was seen in.
+    pub seed: u64,
+}
+
+/// One flow to one listener.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamRecord {
+    /// The flow; position in the scenario's list.
+    pub flow: u32,
+    /// The listening node.
+    pub listener: u32,
+    /// Packets released after warm-up.
+    pub released: u64,
+    /// Of these, delivered.
+    pub delivered: u64,
+    /// Of these, dropped on the way.
+    pub dropped: u64,
+    /// Of these, still under way at the end.
+    pub in_flight: u64,
+    /// Of these, late, dropped, or under way for longer than the deadline. Zero without deadline.
+    pub missed: u64,
+    /// Application payload delivered, in octets.
+    pub payload_bytes: u64,
+    /// Latency of delivered packets.
+    pub latency: Summary,
+    /// Distribution of the same.
+    pub histogram: Histogram,
+    /// Ethernet delay of delivered packets.
+    pub ethernet: Summary,
+    /// Time per segment, summed over delivered packets, in picoseconds.
+    pub segments_ps: [i128; Segment::COUNT],
+    /// The worst packet.
+    pub worst: Option<Worst>,
+    /// Latency over time; empty unless asked for. Bucket `i` begins at `i * bucket`.
+    pub buckets: Vec<Bucket>,
+    /// Transfers of a bulk flow.
+    pub transfers: Vec<TransferRecord>,
+}
+
+/// One finished or running TCP transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferRecord {
+    /// When the connection was opened.
+    pub started_at: Instant,
+    /// When the last octet was delivered; `None` if it was still running.
+    pub finished_at: Option<Instant>,
+    /// Octets delivered in order.
+    pub delivered: Bytes,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+impl StreamRecord {
+    /// Returns the flow's index.
+    pub const fn flow_id(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+
+    /// Returns the listener's index.
+    pub const fn listener_id(&self) -> NodeId {
+        NodeId(self.listener)
+    }
+
+    /// Returns packets dropped or late over packets released; `None` if nothing was released.
+    pub fn miss_ratio(&self) -> Option<f64> {
+        ratio(self.missed, self.released)
+    }
+
+    /// Returns a quantile of the latency, at most 0.8 % too high and never above the maximum.
+    pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
+        self.histogram
+            .quantile(part, whole)
+            .map(|q| Ord::min(q, self.latency.max))
+    }
+
+    /// Returns the share of the latency that was spent inside end stations.
+    pub fn node_share(&self) -> Option<f64> {
+        let inside: i128 = Segment::ALL
+            .iter()
+            .filter(|s| s.is_in_node())
+            .map(|s| self.segments_ps[s.index()])
+            .sum();
+        let total = self.latency.sum_ps;
+        (total > 0).then(|| to_f64(inside) / to_f64(total))
+    }
+
+    /// Adds the packets of another run of the same stream.
+    pub fn merge(&mut self, other: &Self) {
+        debug_assert_eq!((self.flow, self.listener), (other.flow, other.listener));
+        self.released += other.released;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.in_flight += other.in_flight;
+        self.missed += other.missed;
+        self.payload_bytes += other.payload_bytes;
+        self.latency.merge(&other.latency);
+        self.histogram.merge(&other.histogram);
+        self.ethernet.merge(&other.ethernet);
+        for (own, others) in self.segments_ps.iter_mut().zip(other.segments_ps) {
+            *own += others;
+        }
+        // The first of equals stays, so that merging in seed order is deterministic.
+        if other
+            .worst
+            .is_some_and(|w| self.worst.is_none_or(|own| w.latency > own.latency))
+        {
+            self.worst = other.worst;
+        }
+        if other.buckets.len() > self.buckets.len() {
+            self.buckets.resize(other.buckets.len(), Bucket::default());
+        }
+        for (own, others) in self.buckets.iter_mut().zip(&other.buckets) {
+            own.count += others.count;
+            own.sum_ps += others.sum_ps;
+            own.max = Ord::max(own.max, others.max);
+        }
+        self.transfers.extend_from_slice(&other.transfers);
+    }
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a ratio for display and claims needs no 53rd bit"
+)]
+fn to_f64(value: i128) -> f64 {
+    value as f64
+}

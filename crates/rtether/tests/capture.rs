@@ -1,0 +1,97 @@
+//! Captures of whole scenarios, read by somebody else.
+//!
+//! Oracle: `tshark`, which follows the sequence numbers of every connection.
+
+#![allow(clippy::print_stdout, reason = "a test says when it is skipped")]
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rtether::run::{Progress, simulate_seed};
+use rtether::scenario::{Override, Scenario, load_with};
+use rtether::trace::CaptureLog;
+
+/// The decoder: what the variable names, or whatever the search path has.
+fn tshark() -> Command {
+    Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
+}
+
+/// Says, where it is counted, that a test could not run.
+fn tshark_is_missing(test: &str) -> bool {
+    let is_missing = tshark().arg("--version").output().is_err();
+    if is_missing {
+        let reason = format!("SKIP: {test}: tshark is not installed");
+        println!("{reason}");
+        if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+            let mut options = std::fs::OpenOptions::new();
+            let log = options.create(true).append(true).open(log);
+            writeln!(log.expect("the skip log"), "{reason}").expect("the skip log");
+        }
+    }
+    is_missing
+}
+
+fn capture(scenario: &Scenario) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut log = CaptureLog::new(scenario, &mut bytes);
+    simulate_seed(scenario, 1, &Progress::default(), &mut log).expect("runs");
+    log.finish().expect("memory takes everything");
+    bytes
+}
+
+#[test]
+fn connections_at_a_hub_are_told_apart() {
+    let test = "connections_at_a_hub_are_told_apart";
+    if tshark_is_missing(test) {
+        return;
+    }
+    let text = include_str!("../../../scenarios/hub.yaml");
+    // Files one after the other, so that connections follow each other between the same ports.
+    let set = [
+        "run.for=8 s",
+        "run.warmup=0 s",
+        "flows.files 1.bursts.mean_gap=1 s",
+    ];
+    let set = set.map(|set| Override::parse(set).expect("a path and a value"));
+    let scenario = load_with("hub.yaml", text, &set).scenario;
+    let bytes = capture(&scenario.expect("the scenario is right"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hub.pcapng");
+    std::fs::write(&path, &bytes).expect("the directory for temporary files");
+    let read = |filter: &str| {
+        let fields = ["-T", "fields", "-e", "tcp.stream"];
+        let output = tshark()
+            .args([
+                "-n",
+                "-o",
+                "ip.check_checksum:TRUE",
+                "-o",
+                "tcp.check_checksum:TRUE",
+                "-r",
+            ])
+            .arg(&path)
+            .args(["-Y", filter])
+            .args(fields)
+            .output()
+            .expect("tshark, found before");
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stdout).lines().count()
+    };
+    let opened = read("tcp.flags.syn == 1 && tcp.flags.ack == 0");
+    assert!(opened >= 2, "{opened} connections for files");
+    // Ten connections for messages are open from the start.
+    assert_eq!(read(&format!("tcp.stream >= {}", 10 + opened)), 0);
+    assert!(read(&format!("tcp.stream == {}", 9 + opened)) > 0);
+    // The medium loses nothing here, and what is sent once is not taken for a repetition.
+    for wrong in [
+        "tcp.analysis.retransmission",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.out_of_order",
+        "tcp.analysis.ack_lost_segment",
+        "_ws.malformed",
+        "tcp.checksum.status == 0",
+        "ip.checksum.status == 0",
+    ] {
+        assert_eq!(read(wrong), 0, "{wrong}");
+    }
+}
