@@ -168,6 +168,8 @@ impl Fitted {
         self.ticks.iter().map(|&tick| {
             let text = match (self.scale, self.quantity) {
                 (Scale::Log, Quantity::Time) => seconds(tick),
+                // Zeros would run into the name of the axis.
+                (Scale::Log, Quantity::Number) if tick < 0.005 => format!("{tick:.0e}"),
                 _ => number(tick),
             };
             (self.place(tick * self.unit), text)

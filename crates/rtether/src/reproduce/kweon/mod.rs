@@ -160,7 +160,7 @@ impl Point {
     }
 
     fn miss_words(&self) -> String {
-        let Point { messages, .. } = self;
+        let Self { messages, .. } = self;
         format!(
             "{:.2e} ({} of {})",
             self.miss(),

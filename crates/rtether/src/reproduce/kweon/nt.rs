@@ -31,7 +31,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     let misses = Drawing {
         title: "Missed messages",
         caption: "The counterpart of figure 12; no misses in a run are drawn as one.",
-        y: Axis::number("miss ratio").log(),
+        y: Axis::number("miss ratio").log().between(1e-5, 1.0),
         value: Point::miss_at_most,
         paper: vec![("paper, adaptive (largest)", vec![(4.0, 0.000_35)])],
     };
