@@ -7,12 +7,10 @@
 use crate::kernel::Simulation;
 
 impl Simulation {
-    /// An answer is back, if the flow has answers. Whoever has several listeners waits for all.
-    #[inline]
+    /// An answer of a flow that awaits some is back. Whoever has several listeners waits for all.
     pub(crate) fn note_answer(&mut self, index: u32, number: u32) {
         let flow = &mut self.flows[index as usize];
-        // Nothing is awaited of flows that are not adaptive.
-        if flow.awaited == 0 || number != flow.number.wrapping_sub(1) {
+        if number != flow.number.wrapping_sub(1) {
             return;
         }
         flow.awaited -= 1;
