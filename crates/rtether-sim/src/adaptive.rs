@@ -7,10 +7,12 @@
 use crate::kernel::Simulation;
 
 impl Simulation {
-    /// An answer of a flow that awaits some is back. Whoever has several listeners waits for all.
+    /// An answer is back, if the flow has answers. Whoever has several listeners waits for all.
+    #[inline]
     pub(crate) fn note_answer(&mut self, index: u32, number: u32) {
         let flow = &mut self.flows[index as usize];
-        if number != flow.number.wrapping_sub(1) {
+        // Nothing is awaited of flows that are not adaptive.
+        if flow.awaited == 0 || number != flow.number.wrapping_sub(1) {
             return;
         }
         flow.awaited -= 1;

@@ -281,10 +281,8 @@ impl Simulation {
         if flow.reply.is_some() && !packet.has(REVERSE) {
             self.reply(flow_index, index, id, observer);
         } else {
-            if flow.awaited > 0 {
-                let number = packet.number;
-                self.note_answer(flow_index, number);
-            }
+            let number = packet.number;
+            self.note_answer(flow_index, number);
             self.book_delivery(id, None, observer);
         }
     }

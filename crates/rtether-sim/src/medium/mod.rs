@@ -352,10 +352,9 @@ impl Medium {
         let mut has_starters = false;
         for (station, index) in (0..).zip(0..self.due.len()) {
             if self.due[index] == at {
-                if self.stations[index].phase == Phase::Sending {
-                    self.end(station, at);
-                } else {
-                    has_starters = true;
+                match self.stations[index].phase {
+                    Phase::Sending => self.end(station, at),
+                    Phase::Idle | Phase::Waiting => has_starters = true,
                 }
             }
         }
