@@ -132,11 +132,11 @@ const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1
 
 /// Reads a share between zero and one, both excluded: `1e-3`, `0.1 %`, `100 ppm`.
 fn share(text: &str) -> Result<f64, String> {
-    let (number, unit) = [("%", 1e-2), ("ppm", 1e-6), ("", 1.0)]
+    let (number, parts) = [("%", 1e2), ("ppm", 1e6), ("", 1.0)]
         .into_iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), unit)))
+        .find_map(|(name, parts)| Some((text.strip_suffix(name)?.trim_end(), parts)))
         .unwrap_or((text, 1.0));
-    let value = number.parse::<f64>().map(|value| value * unit);
+    let value = number.parse::<f64>().map(|value| value / parts);
     match value {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
         Ok(_) | Err(_) => {

@@ -1,7 +1,7 @@
 //! Instructions of whole runs, counted by callgrind: the same on a busy machine as on a quiet one.
 //!
 //! Needs valgrind and `gungraun-runner` of the version in `Cargo.lock`. Building the plant is not
-//! counted. Divide by the packets in the name.
+//! counted. Divide by the packets in the name; those of the hub are the mean of a random number.
 #![allow(
     missing_docs,
     clippy::exit,
@@ -35,6 +35,10 @@ fn with_stacks() -> (Simulation, Duration) {
     })
 }
 
+fn hub() -> (Simulation, Duration) {
+    prepare(&workload::hub(SECOND))
+}
+
 fn tree(stations: u32) -> (Simulation, Duration) {
     prepare(&workload::tree(stations, 100_000, SECOND, &Stack::Zero))
 }
@@ -42,6 +46,7 @@ fn tree(stations: u32) -> (Simulation, Duration) {
 #[library_benchmark]
 #[bench::star_46080(setup = star, args = (&Stack::Zero))]
 #[bench::star_with_stacks_46080(setup = with_stacks)]
+#[bench::hub_50000(setup = hub)]
 #[bench::tree_of_10_100000(setup = tree, args = (10))]
 #[bench::tree_of_100_100000(setup = tree, args = (100))]
 #[bench::tree_of_1000_100000(setup = tree, args = (1_000))]

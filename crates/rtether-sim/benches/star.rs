@@ -1,4 +1,4 @@
-//! Time of whole runs: the star of `benches/README.md`, the same with stacks, and a substation.
+//! Time of whole runs: star and hub of `benches/README.md`, the star with stacks, a substation.
 #![allow(missing_docs, reason = "the macros make public functions")]
 
 mod workload;
@@ -21,6 +21,7 @@ fn runs(criterion: &mut Criterion) {
             workload::star(&Stack::IpRate { service }, second),
         ),
         ("substation, 1 s", workload::substation(second)),
+        ("hub, 1 s", workload::hub(second)),
     ];
     let mut group = criterion.benchmark_group("run");
     group.sample_size(20);

@@ -179,8 +179,9 @@ impl Simulation {
             .stack
             .as_ref()
             .and_then(|side| side.due(is_receiver_idle));
-        let due = [tasks, stack, state.driver.due()].into_iter().flatten();
-        let due = due.min().map_or(NEVER, Instant::as_ps);
+        let due = time_or_never(tasks)
+            .min(time_or_never(stack))
+            .min(state.driver.due());
         self.agenda.set(state.slot, due.max(self.now));
     }
 
@@ -191,6 +192,11 @@ impl Simulation {
         let place = self.stack_place(index, id);
         self.lose(id, node, place, DropReason::LayerFull, observer);
     }
+}
+
+/// Returns a time as the agenda has it.
+fn time_or_never(due: Option<Instant>) -> i64 {
+    due.map_or(NEVER, Instant::as_ps)
 }
 
 #[cfg(test)]

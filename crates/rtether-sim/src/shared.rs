@@ -82,14 +82,20 @@ impl Shared {
 impl Simulation {
     /// Gives the medium the next frame of a port, if it has none of it and one waits.
     pub(crate) fn offer_next(&mut self, index: u32) {
+        if let Some(domain) = self.hand_over(index) {
+            self.set_medium_slot(domain);
+        }
+    }
+
+    /// As [`Self::offer_next`], without setting the timer of the medium, which is returned if it
+    /// has got a frame.
+    fn hand_over(&mut self, index: u32) -> Option<u32> {
         let number = self.ports[index as usize].attachment;
         let attachment = self.attachments[number as usize];
         if attachment.frame != NONE {
-            return;
+            return None;
         }
-        let Some((id, queue)) = self.queues[index as usize].pop(&self.pool) else {
-            return;
-        };
+        let (id, queue) = self.queues[index as usize].pop(&self.pool)?;
         let now = self.now;
         let packet = self.pool.get_mut(id);
         let waited = now - packet.mark;
@@ -113,7 +119,7 @@ impl Simulation {
         if self.ports[index as usize].reports_completion {
             self.transmission_begins(index, queue);
         }
-        self.set_medium_slot(attachment.domain);
+        Some(attachment.domain)
     }
 
     fn set_medium_slot(&mut self, domain: u32) {
@@ -198,12 +204,13 @@ impl Simulation {
         }
     }
 
-    /// The port may send its next frame.
+    /// The port may send its next frame; the timer of the medium is set when all events are
+    /// handled.
     fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
         let attachment = &mut self.attachments[number as usize];
         attachment.frame = NONE;
         let index = attachment.port;
-        self.offer_next(index);
+        self.hand_over(index);
         if self.ports[index as usize].reports_completion {
             self.transmission_complete(index, attempts, observer);
         }
@@ -244,25 +251,26 @@ impl Simulation {
         let frame_size = self.pool.get(id).frame_size();
         self.repeat(domain, from, frame_size);
         let members = self.shared[domain as usize].attachments.len();
-        let mut receivers = Vec::new();
+        // The last one gets the frame itself.
+        let mut last = None;
         for station in (0u32..).take(members).filter(|&station| station != from) {
             let number = self.shared[domain as usize].attachments[station as usize];
             let receiver = self.attachments[number as usize].port;
-            if self.wants(receiver, id) {
-                receivers.push((station, receiver));
+            if !self.wants(receiver, id) {
+                continue;
+            }
+            if let Some((station, receiver)) = last.replace((station, receiver)) {
+                let copy = self.pool.duplicate(id);
+                self.fly(domain, from, station, receiver, copy);
             }
         }
-        let Some((&last, others)) = receivers.split_last() else {
-            let number = self.shared[domain as usize].attachments[from as usize];
-            let node = self.port_id(self.attachments[number as usize].port).node;
-            self.end_superfluous(id, node, observer);
+        if let Some((station, receiver)) = last {
+            self.fly(domain, from, station, receiver, id);
             return;
-        };
-        for &(station, receiver) in others {
-            let copy = self.pool.duplicate(id);
-            self.fly(domain, from, station, receiver, copy);
         }
-        self.fly(domain, from, last.0, last.1, id);
+        let number = self.shared[domain as usize].attachments[from as usize];
+        let node = self.port_id(self.attachments[number as usize].port).node;
+        self.end_superfluous(id, node, observer);
     }
 
     /// Counts a frame at the hubs.

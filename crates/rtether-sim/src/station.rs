@@ -41,11 +41,15 @@ impl Simulation {
             observer.released(self.now(), &self.info(id));
         }
         self.pool.get_mut(id).put(OUTBOUND, true);
-        if self.stations[station as usize].layer != NONE {
+        let state = &self.stations[station as usize];
+        if state.layer != NONE {
             self.send_layered(station, id, observer);
-            return;
+        } else if state.servers == 0 {
+            let port = state.port;
+            self.enqueue(port, id, observer);
+        } else {
+            self.enter_stack(station, id, observer);
         }
-        self.enter_stack(station, id, observer);
     }
 
     /// A frame arrives at a station over the link behind port `from`.
@@ -57,13 +61,13 @@ impl Simulation {
         from: u32,
         observer: &mut O,
     ) {
-        let station = &mut self.stations[index as usize];
+        let mut station = &mut self.stations[index as usize];
         station.arrived += 1;
         let is_layered = station.layer != NONE;
         if is_layered {
             self.hear(index, id);
+            station = &mut self.stations[index as usize];
         }
-        let station = &mut self.stations[index as usize];
         let packet = self.pool.get_mut(id);
         if packet.has(CORRUPTED) {
             station.discarded += 1;
@@ -91,7 +95,11 @@ impl Simulation {
             return;
         }
         packet.put(TAGGED, false);
-        self.enter_stack(index, id, observer);
+        if station.servers == 0 {
+            self.deliver(index, id, observer);
+        } else {
+            self.enter_stack(index, id, observer);
+        }
     }
 
     /// Ends a copy that no listener depends on.

@@ -3,9 +3,9 @@
 
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
-    AddressTable, Buffer, EndStation, ForwardingMode, Link, MulticastForwarding, Network, Node,
-    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
-    TagHandling,
+    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -100,7 +100,7 @@ impl Workload {
             propagation: Duration::ZERO,
             errors_per_billion: 0,
             standby: false,
-            duplex: rtether_model::network::Duplex::Full,
+            duplex: Duplex::Full,
         });
     }
 
@@ -166,6 +166,39 @@ pub(crate) fn star(stack: &Stack, duration: Duration) -> Workload {
         }
     }
     star
+}
+
+/// Eleven stations at a hub of 100 Mbit/s, as in `benches/scenarios/hub.yaml`: ten send 5000 packets
+/// a second of 128 octets to the other one, as Poisson processes.
+pub(crate) fn hub(duration: Duration) -> Workload {
+    let mut plant = empty(duration);
+    let hub = plant.node(
+        "hub".into(),
+        NodeKind::Hub(Hub {
+            rate: BitRate::from_mbps(100),
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports: 0,
+        }),
+    );
+    let stations: Vec<NodeId> = (0..11).map(|_| plant.station(&Stack::Zero)).collect();
+    for &station in &stations {
+        plant.join(hub, station, 100);
+    }
+    for link in &mut plant.network.links {
+        link.duplex = Duplex::Half;
+        link.propagation = Duration::from_ns(25);
+    }
+    let mean_interval = Duration::from_us(200);
+    for &talker in &stations[..10] {
+        let phase = Phase::Fixed(Duration::ZERO);
+        plant.flow(talker, stations[10], mean_interval, phase);
+    }
+    for flow in &mut plant.flows {
+        flow.payload = Bytes::new(128);
+        flow.traffic = Traffic::Poisson { mean_interval };
+    }
+    plant
 }
 
 /// A tree of switches with 24 ports at the stations and 48 above, 100 Mbit/s at the stations and

@@ -16,6 +16,7 @@ use rtether_proto::endnode::{Event, Transmit, TransmitQueues};
 use rtether_proto::smoother::congestion::CongestionSignal;
 use rtether_proto::smoother::{Class, Smoother, Transmission};
 
+use super::time_or_never;
 use super::watch::{Completed, Watch};
 use crate::kernel::Simulation;
 use crate::observe::Observer;
@@ -121,18 +122,14 @@ impl DriverSide {
         })
     }
 
-    pub(super) fn due(&self) -> Option<Instant> {
-        let transmit = self
-            .transmit
-            .as_ref()
-            .and_then(TransmitQueues::poll_timeout);
-        let transmit = transmit.map(|(due, _)| due);
+    /// Returns when transmit queues or smoother want to be called, as the agenda has it.
+    pub(super) fn due(&self) -> i64 {
+        let transmit = self.transmit.as_ref();
+        let transmit = transmit.and_then(TransmitQueues::poll_timeout);
         let pacer = self.pacer.as_ref();
         let pacer = pacer.and_then(|pacer| pacer.smoother.poll_timeout());
-        [transmit, pacer.map(|(due, _)| due)]
-            .into_iter()
-            .flatten()
-            .min()
+        let transmit = time_or_never(transmit.map(|(due, _)| due));
+        transmit.min(time_or_never(pacer.map(|(due, _)| due)))
     }
 
     /// Returns the packets in smoother and transmit queues.

@@ -83,8 +83,8 @@ use signal::{Cables, Signal, Wire};
 const NEVER: i64 = i64::MAX;
 /// Stations of a segment with several repeaters: their delays are a square table.
 const MOST_WITH_PATHS: u32 = 4096;
-/// Signals that are kept before the engine looks which of them are still needed.
-const KEPT: usize = 3;
+/// Signals that are kept before the engine looks one by one which of them are still needed.
+const KEPT: usize = 6;
 
 /// What a station is doing with the frame it has offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,22 +348,23 @@ impl Medium {
 
     /// Does everything that is due at `at`.
     fn step(&mut self, at: i64) {
+        // Nobody who ends a transmission starts one at once: there is a gap.
+        let mut has_starters = false;
         for (station, index) in (0..).zip(0..self.due.len()) {
-            if self.due[index] == at && self.stations[index].phase == Phase::Sending {
-                self.end(station, at);
-            }
-        }
-        let mut has_started = false;
-        for (station, index) in (0..).zip(0..self.due.len()) {
-            if self.due[index] == at && self.stations[index].phase == Phase::Waiting {
-                if !has_started {
-                    self.forget(at);
+            if self.due[index] == at {
+                match self.stations[index].phase {
+                    Phase::Sending => self.end(station, at),
+                    Phase::Idle | Phase::Waiting => has_starters = true,
                 }
-                has_started = true;
-                self.start(station, at);
             }
         }
-        if has_started {
+        if has_starters {
+            self.forget(at);
+            for (station, index) in (0..).zip(0..self.due.len()) {
+                if self.due[index] == at && self.stations[index].phase == Phase::Waiting {
+                    self.start(station, at);
+                }
+            }
             self.plan();
         }
         self.next = self.due.iter().min().copied().unwrap_or(NEVER);
@@ -399,7 +400,7 @@ impl Medium {
         } else {
             detected.max(at + preamble) + jam
         };
-        self.wire.signals.push(Signal {
+        self.wire.begin(Signal {
             station,
             start: at,
             end,
@@ -430,13 +431,19 @@ impl Medium {
 
     /// Forgets signals that every station has taken into account.
     fn forget(&mut self, now: i64) {
+        let stations = &mut self.stations;
         if now >= self.wire.horizon() {
-            for station in &mut self.stations {
+            for station in stations {
                 station.watch = now;
             }
-            self.wire.signals.clear();
+            self.wire.clear();
+        } else if self.wire.has_new_period(now) {
+            for (number, station) in (0..).zip(stations) {
+                station.watch = station.watch.max(self.wire.arrival_of_period(number));
+            }
+            self.wire.forget_before_period();
         } else if self.wire.signals.len() >= KEPT {
-            for (number, station) in (0..).zip(&mut self.stations) {
+            for (number, station) in (0..).zip(stations) {
                 station.watch = self.wire.watching_since(number, station.watch, now);
             }
             let (wire, stations) = (&mut self.wire, &self.stations);

@@ -10,6 +10,9 @@ use alloc::vec::Vec;
 
 use super::config::Timing;
 
+/// Stations at one repeater whose delays are looked up: 8 KiB. Those of more are added up.
+const MOST_IN_TABLE: u32 = 32;
+
 /// One transmission, in the time of its station. The end may still move while it lies ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signal {
@@ -24,7 +27,7 @@ pub(super) struct Cables {
     /// From each station to the repeater; with several, to the first.
     distance: Vec<i64>,
     repeater: i64,
-    /// From each station to each other one, where there are several repeaters; else empty.
+    /// From each station to each other one, row by row; empty for many stations at one repeater.
     between: Vec<i64>,
 }
 
@@ -35,16 +38,26 @@ pub(super) struct Wire {
     diameter: i64,
     gap: i64,
     gap_first: i64,
+    /// In the order in which they began.
     pub(super) signals: Vec<Signal>,
+    /// Position of the first signal of the present busy period: the last whose station began it
+    /// after a gap in which it heard none of those before.
+    period: usize,
 }
 
 impl Cables {
-    pub(super) const fn new(distance: Vec<i64>, repeater: i64) -> Self {
-        Self {
+    pub(super) fn new(distance: Vec<i64>, repeater: i64) -> Self {
+        let mut cables = Self {
             distance,
             repeater,
             between: Vec::new(),
+        };
+        let count = u32::try_from(cables.distance.len()).unwrap_or(u32::MAX);
+        if count <= MOST_IN_TABLE {
+            let pairs = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
+            cables.between = pairs.map(|(a, b)| cables.propagation(a, b)).collect();
         }
+        cables
     }
 
     /// Returns cables whose delays between two stations are given, row by row.
@@ -57,12 +70,13 @@ impl Cables {
     }
 
     /// Returns the one-way delay between two stations; none from a station to itself.
+    #[inline]
     pub(super) fn propagation(&self, a: u32, b: u32) -> i64 {
-        if a == b {
-            return 0;
-        }
         if !self.between.is_empty() {
             return self.between[a as usize * self.distance.len() + b as usize];
+        }
+        if a == b {
+            return 0;
         }
         self.distance[a as usize] + self.repeater + self.distance[b as usize]
     }
@@ -92,7 +106,58 @@ impl Wire {
             gap: timing.gap,
             gap_first: timing.gap_first,
             signals: Vec::with_capacity(16),
+            period: 0,
         }
+    }
+
+    /// Takes in a signal that begins now.
+    pub(super) fn begin(&mut self, signal: Signal) {
+        let mut others = self.signals.iter();
+        if others.all(|other| self.sensed(other, signal.station).1 + self.gap <= signal.start) {
+            self.period = self.signals.len();
+        }
+        self.signals.push(signal);
+    }
+
+    /// Forgets all signals.
+    pub(super) fn clear(&mut self) {
+        self.signals.clear();
+        self.period = 0;
+    }
+
+    /// Returns whether the present busy period has reached every station by `now`, each of them
+    /// after it had timed the gap after all signals of earlier periods.
+    ///
+    /// Those need not be known any more if each station watches since then: it heard nothing just
+    /// before, and would be sending if it had wanted to. That the gap is over at the station that
+    /// began does not decide for the others, since delays may be anything.
+    pub(super) fn has_new_period(&self, now: i64) -> bool {
+        let (earlier, present) = self.signals.split_at(self.period);
+        let Some(first) = present.first() else {
+            return false;
+        };
+        let is_past = |number: u32| {
+            let arrival = self.arrival_of_period(number);
+            let mut signals = earlier.iter();
+            signals.all(|signal| self.sensed(signal, number).1 + self.gap <= arrival)
+        };
+        let mut stations = (0..).zip(&self.cables.distance);
+        !earlier.is_empty()
+            && first.start + self.diameter <= now
+            && stations.all(|(number, _)| is_past(number))
+    }
+
+    /// Returns when the first signal of the present busy period reaches a station.
+    pub(super) fn arrival_of_period(&self, station: u32) -> i64 {
+        let present = self.signals[self.period..].iter();
+        let arrivals = present.map(|signal| self.sensed(signal, station).0);
+        arrivals.min().unwrap_or(i64::MIN)
+    }
+
+    /// Forgets the signals of earlier busy periods.
+    pub(super) fn forget_before_period(&mut self) {
+        self.signals.drain(..self.period);
+        self.period = 0;
     }
 
     /// Returns whether a signal meets another one at the repeater.
@@ -143,6 +208,7 @@ impl Wire {
 
     /// Forgets signals that had passed every station when it last began to watch, at `watch`.
     pub(super) fn forget(&mut self, watch: impl Fn(usize) -> i64) {
+        self.period = 0;
         let cables = &self.cables;
         self.signals.retain(|signal| {
             (0..).zip(0..cables.distance.len()).any(|(number, index)| {

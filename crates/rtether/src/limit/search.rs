@@ -1,10 +1,12 @@
 //! Brackets the limit by doubling or halving the load, then halves the bracket.
 
 use rtether_model::flow::FlowId;
+use rtether_model::network::LinkId;
 use rtether_model::quantity::Duration;
 use rtether_model::record::Record;
 
 use super::{End, LimitError, Misses, Question, Trial, TrialVerdict, load};
+use crate::report::domain::Domain;
 use crate::report::text::real;
 use crate::run::{self, Progress};
 use crate::scenario::Scenario;
@@ -13,7 +15,7 @@ use crate::stats::{packets_needed, upper_limit};
 /// Loads below this share of the present one are next to none.
 const LEAST: f64 = 1.0 / 1024.0;
 
-/// Nothing new happens above this multiple of what the stations' links carry.
+/// Nothing new happens above this multiple of what the stations' links and shared media carry.
 const MOST_OF_LINKS: f64 = 2.0;
 
 /// What a search has found.
@@ -115,11 +117,26 @@ impl Search<'_> {
             .collect();
         stations.sort_unstable();
         stations.dedup();
-        let links = self.scenario.network.links.iter();
-        let attached = links.filter(|link| {
+        let network = &self.scenario.network;
+        let record = self.record.as_ref();
+        let domains = record.map_or_else(Vec::new, |record| Domain::all(network, record));
+        let is_attached = |id: LinkId| {
+            let link = &network.links[id.index()];
             !link.standby && link.ends.iter().any(|end| stations.contains(&end.node))
+        };
+        let is_shared = |id: LinkId| domains.iter().any(|domain| domain.links.contains(&id));
+        let own = network.iter_links().map(|(id, _)| id);
+        let own = own.filter(|&id| is_attached(id) && !is_shared(id));
+        // All links of a shared medium together carry what one of them does.
+        let media = domains.iter();
+        let media = media.filter_map(|domain| {
+            let mut links = domain.links.iter().copied();
+            links.find(|&id| is_attached(id))
         });
-        let capacity: f64 = attached.map(|link| real(link.rate.as_bps())).sum();
+        let capacity: f64 = own
+            .chain(media)
+            .map(|id| real(network.links[id.index()].rate.as_bps()))
+            .sum();
         load::total_bps(self.scenario, self.flows) * factor > MOST_OF_LINKS * capacity
     }
 
