@@ -91,7 +91,7 @@ pub struct Places {
     pub growth_percent: u16,
     /// By how much the period shrinks at each turn, in ten-thousandths.
     pub gain: u16,
-    /// The same while hardly any frame meets another.
+    /// The same while few frames wait and hardly any collides.
     pub gain_free: u16,
 }
 
@@ -197,12 +197,12 @@ impl Places {
     /// The best of the sweeps in `docs/models/smoother-rtether.md`, at 10 Mbit/s.
     pub const DEFAULT: Self = Self {
         depth: Bytes::new(1500),
-        period_min: Duration::from_us(2_200),
+        period_min: Duration::from_us(2_300),
         period_max: Duration::from_ms(100),
         guard: Duration::from_us(150),
         threshold_percent: 20,
         growth_percent: 130,
-        gain: 40,
+        gain: 20,
         gain_free: 300,
     };
 }

@@ -12,7 +12,9 @@ use rtether_model::network::{
     Cost, EndStation, Jitter, Pcp, QueueMap, RtosStack, Spread, Stack, Tasks,
 };
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::smoother::{self, Adaptive, Doubling, Fixed, Increase, Limits, Mode, Nt};
+use rtether_model::smoother::{
+    self, Adaptive, Doubling, Fixed, Increase, Limits, Mode, Nt, Places,
+};
 
 fn text(stacks: &str, node: &str) -> String {
     format!(
@@ -283,6 +285,27 @@ fn smoothers_are_those_of_the_paper() {
     assert_eq!(nt.config.mode, Mode::Nt(Nt::paper(1)));
     assert_eq!(nt.rule, smoother::Rule::NT);
     assert_eq!(nt.detector, seen(250_000));
+}
+
+#[test]
+fn a_smoother_that_keeps_its_place() {
+    let plain = smoothing("mode: rtether");
+    assert_eq!(plain.config.mode, Mode::Rtether(Places::DEFAULT));
+    let own = smoothing(
+        "mode: rtether, depth: 3 kB, period: 5 ms .. 50 ms, guard: 1 ms, threshold: 30 %, \
+         growth_percent: 150, gain: 0.5 %, gain_free: 10 %",
+    );
+    let expected = Places {
+        depth: Bytes::new(3000),
+        period_min: MS(5),
+        period_max: MS(50),
+        guard: MS(1),
+        threshold_percent: 30,
+        growth_percent: 150,
+        gain: 50,
+        gain_free: 1000,
+    };
+    assert_eq!(own.config.mode, Mode::Rtether(expected));
 }
 
 #[test]

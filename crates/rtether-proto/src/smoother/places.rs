@@ -10,8 +10,8 @@
 //! For that the period must be steadier than with HIMD, which doubles it at each collision:
 //! - a single collision moves the place and nothing else; only when the share of recent bulk frames
 //!   that collided passes a threshold does the period grow;
-//! - the period shrinks by a small part at every turn, by a larger one while hardly any frame
-//!   meets another.
+//! - the period shrinks by a small part at every turn, by a larger one while few frames wait
+//!   and hardly any collides.
 //!
 //! The shortest period leaves room on an idle medium: one station may not fill it.
 
@@ -28,8 +28,10 @@ const AT_ONCE: Duration = Duration::from_us(20);
 
 /// One, as averages are kept.
 const WHOLE: u32 = 1 << 16;
-/// Below this share frames hardly ever meet others.
-const RARE: u32 = WHOLE / 20;
+/// While fewer bulk frames than these shares collide and wait there is room on the medium. Frames of
+/// others, answers and real-time messages make some wait in any case.
+const FEW_COLLIDE: u32 = WHOLE / 10;
+const FEW_WAIT: u32 = WHOLE / 5 * 2;
 
 /// State of the mode.
 #[derive(Clone, Debug)]
@@ -40,6 +42,8 @@ pub(super) struct PlacesLaw {
     pub(super) bucket: Bucket,
     /// When the latest bulk packet left for the driver, until its frame is out.
     released_at: Option<Instant>,
+    /// A bulk packet has left since the last refresh.
+    is_used: bool,
     /// Shares of recent bulk frames that collided, and that did not start at once.
     collided: u32,
     waited: u32,
@@ -53,6 +57,7 @@ impl PlacesLaw {
             period,
             bucket: Bucket::new(now, parameters.depth, period),
             released_at: None,
+            is_used: false,
             collided: 0,
             waited: 0,
         }
@@ -75,6 +80,11 @@ impl PlacesLaw {
         if now < self.bucket.due() {
             return;
         }
+        if !core::mem::take(&mut self.is_used) {
+            // A turn that nobody needed met nobody.
+            self.waited = average(self.waited, false);
+            self.collided = average(self.collided, false);
+        }
         let shorter = self.period - part(self.period, self.gain());
         self.change_period(now, shorter.max(self.parameters.period_min), log);
         self.bucket.refresh(now, self.period, log);
@@ -82,7 +92,7 @@ impl PlacesLaw {
 
     /// Returns by how many ten-thousandths the period shrinks at a turn.
     const fn gain(&self) -> u16 {
-        if self.collided < RARE && self.waited < RARE {
+        if self.collided < FEW_COLLIDE && self.waited < FEW_WAIT {
             self.parameters.gain_free
         } else if self.collided < self.threshold() / 2 {
             self.parameters.gain
@@ -97,6 +107,7 @@ impl PlacesLaw {
 
     pub(super) const fn on_release(&mut self, now: Instant) {
         self.released_at = Some(now);
+        self.is_used = true;
     }
 
     /// A bulk frame is out. With two of them below, the first to be out is judged by the release of
@@ -215,16 +226,18 @@ mod tests {
 
     #[test]
     fn a_free_medium_is_taken_quickly_and_a_busy_one_slowly() {
-        // By hand: 3 % of 100 ms off at a turn while nobody is met, 0.4 % while frames wait.
+        // By hand: 3 % of 100 ms off at a turn while nobody is met, 0.2 % while frames wait.
         let (mut log, mut law) = (Log::default(), law());
         law.period = MS(100);
         law.refresh(at(10), &mut log);
         assert_eq!(law.period(), MS(97));
         law.waited = WHOLE;
+        law.is_used = true;
         law.refresh(at(200), &mut log);
-        assert_eq!(law.period(), Duration::from_us(97_000 - 388));
+        assert_eq!(law.period(), Duration::from_us(97_000 - 194));
         law.collided = WHOLE;
+        law.is_used = true;
         law.refresh(at(400), &mut log);
-        assert_eq!(law.period(), Duration::from_us(97_000 - 388));
+        assert_eq!(law.period(), Duration::from_us(97_000 - 194));
     }
 }

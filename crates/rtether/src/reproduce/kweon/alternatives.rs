@@ -44,7 +44,7 @@ const FRONTIER: [(&str, [Scheme; 6]); 3] = [
         [
             Scheme::RtetherBy(3000, 20),
             Scheme::RtetherBy(2500, 20),
-            Scheme::RtetherBy(2200, 40),
+            Scheme::RtetherBy(2300, 20),
             Scheme::RtetherBy(2000, 80),
             Scheme::RtetherBy(1800, 160),
             Scheme::RtetherBy(1600, 320),
@@ -88,9 +88,11 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         ours: {
             let point = find(&points, greedy::case(law, ACTIVE));
             format!(
-                "miss {}, throughput {:.3}",
+                "miss {}, throughput {:.3}; files at random times: miss {}, {:.2} s each",
                 point.miss_words(),
-                point.throughput
+                point.throughput,
+                at(law).miss_words(),
+                at(law).burst_seconds()
             )
         },
         source: "002 Kweon 3.2".into(),

@@ -38,8 +38,28 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         comparisons: comparisons(&own),
         claims: judge(&points),
         figures: vec![figure_misses(&own), figure_throughput(&own)],
-        notes: vec![collisions(&own)],
+        notes: vec![ours(&own), collisions(&own)],
     })
+}
+
+/// Our own law in words.
+fn ours(points: &[Arc<Point>]) -> String {
+    let words = ACTIVE.map(|active| {
+        let at = |scheme| find(points, case(scheme, active));
+        let (point, none) = (at(Scheme::Rtether), at(Scheme::None));
+        format!(
+            "{active}: {:.3} ({:.2}), {} missed",
+            point.throughput,
+            point.throughput / none.throughput,
+            point.messages.missed
+        )
+    });
+    format!(
+        "Mode rtether, which is ours, by active nodes: throughput (its part of that without \
+         smoothing) and messages missed of about {}: {}.",
+        points[0].messages.released,
+        words.join("; ")
+    )
 }
 
 fn collisions(points: &[Arc<Point>]) -> String {

@@ -63,7 +63,7 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             Kind::Any(&[TIME, Kind::TimeRange]),
             Optional,
             "3 ms .. 100 ms",
-            "`fixed`: time between refreshes, 36 ms if not given. Else its range, 3 ms .. 100 ms; 10 ms .. 1 s for `nt`, 2.2 ms .. 100 ms for `rtether`.",
+            "`fixed`: time between refreshes, 36 ms if not given. Else its range, 3 ms .. 100 ms; 10 ms .. 1 s for `nt`, 2.3 ms .. 100 ms for `rtether`.",
         ),
         key(
             "hold",
@@ -162,8 +162,8 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
         key(
             "gain",
             RATIO,
-            Default("0.4 %"),
-            "0.4 %",
+            Default("0.2 %"),
+            "0.2 %",
             "`rtether`: by how much the period shrinks at each turn, in whole parts of 0.01 %.",
         ),
         key(
@@ -171,7 +171,7 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             RATIO,
             Default("3 %"),
             "3 %",
-            "`rtether`: the same while hardly any frame meets another.",
+            "`rtether`: the same while few frames wait and hardly any collides.",
         ),
         key(
             "detector",
