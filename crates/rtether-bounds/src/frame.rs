@@ -1,7 +1,7 @@
 //! A frame on its way: size, tag and priority, and what each switch does to them (IEEE
 //! 802.1Q-2022, 6.9 and 8.6).
 
-use rtether_model::flow::Flow;
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{PortVlan, Switch, TagHandling, Vid};
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation};
@@ -29,23 +29,22 @@ pub(crate) struct Frame {
 impl Frame {
     /// Returns the frame that the talker of a flow sends, or that a listener answers with.
     pub(crate) fn of(flow: &Flow, is_reply: bool) -> Self {
-        let tcp = flow.connection.or(match &flow.traffic {
-            rtether_model::flow::Traffic::Bulk(bulk) => Some(bulk.tcp),
-            _ => None,
-        });
-        let (sizes, kind) = match tcp {
-            Some(parameters) => {
-                let largest = wire::frame_size(parameters.segment, Encapsulation::Tcp);
-                ([wire::MIN_FRAME, largest], Kind::Tcp)
-            }
-            None => {
-                let payload = match flow.reply {
-                    Some(reply) if is_reply => reply.payload,
-                    _ => flow.payload,
-                };
-                let size = wire::frame_size(payload, flow.encapsulation);
-                ([size, size], Kind::Datagram)
-            }
+        let bulk = if let Traffic::Bulk(bulk) = &flow.traffic {
+            Some(bulk.tcp)
+        } else {
+            None
+        };
+        let tcp = flow.connection.or(bulk);
+        let (sizes, kind) = if let Some(parameters) = tcp {
+            let largest = wire::frame_size(parameters.segment, Encapsulation::Tcp);
+            ([wire::MIN_FRAME, largest], Kind::Tcp)
+        } else {
+            let payload = match flow.reply {
+                Some(reply) if is_reply => reply.payload,
+                _ => flow.payload,
+            };
+            let size = wire::frame_size(payload, flow.encapsulation);
+            ([size, size], Kind::Datagram)
         };
         Self {
             sizes: sizes.map(octets),

@@ -20,7 +20,7 @@ use crate::plant::{Plant, ServerKind};
 use crate::wait::{Class, Unbounded, waits};
 
 /// Costs of packets of one queue that are told apart.
-const COSTS_MAX: usize = 16;
+const COSTS_MAX: usize = 8;
 
 /// What one evaluation needs and gives, kept for the next.
 #[derive(Debug, Default)]
@@ -61,9 +61,9 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         let found = match selection {
             Selection::Fcfs => port.waits(*queue, 0, |_| false),
             Selection::StrictPriority => port.strict(*queue),
-            Selection::Wrr { weights } => port.by_turns(*queue, &weights, None),
+            Selection::Wrr { weights } => port.by_turns(*queue, weights, None),
             Selection::StrictWrr { .. } if *queue == top => port.strict(*queue),
-            Selection::StrictWrr { weights } => port.by_turns(*queue, &weights, Some(top)),
+            Selection::StrictWrr { weights } => port.by_turns(*queue, weights, Some(top)),
         };
         match found {
             Ok(found) => scratch.waits.extend(found.into_iter().map(Ok)),
@@ -135,7 +135,7 @@ impl Port<'_> {
     }
 
     /// Round robin among all queues but `strict`, which goes first.
-    fn by_turns(&self, queue: u8, weights: &[u8; 8], strict: Option<u8>) -> Waits {
+    fn by_turns(&self, queue: u8, weights: [u8; 8], strict: Option<u8>) -> Waits {
         let until_empty = self.waits(queue, 0, |other| other != queue);
         let own = i64::from(weights[usize::from(queue)]);
         if own == 0 {

@@ -49,10 +49,7 @@ pub(crate) enum ServerKind {
     /// Port of an end station: one queue in order of arrival.
     Station(PortId),
     /// Processor of a stack, in order of arrival.
-    Stack {
-        node: NodeId,
-        is_receiver: bool,
-    },
+    Stack { node: NodeId, is_receiver: bool },
 }
 
 /// Time between two events: at least, at most.
@@ -69,8 +66,6 @@ pub(crate) struct Visit {
     pub(crate) server: u32,
     /// Egress queue; zero where there is one.
     pub(crate) queue: u8,
-    /// Whether the packets arrive no denser than the place before lets them leave.
-    pub(crate) is_spaced: bool,
     /// Whether the packet is an answer that an application has just released.
     pub(crate) is_answer: bool,
     /// Whether it is a packet received by a station.
@@ -85,9 +80,10 @@ pub(crate) struct Visit {
     pub(crate) gap: Gap,
     /// Part of the gap that an application takes to answer.
     pub(crate) thinking: i64,
-    /// How much work here a picosecond of service at the parent may stand for, as a fixed-point
-    /// number with 32 binary places, rounded up.
-    pub(crate) ratio: i128,
+    /// If the packets arrive no denser than the parent's place lets them leave: how much work here
+    /// a picosecond of service there may stand for, as a fixed-point number with 32 binary places,
+    /// rounded up.
+    pub(crate) ratio: Option<i128>,
     /// Shortest service at the parent, where packets keep their distance.
     pub(crate) spacing: i64,
     /// By how much packets on their way here may move towards each other.
@@ -126,7 +122,11 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// Collects `item`s under the `row` that each of them names; [`NONE`] names none.
-    fn collect(rows: usize, row_of: impl Fn(u32) -> u32, items: impl Iterator<Item = u32> + Clone) -> Self {
+    fn collect(
+        rows: usize,
+        row_of: impl Fn(u32) -> u32,
+        items: impl Iterator<Item = u32> + Clone,
+    ) -> Self {
         let mut starts = vec![0u32; rows + 1];
         for item in items.clone() {
             let row = row_of(item);
@@ -169,7 +169,11 @@ impl Plant {
             .zip(0u32..)
             .map(|(flow, index)| {
                 let waits = matches!(flow.traffic, Traffic::Adaptive { .. });
-                let round_trip = if waits { plant.round_trip_min(index) } else { 0 };
+                let round_trip = if waits {
+                    plant.round_trip_min(index)
+                } else {
+                    0
+                };
                 Source::of(flow, round_trip)
             })
             .collect();
@@ -270,13 +274,15 @@ impl Plant {
     /// Returns a lower bound on the time after which all answers to a request are there.
     fn round_trip_min(&self, flow: u32) -> i64 {
         let own = self.streams.iter().filter(|stream| stream.flow == flow);
-        own.map(|stream| self.latency_min(stream)).max().unwrap_or(0)
+        own.map(|stream| self.latency_min(stream))
+            .max()
+            .unwrap_or(0)
     }
 }
 
 /// Returns what packets of a visit share a limit with: the place before, if it spaces them.
 pub(crate) fn group_of(visits: &[Visit], visit: &Visit) -> u32 {
-    if visit.is_spaced {
+    if visit.ratio.is_some() {
         visits[visit.parent as usize].server
     } else {
         NONE

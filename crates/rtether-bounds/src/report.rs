@@ -1,10 +1,9 @@
 //! Puts the answer together.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
-use rtether_model::network::PortId;
+use rtether_model::network::{PortId, Selection};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{Place, Segment};
 
@@ -69,8 +68,8 @@ fn bound(
     flow: &Flow,
 ) -> Result<Bound, Reason> {
     let (last, gap) = stream.end.clone()?;
-    let has_one_size = flow.connection.is_none()
-        && !matches!(flow.traffic, rtether_model::flow::Traffic::Bulk(_));
+    let has_one_size =
+        flow.connection.is_none() && !matches!(flow.traffic, rtether_model::flow::Traffic::Bulk(_));
     let total = latency(plant, solution, stream).filter(|_| has_one_size);
     let Some(total) = total else {
         return Err(reason(plant, solution, last, stream.flow));
@@ -195,10 +194,19 @@ impl PlaceLoad {
             .then(|| millionths(loads.iter().map(Load::rate).sum()));
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
+        let is_in_order = !matches!(
+            plant.servers[server as usize].kind,
+            ServerKind::Switch { selection, .. } if selection != Selection::Fcfs
+        );
+        // In order of arrival, whoever waits longest waits for all that is there but itself.
+        let own = loads.first().map_or(0, |load| load.cost);
+        let first = loads.first().map(|load| solution.wait[load.visit as usize]);
+        let in_order = first.filter(|&wait| is_in_order && wait > 0 && wait < INFINITE);
+        let in_order = in_order.map(|wait| wait + own);
         Self {
             utilization_ppm,
             queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
-            backlog: backlog(loads).ok().filter(|_| is_known),
+            backlog: in_order.or_else(|| backlog(loads).ok().filter(|_| is_known)),
         }
     }
 }
@@ -221,13 +229,13 @@ fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
 
 /// Returns how many packets may wait: as if each took as long as the longest, if that still leaves
 /// time; else as if all the work were the shortest packets.
-fn waiting(loads: &mut Vec<Load>) -> u64 {
+fn waiting(loads: &mut [Load]) -> u64 {
     let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
     let shortest = loads.iter().map(|load| load.cost).min().unwrap_or(0);
     let real = backlog(loads).unwrap_or(0);
-    let heavier: &mut Vec<Load> = &mut vec![];
-    heavier.extend(loads.iter().map(|load| load.with(longest - load.cost)));
-    let packets = match backlog(heavier) {
+    let heavier = loads.iter().map(|load| load.with(longest - load.cost));
+    let mut heavier: Vec<Load> = heavier.collect();
+    let packets = match backlog(&mut heavier) {
         Ok(work) => (work + longest - 1) / longest.max(1),
         Err(_) => real / shortest.max(1) + 1,
     };

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeId, NodeKind, PortId, Stack,
 };
+use rtether_model::quantity::Duration;
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
@@ -74,7 +75,7 @@ impl Sites {
                 sites.wires[first + usize::from(hop.egress.port)] = Some(Wire {
                     server,
                     to: hop.ingress,
-                    octet: link.rate.octet_time().map_or(0, |time| time.as_ps()),
+                    octet: link.rate.octet_time().map_or(0, Duration::as_ps),
                     flight: flight(network, &hop),
                 });
             }
@@ -154,7 +155,7 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
         .end_station(port.node)
         .is_some_and(|station| !is_plain(station));
     let is_shared = network.is_half_duplex(link);
-    let octet = link.rate.octet_time().map(|time| time.as_ps());
+    let octet = link.rate.octet_time().map(Duration::as_ps);
     let obstacle = if is_shared {
         Some(Reason::SharedMedium { port })
     } else if octet.is_none() {

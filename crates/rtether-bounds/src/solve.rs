@@ -136,20 +136,17 @@ fn order(plant: &Plant) -> (Vec<u32>, bool) {
         state[root as usize] = 1;
         let mut path = vec![(root, first_of(root))];
         while let Some((server, next)) = path.last_mut() {
-            match edges.get(*next).filter(|edge| edge.0 == *server) {
-                Some(&(_, to)) => {
-                    *next += 1;
-                    is_cyclic |= state[to as usize] == 1;
-                    if state[to as usize] == 0 {
-                        state[to as usize] = 1;
-                        path.push((to, first_of(to)));
-                    }
+            if let Some(&(_, to)) = edges.get(*next).filter(|edge| edge.0 == *server) {
+                *next += 1;
+                is_cyclic |= state[to as usize] == 1;
+                if state[to as usize] == 0 {
+                    state[to as usize] = 1;
+                    path.push((to, first_of(to)));
                 }
-                None => {
-                    state[*server as usize] = 2;
-                    finished.push(*server);
-                    path.pop();
-                }
+            } else {
+                state[*server as usize] = 2;
+                finished.push(*server);
+                path.pop();
             }
         }
     }
@@ -232,14 +229,14 @@ impl<'a> Solver<'a> {
             let (wait, cause) = match self.scratch.waits[index] {
                 Ok(_) if is_given_up => (INFINITE, Some(Cause::Cycle(server))),
                 Ok(wait) => (wait, None),
-                Err(unbounded) => (INFINITE, self.cause(server, unbounded)),
+                Err(unbounded) => (INFINITE, Some(self.cause(server, unbounded))),
             };
             // Infinity stays, so that giving up comes to an end.
-            if wait <= self.solution.wait[id] {
-                continue;
+            if wait > self.solution.wait[id] {
+                self.solution.wait[id] = wait;
+                self.solution.cause[id] = cause;
             }
-            self.solution.wait[id] = wait;
-            self.solution.cause[id] = cause;
+            // The jitter here may have grown while the wait has not.
             self.hand_on(visit, server);
         }
     }
@@ -262,18 +259,23 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn cause(&self, server: u32, unbounded: Unbounded) -> Option<Cause> {
-        Some(match unbounded {
+    fn cause(&self, server: u32, unbounded: Unbounded) -> Cause {
+        match unbounded {
             Unbounded::Obstacle => Cause::Obstacle(server),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => {
                 self.jitter_cause[visit as usize].unwrap_or(Cause::Overload(server, u64::MAX))
             }
-        })
+        }
     }
 
     fn fill(&mut self, server: u32) {
-        loads_of(self.plant, &self.solution.jitter, server, &mut self.scratch.loads);
+        loads_of(
+            self.plant,
+            &self.solution.jitter,
+            server,
+            &mut self.scratch.loads,
+        );
     }
 
     /// Evaluates every place once more from the jitters found.
@@ -284,10 +286,19 @@ impl<'a> Solver<'a> {
         for server in (0u32..).take(self.plant.servers.len()) {
             self.fill(server);
             evaluate(self.plant, server, &mut self.scratch);
-            for (&visit, found) in self.plant.members.of(server).iter().zip(&self.scratch.waits) {
+            for (&visit, found) in self
+                .plant
+                .members
+                .of(server)
+                .iter()
+                .zip(&self.scratch.waits)
+            {
                 let wait = found.unwrap_or(INFINITE);
                 let id = visit as usize;
-                assert!(wait <= self.solution.wait[id], "no fixed point at visit {id}");
+                assert!(
+                    wait <= self.solution.wait[id],
+                    "no fixed point at visit {id}"
+                );
                 for &child in self.plant.children.of(visit) {
                     let next = &self.plant.visits[child as usize];
                     let jitter = self.jitter_after(self.solution.jitter[id], wait, next);
@@ -311,7 +322,7 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
             burst: source.burst,
             jitter: jitter[id as usize],
             group: group_of(&plant.visits, visit),
-            ratio: visit.ratio,
+            ratio: visit.ratio.unwrap_or(0),
             spacing: visit.spacing,
             slack: visit.slack,
             visit: id,

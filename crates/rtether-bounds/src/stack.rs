@@ -47,10 +47,9 @@ pub(crate) fn processors(stack: &Stack) -> usize {
 /// Returns whether neither tasks nor queues stand between the applications, stack and port.
 pub(crate) fn is_plain(station: &EndStation) -> bool {
     let layer = station.layer.as_deref();
-    let does_nothing =
-        |l: &rtether_model::endnode::Layer| {
-            l.receive.is_none() && l.transmit.is_none() && l.smoother.is_none()
-        };
+    let does_nothing = |l: &rtether_model::endnode::Layer| {
+        l.receive.is_none() && l.transmit.is_none() && l.smoother.is_none()
+    };
     station.tasks.is_none() && layer.is_none_or(does_nothing)
 }
 

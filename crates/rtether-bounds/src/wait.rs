@@ -22,9 +22,9 @@ use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, gr
 use crate::source::INFINITE;
 
 /// Steps of staircases that are looked at before token buckets take over.
-const STEPS_MAX: i64 = 1 << 14;
+const STEPS_MAX: i64 = 1 << 12;
 /// Pieces into which a busy period is cut where arrivals are held back by a line.
-const PIECES: i64 = 256;
+const PIECES: i64 = 128;
 
 /// Why there is no longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,9 @@ pub(crate) fn millionths(rate: i128) -> u64 {
 /// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
 /// in picoseconds, rounded up.
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
+    if loads.is_empty() {
+        return Ok(0);
+    }
     let groups = group(loads);
     let tails = tails(&groups, loads)?;
     let mut horizon = first_horizon(&groups, loads);
@@ -101,10 +104,14 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
             .iter()
             .map(|load| i128::from(load.cost) * i128::from(load.burst));
         let at_once: i128 = at_once.sum();
-        group.line.map_or(at_once, |line| at_once.max(line.burst >> PLACES))
+        group
+            .line
+            .map_or(at_once, |line| at_once.max(line.burst >> PLACES))
     });
     let sum: i128 = begin.sum();
-    i64::try_from(2 * sum).unwrap_or(INFINITE).clamp(1_000, INFINITE)
+    i64::try_from(2 * sum)
+        .unwrap_or(INFINITE)
+        .clamp(1_000, INFINITE)
 }
 
 /// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
@@ -122,7 +129,9 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
             slope += all[index].slope;
             index += 1;
         }
-        let next = all.get(index).map_or(horizon, |change| change.time.min(horizon));
+        let next = all
+            .get(index)
+            .map_or(horizon, |change| change.time.min(horizon));
         let left = |at: i64| offset + (slope - ONE) * i128::from(at);
         // Between two changes the distance is linear: its largest values are at the ends.
         most = most.max(left(time)).max(left((next - 1).max(time)));
@@ -134,7 +143,9 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
 }
 
 fn round_up(work: i128) -> i64 {
-    i64::try_from((work + ONE - 1) >> PLACES).unwrap_or(INFINITE).min(INFINITE)
+    i64::try_from((work + ONE - 1) >> PLACES)
+        .unwrap_or(INFINITE)
+        .min(INFINITE)
 }
 
 /// One place before, seen by a class and the classes above it.
@@ -186,7 +197,11 @@ pub(crate) struct Class<'a> {
 pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
         let most = class.base + backlog(class.own)?;
-        return Ok(class.costs.iter().map(|cost| (most - cost).max(0)).collect());
+        return Ok(class
+            .costs
+            .iter()
+            .map(|cost| (most - cost).max(0))
+            .collect());
     }
     let pairs = pair_up(class);
     let tails = long_run(&pairs, class)?;
@@ -194,7 +209,10 @@ pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         + first_horizon(&group(class.own), class.own)
         + first_horizon(&group(class.higher), class.higher);
     loop {
-        let levels: Vec<Level> = pairs.iter().map(|pair| pair.level(class, horizon)).collect();
+        let levels: Vec<Level> = pairs
+            .iter()
+            .map(|pair| pair.level(class, horizon))
+            .collect();
         let search = Search {
             levels: &levels,
             base: i128::from(class.base) * ONE,
@@ -262,7 +280,10 @@ fn pair_up(class: &mut Class<'_>) -> Vec<Pair> {
     for group in group(class.higher) {
         let same = pairs.iter_mut().find(|pair| {
             group.number != crate::plant::NONE
-                && pair.own.as_ref().is_some_and(|own| own.number == group.number)
+                && pair
+                    .own
+                    .as_ref()
+                    .is_some_and(|own| own.number == group.number)
         });
         match same {
             Some(pair) => pair.high = Some(group),
@@ -367,7 +388,11 @@ impl Search<'_> {
             let mut from = time;
             while from < next {
                 let is_sloped = self.levels.iter().any(|level| level.is_held_back(from));
-                let to = if is_sloped { next.min(from + piece) } else { next };
+                let to = if is_sloped {
+                    next.min(from + piece)
+                } else {
+                    next
+                };
                 for ((wait, begin), &cost) in waits.iter_mut().zip(&mut begins).zip(costs) {
                     let known = from.max(*begin);
                     *begin = self.solve(to - 1, i128::from(cost) * ONE, known);

@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId, Selection,
-    Switch,
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
+    Selection, Switch,
 };
 use rtether_model::route::Routing;
 
@@ -193,7 +193,15 @@ impl Walker<'_> {
             return Ok(deliveries);
         };
         let mut under_way = Vec::new();
-        self.emit(PortId { node: from, port: 0 }, 0, token, &mut under_way)?;
+        self.emit(
+            PortId {
+                node: from,
+                port: 0,
+            },
+            0,
+            token,
+            &mut under_way,
+        )?;
         while let Some((port, token)) = under_way.pop() {
             self.arrive(port, to, token, &mut under_way, &mut deliveries)?;
         }
@@ -320,7 +328,9 @@ impl Walker<'_> {
                     }
                     let queue = match switch.selection {
                         Selection::Fcfs => 0,
-                        _ => switch.queues.queue_of_value(frame.pcp),
+                        Selection::StrictPriority
+                        | Selection::Wrr { .. }
+                        | Selection::StrictWrr { .. } => switch.queues.queue_of_value(frame.pcp),
                     };
                     self.emit(egress, queue, copy, under_way)?;
                 }
@@ -338,7 +348,10 @@ impl Walker<'_> {
                     node,
                     port: u16::MAX,
                 };
-                table.range(PortId { node, port: 0 }..=last).copied().collect()
+                table
+                    .range(PortId { node, port: 0 }..=last)
+                    .copied()
+                    .collect()
             }
             Target::One(station) if switch.addresses == AddressTable::Static => {
                 let hop = self.routing.next_hop(self.network, node, *station);
@@ -367,7 +380,6 @@ impl Walker<'_> {
             flow: self.flow,
             server,
             queue,
-            is_spaced: ratio.is_some(),
             is_answer,
             is_inbound,
             is_tagged: token.frame.is_tagged,
@@ -376,7 +388,7 @@ impl Walker<'_> {
             parent: token.visit,
             gap: token.gap,
             thinking: core::mem::take(&mut token.thinking),
-            ratio: ratio.unwrap_or(0),
+            ratio,
             spacing: token.spacing.map_or(0, |spacing| spacing.min()),
             slack: 0,
         });

@@ -11,7 +11,13 @@ fn main() {
     let mut laws = Vec::new();
     for growth_percent in [130, 200] {
         for depth in [1_500u64, 3_000, 4_500, 9_000] {
-            for (step, tick) in [(2_000u64, 1_000), (4_000, 1_000), (10_000, 1_000), (400, 100), (1000, 100)] {
+            for (step, tick) in [
+                (2_000u64, 1_000),
+                (4_000, 1_000),
+                (10_000, 1_000),
+                (400, 100),
+                (1000, 100),
+            ] {
                 laws.push(Adaptive {
                     growth_percent,
                     hold: us(2_000),
@@ -28,7 +34,10 @@ fn main() {
     let lines: Vec<String> = laws
         .par_iter()
         .map(|law| {
-            let mut line = format!("{} d{} {} {:?}", law.growth_percent, law.depth, law.tick, law.increase);
+            let mut line = format!(
+                "{} d{} {} {:?}",
+                law.growth_percent, law.depth, law.tick, law.increase
+            );
             for active in [4, 10] {
                 let found = try_law(Mode::Adaptive(*law), active, 1).expect("runs");
                 line += &format!(
