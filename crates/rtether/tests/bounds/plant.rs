@@ -101,7 +101,7 @@ impl Plant {
                     switch.addresses != AddressTable::Static
                         || switch.multicast == MulticastForwarding::Unmanaged
                 }
-                _ => false,
+                NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
             };
             let is_standby = dice.chance(40) || self.network.nodes.iter().any(floods);
             self.join(switches[0], switches[switches.len() - 1], rate, is_standby);
