@@ -160,6 +160,9 @@ struct Level {
 
 impl Level {
     /// Returns the work of the class in `[0, t]` and of higher ones in `[0, s]`.
+    ///
+    /// The line holds for a window that includes the packet looked at, so `s` must not be before
+    /// its arrival where the packet's own work is subtracted.
     fn at(&self, t: i64, s: i64) -> i128 {
         let own = limited(self.own.as_ref(), self.own_line, t);
         let high = limited(self.high.as_ref(), self.high_line, s);
@@ -380,35 +383,66 @@ impl Search<'_> {
         times.sort_unstable();
         times.dedup();
         let mut waits = alloc::vec![0; costs.len()];
-        let mut begins = alloc::vec![0; costs.len()];
         let mut end = 0;
-        let piece = (self.horizon / PIECES).max(1);
         for (index, &time) in times.iter().enumerate() {
             let next = times.get(index + 1).copied().unwrap_or(self.horizon);
-            let mut from = time;
-            while from < next {
-                let is_sloped = self.levels.iter().any(|level| level.is_held_back(from));
-                let to = if is_sloped {
-                    next.min(from + piece)
-                } else {
-                    next
-                };
-                for ((wait, begin), &cost) in waits.iter_mut().zip(&mut begins).zip(costs) {
-                    let known = from.max(*begin);
-                    *begin = self.solve(to - 1, i128::from(cost) * ONE, known);
-                    if *begin > self.horizon {
-                        return (waits, Some(from));
-                    }
-                    *wait = (*wait).max(*begin - from);
+            if time >= next {
+                break;
+            }
+            // All that came before the next step is done by then, whoever of them is looked at.
+            end = self.solve(next - 1, 0, time.max(end));
+            let until = next.min(end.saturating_add(1));
+            for (wait, &cost) in waits.iter_mut().zip(costs) {
+                match self.longest(time, until, i128::from(cost) * ONE) {
+                    Some(found) => *wait = found.max(*wait),
+                    None => return (waits, Some(time)),
                 }
-                end = self.solve(to - 1, 0, from.max(end));
-                if end <= to {
-                    return (waits, None);
-                }
-                from = to;
+            }
+            if end <= next {
+                return (waits, None);
             }
         }
         (waits, Some(self.horizon))
+    }
+
+    /// Returns the longest wait of a packet that arrives from `from` on and before `until`, a span
+    /// in which the staircases of its class do not grow; `None` if it may last beyond the horizon.
+    ///
+    /// Where nothing but staircases counts, the first arrival waits longest. A line upon the class
+    /// and higher ones together lets more work come the later a packet arrives: all that arrive
+    /// before the service of the first begin with it, so that the next to look at arrives after.
+    /// Elsewhere the span is cut into pieces, and all packets of a piece arrive at its beginning
+    /// with the work there is at its end.
+    fn longest(&self, from: i64, until: i64, cost: i128) -> Option<i64> {
+        let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
+        let piece = (self.horizon / PIECES).max(1);
+        let (mut longest, mut t) = (0, from);
+        while t < until {
+            let is_flat = !self.levels.iter().any(|level| level.is_held_back(t));
+            if is_flat {
+                let begin = self.solve(t, cost, t);
+                if begin > self.horizon {
+                    return None;
+                }
+                longest = longest.max(begin - t);
+                if !has_joint_line {
+                    break;
+                }
+                if begin > t {
+                    t = begin + 1;
+                    continue;
+                }
+            }
+            let to = until.min(t + piece);
+            let known = if has_joint_line { to - 1 } else { t };
+            let begin = self.solve(to - 1, cost, known);
+            if begin > self.horizon {
+                return None;
+            }
+            longest = longest.max(begin - t);
+            t = to;
+        }
+        Some(longest)
     }
 
     /// Returns the least `s`, not before `known`, with `base + own(t) - cost + high(s) <= s`.

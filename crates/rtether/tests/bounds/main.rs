@@ -91,31 +91,33 @@ fn with_phases(flows: &[Flow], mut phase: impl FnMut(usize, &Flow) -> Duration) 
     flows
 }
 
+/// Returns the time of a flow's frame from its release to the queue of `port` on an empty network.
+fn way_to(plant: &Plant, flow: &Flow, port: PortId) -> Option<Duration> {
+    let routing = Routing::new(&plant.network);
+    let mut time = Duration::ZERO;
+    for &listener in &flow.listeners {
+        let path = routing.flow_path(&plant.network, flow, listener);
+        for hop in path.unwrap_or_default() {
+            if hop.egress == port {
+                return Some(time);
+            }
+            let link = &plant.network.links[hop.link.index()];
+            let frame = wire::frame_size(flow.payload, flow.encapsulation);
+            time += wire::wire_time(frame, link.rate) + link.propagation;
+            if let Some(switch) = plant.network.switch(hop.ingress.node) {
+                time += switch.latency;
+            }
+        }
+    }
+    None
+}
+
 /// Returns the phases with which frames of all flows through `port` get there at about the same
 /// time on an empty network, the one numbered `last` a little later than the others.
 fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
-    let routing = Routing::new(&plant.network);
-    let way_to = |flow: &Flow| {
-        let mut time = Duration::ZERO;
-        for &listener in &flow.listeners {
-            let path = routing.flow_path(&plant.network, flow, listener);
-            for hop in path.unwrap_or_default() {
-                if hop.egress == port {
-                    return Some(time);
-                }
-                let link = &plant.network.links[hop.link.index()];
-                let frame = wire::frame_size(flow.payload, flow.encapsulation);
-                time += wire::wire_time(frame, link.rate) + link.propagation;
-                if let Some(switch) = plant.network.switch(hop.ingress.node) {
-                    time += switch.latency;
-                }
-            }
-        }
-        None
-    };
     let meeting = Duration::from_ms(10);
     with_phases(&plant.flows, |index, flow| {
-        let early = way_to(flow).map_or(Duration::ZERO, |way| meeting - way);
+        let early = way_to(plant, flow, port).map_or(Duration::ZERO, |way| meeting - way);
         let late = if index == last { 1_000 } else { 0 };
         (early + Duration::from_ps(late)).max(Duration::ZERO)
     })
@@ -224,6 +226,18 @@ fn soundness(test: &'static str, variety: Variety) -> Tightness {
     for_each_case(test, |number| {
         let plant = Plant::random(number, variety);
         let analysis = analyze(&plant.network, &plant.flows);
+        if std::env::var_os("DUMP").is_some() {
+            for (i, n) in plant.network.nodes.iter().enumerate() {
+                eprintln!("NODE {i} {:?}", n);
+            }
+            for l in &plant.network.links {
+                eprintln!("LINK {:?}", l);
+            }
+            for f in &plant.flows {
+                eprintln!("FLOW {:?}", f);
+            }
+            eprintln!("{:?}", analysis);
+        }
         let mut dice = Dice::new(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         for run in 0..RUNS {

@@ -241,6 +241,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
         99 if flow.delivery == Delivery::Unicast && flow.listeners.len() == 1 => {
             flow.reply = None;
             flow.encapsulation = Encapsulation::Tcp;
+            flow.payload = Bytes::ZERO;
             Traffic::Bulk(Bulk {
                 transfers: vec![Transfer {
                     start: Duration::ZERO,

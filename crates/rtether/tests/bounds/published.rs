@@ -3,15 +3,16 @@
 //!
 //! The quotient is an upper bound of the pessimism, since the search may miss the worst case.
 
-use rtether_bounds::analyze;
+use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Phase, Traffic};
-use rtether_model::network::{NodeId, Stack};
-use rtether_model::quantity::Duration;
+use rtether_model::network::{NodeId, PortId, Stack};
+use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::route::Routing;
+use rtether_model::wire;
 
 use crate::dice::Dice;
 use crate::plant::{Plant, plain_flow, plain_switch};
-use crate::{Tightness, check, meeting_at, simulate};
+use crate::{Tightness, check, meeting_at, simulate, way_to, with_phases};
 
 impl Plant {
     /// Adds a switch with stations and returns both.
@@ -127,6 +128,39 @@ impl Plant {
     }
 }
 
+/// Returns phases with which the flows that join the way of `stream` at a hop get there just before
+/// it does, if it was delayed as long as its bound allows up to there.
+fn cascade(plant: &Plant, analysis: &Analysis, stream: usize) -> Vec<Flow> {
+    let Ok(bound) = &analysis.streams[stream].bound else {
+        return plant.flows.clone();
+    };
+    let release = Duration::from_ms(10);
+    let hops = bound.hops.iter().scan(release, |at, hop| {
+        let here = *at;
+        *at += hop.delay();
+        Some((hop.place.port, here))
+    });
+    let hops: Vec<(PortId, Duration)> = hops.collect();
+    let mut early = vec![Duration::ZERO; hops.len()];
+    with_phases(&plant.flows, |index, flow| {
+        if index == stream {
+            return release;
+        }
+        let joined = hops.iter().enumerate().find_map(|(at, &(port, here))| {
+            let way = way_to(plant, flow, port)?;
+            Some((at, here - way))
+        });
+        let Some((at, start)) = joined else {
+            return Duration::ZERO;
+        };
+        // One after the other, the last one just before the stream.
+        let frame = wire::frame_size(flow.payload, flow.encapsulation);
+        let start = start - early[at] - Duration::from_ps(1);
+        early[at] += wire::occupancy(frame, BitRate::from_mbps(100)) / 8;
+        start.max(Duration::ZERO)
+    })
+}
+
 /// Searches for phases that delay one stream most: meetings at each of its hops, then changes of
 /// single phases that are kept if they do no less.
 fn search(plant: &Plant, stream: usize, steps: u64, dice: &mut Dice) -> Duration {
@@ -139,6 +173,8 @@ fn search(plant: &Plant, stream: usize, steps: u64, dice: &mut Dice) -> Duration
         let flows = meeting_at(plant, hop.egress, stream);
         (seen(&flows), flows)
     });
+    let flows = cascade(plant, &analysis, stream);
+    let starts = starts.chain([(seen(&flows), flows)]);
     let (mut most, mut best) = starts.max_by_key(|start| start.0).unwrap();
     for _ in 0..steps {
         let mut flows = best.clone();
