@@ -66,3 +66,37 @@ fn the_wait_behind_one_link_is_one_packet() {
     loads[3].group = 2;
     assert_eq!(backlog(&mut loads), Ok(30));
 }
+
+#[test]
+fn a_packet_may_arrive_after_a_higher_one_from_the_same_link() {
+    // By hand: the link before is ten times as fast. The higher packet (90 ps) arrives, and 10 ps
+    // later the own one (100 ps), which waits for the remaining 80 ps. The line alone would let all
+    // 90 wait.
+    let one = |cost| Load {
+        group: 1,
+        ratio: 10 * ONE,
+        ..load(cost, 10_000)
+    };
+    let wait = wait_of(0, &[one(100)], &[one(90)], 100);
+    assert!((80..=90).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_class_without_limit_says_who_it_is() {
+    let endless = Load {
+        jitter: crate::source::INFINITE,
+        visit: 7,
+        ..load(10, 1_000)
+    };
+    assert_eq!(
+        backlog(&mut [load(5, 100), endless]),
+        Err(Unbounded::Visit(7))
+    );
+    // Behind a slow link it cannot do much.
+    let behind = Load {
+        group: 3,
+        ratio: ONE / 10,
+        ..endless
+    };
+    assert_eq!(backlog(&mut [load(5, 100), behind]), Ok(15));
+}

@@ -208,7 +208,8 @@ impl Tightness {
     fn print(&mut self, what: &str) {
         self.ratios.sort_by(f64::total_cmp);
         let at = |percent: usize| self.ratios[(self.ratios.len() - 1) * percent / 100];
-        let mean = self.ratios.iter().sum::<f64>() / self.ratios.len().max(1) as f64;
+        let count = self.ratios.len().max(1);
+        let mean = self.ratios.iter().sum::<f64>() / count as f64;
         println!(
             "{what}: {} of {} streams bounded; bound / seen: median {:.3}, mean {mean:.3}, \
              p95 {:.3}, max {:.3}",
@@ -226,18 +227,6 @@ fn soundness(test: &'static str, variety: Variety) -> Tightness {
     for_each_case(test, |number| {
         let plant = Plant::random(number, variety);
         let analysis = analyze(&plant.network, &plant.flows);
-        if std::env::var_os("DUMP").is_some() {
-            for (i, n) in plant.network.nodes.iter().enumerate() {
-                eprintln!("NODE {i} {:?}", n);
-            }
-            for l in &plant.network.links {
-                eprintln!("LINK {:?}", l);
-            }
-            for f in &plant.flows {
-                eprintln!("FLOW {:?}", f);
-            }
-            eprintln!("{:?}", analysis);
-        }
         let mut dice = Dice::new(!number);
         let mut most = vec![Duration::ZERO; analysis.streams.len()];
         for run in 0..RUNS {
