@@ -41,6 +41,8 @@ pub(crate) struct Load {
     pub(crate) slack: i64,
     /// Visit it stands for.
     pub(crate) visit: u32,
+    /// Packets that may be under way at once, whatever their rate; zero if that is not known.
+    pub(crate) in_flight: i64,
 }
 
 impl Load {
@@ -281,6 +283,7 @@ mod tests {
             spacing: 1,
             slack: 0,
             visit: 0,
+            in_flight: 0,
         }
     }
 

@@ -37,6 +37,7 @@ extern crate alloc;
 extern crate std;
 
 mod answer;
+mod closed;
 mod curve;
 mod frame;
 mod place;

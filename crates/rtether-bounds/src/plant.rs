@@ -111,6 +111,9 @@ pub(crate) struct Plant {
     pub(crate) members: Rows,
     /// Visits that follow each visit.
     pub(crate) children: Rows,
+    /// By visit: whether a delivery lies behind it. Copies that are flooded elsewhere lead to none,
+    /// and nobody waits for them.
+    pub(crate) leads_on: Vec<bool>,
 }
 
 /// A list for each index, in one array.
@@ -190,6 +193,7 @@ impl Plant {
             0..count,
         );
         plant.members = members;
+        plant.leads_on = plant.find_ways();
         plant.children = children;
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
@@ -251,6 +255,18 @@ impl Plant {
         }
     }
 
+    /// Returns by visit whether a delivery lies behind it.
+    fn find_ways(&self) -> Vec<bool> {
+        let mut leads_on = vec![false; self.visits.len()];
+        for stream in &self.streams {
+            let mut at = stream.end.as_ref().map_or(NONE, |end| end.0);
+            while at != NONE && !core::mem::replace(&mut leads_on[at as usize], true) {
+                at = self.visits[at as usize].parent;
+            }
+        }
+        leads_on
+    }
+
     /// Returns the least time from release to delivery, without any waiting.
     pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
         let Ok((last, gap)) = &stream.end else {
@@ -271,11 +287,14 @@ impl Plant {
         })
     }
 
-    /// Returns a lower bound on the time after which all answers to a request are there.
+    /// Returns a lower bound on the time after which an answer to a request is there.
+    ///
+    /// The least of all listeners: a request that is late on its way to one of them is followed at
+    /// the distance of that one's round trip, however long the others take.
     fn round_trip_min(&self, flow: u32) -> i64 {
         let own = self.streams.iter().filter(|stream| stream.flow == flow);
         own.map(|stream| self.latency_min(stream))
-            .max()
+            .min()
             .unwrap_or(0)
     }
 }

@@ -19,7 +19,8 @@
 //! **Flows that wait for their answers.** While such a flow never gives up, a request passes each
 //! place no earlier than a whole round trip after the one before, so its jitter is zero
 //! everywhere. That it never gives up follows if the bound found so is below its timeout, by the
-//! same argument on the first time-out. Otherwise the flow is taken to give up at will.
+//! same argument on the first time-out. Otherwise the flow is taken to give up at will. Copies that
+//! are flooded to where nobody answers are not waited for; their jitter grows as that of others.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -187,7 +188,7 @@ impl<'a> Solver<'a> {
                 source.jitter
             } else {
                 let before = solver.solution.jitter[visit.parent as usize];
-                solver.jitter_after(before, 0, visit)
+                solver.jitter_after(before, 0, index)
             };
             solver.solution.jitter[index] = jitter;
             if !source.is_limited() {
@@ -198,8 +199,11 @@ impl<'a> Solver<'a> {
     }
 
     /// Returns the jitter of a visit whose parent has this jitter and wait.
-    fn jitter_after(&self, jitter: i64, wait: i64, visit: &crate::plant::Visit) -> i64 {
-        if self.plant.sources[visit.flow as usize].closed.is_some() {
+    fn jitter_after(&self, jitter: i64, wait: i64, visit: usize) -> i64 {
+        let leads_on = self.plant.leads_on[visit];
+        let visit = &self.plant.visits[visit];
+        let source = &self.plant.sources[visit.flow as usize];
+        if source.closed.is_some() && source.is_limited() && leads_on {
             return 0;
         }
         let sum = add(add(jitter, wait), visit.gap.max - visit.gap.min);
@@ -246,7 +250,7 @@ impl<'a> Solver<'a> {
         for &child in self.plant.children.of(visit) {
             let next = &self.plant.visits[child as usize];
             let (before, wait) = (self.solution.jitter[id], self.solution.wait[id]);
-            let jitter = self.jitter_after(before, wait, next);
+            let jitter = self.jitter_after(before, wait, child as usize);
             if jitter <= self.solution.jitter[child as usize] {
                 continue;
             }
@@ -300,8 +304,8 @@ impl<'a> Solver<'a> {
                     "no fixed point at visit {id}"
                 );
                 for &child in self.plant.children.of(visit) {
-                    let next = &self.plant.visits[child as usize];
-                    let jitter = self.jitter_after(self.solution.jitter[id], wait, next);
+                    let before = self.solution.jitter[id];
+                    let jitter = self.jitter_after(before, wait, child as usize);
                     let known = self.solution.jitter[child as usize];
                     assert!(jitter <= known, "no fixed point at visit {child}");
                 }
@@ -326,6 +330,10 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
             spacing: visit.spacing,
             slack: visit.slack,
             visit: id,
+            in_flight: match source.closed {
+                Some(_) if plant.leads_on[id as usize] => source.in_flight,
+                _ => 0,
+            },
         });
     }
 }

@@ -7,7 +7,7 @@
 //! window of length `t` there holds what a window of length `t + D - d` held here, so that only
 //! the jitter changes along the way.
 
-use rtether_model::flow::{Flow, Traffic};
+use rtether_model::flow::{Flow, TcpParameters, Traffic};
 
 /// Stands for "no bound"; far from the end of 64 bits so that sums of a few do not overflow.
 pub(crate) const INFINITE: i64 = i64::MAX / 8;
@@ -33,6 +33,8 @@ pub(crate) struct Source {
     /// For a flow that waits for its answers: the time after which it gives up. While it never
     /// does, its packets keep their distance at every place, whatever their delay.
     pub(crate) closed: Option<i64>,
+    /// Until then, the packets that are under way at once in each direction.
+    pub(crate) in_flight: i64,
 }
 
 impl Source {
@@ -42,6 +44,7 @@ impl Source {
         burst: 1,
         jitter: INFINITE,
         closed: None,
+        in_flight: 0,
     };
 
     /// Returns the releases of a flow; `round_trip_min` is a lower bound on its request and answer.
@@ -64,9 +67,11 @@ impl Source {
                     burst: 1,
                     jitter: 0,
                     closed: Some(timeout.as_ps()),
+                    in_flight: 1,
                 };
             }
-            Traffic::Poisson { .. } | Traffic::Bulk(_) => return Self::UNLIMITED,
+            Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp),
+            Traffic::Poisson { .. } => return Self::UNLIMITED,
         };
         if period <= 0 {
             return Self::UNLIMITED;
@@ -76,6 +81,18 @@ impl Source {
             burst,
             jitter,
             closed: None,
+            in_flight: 0,
+        }
+    }
+
+    /// Returns the segments of a connection: any rate, as many as the window holds.
+    fn of_window(tcp: &TcpParameters) -> Self {
+        let segments = tcp.window.get() / tcp.segment.get().max(1);
+        Self {
+            closed: Some((tcp.min_rto - tcp.ack_delay).as_ps()),
+            // A shorter one, and one without data.
+            in_flight: i64::try_from(segments).unwrap_or(1 << 30).min(1 << 30) + 2,
+            ..Self::UNLIMITED
         }
     }
 

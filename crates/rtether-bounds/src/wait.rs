@@ -18,6 +18,7 @@
 
 use alloc::vec::Vec;
 
+use crate::closed::longest_stay;
 use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, group, steps_until};
 use crate::source::INFINITE;
 
@@ -142,7 +143,7 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
     (most, false)
 }
 
-fn round_up(work: i128) -> i64 {
+pub(crate) fn round_up(work: i128) -> i64 {
     i64::try_from((work + ONE - 1) >> PLACES)
         .unwrap_or(INFINITE)
         .min(INFINITE)
@@ -181,7 +182,7 @@ impl Level {
 }
 
 /// Returns the lower one of a staircase and a line; a missing staircase is no limit.
-fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
+pub(crate) fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
     let line = line.map_or(i128::MAX, |line| line.at(time));
     stairs.map_or(line, |stairs| stairs.at(time).min(line))
 }
@@ -198,6 +199,19 @@ pub(crate) struct Class<'a> {
 
 /// Returns the longest wait of packets with each of the costs.
 pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
+    let open = waits_of_rates(class);
+    let Some(stay) = longest_stay(class) else {
+        return open;
+    };
+    let closed = class.costs.iter().map(|cost| (stay - cost).max(0));
+    Ok(match open {
+        Ok(open) => closed.zip(open).map(|(a, b)| a.min(b)).collect(),
+        Err(_) => closed.collect(),
+    })
+}
+
+/// The same, by the rates of all flows alone.
+fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
         let most = class.base + backlog(class.own)?;
         return Ok(class

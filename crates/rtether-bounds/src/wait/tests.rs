@@ -13,6 +13,7 @@ fn load(cost: i64, period: i64) -> Load {
         spacing: 1,
         slack: 0,
         visit: 0,
+        in_flight: 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random plants: lines, trees, stars and rings with all kinds of ports, stacks and flows.
 
 use rtether_model::flow::{
-    Bulk, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
+    Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
 };
 use rtether_model::network::{
     AddressTable, Buffer, Cost, Duplex, EndStation, ForwardingMode, Jitter, LinearStack, Link,
@@ -238,22 +238,38 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
         98 => Traffic::Poisson {
             mean_interval: period,
         },
-        99 if flow.delivery == Delivery::Unicast && flow.listeners.len() == 1 => {
+        90..98 if flow.delivery == Delivery::Unicast && flow.listeners.len() == 1 => {
             flow.reply = None;
             flow.encapsulation = Encapsulation::Tcp;
             flow.payload = Bytes::ZERO;
-            Traffic::Bulk(Bulk {
-                transfers: vec![Transfer {
-                    start: Duration::ZERO,
-                    size: Some(Bytes::new(dice.range(1_000, 60_000))),
-                }],
-                bursts: None,
-                rate: None,
-                tcp: TcpParameters::default(),
-            })
+            Traffic::Bulk(bulk(dice))
         }
         _ => flow.traffic.clone(),
     };
+}
+
+fn bulk(dice: &mut Dice) -> Bulk {
+    let transfers = (0..dice.range(1, 4)).map(|_| Transfer {
+        start: Duration::from_us(dice.time(0, 15_000)),
+        size: dice.chance(80).then(|| Bytes::new(dice.range(1, 60_000))),
+    });
+    let transfers = transfers.collect();
+    Bulk {
+        transfers,
+        bursts: dice.chance(20).then(|| Bursts {
+            size: Bytes::new(dice.range(1, 20_000)),
+            mean_gap: None,
+        }),
+        rate: dice
+            .chance(30)
+            .then(|| BitRate::from_mbps(dice.range(1, 50))),
+        tcp: TcpParameters {
+            segment: Bytes::new(dice.pick(&[536, 1000, 1460])),
+            window: Bytes::new(dice.pick(&[2_000, 7_300, 20_000])),
+            initial_window: 10,
+            ..TcpParameters::default()
+        },
+    }
 }
 
 /// Returns a flow of UDP datagrams; its traffic is set later.
