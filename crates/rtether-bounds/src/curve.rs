@@ -18,10 +18,14 @@ use crate::source::INFINITE;
 pub(crate) const PLACES: u32 = 32;
 /// One picosecond of work in each picosecond.
 pub(crate) const ONE: i128 = 1 << PLACES;
-/// A jitter beyond this (18 min) counts as infinite; keeps all products within 128 bits.
-pub(crate) const JITTER_MAX: i64 = 1 << 50;
-/// The same for the work of one burst.
-const WORK_MAX: i64 = 1 << 50;
+/// A jitter beyond this (70 s) counts as infinite; keeps all sums of work within 63 bits and all
+/// products within 127.
+pub(crate) const JITTER_MAX: i64 = 1 << 46;
+/// The same for the work of one burst (1 s).
+const WORK_MAX: i64 = 1 << 40;
+/// A flow that brings more than this many times what a place can do counts as unlimited, so that
+/// staircases have few steps.
+const RATE_MAX: i64 = 16;
 
 /// What one flow brings to a place.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +51,9 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) const fn is_limited(&self) -> bool {
-        self.jitter < JITTER_MAX && self.cost < WORK_MAX / self.burst
+        self.jitter < JITTER_MAX
+            && self.cost < WORK_MAX / self.burst
+            && self.cost * self.burst / self.period < RATE_MAX
     }
 
     /// Returns the load if each packet brought `extra` work besides its own.

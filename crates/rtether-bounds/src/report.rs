@@ -163,7 +163,6 @@ fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
             let obstacle = plant.servers[server as usize].obstacle.clone();
             obstacle.unwrap_or(Reason::OutOfRange)
         }
-        Some(Cause::Overload(_, u64::MAX)) => Reason::OutOfRange,
         Some(Cause::Overload(server, utilization_ppm)) => Reason::Overload {
             place: place_of(server),
             utilization_ppm,

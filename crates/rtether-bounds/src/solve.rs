@@ -29,7 +29,7 @@ use crate::curve::{JITTER_MAX, Load};
 use crate::place::{Scratch, evaluate};
 use crate::plant::{NONE, Plant, group_of};
 use crate::source::{INFINITE, add};
-use crate::wait::Unbounded;
+use crate::wait::{Unbounded, millionths};
 
 /// Rounds through all places after which a cycle is given up.
 const ROUNDS_MAX: u32 = 2_000;
@@ -267,9 +267,11 @@ impl<'a> Solver<'a> {
         match unbounded {
             Unbounded::Obstacle => Cause::Obstacle(server),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
-            Unbounded::Visit(visit) => {
-                self.jitter_cause[visit as usize].unwrap_or(Cause::Overload(server, u64::MAX))
-            }
+            Unbounded::Visit(visit) => self.jitter_cause[visit as usize].unwrap_or_else(|| {
+                // Limited, but beyond all measure.
+                let load = self.scratch.loads.iter().find(|load| load.visit == visit);
+                Cause::Overload(server, load.map_or(0, |load| millionths(load.rate())))
+            }),
         }
     }
 

@@ -58,7 +58,9 @@ impl Source {
                 release_jitter,
                 ..
             } => (period.as_ps(), 1, release_jitter.as_ps()),
-            Traffic::Sporadic { min_gap, burst, .. } => (min_gap.as_ps(), i64::from(burst), 0),
+            Traffic::Sporadic { min_gap, burst, .. } => {
+                (min_gap.as_ps(), i64::from(burst.max(1)), 0)
+            }
             Traffic::Flood { interval } => (interval.as_ps(), 1, 0),
             Traffic::Adaptive { pause, timeout } => {
                 let distance = add(round_trip_min, pause.as_ps());

@@ -212,6 +212,45 @@ fn arrivals_without_limit_hurt_those_who_share_their_queue() {
 }
 
 #[test]
+fn numbers_beyond_all_measure_have_reasons_too() {
+    let network = star(&Stack::Zero, Selection::StrictPriority);
+    let extremes = [
+        Traffic::Flood {
+            interval: Duration::from_ps(1),
+        },
+        Traffic::Sporadic {
+            min_gap: Duration::ZERO,
+            mean_gap: Duration::ZERO,
+            burst: 1,
+        },
+        Traffic::Sporadic {
+            min_gap: Duration::from_ms(1),
+            mean_gap: Duration::from_ms(1),
+            burst: u32::MAX,
+        },
+        Traffic::Periodic {
+            period: Duration::from_ns(1),
+            phase: Phase::Random,
+            release_jitter: Duration::from_secs(1_000_000),
+        },
+    ];
+    for traffic in extremes {
+        let mut flows = [flow(1, 0, 18), flow(2, 0, 18), flow(2, 1, 18)];
+        flows[0].traffic = traffic.clone();
+        let analysis = analyze(&network, &flows);
+        let (first, second) = (reason(&analysis, 0), reason(&analysis, 1));
+        let is_named = |reason: &Reason| {
+            matches!(
+                reason,
+                Reason::Overload { .. } | Reason::UnlimitedArrivals { .. }
+            )
+        };
+        assert!(is_named(first) && is_named(second), "{traffic:?}");
+        assert!(analysis.streams[2].bound.is_ok());
+    }
+}
+
+#[test]
 fn a_shared_medium_has_no_bound() {
     let mut network = star(&Stack::Zero, Selection::Fcfs);
     network.nodes[4].kind = NodeKind::Hub(Hub {
