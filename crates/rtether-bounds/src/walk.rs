@@ -26,6 +26,8 @@ pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
     let routing = Routing::new(network);
     let mut plant = Plant::default();
     let sites = Sites::new(network, &routing, &mut plant.servers);
+    // Most ways are a station, two or three switches, and perhaps two stacks.
+    plant.visits.reserve(4 * flows.len());
     let mut walker = Walker {
         network,
         routing: &routing,
