@@ -36,6 +36,11 @@ const ROOMS: &[Room] = &[
         outside: Outside::Only(&["libm", "thiserror"]),
     },
     Room {
+        name: "rtether-bounds",
+        ours: &["rtether-model"],
+        outside: Outside::Only(&[]),
+    },
+    Room {
         name: "rtether-sim",
         ours: &["rtether-model", "rtether-proto"],
         outside: Outside::Only(&[
@@ -48,7 +53,12 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether",
-        ours: &["rtether-model", "rtether-proto", "rtether-sim"],
+        ours: &[
+            "rtether-bounds",
+            "rtether-model",
+            "rtether-proto",
+            "rtether-sim",
+        ],
         outside: Outside::WithReason,
     },
     Room {

@@ -1,0 +1,204 @@
+//! Flows of which only so many packets are under way at once, whatever their rate: bulk TCP with
+//! its window, requests that wait for their answer.
+//!
+//! **Theorem.** Let a packet of a class arrive at `a`, let `C` be the work of all packets that such
+//! flows of its class may have under way, `o(x)` the work of other flows of its class and `h(x)` that of
+//! higher classes in a window of length `x`, and `base` what else may be in front. With the least
+//! `x = base + C + o(x) + h(x)` no packet stays longer than `x`.
+//! *Proof* by induction over the packets of the class in their order. Each earlier one that is
+//! still there at `a` has come after `a - x`, so the class has at most `C + o(x)` work there, the
+//! packet included. Let `b <= a` be the last time before which no higher packet was there. Between
+//! `b` and the end of its stay at `e` the place does at most: what was in service at `b`, what the
+//! class has at `a`, and what higher classes bring in between, `h(e - b)`; and it is busy all the
+//! time. So `e - b` is at most the least `y` with `y = base + C + o(x) + h(y)`, which is `x`. (For
+//! `base` one packet of the class counts, too, if there are higher ones: it may be in service at
+//! `b` and gone at `a`.) Higher flows must be limited by a rate, since they may come round again.
+//!
+//! **TCP.** Of a bulk flow at most `window / segment` whole segments, one shorter one (Nagle's
+//! algorithm, RFC 896) and one without data are under way, and as many acknowledgements, if nothing
+//! is sent twice. Nothing is as long as a round trip with the longest delay of an acknowledgement
+//! stays below the smallest retransmission timeout (RFC 6298, 5), which is checked on the bounds
+//! themselves: the first retransmission would need an earlier delay beyond them. Nothing overtakes
+//! within a flow, so there are no duplicate acknowledgements either.
+
+use alloc::vec::Vec;
+
+use crate::curve::{Affine, Load, ONE, Stairs, group, steps_until};
+use crate::plant::NONE;
+use crate::source::INFINITE;
+use crate::wait::{Class, limited, round_up};
+
+/// Steps of staircases that are looked at before token buckets take over.
+const STEPS_MAX: i64 = 1 << 12;
+
+/// The flows from one place, as far as they are known.
+struct Part {
+    /// Work under way at most, of flows limited so.
+    constant: i128,
+    /// The other flows.
+    open: Vec<Load>,
+    /// None if nothing but the line limits one of them.
+    bucket: Option<Affine>,
+    line: Option<Affine>,
+}
+
+impl Part {
+    /// Splits loads by where they come from; `None` if something of them has no limit.
+    fn split(loads: &mut [Load], has_constants: bool) -> Option<Vec<Self>> {
+        let groups = group(loads);
+        let parts = groups.into_iter().map(|found| {
+            let own = &loads[found.range.clone()];
+            let is_constant = |load: &&Load| has_constants && load.in_flight > 0;
+            let constant = own.iter().filter(is_constant);
+            let constant = constant.map(|load| i128::from(load.cost) * i128::from(load.in_flight));
+            let constant = constant.sum::<i128>() * ONE;
+            let open = own.iter().filter(|load| !is_constant(load));
+            let mut open: Vec<Load> = open
+                .copied()
+                .map(|load| Load { group: 0, ..load })
+                .collect();
+            let bucket = match &group(&mut open)[..] {
+                [] => Some(Affine::default()),
+                [one] => one.bucket,
+                _ => None,
+            };
+            let line = (found.number != NONE).then_some(found.line).flatten();
+            (bucket.is_some() || line.is_some()).then_some(Self {
+                constant,
+                open,
+                bucket,
+                line,
+            })
+        });
+        parts.collect()
+    }
+
+    /// Returns the limit that holds in the long run.
+    fn tail(&self) -> Affine {
+        let bucket = self.bucket.map(|bucket| Affine {
+            burst: bucket.burst + self.constant,
+            ..bucket
+        });
+        let limits = [bucket, self.line].into_iter().flatten();
+        limits.min_by_key(|limit| limit.rate).unwrap_or_default()
+    }
+
+    /// Returns the work in a closed window; the staircases are complete up to there.
+    fn at(&self, stairs: &Stairs, x: i64) -> i128 {
+        let Some(_) = self.bucket else {
+            return limited(None, self.line, x);
+        };
+        let sum = self.constant + stairs.at(x);
+        self.line.map_or(sum, |line| sum.min(line.at(x)))
+    }
+}
+
+/// Returns the longest stay of a packet of the class, service included, if that can be said; only
+/// tried where a flow of the class is limited by its packets under way.
+pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
+    if class.own.iter().all(|load| load.in_flight == 0) {
+        return None;
+    }
+    let longest = class.own.iter().map(|load| load.cost).max().unwrap_or(0);
+    let in_front = if class.higher.is_empty() { 0 } else { longest };
+    let base = i128::from(class.base + in_front) * ONE;
+    let mut parts = Part::split(class.own, true)?;
+    parts.extend(Part::split(class.higher, false)?);
+    let sum = parts.iter().map(Part::tail);
+    let tail = sum.fold(Affine::default(), |a, b| Affine {
+        burst: a.burst + b.burst,
+        rate: a.rate + b.rate,
+    });
+    if tail.rate >= ONE {
+        return None;
+    }
+    let at_least = parts.iter().map(|part| part.constant).sum::<i128>() + base;
+    let mut horizon = round_up(4 * at_least).max(1_000);
+    loop {
+        let stairs = parts
+            .iter()
+            .map(|part| Stairs::new(&part.limited(), horizon));
+        let stairs: Vec<Stairs> = stairs.collect();
+        let work = |x: i64| {
+            let each = parts.iter().zip(&stairs).map(|(part, own)| part.at(own, x));
+            round_up(base + each.sum::<i128>())
+        };
+        if let Some(stay) = least(work, horizon) {
+            return Some(stay);
+        }
+        let steps: i64 = parts
+            .iter()
+            .map(|part| steps_until(&part.open, horizon))
+            .sum();
+        if steps > STEPS_MAX {
+            // Where the straight lines meet: above every true crossing.
+            let stay = (base + tail.burst) / (ONE - tail.rate) + 1;
+            return i64::try_from(stay).ok().filter(|&stay| stay < INFINITE);
+        }
+        horizon = horizon.saturating_mul(4).min(INFINITE);
+    }
+}
+
+impl Part {
+    /// Returns the loads that have staircases.
+    fn limited(&self) -> Vec<Load> {
+        if self.bucket.is_some() {
+            self.open.clone()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// Returns the least `x` with `work(x) <= x`, or a little more, up to `horizon`.
+fn least(work: impl Fn(i64) -> i64, horizon: i64) -> Option<i64> {
+    let (mut x, mut stride) = (0, 0);
+    for round in 0u32.. {
+        let needed = work(x);
+        if needed <= x {
+            return Some(x);
+        }
+        if round > 32 {
+            stride = 2 * stride + 1_000;
+        }
+        x = needed.max(x + stride);
+        if x > horizon {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(cost: i64, period: i64, in_flight: i64) -> Load {
+        Load {
+            cost,
+            period,
+            burst: 1,
+            jitter: if in_flight > 0 { INFINITE } else { 0 },
+            group: NONE,
+            ratio: 0,
+            spacing: 1,
+            slack: 0,
+            visit: 0,
+            in_flight,
+        }
+    }
+
+    #[test]
+    fn a_window_in_front_by_hand() {
+        // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1):
+        // 54 has one packet more, 58 no further one.
+        let mut own = [load(10, 1, 5), load(4, 30, 0)];
+        let mut class = Class {
+            base: 0,
+            own: &mut own,
+            higher: &mut [],
+            costs: &[],
+        };
+        assert_eq!(longest_stay(&mut class), Some(58));
+    }
+}

@@ -1,0 +1,322 @@
+//! Upper bounds on the work that arrives at one place: staircases, and what a link lets through.
+//!
+//! Work is measured in picoseconds with 32 binary places, in 128 bits; times are whole
+//! picoseconds, as all times of the model are. Rates are rounded up to 2^-32, and nothing else is
+//! rounded, so that a curve is never below the true one.
+//!
+//! **Line.** Packets that leave one place are apart at least as long as their service there lasts.
+//! If `w` is the service there and `c <= ratio * w` the work here, a window of length `t` holds at
+//! most `c_max + ratio * t`: all but the first packet of the window were served there within it.
+//! This is line shaping with its packet term ("grouping", Grieu 2004; Mifdaoui and Leydier 2017).
+//! If packets may move towards each other by `slack` on the way, the window grows by that.
+
+use alloc::vec::Vec;
+
+use crate::source::INFINITE;
+
+/// Binary places of work.
+pub(crate) const PLACES: u32 = 32;
+/// One picosecond of work in each picosecond.
+pub(crate) const ONE: i128 = 1 << PLACES;
+/// A jitter beyond this (70 s) counts as infinite; keeps all sums of work within 63 bits and all
+/// products within 127.
+pub(crate) const JITTER_MAX: i64 = 1 << 46;
+/// The same for the work of one burst (1 s).
+const WORK_MAX: i64 = 1 << 40;
+/// A flow that brings more than this many times what a place can do counts as unlimited, so that
+/// staircases have few steps.
+const RATE_MAX: i64 = 16;
+
+/// What one flow brings to a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// Work of a packet in picoseconds.
+    pub(crate) cost: i64,
+    pub(crate) period: i64,
+    pub(crate) burst: i64,
+    /// Infinite if nothing is known of its arrivals.
+    pub(crate) jitter: i64,
+    /// Flows with the same number come from the same place; [`crate::plant::NONE`] for others.
+    pub(crate) group: u32,
+    /// Work here for each picosecond of service there, with [`PLACES`] binary places.
+    pub(crate) ratio: i128,
+    /// Shortest service there.
+    pub(crate) spacing: i64,
+    pub(crate) slack: i64,
+    /// Visit it stands for.
+    pub(crate) visit: u32,
+    /// Packets that may be under way at once, whatever their rate; zero if that is not known.
+    pub(crate) in_flight: i64,
+}
+
+impl Load {
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.jitter < JITTER_MAX
+            && self.cost < WORK_MAX / self.burst
+            && self.cost * self.burst / self.period < RATE_MAX
+    }
+
+    /// Returns the load if each packet brought `extra` work besides its own.
+    pub(crate) fn with(&self, extra: i64) -> Self {
+        let spacing = i128::from(self.spacing.max(1));
+        let more = (i128::from(extra) * ONE + spacing - 1) / spacing;
+        Self {
+            cost: self.cost + extra,
+            ratio: self.ratio + more,
+            ..*self
+        }
+    }
+
+    /// Returns the long-run work in each picosecond, rounded up.
+    pub(crate) fn rate(&self) -> i128 {
+        let (work, period) = (
+            i128::from(self.cost) * i128::from(self.burst) * ONE,
+            i128::from(self.period),
+        );
+        (work + period - 1) / period
+    }
+
+    /// Returns how many points of its grid a window without length may hold.
+    const fn first_steps(&self) -> i64 {
+        self.jitter / self.period + 1
+    }
+}
+
+/// `burst + rate * t`, with [`PLACES`] binary places.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Affine {
+    pub(crate) burst: i128,
+    pub(crate) rate: i128,
+}
+
+impl Affine {
+    pub(crate) fn at(&self, time: i64) -> i128 {
+        self.burst + self.rate * i128::from(time)
+    }
+
+    /// Returns the first time, not before zero, at which the value is at least `work`.
+    fn reaches(&self, work: i128) -> i64 {
+        if self.burst >= work {
+            return 0;
+        }
+        if self.rate == 0 {
+            return INFINITE;
+        }
+        let time = (work - self.burst + self.rate - 1) / self.rate;
+        i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
+    }
+}
+
+/// The flows from one place, added up.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) number: u32,
+    /// Their token buckets: `cost * burst * (1 + (t + jitter) / period)`.
+    pub(crate) bucket: Option<Affine>,
+    /// What the place before lets through.
+    pub(crate) line: Option<Affine>,
+    /// Their range in the list of loads.
+    pub(crate) range: core::ops::Range<usize>,
+}
+
+impl Group {
+    fn of(loads: &[Load], range: core::ops::Range<usize>) -> Self {
+        let own = &loads[range.clone()];
+        let number = own[0].group;
+        let (mut bucket, mut line) = (Some(Affine::default()), Affine::default());
+        let mut slack = 0;
+        for load in own {
+            let work = i128::from(load.cost) * ONE;
+            bucket = bucket.filter(|_| load.is_limited()).map(|sum| {
+                let rate = load.rate();
+                Affine {
+                    burst: sum.burst
+                        + work * i128::from(load.burst)
+                        + rate * i128::from(load.jitter),
+                    rate: sum.rate + rate,
+                }
+            });
+            line.burst = line.burst.max(work);
+            line.rate = line.rate.max(load.ratio);
+            slack = slack.max(load.slack);
+        }
+        line.burst += line.rate * i128::from(slack);
+        Self {
+            number,
+            bucket,
+            line: (number != crate::plant::NONE).then_some(line),
+            range,
+        }
+    }
+
+    /// Returns the one of both limits that grows more slowly; `None` if there is none.
+    pub(crate) fn tail(&self) -> Option<Affine> {
+        [self.bucket, self.line]
+            .into_iter()
+            .flatten()
+            .min_by_key(|limit| limit.rate)
+    }
+}
+
+/// Sorts loads by group and adds up each group; a load without group is one of its own.
+pub(crate) fn group(loads: &mut [Load]) -> Vec<Group> {
+    loads.sort_by_key(|load| load.group);
+    let mut groups = Vec::new();
+    let mut start = 0;
+    while start < loads.len() {
+        let number = loads[start].group;
+        let end = if number == crate::plant::NONE {
+            start + 1
+        } else {
+            let same = loads[start..].iter().take_while(|l| l.group == number);
+            start + same.count()
+        };
+        groups.push(Group::of(loads, start..end));
+        start = end;
+    }
+    groups
+}
+
+/// Points at which a staircase grows, with the sum from there on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stairs {
+    pub(crate) points: Vec<(i64, i64)>,
+}
+
+impl Stairs {
+    /// Collects all steps at or before `horizon`.
+    pub(crate) fn new(loads: &[Load], horizon: i64) -> Self {
+        let mut points = Vec::new();
+        for load in loads {
+            let work = load.cost * load.burst;
+            let first = load.first_steps();
+            points.push((0, work * first));
+            let mut time = first * load.period - load.jitter;
+            while time <= horizon {
+                points.push((time, work));
+                time += load.period;
+            }
+        }
+        points.sort_unstable_by_key(|point| point.0);
+        let mut sum = 0;
+        let mut kept = 0;
+        for index in 0..points.len() {
+            let (time, work) = points[index];
+            sum += work;
+            if kept > 0 && points[kept - 1].0 == time {
+                points[kept - 1].1 = sum;
+            } else {
+                points[kept] = (time, sum);
+                kept += 1;
+            }
+        }
+        points.truncate(kept);
+        Self { points }
+    }
+
+    /// Returns the sum in a closed window of length `time`.
+    pub(crate) fn at(&self, time: i64) -> i128 {
+        let after = self.points.partition_point(|point| point.0 <= time);
+        if after == 0 {
+            return 0;
+        }
+        i128::from(self.points[after - 1].1) * ONE
+    }
+}
+
+/// Returns about how many steps there are until `horizon`.
+pub(crate) fn steps_until(loads: &[Load], horizon: i64) -> i64 {
+    loads
+        .iter()
+        .map(|load| horizon / load.period + 2)
+        .fold(0, i64::saturating_add)
+}
+
+/// A change of the sum of all groups: from `time` on it is `offset + slope * t`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub(crate) time: i64,
+    pub(crate) offset: i128,
+    pub(crate) slope: i128,
+}
+
+/// Appends the changes of one group: the lower one of staircase and line, at whole picoseconds.
+pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Change>) {
+    let mut now = Affine::default();
+    let mut set = |time, next: Affine| {
+        out.push(Change {
+            time,
+            offset: next.burst - now.burst,
+            slope: next.rate - now.rate,
+        });
+        now = next;
+    };
+    for (index, &(time, sum)) in stairs.points.iter().enumerate() {
+        let flat = Affine {
+            burst: i128::from(sum) * ONE,
+            rate: 0,
+        };
+        let meets = line.map_or(0, |line| line.reaches(flat.burst));
+        match line {
+            Some(line) if meets > time => {
+                set(time, line);
+                let next = stairs.points.get(index + 1).map_or(INFINITE, |p| p.0);
+                if meets < next {
+                    set(meets, flat);
+                }
+            }
+            _ => set(time, flat),
+        }
+    }
+    if let (true, Some(line)) = (stairs.points.is_empty(), line) {
+        set(0, line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plant::NONE;
+
+    fn load(cost: i64, period: i64, jitter: i64) -> Load {
+        Load {
+            cost,
+            period,
+            burst: 1,
+            jitter,
+            group: NONE,
+            ratio: 0,
+            spacing: 1,
+            slack: 0,
+            visit: 0,
+            in_flight: 0,
+        }
+    }
+
+    #[test]
+    fn a_staircase_counts_closed_windows() {
+        // By hand: floor((t + 15) / 10) + 1 packets of 3 ps: two at once, the third after 5 ps.
+        let stairs = Stairs::new(&[load(3, 10, 15)], 30);
+        for (time, work) in [(0, 6), (4, 6), (5, 9), (14, 9), (15, 12), (25, 15)] {
+            assert_eq!(stairs.at(time), work * ONE, "{time}");
+        }
+    }
+
+    #[test]
+    fn a_line_holds_a_staircase_back_until_they_meet() {
+        // By hand: 4 packets of 10 at once through a line of rate 1 with one packet ahead.
+        let stairs = Stairs::new(&[load(10, 1000, 3000)], 100);
+        let line = Affine {
+            burst: 10 * ONE,
+            rate: ONE,
+        };
+        let mut out = Vec::new();
+        changes(&stairs, Some(line), &mut out);
+        let at = |time| {
+            let past = out.iter().filter(|change| change.time <= time);
+            let (a, r) = past.fold((0, 0), |(a, r), c| (a + c.offset, r + c.slope));
+            (a + r * i128::from(time)) / ONE
+        };
+        assert_eq!([0, 1, 29, 30, 31].map(at), [10, 11, 39, 40, 40]);
+    }
+}

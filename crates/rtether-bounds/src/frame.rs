@@ -1,0 +1,119 @@
+//! A frame on its way: size, tag and priority, and what each switch does to them (IEEE
+//! 802.1Q-2022, 6.9 and 8.6).
+
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{PortVlan, Switch, TagHandling, Vid};
+use rtether_model::quantity::Bytes;
+use rtether_model::wire::{self, Encapsulation};
+
+/// Whose costs a packet has where a stack charges by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Not TCP.
+    Datagram,
+    /// TCP data and control, in one direction of a connection.
+    Tcp,
+}
+
+/// A frame of one direction of a flow, between its smallest and its largest size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// Octets of the smallest and of the largest frame without tag.
+    pub(crate) sizes: [i64; 2],
+    pub(crate) kind: Kind,
+    pub(crate) is_tagged: bool,
+    pub(crate) pcp: u8,
+    vid: u16,
+}
+
+impl Frame {
+    /// Returns the frame that the talker of a flow sends, or that a listener answers with.
+    pub(crate) fn of(flow: &Flow, is_reply: bool) -> Self {
+        let bulk = if let Traffic::Bulk(bulk) = &flow.traffic {
+            Some(bulk.tcp)
+        } else {
+            None
+        };
+        let tcp = flow.connection.or(bulk);
+        let (sizes, kind) = if let Some(parameters) = tcp {
+            let largest = wire::frame_size(parameters.segment, Encapsulation::Tcp);
+            ([wire::MIN_FRAME, largest], Kind::Tcp)
+        } else {
+            let payload = match flow.reply {
+                Some(reply) if is_reply => reply.payload,
+                _ => flow.payload,
+            };
+            let size = wire::frame_size(payload, flow.encapsulation);
+            ([size, size], Kind::Datagram)
+        };
+        Self {
+            sizes: sizes.map(octets),
+            kind,
+            is_tagged: flow.tag.is_some(),
+            pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),
+            vid: flow.tag.map_or(0, |tag| tag.vid.get()),
+        }
+    }
+
+    /// Returns the octets that the tag adds.
+    pub(crate) const fn tag_octets(&self) -> i64 {
+        if self.is_tagged { 4 } else { 0 }
+    }
+
+    /// Returns the sizes on the link behind a port, tag included.
+    pub(crate) fn tagged_sizes(&self) -> [i64; 2] {
+        self.sizes.map(|size| size + self.tag_octets())
+    }
+
+    /// Arrives at a port of a switch; returns its VLAN, or `None` if the port does not admit it.
+    pub(crate) fn enter(&mut self, switch: &Switch, port: u16) -> Option<Vid> {
+        if !is_vlan_aware(switch) {
+            if !self.is_tagged {
+                // A tag taken off by an earlier switch took its priority with it.
+                self.pcp = 0;
+            }
+            return Some(Vid::DEFAULT);
+        }
+        let port = &switch.ports[usize::from(port)];
+        if !self.is_tagged {
+            self.pcp = port.default_pcp.get();
+            self.vid = Vid::PRIORITY_ONLY.get();
+        }
+        let vid = if self.vid == Vid::PRIORITY_ONLY.get() {
+            port.vlan.vid_of_untagged()?
+        } else {
+            Vid::new(self.vid)?
+        };
+        port.vlan.admits(vid).then_some(vid)
+    }
+
+    /// Goes to an egress port of a switch; returns the frame as it leaves, or `None` if the port
+    /// does not admit its VLAN.
+    pub(crate) fn leave(mut self, switch: &Switch, port: u16, vid: Vid) -> Option<Self> {
+        if is_vlan_aware(switch) {
+            let vlan = &switch.ports[usize::from(port)].vlan;
+            if !vlan.admits(vid) {
+                return None;
+            }
+            if let Some(is_tagged) = vlan.sends_tagged(vid) {
+                self.is_tagged = is_tagged;
+                self.vid = vid.get();
+            }
+        }
+        if switch.tags == TagHandling::Strip {
+            self.is_tagged = false;
+        }
+        Some(self)
+    }
+}
+
+fn octets(size: Bytes) -> i64 {
+    i64::try_from(size.get()).unwrap_or(i64::MAX >> 32)
+}
+
+fn is_vlan_aware(switch: &Switch) -> bool {
+    let is_plain = |port: &rtether_model::network::SwitchPort| {
+        port.vlan == PortVlan::Transparent && port.default_pcp.get() == 0
+    };
+    !switch.ports.iter().all(is_plain)
+}

@@ -1,0 +1,309 @@
+//! The plant as the analysis sees it: places that serve packets one after the other, and the
+//! visits that flows pay them.
+//!
+//! A place is an egress port or a processor of a stack. A *visit* is one flow (to one listener, or
+//! to all if it is multicast) at one place; its parent is the visit before it, so that the visits
+//! of a multicast flow form a tree and frames are counted once where they are one frame. All work
+//! is measured in picoseconds of the place that does it, so that every place has rate one.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{Network, NodeId, PortId, Selection};
+
+use crate::answer::Reason;
+use crate::source::Source;
+use crate::stack::Service;
+use crate::walk;
+
+/// Stands for "no such index".
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A place that serves packets one after the other and never pauses while one waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) kind: ServerKind,
+    /// Why nothing can be said about it, if that is so.
+    pub(crate) obstacle: Option<Reason>,
+    /// Time per octet on the wire; zero for a stack.
+    pub(crate) octet: i64,
+    /// What interfaces at both ends of the link add per octet of the untagged frame.
+    pub(crate) interface_per_octet: i64,
+    /// Whether the switch at the other end forwards after the header.
+    pub(crate) is_cut_through: bool,
+    /// Whether packets leave it as far apart as their service lasts.
+    pub(crate) spaces: bool,
+}
+
+/// What kind of place it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerKind {
+    /// Egress port of a switch.
+    Switch {
+        port: PortId,
+        selection: Selection,
+        /// Its highest queue.
+        top: u8,
+    },
+    /// Port of an end station: one queue in order of arrival.
+    Station(PortId),
+    /// Processor of a stack, in order of arrival.
+    Stack { node: NodeId, is_receiver: bool },
+}
+
+/// Time between two events: at least, at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) min: i64,
+    pub(crate) max: i64,
+}
+
+/// One flow at one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    pub(crate) flow: u32,
+    pub(crate) server: u32,
+    /// Egress queue; zero where there is one.
+    pub(crate) queue: u8,
+    /// Whether the packet is an answer that an application has just released.
+    pub(crate) is_answer: bool,
+    /// Whether it is a packet received by a station.
+    pub(crate) is_inbound: bool,
+    pub(crate) is_tagged: bool,
+    pub(crate) service: Service,
+    /// Octets of the smallest and of the largest frame without tag.
+    pub(crate) sizes: [i64; 2],
+    /// The visit before it; [`NONE`] at the release.
+    pub(crate) parent: u32,
+    /// From the beginning of service at the parent to the arrival here.
+    pub(crate) gap: Gap,
+    /// Part of the gap that an application takes to answer.
+    pub(crate) thinking: i64,
+    /// If the packets arrive no denser than the parent's place lets them leave: how much work here
+    /// a picosecond of service there may stand for, as a fixed-point number with 32 binary places,
+    /// rounded up.
+    pub(crate) ratio: Option<i128>,
+    /// Shortest service at the parent, where packets keep their distance.
+    pub(crate) spacing: i64,
+    /// By how much packets on their way here may move towards each other.
+    pub(crate) slack: i64,
+}
+
+/// The end of one way: one flow at one listener, or back at its talker.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) flow: u32,
+    pub(crate) listener: NodeId,
+    /// Last visit and the time from the beginning of its service to the delivery.
+    pub(crate) end: Result<(u32, Gap), Reason>,
+}
+
+/// Everything the analysis needs, in flat arrays.
+#[derive(Debug, Default)]
+pub(crate) struct Plant {
+    pub(crate) servers: Vec<Server>,
+    pub(crate) visits: Vec<Visit>,
+    pub(crate) streams: Vec<Stream>,
+    /// By flow.
+    pub(crate) sources: Vec<Source>,
+    /// Visits of each place, ordered by queue and parent's place.
+    pub(crate) members: Rows,
+    /// Visits that follow each visit.
+    pub(crate) children: Rows,
+    /// By visit: whether a delivery lies behind it. Copies that are flooded elsewhere lead to none,
+    /// and nobody waits for them.
+    pub(crate) leads_on: Vec<bool>,
+}
+
+/// A list for each index, in one array.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    starts: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Rows {
+    /// Collects `item`s under the `row` that each of them names; [`NONE`] names none.
+    fn collect(
+        rows: usize,
+        row_of: impl Fn(u32) -> u32,
+        items: impl Iterator<Item = u32> + Clone,
+    ) -> Self {
+        let mut starts = vec![0u32; rows + 1];
+        for item in items.clone() {
+            let row = row_of(item);
+            if row != NONE {
+                starts[row as usize + 1] += 1;
+            }
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![0; starts[rows] as usize];
+        for item in items {
+            let row = row_of(item);
+            if row != NONE {
+                sorted[next[row as usize] as usize] = item;
+                next[row as usize] += 1;
+            }
+        }
+        Self {
+            starts,
+            items: sorted,
+        }
+    }
+
+    /// Returns the list of an index.
+    pub(crate) fn of(&self, row: u32) -> &[u32] {
+        let row = row as usize;
+        &self.items[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+}
+
+impl Plant {
+    /// Follows all flows through the network.
+    pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
+        let mut plant = walk::follow(network, flows);
+        plant.consider_interfaces();
+        plant.sources = flows
+            .iter()
+            .zip(0u32..)
+            .map(|(flow, index)| {
+                let waits = matches!(flow.traffic, Traffic::Adaptive { .. });
+                let round_trip = if waits {
+                    plant.round_trip_min(index)
+                } else {
+                    0
+                };
+                Source::of(flow, round_trip)
+            })
+            .collect();
+        let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
+        let visits = &plant.visits;
+        let members = Rows::collect(
+            plant.servers.len(),
+            |visit| visits[visit as usize].server,
+            0..count,
+        );
+        let children = Rows::collect(
+            visits.len(),
+            |visit| visits[visit as usize].parent,
+            0..count,
+        );
+        plant.members = members;
+        plant.leads_on = plant.find_ways();
+        plant.children = children;
+        let (visits, starts) = (&plant.visits, &plant.members.starts);
+        for pair in starts.windows(2) {
+            plant.members.items[pair[0] as usize..pair[1] as usize].sort_by_key(|&visit| {
+                let visit = &visits[visit as usize];
+                (visit.queue, group_of(visits, visit))
+            });
+        }
+        plant
+    }
+
+    /// Widens the gaps behind links where interfaces cost time per octet: a frame there may have
+    /// to wait for the last bit of a longer one before it, and packets move towards each other by
+    /// as much as their costs differ.
+    ///
+    /// Headers with and without tag differ by four octets, which counts where the header decides.
+    fn consider_interfaces(&mut self) {
+        let mut range = vec![(i64::MAX, 0); self.servers.len()];
+        let mut tags = vec![[false; 2]; self.servers.len()];
+        for visit in &self.visits {
+            let (smallest, largest) = &mut range[visit.server as usize];
+            *smallest = visit.sizes[0].min(*smallest);
+            *largest = visit.sizes[1].max(*largest);
+            tags[visit.server as usize][usize::from(visit.is_tagged)] = true;
+        }
+        let servers = &self.servers;
+        let cost = |visit: &Visit| {
+            let per_octet = servers[visit.server as usize].interface_per_octet;
+            let (smallest, largest) = range[visit.server as usize];
+            Gap {
+                min: per_octet * smallest,
+                max: per_octet * largest,
+            }
+        };
+        for index in 0..self.visits.len() {
+            let visit = &self.visits[index];
+            if visit.parent == NONE {
+                continue;
+            }
+            let parent = &self.visits[visit.parent as usize];
+            let (all, own) = (
+                cost(parent),
+                servers[parent.server as usize].interface_per_octet * parent.sizes[0],
+            );
+            let server = &servers[parent.server as usize];
+            let is_mixed = server.is_cut_through && tags[parent.server as usize] == [true; 2];
+            let header = if is_mixed { 4 * server.octet } else { 0 };
+            let visit = &mut self.visits[index];
+            visit.gap.min += own;
+            visit.gap.max += all.max;
+            visit.slack += all.max - all.min + header;
+        }
+        for stream in &mut self.streams {
+            if let Ok((last, gap)) = &mut stream.end {
+                let visit = &self.visits[*last as usize];
+                gap.min += servers[visit.server as usize].interface_per_octet * visit.sizes[0];
+                gap.max += cost(visit).max;
+            }
+        }
+    }
+
+    /// Returns by visit whether a delivery lies behind it.
+    fn find_ways(&self) -> Vec<bool> {
+        let mut leads_on = vec![false; self.visits.len()];
+        for stream in &self.streams {
+            let mut at = stream.end.as_ref().map_or(NONE, |end| end.0);
+            while at != NONE && !core::mem::replace(&mut leads_on[at as usize], true) {
+                at = self.visits[at as usize].parent;
+            }
+        }
+        leads_on
+    }
+
+    /// Returns the least time from release to delivery, without any waiting.
+    pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
+        let Ok((last, gap)) = &stream.end else {
+            return 0;
+        };
+        self.way_to(*last).map(|v| v.gap.min).sum::<i64>() + gap.min
+    }
+
+    /// Returns the releases of a visit's flow.
+    pub(crate) fn source_of(&self, visit: u32) -> &Source {
+        &self.sources[self.visits[visit as usize].flow as usize]
+    }
+
+    /// Returns a visit and all before it, last first.
+    pub(crate) fn way_to(&self, last: u32) -> impl Iterator<Item = &Visit> {
+        core::iter::successors(self.visits.get(last as usize), |visit| {
+            self.visits.get(visit.parent as usize)
+        })
+    }
+
+    /// Returns a lower bound on the time after which an answer to a request is there.
+    ///
+    /// The least of all listeners: a request that is late on its way to one of them is followed at
+    /// the distance of that one's round trip, however long the others take.
+    fn round_trip_min(&self, flow: u32) -> i64 {
+        let own = self.streams.iter().filter(|stream| stream.flow == flow);
+        own.map(|stream| self.latency_min(stream))
+            .min()
+            .unwrap_or(0)
+    }
+}
+
+/// Returns what packets of a visit share a limit with: the place before, if it spaces them.
+pub(crate) fn group_of(visits: &[Visit], visit: &Visit) -> u32 {
+    if visit.ratio.is_some() {
+        visits[visit.parent as usize].server
+    } else {
+        NONE
+    }
+}

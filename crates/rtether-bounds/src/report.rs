@@ -1,0 +1,242 @@
+//! Puts the answer together.
+
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Flow, FlowId};
+use rtether_model::network::{PortId, Selection};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::record::{Place, Segment};
+
+use crate::answer::{
+    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+};
+use crate::curve::Load;
+use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
+use crate::sites::wire_octets;
+use crate::solve::{Cause, Solution, latency, loads_of};
+use crate::source::INFINITE;
+use crate::wait::{backlog, millionths};
+
+/// Returns what the solution says.
+pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Analysis {
+    let streams = plant
+        .streams
+        .iter()
+        .map(|stream| StreamBound {
+            flow: FlowId(stream.flow),
+            listener: stream.listener,
+            bound: bound(plant, solution, stream, &flows[stream.flow as usize]),
+        })
+        .collect();
+    let (mut ports, mut stacks) = (Vec::new(), Vec::new());
+    let mut loads = Vec::new();
+    for (index, server) in (0u32..).zip(&plant.servers) {
+        loads_of(plant, &solution.jitter, index, &mut loads);
+        let load = PlaceLoad::of(plant, solution, index, &mut loads);
+        match server.kind {
+            ServerKind::Switch { port, .. } | ServerKind::Station(port) => ports.push(PortBound {
+                port,
+                utilization_ppm: load.utilization_ppm,
+                backlog: load.backlog.map(|work| octets(plant, index, server, work)),
+                queueing: load.queueing,
+            }),
+            ServerKind::Stack { node, is_receiver } => stacks.push(StackBound {
+                node,
+                is_receiver,
+                utilization_ppm: load.utilization_ppm,
+                waiting: load.backlog.map(|_| waiting(&mut loads)),
+                queueing: load.queueing,
+            }),
+        }
+    }
+    Analysis {
+        streams,
+        ports,
+        stacks,
+        effort: Effort {
+            visits: plant.visits.len(),
+            evaluations: solution.evaluations,
+            is_cyclic: solution.is_cyclic,
+        },
+    }
+}
+
+fn bound(
+    plant: &Plant,
+    solution: &Solution,
+    stream: &Stream,
+    flow: &Flow,
+) -> Result<Bound, Reason> {
+    let (last, gap) = stream.end.clone()?;
+    let has_one_size =
+        flow.connection.is_none() && !matches!(flow.traffic, rtether_model::flow::Traffic::Bulk(_));
+    let total = latency(plant, solution, stream).filter(|_| has_one_size);
+    let Some(total) = total else {
+        return Err(reason(plant, solution, last, stream.flow));
+    };
+    let latency = Duration::from_ps(total);
+    Ok(Bound {
+        latency,
+        latency_min: Duration::from_ps(plant.latency_min(stream)),
+        hops: hops(plant, solution, last, gap),
+        method: if solution.is_cyclic {
+            Method::FixedPoint
+        } else {
+            Method::TotalFlow
+        },
+        slack: flow.deadline.map(|deadline| deadline - latency),
+    })
+}
+
+/// Returns the parts of a bound in the order of the way.
+fn hops(plant: &Plant, solution: &Solution, last: u32, end: Gap) -> Vec<HopBound> {
+    let mut hops = Vec::new();
+    let (mut at, mut passage) = (last, end.max);
+    while at != NONE {
+        let visit = &plant.visits[at as usize];
+        hops.push(HopBound {
+            place: place(&plant.servers[visit.server as usize], visit),
+            queueing: Duration::from_ps(solution.wait[at as usize]),
+            passage: Duration::from_ps(passage),
+        });
+        passage = visit.gap.max;
+        if visit.is_answer && visit.thinking > 0 {
+            passage -= visit.thinking;
+            let at = place(&plant.servers[visit.server as usize], visit);
+            hops.push(HopBound {
+                place: Place {
+                    segment: Segment::Application,
+                    port: PortId {
+                        node: at.port.node,
+                        port: 0,
+                    },
+                },
+                queueing: Duration::ZERO,
+                passage: Duration::from_ps(visit.thinking),
+            });
+        }
+        at = visit.parent;
+    }
+    hops.reverse();
+    hops
+}
+
+fn place(server: &Server, visit: &Visit) -> Place {
+    match server.kind {
+        ServerKind::Switch { port, .. } => Place {
+            segment: Segment::SwitchQueue,
+            port,
+        },
+        ServerKind::Station(port) => Place {
+            segment: Segment::DriverQueue,
+            port,
+        },
+        ServerKind::Stack { node, .. } => Place {
+            segment: if visit.is_inbound {
+                Segment::ReceiveStack
+            } else {
+                Segment::TalkerStack
+            },
+            port: PortId { node, port: 0 },
+        },
+    }
+}
+
+/// Returns why the way to a visit has no bound: the first cause on it.
+fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
+    let mut first = None;
+    let mut at = last;
+    while at != NONE {
+        first = solution.cause[at as usize].or(first);
+        at = plant.visits[at as usize].parent;
+    }
+    let place_of = |server: u32| {
+        let visit = plant.members.of(server).first();
+        let visit = visit.map_or(last, |&visit| visit);
+        place(
+            &plant.servers[server as usize],
+            &plant.visits[visit as usize],
+        )
+    };
+    match first {
+        Some(Cause::Obstacle(server)) => {
+            let obstacle = plant.servers[server as usize].obstacle.clone();
+            obstacle.unwrap_or(Reason::OutOfRange)
+        }
+        Some(Cause::Overload(server, utilization_ppm)) => Reason::Overload {
+            place: place_of(server),
+            utilization_ppm,
+        },
+        Some(Cause::Flow(flow)) => Reason::UnlimitedArrivals { flow: FlowId(flow) },
+        Some(Cause::Cycle(server)) => Reason::Cycle {
+            place: place_of(server),
+        },
+        None => Reason::UnlimitedArrivals { flow: FlowId(flow) },
+    }
+}
+
+/// What is offered to a place.
+struct PlaceLoad {
+    utilization_ppm: Option<u64>,
+    /// Work in picoseconds.
+    backlog: Option<i64>,
+    queueing: Option<Duration>,
+}
+
+impl PlaceLoad {
+    fn of(plant: &Plant, solution: &Solution, server: u32, loads: &mut [Load]) -> Self {
+        let is_known = plant.servers[server as usize].obstacle.is_none();
+        let is_limited = |load: &Load| plant.source_of(load.visit).is_limited();
+        let utilization_ppm = loads
+            .iter()
+            .all(is_limited)
+            .then(|| millionths(loads.iter().map(Load::rate).sum()));
+        let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
+        let longest = waits.max().unwrap_or(0);
+        let is_in_order = !matches!(
+            plant.servers[server as usize].kind,
+            ServerKind::Switch { selection, .. } if selection != Selection::Fcfs
+        );
+        // In order of arrival, whoever waits longest waits for all that is there but itself.
+        let own = loads.first().map_or(0, |load| load.cost);
+        let first = loads.first().map(|load| solution.wait[load.visit as usize]);
+        let in_order = first.filter(|&wait| is_in_order && wait > 0 && wait < INFINITE);
+        let in_order = in_order.map(|wait| wait + own);
+        Self {
+            utilization_ppm,
+            queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
+            backlog: in_order.or_else(|| backlog(loads).ok().filter(|_| is_known)),
+        }
+    }
+}
+
+/// Returns the octets of frames that make up this much work at a port.
+///
+/// Each frame brings its overhead, which takes no memory: the share of memory is largest for the
+/// longest frame.
+fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
+    let members = plant.members.of(index).iter();
+    let longest = members
+        .map(|&visit| plant.visits[visit as usize].service.max() / server.octet.max(1))
+        .max()
+        .unwrap_or(0);
+    let frame = longest - wire_octets(0);
+    let wire = i128::from(work) / i128::from(server.octet.max(1));
+    let octets = wire * i128::from(frame.max(0)) / i128::from(longest.max(1));
+    Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX))
+}
+
+/// Returns how many packets may wait: as if each took as long as the longest, if that still leaves
+/// time; else as if all the work were the shortest packets.
+fn waiting(loads: &mut [Load]) -> u64 {
+    let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
+    let shortest = loads.iter().map(|load| load.cost).min().unwrap_or(0);
+    let real = backlog(loads).unwrap_or(0);
+    let heavier = loads.iter().map(|load| load.with(longest - load.cost));
+    let mut heavier: Vec<Load> = heavier.collect();
+    let packets = match backlog(&mut heavier) {
+        Ok(work) => (work + longest - 1) / longest.max(1),
+        Err(_) => real / shortest.max(1) + 1,
+    };
+    u64::try_from(packets).unwrap_or(u64::MAX)
+}

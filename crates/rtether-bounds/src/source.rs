@@ -1,0 +1,117 @@
+//! What a flow releases: how many packets in any window of time.
+//!
+//! All arrival curves of this crate count packets, not bits: the times at which a packet arrives
+//! somewhere are events, and a closed window of length `t` holds at most
+//! `burst * (floor((t + jitter) / period) + 1)` of them (Le Boudec and Thiran, *Network Calculus*,
+//! 1.2.2, as a count of events). If every packet takes between `d` and `D` to the next place, the
+//! window of length `t` there holds what a window of length `t + D - d` held here, so that only
+//! the jitter changes along the way.
+
+use rtether_model::flow::{Flow, TcpParameters, Traffic};
+
+/// Stands for "no bound"; far from the end of 64 bits so that sums of a few do not overflow.
+pub(crate) const INFINITE: i64 = i64::MAX / 8;
+
+/// Adds two spans of which either may be infinite.
+pub(crate) const fn add(a: i64, b: i64) -> i64 {
+    if a >= INFINITE || b >= INFINITE {
+        return INFINITE;
+    }
+    let sum = a + b;
+    if sum >= INFINITE { INFINITE } else { sum }
+}
+
+/// Releases of one flow. Times in picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Shortest distance of the grid, positive.
+    pub(crate) period: i64,
+    /// Packets for each point of the grid.
+    pub(crate) burst: i64,
+    /// Largest lateness of a release; infinite where nothing limits the releases.
+    pub(crate) jitter: i64,
+    /// For a flow that waits for its answers: the time after which it gives up. While it never
+    /// does, its packets keep their distance at every place, whatever their delay.
+    pub(crate) closed: Option<i64>,
+    /// Until then, the packets that are under way at once in each direction.
+    pub(crate) in_flight: i64,
+}
+
+impl Source {
+    /// Nothing limits the releases.
+    pub(crate) const UNLIMITED: Self = Self {
+        period: 1,
+        burst: 1,
+        jitter: INFINITE,
+        closed: None,
+        in_flight: 0,
+    };
+
+    /// Returns the releases of a flow; `round_trip_min` is a lower bound on its request and answer.
+    pub(crate) fn of(flow: &Flow, round_trip_min: i64) -> Self {
+        if flow.connection.is_some() {
+            return Self::UNLIMITED;
+        }
+        let (period, burst, jitter) = match flow.traffic {
+            Traffic::Periodic {
+                period,
+                release_jitter,
+                ..
+            } => (period.as_ps(), 1, release_jitter.as_ps()),
+            Traffic::Sporadic { min_gap, burst, .. } => {
+                (min_gap.as_ps(), i64::from(burst.max(1)), 0)
+            }
+            Traffic::Flood { interval } => (interval.as_ps(), 1, 0),
+            Traffic::Adaptive { pause, timeout } => {
+                let distance = add(round_trip_min, pause.as_ps());
+                return Self {
+                    period: distance.min(timeout.as_ps()).max(1),
+                    burst: 1,
+                    jitter: 0,
+                    closed: Some(timeout.as_ps()),
+                    in_flight: 1,
+                };
+            }
+            Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp),
+            Traffic::Poisson { .. } => return Self::UNLIMITED,
+        };
+        if period <= 0 {
+            return Self::UNLIMITED;
+        }
+        Self {
+            period,
+            burst,
+            jitter,
+            closed: None,
+            in_flight: 0,
+        }
+    }
+
+    /// Returns the segments of a connection: any rate, as many as the window holds.
+    fn of_window(tcp: &TcpParameters) -> Self {
+        let segments = tcp.window.get() / tcp.segment.get().max(1);
+        Self {
+            closed: Some((tcp.min_rto - tcp.ack_delay).as_ps()),
+            // A shorter one, and one without data.
+            in_flight: i64::try_from(segments).unwrap_or(1 << 30).min(1 << 30) + 2,
+            ..Self::UNLIMITED
+        }
+    }
+
+    /// Returns whether anything limits the releases.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.jitter < INFINITE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinity_absorbs() {
+        assert_eq!(add(INFINITE, 1), INFINITE);
+        assert_eq!(add(INFINITE - 1, INFINITE - 1), INFINITE);
+        assert_eq!(add(2, 3), 5);
+    }
+}

@@ -1,0 +1,487 @@
+//! Longest waits at one place.
+//!
+//! **In order of arrival.** Let a place be idle before time 0 and busy up to the service of a
+//! packet that arrives at `t`. All packets served before it arrived in `[0, t]`, so their work and
+//! its own is at most `a(t)`, and its service begins no later than `a(t) - c`. Its wait is at most
+//! `sup_t (a(t) - t) - c`, where `c` is its own work: what it is sent with does not delay it
+//! (the last-packet gain of Mohammadpour, Stai and Le Boudec 2019 at its most). For staircases this
+//! is the response time of FIFO queues of George, Rivierre and Spuri (INRIA RR-2966, 1996).
+//!
+//! **By priority, without preemption.** Let 0 be the last time before which no packet of the same
+//! or a higher class was there. At most one lower packet is in service then (`base`), and until
+//! the packet that arrives at `t` is served only the same class up to `t` and higher ones up to the
+//! beginning `s` of its service are: `s = base + a(t) - c + h(s)`, the least solution, whose wait is
+//! `s - t`. With every `t` of the busy period this is the analysis of Davis, Burns, Bril and
+//! Lukkien (2007), which looks at every instance and not at the first alone. Windows are closed: a
+//! higher packet that arrives as the choice is made goes first, and a lower one that arrives as
+//! the place falls idle may go first.
+
+use alloc::vec::Vec;
+
+use crate::closed::longest_stay;
+use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, group, steps_until};
+use crate::source::INFINITE;
+
+/// Steps of staircases that are looked at before token buckets take over.
+const STEPS_MAX: i64 = 1 << 12;
+/// Pieces into which a busy period is cut where arrivals are held back by a line.
+const PIECES: i64 = 128;
+
+/// Why there is no longest wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unbounded {
+    /// Nothing limits this visit's arrivals.
+    Visit(u32),
+    /// Work in millionths of the time there is.
+    Overload(u64),
+    /// Nothing is known of the place.
+    Obstacle,
+}
+
+/// Returns the limits that hold in the long run, and checks that they leave time.
+fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
+    let mut all = Vec::with_capacity(groups.len());
+    let mut sum = 0;
+    for group in groups {
+        let Some(tail) = group.tail() else {
+            let cause = loads[group.range.clone()].iter().find(|l| !l.is_limited());
+            return Err(Unbounded::Visit(cause.map_or(0, |load| load.visit)));
+        };
+        sum += tail.rate;
+        all.push(tail);
+    }
+    if sum < ONE {
+        return Ok(all);
+    }
+    // Where a link is full only because a flow has no limit, that flow is the cause.
+    match loads.iter().find(|load| !load.is_limited()) {
+        Some(load) => Err(Unbounded::Visit(load.visit)),
+        None => Err(Unbounded::Overload(millionths(sum))),
+    }
+}
+
+/// Returns a share of the time in millionths, rounded up.
+pub(crate) fn millionths(rate: i128) -> u64 {
+    u64::try_from((rate * 1_000_000 + ONE - 1) >> PLACES).unwrap_or(u64::MAX)
+}
+
+/// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
+/// in picoseconds, rounded up.
+pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
+    if loads.is_empty() {
+        return Ok(0);
+    }
+    let groups = group(loads);
+    let tails = tails(&groups, loads)?;
+    let mut horizon = first_horizon(&groups, loads);
+    loop {
+        let mut all = Vec::new();
+        for group in &groups {
+            let own = &loads[group.range.clone()];
+            let stairs = match group.bucket {
+                Some(_) => Stairs::new(own, horizon),
+                None => Stairs::default(),
+            };
+            changes(&stairs, group.line, &mut all);
+        }
+        all.sort_unstable_by_key(|change| change.time);
+        let (most, is_over) = sweep(&all, horizon);
+        if is_over {
+            return Ok(round_up(most));
+        }
+        if steps_until(loads, horizon) > STEPS_MAX {
+            let tail: i128 = tails.iter().map(|tail| tail.at(horizon)).sum();
+            return Ok(round_up(most.max(tail - i128::from(horizon) * ONE)));
+        }
+        horizon = horizon.saturating_mul(4).min(INFINITE);
+    }
+}
+
+/// Returns a guess of the length of a busy period: twice what is there at its beginning.
+fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
+    let begin = groups.iter().map(|group| {
+        let own = &loads[group.range.clone()];
+        let at_once = own
+            .iter()
+            .map(|load| i128::from(load.cost) * i128::from(load.burst));
+        let at_once: i128 = at_once.sum();
+        group
+            .line
+            .map_or(at_once, |line| at_once.max(line.burst >> PLACES))
+    });
+    let sum: i128 = begin.sum();
+    i64::try_from(2 * sum)
+        .unwrap_or(INFINITE)
+        .clamp(1_000, INFINITE)
+}
+
+/// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
+/// whether the busy period is over by then.
+fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
+    let (mut offset, mut slope, mut most) = (0, 0, 0);
+    let mut index = 0;
+    while index < all.len() {
+        let time = all[index].time;
+        if time > horizon {
+            break;
+        }
+        while all.get(index).is_some_and(|change| change.time == time) {
+            offset += all[index].offset;
+            slope += all[index].slope;
+            index += 1;
+        }
+        let next = all
+            .get(index)
+            .map_or(horizon, |change| change.time.min(horizon));
+        let left = |at: i64| offset + (slope - ONE) * i128::from(at);
+        // Between two changes the distance is linear: its largest values are at the ends.
+        most = most.max(left(time)).max(left((next - 1).max(time)));
+        if left(next) <= 0 {
+            return (most, true);
+        }
+    }
+    (most, false)
+}
+
+pub(crate) fn round_up(work: i128) -> i64 {
+    i64::try_from((work + ONE - 1) >> PLACES)
+        .unwrap_or(INFINITE)
+        .min(INFINITE)
+}
+
+/// One place before, seen by a class and the classes above it.
+struct Level {
+    own: Option<Stairs>,
+    own_line: Option<Affine>,
+    high: Option<Stairs>,
+    high_line: Option<Affine>,
+    /// Both together.
+    line: Option<Affine>,
+}
+
+impl Level {
+    /// Returns the work of the class in `[0, t]` and of higher ones in `[0, s]`.
+    ///
+    /// The line holds for a window that includes the packet looked at, so `s` must not be before
+    /// its arrival where the packet's own work is subtracted.
+    fn at(&self, t: i64, s: i64) -> i128 {
+        let own = limited(self.own.as_ref(), self.own_line, t);
+        let high = limited(self.high.as_ref(), self.high_line, s);
+        let sum = own.saturating_add(high);
+        self.line.map_or(sum, |line| sum.min(line.at(s)))
+    }
+
+    /// Returns whether the line holds the class back at `t`.
+    fn is_held_back(&self, t: i64) -> bool {
+        match (&self.own, self.own_line) {
+            (Some(stairs), Some(line)) => line.at(t) < stairs.at(t),
+            (None, Some(_)) => true,
+            (_, None) => false,
+        }
+    }
+}
+
+/// Returns the lower one of a staircase and a line; a missing staircase is no limit.
+pub(crate) fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
+    let line = line.map_or(i128::MAX, |line| line.at(time));
+    stairs.map_or(line, |stairs| stairs.at(time).min(line))
+}
+
+/// A class with higher ones above it.
+pub(crate) struct Class<'a> {
+    /// Work that may be in front, whatever the class does.
+    pub(crate) base: i64,
+    pub(crate) own: &'a mut [Load],
+    pub(crate) higher: &'a mut [Load],
+    /// What is subtracted as a packet's own work; ascending.
+    pub(crate) costs: &'a [i64],
+}
+
+/// Returns the longest wait of packets with each of the costs.
+pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
+    let open = waits_of_rates(class);
+    let Some(stay) = longest_stay(class) else {
+        return open;
+    };
+    let closed = class.costs.iter().map(|cost| (stay - cost).max(0));
+    Ok(match open {
+        Ok(open) => closed.zip(open).map(|(a, b)| a.min(b)).collect(),
+        Err(_) => closed.collect(),
+    })
+}
+
+/// The same, by the rates of all flows alone.
+fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
+    if class.higher.is_empty() {
+        let most = class.base + backlog(class.own)?;
+        return Ok(class
+            .costs
+            .iter()
+            .map(|cost| (most - cost).max(0))
+            .collect());
+    }
+    let pairs = pair_up(class);
+    let tails = long_run(&pairs, class)?;
+    let mut horizon = 2 * class.base
+        + first_horizon(&group(class.own), class.own)
+        + first_horizon(&group(class.higher), class.higher);
+    loop {
+        let levels: Vec<Level> = pairs
+            .iter()
+            .map(|pair| pair.level(class, horizon))
+            .collect();
+        let search = Search {
+            levels: &levels,
+            base: i128::from(class.base) * ONE,
+            horizon,
+        };
+        let (waits, unfinished) = search.run(class.costs);
+        let Some(from) = unfinished else {
+            return Ok(waits);
+        };
+        let steps = steps_until(class.own, horizon) + steps_until(class.higher, horizon);
+        if steps > STEPS_MAX / 4 {
+            let tail = |cost: i64| tails.wait(class.base, cost, from);
+            let both = waits.iter().zip(class.costs);
+            return Ok(both.map(|(&wait, &cost)| wait.max(tail(cost))).collect());
+        }
+        horizon = horizon.saturating_mul(4).min(INFINITE);
+    }
+}
+
+/// The flows of a class and of higher ones that come from the same place.
+struct Pair {
+    own: Option<Group>,
+    high: Option<Group>,
+}
+
+impl Pair {
+    /// Returns the limit on both together.
+    fn line(&self) -> Option<Affine> {
+        let lines = [&self.own, &self.high].map(|group| group.as_ref().map(|g| g.line));
+        match lines {
+            [Some(a), Some(b)] => {
+                let (a, b) = (a?, b?);
+                Some(Affine {
+                    burst: a.burst.max(b.burst),
+                    rate: a.rate.max(b.rate),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn level(&self, class: &Class<'_>, horizon: i64) -> Level {
+        let stairs = |group: &Option<Group>, loads: &[Load]| match group {
+            None => Some(Stairs::default()),
+            Some(group) => group
+                .bucket
+                .map(|_| Stairs::new(&loads[group.range.clone()], horizon)),
+        };
+        Level {
+            own: stairs(&self.own, class.own),
+            own_line: self.own.as_ref().and_then(|group| group.line),
+            high: stairs(&self.high, class.higher),
+            high_line: self.high.as_ref().and_then(|group| group.line),
+            line: self.line(),
+        }
+    }
+}
+
+fn pair_up(class: &mut Class<'_>) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for group in group(class.own) {
+        let own = Some(group);
+        pairs.push(Pair { own, high: None });
+    }
+    for group in group(class.higher) {
+        let same = pairs.iter_mut().find(|pair| {
+            group.number != crate::plant::NONE
+                && pair
+                    .own
+                    .as_ref()
+                    .is_some_and(|own| own.number == group.number)
+        });
+        match same {
+            Some(pair) => pair.high = Some(group),
+            None => pairs.push(Pair {
+                own: None,
+                high: Some(group),
+            }),
+        }
+    }
+    pairs
+}
+
+/// What holds in the long run of a class and of higher ones.
+struct LongRun {
+    own: Affine,
+    high: Affine,
+}
+
+impl LongRun {
+    /// Returns the longest wait of all packets that arrive at `from` or later.
+    ///
+    /// `s <= base + own(t) - c + high(s)` is solved by a straight line that falls against `t`.
+    fn wait(&self, base: i64, cost: i64, from: i64) -> i64 {
+        let work = i128::from(base - cost) * ONE + self.own.at(from) + self.high.burst;
+        let left = ONE - self.high.rate;
+        let begin = (work.max(0) / left).saturating_add(1);
+        let begin = i64::try_from(begin).unwrap_or(INFINITE).min(INFINITE);
+        (begin - from).max(0)
+    }
+}
+
+fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
+    let mut sum = LongRun {
+        own: Affine::default(),
+        high: Affine::default(),
+    };
+    let mut unlimited = None;
+    let first = |group: &Group, loads: &[Load]| {
+        let mut own = loads[group.range.clone()].iter();
+        own.find(|load| !load.is_limited()).map(|load| load.visit)
+    };
+    let plus = |a: &mut Affine, b: Affine| {
+        a.burst += b.burst;
+        a.rate += b.rate;
+    };
+    for pair in pairs {
+        let (mut own, mut high) = (Some(Affine::default()), Some(Affine::default()));
+        if let Some(group) = &pair.own {
+            own = group.tail();
+            unlimited = unlimited.or(first(group, class.own));
+        }
+        if let Some(group) = &pair.high {
+            high = group.tail();
+            unlimited = unlimited.or(first(group, class.higher));
+        }
+        let (Some(mut own), Some(mut high)) = (own, high) else {
+            return Err(Unbounded::Visit(unlimited.unwrap_or(0)));
+        };
+        if let Some(line) = pair.line().filter(|l| l.rate < own.rate + high.rate) {
+            (own, high) = (Affine::default(), line);
+        }
+        plus(&mut sum.own, own);
+        plus(&mut sum.high, high);
+    }
+    let rate = sum.own.rate + sum.high.rate;
+    if rate < ONE {
+        return Ok(sum);
+    }
+    match unlimited {
+        Some(visit) => Err(Unbounded::Visit(visit)),
+        None => Err(Unbounded::Overload(millionths(rate))),
+    }
+}
+
+/// Goes through the arrivals of a busy period.
+struct Search<'a> {
+    levels: &'a [Level],
+    base: i128,
+    /// Staircases are complete up to here.
+    horizon: i64,
+}
+
+impl Search<'_> {
+    /// Returns the longest waits, and the arrival from which on nothing is known, if the busy
+    /// period is longer than the staircases.
+    fn run(&self, costs: &[i64]) -> (Vec<i64>, Option<i64>) {
+        let mut times: Vec<i64> = self
+            .levels
+            .iter()
+            .filter_map(|level| level.own.as_ref())
+            .flat_map(|stairs| stairs.points.iter().map(|point| point.0))
+            .collect();
+        times.push(0);
+        times.sort_unstable();
+        times.dedup();
+        let mut waits = alloc::vec![0; costs.len()];
+        let mut end = 0;
+        for (index, &time) in times.iter().enumerate() {
+            let next = times.get(index + 1).copied().unwrap_or(self.horizon);
+            if time >= next {
+                break;
+            }
+            // All that came before the next step is done by then, whoever of them is looked at.
+            end = self.solve(next - 1, 0, time.max(end));
+            let until = next.min(end.saturating_add(1));
+            for (wait, &cost) in waits.iter_mut().zip(costs) {
+                match self.longest(time, until, i128::from(cost) * ONE) {
+                    Some(found) => *wait = found.max(*wait),
+                    None => return (waits, Some(time)),
+                }
+            }
+            if end <= next {
+                return (waits, None);
+            }
+        }
+        (waits, Some(self.horizon))
+    }
+
+    /// Returns the longest wait of a packet that arrives from `from` on and before `until`, a span
+    /// in which the staircases of its class do not grow; `None` if it may last beyond the horizon.
+    ///
+    /// Where nothing but staircases counts, the first arrival waits longest. A line upon the class
+    /// and higher ones together lets more work come the later a packet arrives: all that arrive
+    /// before the service of the first begin with it, so that the next to look at arrives after.
+    /// Elsewhere the span is cut into pieces, and all packets of a piece arrive at its beginning
+    /// with the work there is at its end.
+    fn longest(&self, from: i64, until: i64, cost: i128) -> Option<i64> {
+        let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
+        let piece = (self.horizon / PIECES).max(1);
+        let (mut longest, mut t) = (0, from);
+        while t < until {
+            let is_flat = !self.levels.iter().any(|level| level.is_held_back(t));
+            if is_flat {
+                let begin = self.solve(t, cost, t);
+                if begin > self.horizon {
+                    return None;
+                }
+                longest = longest.max(begin - t);
+                if !has_joint_line {
+                    break;
+                }
+                if begin > t {
+                    t = begin + 1;
+                    continue;
+                }
+            }
+            let to = until.min(t + piece);
+            let known = if has_joint_line { to - 1 } else { t };
+            let begin = self.solve(to - 1, cost, known);
+            if begin > self.horizon {
+                return None;
+            }
+            longest = longest.max(begin - t);
+            t = to;
+        }
+        Some(longest)
+    }
+
+    /// Returns the least `s`, not before `known`, with `base + own(t) - cost + high(s) <= s`.
+    ///
+    /// Any such `s` is a bound, so that slow convergence is cut short by larger steps.
+    fn solve(&self, t: i64, cost: i128, known: i64) -> i64 {
+        let mut s = known;
+        let mut stride = 0;
+        for round in 0u32.. {
+            let work: i128 = self.levels.iter().map(|level| level.at(t, s)).sum();
+            let needed = round_up((self.base + work - cost).max(0));
+            if needed <= s {
+                return s;
+            }
+            if needed > self.horizon {
+                return needed;
+            }
+            if round > 32 {
+                stride = 2 * stride + 1_000;
+            }
+            s = needed.max(s + stride);
+        }
+        s
+    }
+}
+
+#[cfg(test)]
+mod tests;

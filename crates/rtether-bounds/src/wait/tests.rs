@@ -1,0 +1,103 @@
+use super::*;
+use crate::plant::NONE;
+use alloc::vec;
+
+fn load(cost: i64, period: i64) -> Load {
+    Load {
+        cost,
+        period,
+        burst: 1,
+        jitter: 0,
+        group: NONE,
+        ratio: 0,
+        spacing: 1,
+        slack: 0,
+        visit: 0,
+        in_flight: 0,
+    }
+}
+
+fn wait_of(base: i64, own: &[Load], higher: &[Load], cost: i64) -> i64 {
+    let (mut own, mut higher) = (own.to_vec(), higher.to_vec());
+    let mut class = Class {
+        base,
+        own: &mut own,
+        higher: &mut higher,
+        costs: &[cost],
+    };
+    waits(&mut class).unwrap()[0]
+}
+
+#[test]
+fn the_example_of_davis_2007() {
+    // Oracle: Davis, Burns, Bril and Lukkien, "Controller Area Network (CAN) schedulability
+    // analysis: refuted, revisited and revised", Real-Time Systems 35 (2007), 3: three messages of
+    // 1 ms with periods 2.5, 3.5 and 3.5 ms have response times 2, 3 and 3.5 ms; the third is worst
+    // in its second instance.
+    let ms = 1_000_000_000;
+    let [a, b, c] = [5, 7, 7].map(|half| load(ms, half * ms / 2));
+    let response = |base, own, higher: &[Load]| wait_of(base, &[own], higher, ms) + ms;
+    assert_eq!(response(ms, a, &[]), 2 * ms);
+    assert_eq!(response(ms, b, &[a]), 3 * ms);
+    assert_eq!(response(0, c, &[a, b]), 7 * ms / 2);
+}
+
+#[test]
+fn fifo_by_hand() {
+    // Packets of 3 and 5 ps at once: the small one waits 5, the large one 3.
+    let mut loads = vec![load(3, 100), load(5, 100)];
+    assert_eq!(backlog(&mut loads), Ok(8));
+    // Two packets of 6 every 10 ps are too much.
+    let mut loads = vec![load(6, 10), load(6, 10)];
+    assert_eq!(backlog(&mut loads), Err(Unbounded::Overload(1_200_001)));
+}
+
+#[test]
+fn the_wait_behind_one_link_is_one_packet() {
+    // Four flows of 10 ps from one link of the same rate: a packet follows its predecessor.
+    let one = Load {
+        group: 1,
+        ratio: ONE,
+        ..load(10, 1_000)
+    };
+    assert_eq!(backlog(&mut [one; 4]), Ok(10));
+    // From two links: one more packet of each other packet's time.
+    let mut loads = [one; 4];
+    loads[2].group = 2;
+    loads[3].group = 2;
+    assert_eq!(backlog(&mut loads), Ok(30));
+}
+
+#[test]
+fn a_packet_may_arrive_after_a_higher_one_from_the_same_link() {
+    // By hand: the link before is ten times as fast. The higher packet (90 ps) arrives, and 10 ps
+    // later the own one (100 ps), which waits for the remaining 80 ps. The line alone would let all
+    // 90 wait.
+    let one = |cost| Load {
+        group: 1,
+        ratio: 10 * ONE,
+        ..load(cost, 10_000)
+    };
+    let wait = wait_of(0, &[one(100)], &[one(90)], 100);
+    assert!((80..=90).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_class_without_limit_says_who_it_is() {
+    let endless = Load {
+        jitter: crate::source::INFINITE,
+        visit: 7,
+        ..load(10, 1_000)
+    };
+    assert_eq!(
+        backlog(&mut [load(5, 100), endless]),
+        Err(Unbounded::Visit(7))
+    );
+    // Behind a slow link it cannot do much.
+    let behind = Load {
+        group: 3,
+        ratio: ONE / 10,
+        ..endless
+    };
+    assert_eq!(backlog(&mut [load(5, 100), behind]), Ok(15));
+}

@@ -1,0 +1,424 @@
+//! Follows every flow through the network and writes down the places it visits.
+//!
+//! The rules are those of the plant, read from the standards anew: shortest paths, VLANs and tags
+//! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
+//! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
+
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
+use rtether_model::network::{
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
+    Selection, Switch,
+};
+use rtether_model::route::Routing;
+
+use crate::answer::Reason;
+use crate::frame::Frame;
+use crate::plant::{Gap, NONE, Plant, Stream, Visit};
+use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
+use crate::stack::{Service, service};
+
+/// Follows all flows and returns their visits; sources and order are added later.
+pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
+    let routing = Routing::new(network);
+    let mut plant = Plant::default();
+    let sites = Sites::new(network, &routing, &mut plant.servers);
+    // Most ways are a station, two or three switches, and perhaps two stacks.
+    plant.visits.reserve(4 * flows.len());
+    let mut walker = Walker {
+        network,
+        routing: &routing,
+        sites,
+        plant,
+        flow: 0,
+        budget: 0,
+    };
+    for (index, flow) in (0u32..).zip(flows) {
+        walker.flow = index;
+        walker.follow_flow(flow);
+    }
+    walker.plant
+}
+
+/// A frame between two places.
+#[derive(Clone, Copy)]
+struct Token {
+    visit: u32,
+    /// From the beginning of service at `visit` to where it is now.
+    gap: Gap,
+    /// What the place of `visit` spends on it, if packets leave that place so far apart.
+    spacing: Option<Service>,
+    frame: Frame,
+    /// Of the link it came by, and from the header to the last bit.
+    octet: i64,
+    tail: Gap,
+    thinking: i64,
+    is_answer: bool,
+}
+
+impl Token {
+    /// Returns a packet that an application has released.
+    const fn released(frame: Frame) -> Self {
+        Self {
+            visit: NONE,
+            gap: Gap { min: 0, max: 0 },
+            spacing: None,
+            frame,
+            octet: 0,
+            tail: Gap { min: 0, max: 0 },
+            thinking: 0,
+            is_answer: false,
+        }
+    }
+}
+
+/// Where a frame is to go.
+enum Target {
+    One(NodeId),
+    /// The listeners, and the ports that switches with group tables send it to.
+    Group(Vec<NodeId>, BTreeSet<PortId>),
+}
+
+impl Target {
+    fn includes(&self, node: NodeId) -> bool {
+        match self {
+            Self::One(own) => *own == node,
+            Self::Group(listeners, _) => listeners.contains(&node),
+        }
+    }
+}
+
+struct Walker<'a> {
+    network: &'a Network,
+    routing: &'a Routing,
+    sites: Sites,
+    plant: Plant,
+    flow: u32,
+    /// Links that frames of one release may still pass.
+    budget: usize,
+}
+
+type Deliveries = Vec<(NodeId, Token)>;
+
+impl Walker<'_> {
+    fn follow_flow(&mut self, flow: &Flow) {
+        let request = Frame::of(flow, false);
+        let arrived = match flow.delivery {
+            Delivery::Multicast => match self.routing.flow_hops(self.network, flow) {
+                Ok(hops) => {
+                    let ports = hops.iter().map(|hop| hop.egress).collect();
+                    let target = Target::Group(flow.listeners.clone(), ports);
+                    self.send(flow.talker, &target, Token::released(request))
+                }
+                Err(_) => Ok(Vec::new()),
+            },
+            Delivery::Unicast => {
+                let mut all = Ok(Vec::new());
+                for &listener in &flow.listeners {
+                    let target = Target::One(listener);
+                    let one = self.send(flow.talker, &target, Token::released(request));
+                    all = join(all, one);
+                }
+                all
+            }
+        };
+        for &listener in &flow.listeners {
+            let stream = self.follow_answer(flow, listener, &arrived);
+            self.plant.streams.push(stream);
+        }
+    }
+
+    /// Follows the answer of one listener, if there is one, and returns the stream.
+    fn follow_answer(
+        &mut self,
+        flow: &Flow,
+        listener: NodeId,
+        arrived: &Result<Deliveries, Reason>,
+    ) -> Stream {
+        let mut stream = Stream {
+            flow: self.flow,
+            listener,
+            end: Err(Reason::NotDelivered),
+        };
+        let token = match arrived {
+            Ok(all) => all.iter().find(|(node, _)| *node == listener),
+            Err(reason) => {
+                stream.end = Err(reason.clone());
+                return stream;
+            }
+        };
+        let Some((_, token)) = token else {
+            if let Err(error) = self.routing.flow_path(self.network, flow, listener) {
+                stream.end = Err(Reason::NoRoute(error));
+            }
+            return stream;
+        };
+        let acknowledges = flow.connection.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
+        let after = match flow.reply {
+            Some(reply) => reply.after.as_ps(),
+            None if acknowledges => 0,
+            None => {
+                stream.end = Ok((token.visit, token.gap));
+                return stream;
+            }
+        };
+        let answer = Token {
+            gap: Gap {
+                min: token.gap.min + after,
+                max: token.gap.max + after,
+            },
+            spacing: None,
+            frame: Frame::of(flow, true),
+            thinking: after,
+            is_answer: true,
+            ..*token
+        };
+        let back = self.send(listener, &Target::One(flow.talker), answer);
+        stream.end = match back {
+            Ok(all) => all
+                .first()
+                .map(|(_, token)| (token.visit, token.gap))
+                .ok_or(Reason::NotDelivered),
+            Err(reason) => Err(reason),
+        };
+        stream
+    }
+
+    /// An application hands a packet to its stack; returns who gets it.
+    fn send(&mut self, from: NodeId, to: &Target, token: Token) -> Result<Deliveries, Reason> {
+        self.budget = 4 * self.sites.ports() + 16;
+        let mut deliveries = Vec::new();
+        let Some(token) = self.pass_stack(from, token, true)? else {
+            return Ok(deliveries);
+        };
+        let mut under_way = Vec::new();
+        self.emit(
+            PortId {
+                node: from,
+                port: 0,
+            },
+            0,
+            token,
+            &mut under_way,
+        )?;
+        while let Some((port, token)) = under_way.pop() {
+            self.arrive(port, to, token, &mut under_way, &mut deliveries)?;
+        }
+        Ok(deliveries)
+    }
+
+    /// Visits the stack of a station; `None` at a node that is no station.
+    fn pass_stack(
+        &mut self,
+        node: NodeId,
+        mut token: Token,
+        is_outbound: bool,
+    ) -> Result<Option<Token>, Reason> {
+        let Some(station) = self.network.end_station(node) else {
+            return Ok(None);
+        };
+        let server = self.sites.stack(node, is_outbound);
+        if server == NONE {
+            return Ok(Some(token));
+        }
+        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
+        token.frame.is_tagged &= is_outbound;
+        self.visit(&mut token, server, 0, cost, !is_outbound);
+        token.gap = Gap {
+            min: cost.min(),
+            max: cost.max(),
+        };
+        Ok(Some(token))
+    }
+
+    /// Leaves by a port, if there is a link.
+    fn emit(
+        &mut self,
+        port: PortId,
+        queue: u8,
+        mut token: Token,
+        under_way: &mut Vec<(PortId, Token)>,
+    ) -> Result<(), Reason> {
+        let Some(wire) = self.sites.wire(port) else {
+            return Ok(());
+        };
+        self.budget = self.budget.checked_sub(1).ok_or(Reason::FloodingLoop {
+            flow: FlowId(self.flow),
+        })?;
+        if wire.server != NONE {
+            let [small, large] = token.frame.tagged_sizes();
+            let time = |size| wire_octets(size) * wire.octet;
+            let cost = Service::fixed(time(small), time(large));
+            self.visit(&mut token, wire.server, queue, cost, false);
+            self.cross(&wire, &mut token);
+        }
+        under_way.push((wire.to, token));
+        Ok(())
+    }
+
+    /// Sets the gap from the beginning of a transmission to the other end of the link.
+    fn cross(&self, wire: &Wire, token: &mut Token) {
+        let [small, large] = token.frame.tagged_sizes();
+        let last_bit = |size| (size + PREAMBLE) * wire.octet;
+        let whole = Gap {
+            min: last_bit(small),
+            max: last_bit(large),
+        };
+        let header = (HEADER + token.frame.tag_octets()) * wire.octet;
+        let server = &self.plant.servers[wire.server as usize];
+        let seen = if server.is_cut_through {
+            Gap {
+                min: header,
+                max: header,
+            }
+        } else {
+            whole
+        };
+        token.tail = Gap {
+            min: whole.min - seen.min,
+            max: whole.max - seen.max,
+        };
+        token.gap = Gap {
+            min: seen.min + wire.flight,
+            max: seen.max + wire.flight,
+        };
+        token.octet = wire.octet;
+    }
+
+    /// Arrives at the other end of a link.
+    fn arrive(
+        &mut self,
+        port: PortId,
+        to: &Target,
+        mut token: Token,
+        under_way: &mut Vec<(PortId, Token)>,
+        deliveries: &mut Deliveries,
+    ) -> Result<(), Reason> {
+        match &self.network.node(port.node).kind {
+            NodeKind::EndStation(_) => {
+                let is_known = deliveries.iter().any(|(node, _)| *node == port.node);
+                if to.includes(port.node) && !is_known {
+                    let token = self.pass_stack(port.node, token, false)?;
+                    deliveries.extend(token.map(|token| (port.node, token)));
+                }
+            }
+            NodeKind::Hub(_) => {
+                for egress in self.sites.ports_of(port.node).filter(|&p| p != port) {
+                    self.emit(egress, 0, token, under_way)?;
+                }
+            }
+            NodeKind::Switch(switch) => {
+                let Some(vid) = token.frame.enter(switch, port.port) else {
+                    return Ok(());
+                };
+                for egress in self.ways(switch, port, to) {
+                    let Some(frame) = token.frame.leave(switch, egress.port, vid) else {
+                        continue;
+                    };
+                    let mut copy = Token { frame, ..token };
+                    let is_held = switch.mode == ForwardingMode::CutThrough
+                        && self
+                            .sites
+                            .wire(egress)
+                            .is_some_and(|wire| wire.octet < token.octet);
+                    if is_held {
+                        copy.gap.min += token.tail.min;
+                        copy.gap.max += token.tail.max;
+                    }
+                    let queue = match switch.selection {
+                        Selection::Fcfs => 0,
+                        Selection::StrictPriority
+                        | Selection::Wrr { .. }
+                        | Selection::StrictWrr { .. } => switch.queues.queue_of_value(frame.pcp),
+                    };
+                    self.emit(egress, queue, copy, under_way)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ports a switch sends a frame to that came by `ingress`.
+    fn ways(&self, switch: &Switch, ingress: PortId, to: &Target) -> Vec<PortId> {
+        let node = ingress.node;
+        let mut ways: Vec<PortId> = match to {
+            Target::Group(_, table) if switch.multicast == MulticastForwarding::Managed => {
+                let last = PortId {
+                    node,
+                    port: u16::MAX,
+                };
+                table
+                    .range(PortId { node, port: 0 }..=last)
+                    .copied()
+                    .collect()
+            }
+            Target::One(station) if switch.addresses == AddressTable::Static => {
+                let hop = self.routing.next_hop(self.network, node, *station);
+                hop.map_or_else(Vec::new, |hop| vec![hop.egress])
+            }
+            Target::Group(..) | Target::One(_) => self.sites.ports_of(node).collect(),
+        };
+        ways.retain(|&port| port != ingress);
+        ways
+    }
+
+    /// Writes down that the packet comes to a place; it is there afterwards.
+    fn visit(
+        &mut self,
+        token: &mut Token,
+        server: u32,
+        queue: u8,
+        cost: Service,
+        is_inbound: bool,
+    ) {
+        let ratio = token.spacing.and_then(|spacing| ratio(&cost, &spacing));
+        let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
+        let place = &self.plant.servers[server as usize];
+        let is_answer = core::mem::take(&mut token.is_answer);
+        self.plant.visits.push(Visit {
+            flow: self.flow,
+            server,
+            queue,
+            is_answer,
+            is_inbound,
+            is_tagged: token.frame.is_tagged,
+            service: cost,
+            sizes: token.frame.sizes,
+            parent: token.visit,
+            gap: token.gap,
+            thinking: core::mem::take(&mut token.thinking),
+            ratio,
+            spacing: token.spacing.map_or(0, |spacing| spacing.min()),
+            slack: 0,
+        });
+        token.spacing = place.spaces.then_some(cost);
+        token.visit = id;
+    }
+}
+
+/// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if
+/// packets may follow each other at once.
+///
+/// Both are linear in the size of the packet (or maxima and minima of such), so that the largest
+/// quotient is at one end of the range of sizes.
+fn ratio(cost: &Service, spacing: &Service) -> Option<i128> {
+    let quotient = |most: i64, least: i64| {
+        let (most, least) = (i128::from(most) << 32, i128::from(least));
+        (least > 0).then(|| (most + least - 1) / least)
+    };
+    let small = quotient(cost.small[1], spacing.small[0])?;
+    let large = quotient(cost.large[1], spacing.large[0])?;
+    Some(small.max(large))
+}
+
+fn join(
+    all: Result<Deliveries, Reason>,
+    one: Result<Deliveries, Reason>,
+) -> Result<Deliveries, Reason> {
+    let mut all = all?;
+    all.extend(one?);
+    Ok(all)
+}

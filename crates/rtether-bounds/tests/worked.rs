@@ -1,0 +1,266 @@
+//! Bounds worked out by hand, and the reasons for having none.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use rtether_bounds::{Analysis, Bound, Reason, analyze};
+use rtether_model::flow::{Delivery, Flow, Phase, Reply, Tag, Traffic};
+use rtether_model::network::{
+    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+/// Stations 0 to 3 at a switch, node 4; 100 Mbit/s, no propagation, no latency.
+fn star(stack: &Stack, selection: Selection) -> Network {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    let switch = Switch {
+        latency: Duration::ZERO,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(2).unwrap(),
+        selection,
+        buffer: Buffer {
+            per_port: Bytes::new(100_000),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: vec![port; 4],
+    };
+    let mut network = Network::default();
+    for index in 0..4 {
+        network.nodes.push(Node {
+            name: format!("s{index}"),
+            kind: NodeKind::EndStation(EndStation::new(stack.clone())),
+        });
+    }
+    network.nodes.push(Node {
+        name: "switch".into(),
+        kind: NodeKind::Switch(switch),
+    });
+    for index in 0..4u16 {
+        let station = PortId {
+            node: NodeId(u32::from(index)),
+            port: 0,
+        };
+        let port = PortId {
+            node: NodeId(4),
+            port: index,
+        };
+        network.links.push(Link {
+            ends: [station, port],
+            rate: BitRate::from_mbps(100),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        });
+    }
+    network
+}
+
+/// A flow of UDP datagrams every millisecond.
+fn flow(talker: u32, listener: u32, payload: u64) -> Flow {
+    Flow {
+        name: format!("{talker} to {listener}"),
+        class: String::new(),
+        talker: NodeId(talker),
+        listeners: vec![NodeId(listener)],
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(payload),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(1),
+            phase: Phase::Random,
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    }
+}
+
+fn bound(analysis: &Analysis, stream: usize) -> &Bound {
+    analysis.streams[stream].bound.as_ref().unwrap()
+}
+
+fn reason(analysis: &Analysis, stream: usize) -> &Reason {
+    analysis.streams[stream].bound.as_ref().unwrap_err()
+}
+
+#[test]
+fn three_into_one_in_order_of_arrival() {
+    // By hand: frames of 1000 octets, 80.64 us on the wire and 81.6 us with the gap. Two links, and
+    // two other frames in front.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let mut flows = [1, 2, 3].map(|talker| flow(talker, 0, 954));
+    flows[0].deadline = Some(Duration::from_us(300));
+    let analysis = analyze(&network, &flows);
+    for stream in 0..3 {
+        let bound = bound(&analysis, stream);
+        assert_eq!(bound.latency, Duration::from_ns(2 * 80_640 + 2 * 81_600));
+        assert_eq!(bound.latency_min, Duration::from_ns(2 * 80_640));
+        let worst = bound.responsible().unwrap();
+        assert_eq!(worst.queueing, Duration::from_ns(2 * 81_600));
+        assert_eq!(worst.place.port.node, NodeId(4));
+    }
+    let slack = bound(&analysis, 0).slack.unwrap();
+    assert_eq!(slack, Duration::from_ns(300_000 - 324_480));
+    let port = analysis.ports.iter().find(|p| p.port.node == NodeId(4));
+    let port = port.unwrap();
+    // Rounded up.
+    assert_eq!(port.utilization_ppm, Some(244_801));
+    assert_eq!(port.backlog, Some(Bytes::new(3_000)));
+}
+
+#[test]
+fn a_high_frame_waits_for_one_low_frame() {
+    // By hand: a high frame of 64 + 4 octets waits for one low frame of 1518 with its gap.
+    let network = star(&Stack::Zero, Selection::StrictPriority);
+    let mut flows = [flow(1, 0, 18), flow(2, 0, 1472), flow(3, 0, 1472)];
+    flows[0].tag = Some(Tag {
+        pcp: Pcp::new(7).unwrap(),
+        vid: Vid::PRIORITY_ONLY,
+    });
+    let analysis = analyze(&network, &flows);
+    let expected = Duration::from_ns(2 * 6_080 + 123_040);
+    assert_eq!(bound(&analysis, 0).latency, expected);
+    // A low one waits for the other one and the high one.
+    let expected = Duration::from_ns(2 * 122_080 + 123_040 + 7_040);
+    assert_eq!(bound(&analysis, 1).latency, expected);
+}
+
+#[test]
+fn a_shared_stack_serves_both_directions() {
+    // By hand: 50 us for a packet whichever way, request and answer of 64 octets, nothing else:
+    // four services, four links, and no wait, since the next request is a millisecond later.
+    let service = Duration::from_us(50);
+    let network = star(&Stack::IpRate { service }, Selection::Fcfs);
+    let mut request = flow(1, 0, 18);
+    request.reply = Some(Reply {
+        payload: Bytes::new(18),
+        after: Duration::from_us(7),
+    });
+    let analysis = analyze(&network, &[request]);
+    assert!(analysis.effort.is_cyclic);
+    let bound = bound(&analysis, 0);
+    let least = Duration::from_ns(4 * 50_000 + 4 * 5_760 + 7_000);
+    assert_eq!(bound.latency_min, least);
+    // The answer of one request may meet the next request for all that the analysis knows of
+    // phases: one more service at each stack, each way.
+    assert!(bound.latency <= least + service * 4, "{}", bound.latency);
+    let parts: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
+    assert_eq!(parts, bound.latency);
+}
+
+#[test]
+fn too_much_has_a_reason_and_a_place() {
+    // 13 frames of 1518 octets every millisecond: 123.04 * 13 = 1599.52 us.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let mut flows: Vec<Flow> = (0..13).map(|n| flow(1 + n % 3, 0, 1472)).collect();
+    flows.push(flow(0, 1, 18));
+    let analysis = analyze(&network, &flows);
+    let Reason::Overload {
+        place,
+        utilization_ppm,
+    } = reason(&analysis, 0)
+    else {
+        panic!("{:?}", reason(&analysis, 0));
+    };
+    assert_eq!(
+        place.port,
+        PortId {
+            node: NodeId(4),
+            port: 0
+        }
+    );
+    assert!(
+        utilization_ppm.abs_diff(1_599_520) < 20,
+        "{utilization_ppm}"
+    );
+    // The other way is free.
+    assert_eq!(bound(&analysis, 13).latency, Duration::from_ns(2 * 5_760));
+}
+
+#[test]
+fn arrivals_without_limit_hurt_those_who_share_their_queue() {
+    let network = star(&Stack::Zero, Selection::StrictPriority);
+    let mut flows = [flow(1, 0, 18), flow(2, 0, 18), flow(1, 3, 18)];
+    flows[1].traffic = Traffic::Poisson {
+        mean_interval: Duration::from_ms(1),
+    };
+    flows[2].tag = Some(Tag {
+        pcp: Pcp::new(7).unwrap(),
+        vid: Vid::PRIORITY_ONLY,
+    });
+    let analysis = analyze(&network, &flows);
+    let endless = Reason::UnlimitedArrivals {
+        flow: rtether_model::flow::FlowId(1),
+    };
+    assert_eq!(*reason(&analysis, 0), endless);
+    assert_eq!(*reason(&analysis, 1), endless);
+    assert!(analysis.streams[2].bound.is_ok());
+}
+
+#[test]
+fn numbers_beyond_all_measure_have_reasons_too() {
+    let network = star(&Stack::Zero, Selection::StrictPriority);
+    let extremes = [
+        Traffic::Flood {
+            interval: Duration::from_ps(1),
+        },
+        Traffic::Sporadic {
+            min_gap: Duration::ZERO,
+            mean_gap: Duration::ZERO,
+            burst: 1,
+        },
+        Traffic::Sporadic {
+            min_gap: Duration::from_ms(1),
+            mean_gap: Duration::from_ms(1),
+            burst: u32::MAX,
+        },
+        Traffic::Periodic {
+            period: Duration::from_ns(1),
+            phase: Phase::Random,
+            release_jitter: Duration::from_secs(1_000_000),
+        },
+    ];
+    for traffic in extremes {
+        let mut flows = [flow(1, 0, 18), flow(2, 0, 18), flow(2, 1, 18)];
+        flows[0].traffic = traffic.clone();
+        let analysis = analyze(&network, &flows);
+        let (first, second) = (reason(&analysis, 0), reason(&analysis, 1));
+        let is_named = |reason: &Reason| {
+            matches!(
+                reason,
+                Reason::Overload { .. } | Reason::UnlimitedArrivals { .. }
+            )
+        };
+        assert!(is_named(first) && is_named(second), "{traffic:?}");
+        assert!(analysis.streams[2].bound.is_ok());
+    }
+}
+
+#[test]
+fn a_shared_medium_has_no_bound() {
+    let mut network = star(&Stack::Zero, Selection::Fcfs);
+    network.nodes[4].kind = NodeKind::Hub(Hub {
+        rate: BitRate::from_mbps(100),
+        delay: Duration::from_ns(100),
+        backoff: Backoff::Standard,
+        ports: 4,
+    });
+    let analysis = analyze(&network, &[flow(1, 0, 18)]);
+    let reason = reason(&analysis, 0);
+    assert!(matches!(reason, Reason::SharedMedium { .. }), "{reason:?}");
+    assert_eq!(reason.to_string(), "shared medium: no hard bound");
+}

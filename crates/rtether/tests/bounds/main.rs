@@ -1,0 +1,259 @@
+//! The simulated maximum never exceeds the proved bound.
+//!
+//! The two sides share nothing but the description of the plant, so that a mistake in either shows
+//! as a contradiction, or at least may. Each case is made from its number; a failure prints the
+//! line that repeats it. `RTETHER_NIGHTLY=1` runs 10 000 cases.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "quotients of bound and maximum are for display"
+)]
+
+mod dice;
+mod plant;
+mod published;
+
+use rtether_bounds::{Analysis, analyze};
+use rtether_model::flow::{Flow, Phase, Traffic};
+use rtether_model::network::PortId;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::Record;
+use rtether_model::route::Routing;
+use rtether_model::wire;
+use rtether_sim::observe::NoObserver;
+use rtether_sim::{Config, Simulation};
+
+use dice::Dice;
+use plant::{Plant, Variety};
+
+const CASES: u64 = 200;
+const NIGHTLY_CASES: u64 = 10_000;
+/// Of each case, with different phases.
+const RUNS: u64 = 8;
+
+/// Prints how to repeat a case if it fails.
+struct Repeat(u64, &'static str);
+
+impl Drop for Repeat {
+    #[allow(clippy::print_stderr, reason = "the message of a failed test")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "repeat with: RTETHER_CASE={} cargo test -p rtether --test bounds {}",
+                self.0, self.1
+            );
+        }
+    }
+}
+
+/// Runs `property` on many cases, or on the one that the environment names.
+fn for_each_case(test: &'static str, mut property: impl FnMut(u64)) {
+    let variable = |name| std::env::var(name).ok();
+    let numbers = match variable("RTETHER_CASE") {
+        Some(text) => {
+            let number: u64 = text.parse().expect("RTETHER_CASE is a number");
+            number..number + 1
+        }
+        None if variable("RTETHER_NIGHTLY").is_some_and(|value| value == "1") => 0..NIGHTLY_CASES,
+        None => 0..CASES,
+    };
+    for number in numbers {
+        let repeat = Repeat(number, test);
+        property(number);
+        drop(repeat);
+    }
+}
+
+/// Simulates with these phases and returns what was seen.
+fn simulate(plant: &Plant, flows: &[Flow], seed: u64) -> Record {
+    let config = Config {
+        seed,
+        warmup: Duration::ZERO,
+        bucket: Duration::ZERO,
+    };
+    let mut simulation = Simulation::new(&plant.network, flows, &config).unwrap();
+    let until = Instant::ZERO + Duration::from_ms(30);
+    simulation.run_until(until, &mut NoObserver);
+    simulation.finish()
+}
+
+fn with_phases(flows: &[Flow], mut phase: impl FnMut(usize, &Flow) -> Duration) -> Vec<Flow> {
+    let mut flows = flows.to_vec();
+    for (index, flow) in flows.iter_mut().enumerate() {
+        let start = phase(index, flow);
+        if let Traffic::Periodic { phase, .. } = &mut flow.traffic {
+            *phase = Phase::Fixed(start);
+        } else {
+            flow.start = start;
+        }
+    }
+    flows
+}
+
+/// Returns the time of a flow's frame from its release to the queue of `port` on an empty network.
+fn way_to(plant: &Plant, flow: &Flow, port: PortId) -> Option<Duration> {
+    let routing = Routing::new(&plant.network);
+    let mut time = Duration::ZERO;
+    for &listener in &flow.listeners {
+        let path = routing.flow_path(&plant.network, flow, listener);
+        for hop in path.unwrap_or_default() {
+            if hop.egress == port {
+                return Some(time);
+            }
+            let link = &plant.network.links[hop.link.index()];
+            let frame = wire::frame_size(flow.payload, flow.encapsulation);
+            time += wire::wire_time(frame, link.rate) + link.propagation;
+            if let Some(switch) = plant.network.switch(hop.ingress.node) {
+                time += switch.latency;
+            }
+        }
+    }
+    None
+}
+
+/// Returns the phases with which frames of all flows through `port` get there at about the same
+/// time on an empty network, the one numbered `last` a little later than the others.
+fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
+    let meeting = Duration::from_ms(10);
+    with_phases(&plant.flows, |index, flow| {
+        let early = way_to(plant, flow, port).map_or(Duration::ZERO, |way| meeting - way);
+        let late = if index == last { 1_000 } else { 0 };
+        (early + Duration::from_ps(late)).max(Duration::ZERO)
+    })
+}
+
+/// Returns the phases of one run: together, at random, or meeting at some port.
+fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
+    match run {
+        0 => with_phases(&plant.flows, |_, _| Duration::ZERO),
+        1 | 2 => with_phases(&plant.flows, |_, _| {
+            Duration::from_ps(dice.time(0, 4_000_000_000))
+        }),
+        _ => {
+            let target = dice.index(plant.flows.len());
+            let flow = &plant.flows[target];
+            let routing = Routing::new(&plant.network);
+            let listener = dice.pick(&flow.listeners);
+            let path = routing.flow_path(&plant.network, flow, listener).unwrap();
+            // Most often the last hop, where the ways of all that disturb it have come together.
+            let hop = if dice.chance(60) {
+                path.len() - 1
+            } else {
+                dice.index(path.len())
+            };
+            meeting_at(plant, path[hop].egress, target)
+        }
+    }
+}
+
+/// Checks one record and returns the largest latency of each stream.
+fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
+    assert_eq!(analysis.streams.len(), record.streams.len());
+    for (bound, seen) in analysis.streams.iter().zip(&record.streams) {
+        assert_eq!(bound.listener.0, seen.listener);
+        if let Ok(bound) = &bound.bound {
+            assert!(
+                seen.latency.max <= bound.latency,
+                "flow {} to node {}: {} seen, {} proved: {:?}, {:?}",
+                seen.flow,
+                seen.listener,
+                seen.latency.max,
+                bound.latency,
+                bound.hops,
+                seen.worst,
+            );
+            assert!(seen.latency.count == 0 || bound.latency_min <= seen.latency.min);
+            let sum: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
+            assert_eq!(sum, bound.latency, "the hops are the whole");
+        }
+    }
+    for port in &analysis.ports {
+        let seen = record.ports.iter().find(|seen| seen.port == port.port);
+        if let (Some(limit), Some(seen)) = (port.backlog, seen) {
+            assert!(
+                seen.backlog_max <= limit,
+                "{port:?}: {} seen",
+                seen.backlog_max
+            );
+        }
+    }
+    let seen = record.streams.iter();
+    seen.map(|stream| stream.latency.max).collect()
+}
+
+/// Bound over largest latency seen, of all streams of all cases.
+#[derive(Default)]
+struct Tightness {
+    ratios: Vec<f64>,
+    streams: usize,
+    bounded: usize,
+}
+
+impl Tightness {
+    fn add(&mut self, analysis: &Analysis, seen: &[Duration]) {
+        for (stream, seen) in analysis.streams.iter().zip(seen) {
+            self.streams += 1;
+            if let Ok(bound) = &stream.bound {
+                self.bounded += 1;
+                if *seen > Duration::ZERO {
+                    self.ratios
+                        .push(bound.latency.as_secs_f64() / seen.as_secs_f64());
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
+    fn print(&mut self, what: &str) {
+        self.ratios.sort_by(f64::total_cmp);
+        let at = |percent: usize| self.ratios[(self.ratios.len() - 1) * percent / 100];
+        let count = self.ratios.len().max(1);
+        let mean = self.ratios.iter().sum::<f64>() / count as f64;
+        println!(
+            "{what}: {} of {} streams bounded; bound / seen: median {:.3}, mean {mean:.3}, \
+             p95 {:.3}, max {:.3}",
+            self.bounded,
+            self.streams,
+            at(50),
+            at(95),
+            at(100),
+        );
+    }
+}
+
+fn soundness(test: &'static str, variety: Variety) -> Tightness {
+    let mut tightness = Tightness::default();
+    for_each_case(test, |number| {
+        let plant = Plant::random(number, variety);
+        let analysis = analyze(&plant.network, &plant.flows);
+        let mut dice = Dice::new(!number);
+        let mut most = vec![Duration::ZERO; analysis.streams.len()];
+        for run in 0..RUNS {
+            let flows = adversarial(&plant, &mut dice, run);
+            let record = simulate(&plant, &flows, number ^ run);
+            for (most, seen) in most.iter_mut().zip(check(&analysis, &record)) {
+                *most = (*most).max(seen);
+            }
+        }
+        tightness.add(&analysis, &most);
+    });
+    tightness
+}
+
+/// Oracle: the simulator, which shares no code with the bounds.
+#[test]
+fn nothing_simulated_exceeds_its_bound() {
+    let mut tightness = soundness("nothing_simulated_exceeds_its_bound", Variety::Full);
+    tightness.print("all kinds of plants");
+    assert!(
+        tightness.bounded * 2 > tightness.streams || std::env::var_os("RTETHER_CASE").is_some()
+    );
+}
+
+/// Oracle: the simulator, as above, on the plants of the published comparisons.
+#[test]
+fn bounds_of_plain_plants_are_tight() {
+    let mut tightness = soundness("bounds_of_plain_plants_are_tight", Variety::Plain);
+    tightness.print("plain plants");
+}

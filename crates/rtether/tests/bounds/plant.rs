@@ -1,0 +1,397 @@
+//! Random plants: lines, trees, stars and rings with all kinds of ports, stacks and flows.
+
+use rtether_model::flow::{
+    Bulk, Bursts, Delivery, Flow, Phase, Reply, Tag, TcpParameters, Traffic, Transfer,
+};
+use rtether_model::network::{
+    AddressTable, Buffer, Cost, Duplex, EndStation, ForwardingMode, Jitter, LinearStack, Link,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Outliers, Pcp, PortId, PortVlan,
+    QueueMap, RtosStack, Selection, Servers, Spread, Stack, Switch, SwitchPort, TagHandling, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+use crate::dice::Dice;
+
+/// A network with its flows.
+#[derive(Default)]
+pub(crate) struct Plant {
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) stations: Vec<NodeId>,
+}
+
+/// What kinds of things a plant may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Variety {
+    /// Equal links, queues in order of arrival, periodic unicast without stacks: the networks of
+    /// the published comparisons.
+    Plain,
+    /// Everything.
+    Full,
+}
+
+impl Plant {
+    pub(crate) fn random(number: u64, variety: Variety) -> Self {
+        let mut dice = Dice::new(number);
+        let mut plant = Self::default();
+        let is_full = variety == Variety::Full;
+        let rate = if is_full {
+            dice.pick(&[10, 100, 100, 100, 1000])
+        } else {
+            100
+        };
+        let switches = plant.topology(&mut dice, is_full, rate);
+        let stations = dice.range(3, 10);
+        for index in 0..stations {
+            let stack = if is_full {
+                stack(&mut dice)
+            } else {
+                Stack::Zero
+            };
+            let station = plant.station(stack);
+            let switch = switches[usize::try_from(index).unwrap() % switches.len()];
+            let own_rate = if is_full && dice.chance(20) {
+                dice.pick(&[10, 100, 1000])
+            } else {
+                rate
+            };
+            plant.join(station, switch, own_rate, false);
+            plant.stations.push(station);
+        }
+        let flows = dice.range(2, 16);
+        for index in 0..flows {
+            let flow = plant.flow(&mut dice, index, is_full, rate);
+            plant.flows.push(flow);
+        }
+        plant
+    }
+
+    /// Adds switches and the links between them.
+    fn topology(&mut self, dice: &mut Dice, is_full: bool, rate: u64) -> Vec<NodeId> {
+        let count = dice.range(1, 6);
+        let shape = dice.index(4);
+        let model = random_switch(dice, is_full);
+        let mut switches = Vec::new();
+        for index in 0..count {
+            let mut switch = model.clone();
+            if is_full && dice.chance(25) {
+                switch = random_switch(dice, true);
+            }
+            let node = self.node(format!("w{index}"), NodeKind::Switch(switch));
+            let trunk = if is_full && dice.chance(25) {
+                dice.pick(&[100, 1000])
+            } else {
+                rate
+            };
+            if let Some(&last) = switches.last() {
+                let before = match shape {
+                    0 | 3 => last,
+                    1 => switches[0],
+                    _ => dice.pick(&switches),
+                };
+                self.join(before, node, trunk, false);
+            }
+            switches.push(node);
+        }
+        if shape == 3 && switches.len() > 2 {
+            // A switch that floods or learns cannot stand in a loop.
+            let floods = |node: &Node| match &node.kind {
+                NodeKind::Switch(switch) => {
+                    switch.addresses != AddressTable::Static
+                        || switch.multicast == MulticastForwarding::Unmanaged
+                }
+                NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
+            };
+            let is_standby = dice.chance(40) || self.network.nodes.iter().any(floods);
+            self.join(switches[0], switches[switches.len() - 1], rate, is_standby);
+        }
+        switches
+    }
+
+    fn node(&mut self, name: String, kind: NodeKind) -> NodeId {
+        let id = NodeId(u32::try_from(self.network.nodes.len()).unwrap());
+        self.network.nodes.push(Node { name, kind });
+        id
+    }
+
+    pub(crate) fn station(&mut self, stack: Stack) -> NodeId {
+        let name = format!("s{}", self.network.nodes.len());
+        let mut station = EndStation::new(stack);
+        station.stack_queue = 1_000_000;
+        station.driver_queue = Bytes::new(1 << 30);
+        self.node(name, NodeKind::EndStation(station))
+    }
+
+    pub(crate) fn switch(&mut self, switch: Switch) -> NodeId {
+        let name = format!("w{}", self.network.nodes.len());
+        self.node(name, NodeKind::Switch(switch))
+    }
+
+    pub(crate) fn join(&mut self, a: NodeId, b: NodeId, mbps: u64, standby: bool) {
+        let ends = [a, b].map(|node| self.free_port(node));
+        self.network.links.push(Link {
+            ends,
+            rate: BitRate::from_mbps(mbps),
+            propagation: Duration::from_ns(100),
+            errors_per_billion: 0,
+            standby,
+            duplex: Duplex::Full,
+        });
+    }
+
+    fn free_port(&mut self, node: NodeId) -> PortId {
+        let port = match &mut self.network.nodes[node.index()].kind {
+            NodeKind::Switch(switch) => {
+                switch.ports.push(SwitchPort {
+                    vlan: PortVlan::Transparent,
+                    default_pcp: Pcp::default(),
+                });
+                u16::try_from(switch.ports.len() - 1).unwrap()
+            }
+            NodeKind::EndStation(_) | NodeKind::Hub(_) => 0,
+        };
+        PortId { node, port }
+    }
+
+    fn flow(&self, dice: &mut Dice, index: u64, is_full: bool, rate: u64) -> Flow {
+        let talker = dice.pick(&self.stations);
+        let others = self.stations.iter().filter(|&&node| node != talker);
+        let mut others: Vec<NodeId> = others.copied().collect();
+        let listeners = if is_full && dice.chance(25) {
+            dice.range(1, 3)
+        } else {
+            1
+        };
+        let listeners: Vec<NodeId> = (0..listeners)
+            .filter(|_| !others.is_empty())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map_while(|_| {
+                (!others.is_empty()).then(|| {
+                    let at = dice.index(others.len());
+                    others.swap_remove(at)
+                })
+            })
+            .collect();
+        let payload = if dice.chance(60) {
+            dice.range(0, 200)
+        } else {
+            dice.range(200, 1472)
+        };
+        let mut flow = plain_flow(&format!("f{index}"), talker, listeners, payload);
+        let scale = if rate == 10 { 8 } else { 1 };
+        let periods = if is_full {
+            [1_000, 2_000, 2_000, 4_000, 8_000]
+        } else {
+            [250, 500, 1_000, 2_000, 4_000]
+        };
+        let period = Duration::from_us(scale * dice.pick(&periods));
+        flow.traffic = Traffic::Periodic {
+            period,
+            phase: Phase::Fixed(Duration::ZERO),
+            release_jitter: Duration::ZERO,
+        };
+        if is_full {
+            vary(dice, &mut flow, period);
+        }
+        flow
+    }
+}
+
+/// Gives a flow what only full plants have.
+fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
+    if dice.chance(50) {
+        flow.tag = Some(Tag {
+            pcp: Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap(),
+            vid: Vid::PRIORITY_ONLY,
+        });
+    }
+    if dice.chance(40) {
+        flow.delivery = Delivery::Multicast;
+    }
+    if dice.chance(15) {
+        flow.encapsulation = Encapsulation::Raw;
+    }
+    if dice.chance(25) {
+        flow.reply = Some(Reply {
+            payload: Bytes::new(dice.range(0, 1000)),
+            after: Duration::from_us(dice.pick(&[0, 0, 10, 333])),
+        });
+    }
+    flow.traffic = match dice.range(0, 99) {
+        0..60 => Traffic::Periodic {
+            period,
+            phase: Phase::Fixed(Duration::ZERO),
+            release_jitter: Duration::from_us(dice.pick(&[0, 0, 50, 400, 3_000])),
+        },
+        60..80 => Traffic::Sporadic {
+            min_gap: period,
+            mean_gap: period,
+            burst: u32::try_from(dice.range(1, 4)).unwrap(),
+        },
+        80..86 => Traffic::Flood { interval: period },
+        86..94 if flow.reply.is_some() => Traffic::Adaptive {
+            pause: Duration::from_us(dice.pick(&[0, 100, 1_000])),
+            timeout: Duration::from_us(dice.pick(&[300, 5_000, 100_000])),
+        },
+        98 => Traffic::Poisson {
+            mean_interval: period,
+        },
+        90..98 if flow.delivery == Delivery::Unicast && flow.listeners.len() == 1 => {
+            flow.reply = None;
+            flow.encapsulation = Encapsulation::Tcp;
+            flow.payload = Bytes::ZERO;
+            Traffic::Bulk(bulk(dice))
+        }
+        _ => flow.traffic.clone(),
+    };
+}
+
+fn bulk(dice: &mut Dice) -> Bulk {
+    let transfers = (0..dice.range(1, 4)).map(|_| Transfer {
+        start: Duration::from_us(dice.time(0, 15_000)),
+        size: dice.chance(80).then(|| Bytes::new(dice.range(1, 60_000))),
+    });
+    let transfers = transfers.collect();
+    Bulk {
+        transfers,
+        bursts: dice.chance(20).then(|| Bursts {
+            size: Bytes::new(dice.range(1, 20_000)),
+            mean_gap: None,
+        }),
+        rate: dice
+            .chance(30)
+            .then(|| BitRate::from_mbps(dice.range(1, 50))),
+        tcp: TcpParameters {
+            segment: Bytes::new(dice.pick(&[536, 1000, 1460])),
+            window: Bytes::new(dice.pick(&[2_000, 7_300, 20_000])),
+            initial_window: 10,
+            ..TcpParameters::default()
+        },
+    }
+}
+
+/// Returns a flow of UDP datagrams; its traffic is set later.
+pub(crate) fn plain_flow(name: &str, talker: NodeId, listeners: Vec<NodeId>, payload: u64) -> Flow {
+    Flow {
+        name: name.into(),
+        class: String::new(),
+        talker,
+        listeners,
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(payload),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(1),
+            phase: Phase::Fixed(Duration::ZERO),
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    }
+}
+
+/// Returns a store-and-forward switch in order of arrival, with memory that never runs out.
+pub(crate) fn plain_switch() -> Switch {
+    Switch {
+        latency: Duration::from_us(2),
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).unwrap(),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1 << 30),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: Vec::new(),
+    }
+}
+
+fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
+    let mut switch = plain_switch();
+    if !is_full {
+        return switch;
+    }
+    switch.latency = Duration::from_ns(dice.pick(&[0, 500, 10_000]));
+    if dice.chance(30) {
+        switch.mode = ForwardingMode::CutThrough;
+    }
+    let count = u8::try_from(dice.range(1, 8)).unwrap();
+    switch.queues = QueueMap::standard(count).unwrap();
+    let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
+    switch.selection = match dice.index(5) {
+        0 => Selection::Fcfs,
+        1 | 2 => Selection::StrictPriority,
+        3 => Selection::Wrr { weights },
+        _ => Selection::StrictWrr { weights },
+    };
+    if dice.chance(15) {
+        switch.tags = TagHandling::Strip;
+    }
+    if dice.chance(15) {
+        switch.multicast = MulticastForwarding::Unmanaged;
+    }
+    if dice.chance(6) {
+        let aging = Duration::from_secs(1);
+        switch.addresses = AddressTable::Learning { aging };
+    }
+    switch
+}
+
+fn stack(dice: &mut Dice) -> Stack {
+    let us = |dice: &mut Dice, max: i64| Duration::from_ns(dice.time(0, max * 1_000));
+    let cost = |dice: &mut Dice| Cost {
+        base: us(dice, 25),
+        per_octet: Duration::from_ps(dice.time(0, 12_000)),
+    };
+    let jitter = Jitter {
+        spread: match dice.index(3) {
+            0 => Spread::None,
+            1 => Spread::Uniform { max: us(dice, 30) },
+            _ => Spread::Exponential {
+                mean: us(dice, 5),
+                max: us(dice, 20),
+            },
+        },
+        outliers: dice.chance(20).then_some(Outliers {
+            per_million: 100_000,
+            min: Duration::from_us(5),
+            max: Duration::from_us(60),
+        }),
+    };
+    match dice.index(6) {
+        0 | 1 => Stack::Zero,
+        2 => Stack::IpRate {
+            service: us(dice, 60),
+        },
+        3 => Stack::Rtos(RtosStack {
+            datagram: cost(dice),
+            segment: cost(dice),
+            acknowledgement: cost(dice),
+            jitter,
+        }),
+        _ => Stack::Linear(LinearStack {
+            send: cost(dice),
+            receive: cost(dice),
+            interface: if dice.chance(50) {
+                Cost::default()
+            } else {
+                cost(dice)
+            },
+            jitter,
+            servers: if dice.chance(50) {
+                Servers::Shared
+            } else {
+                Servers::PerDirection
+            },
+        }),
+    }
+}
