@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input, \
-3 no answer, 4 the machine cannot do it, 130 interrupted.";
+3 no answer, 4 the machine cannot do it, 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
 
 /// Flags that mean the same everywhere.
 #[derive(Args, Debug)]
@@ -55,6 +55,8 @@ pub(crate) enum Verb {
     Check(CheckArgs),
     /// Simulate a scenario, with traces on request
     Sim(SimArgs),
+    /// Prove how long packets can take at most, without simulation
+    Bound(BoundArgs),
     /// Find the highest load of other traffic at which deadlines still hold
     Limit(LimitArgs),
     /// Write a commented scenario that already passes
@@ -95,6 +97,25 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) packets: Option<PathBuf>,
 }
+
+/// Arguments of `bound`.
+#[derive(Args, Debug)]
+#[command(after_help = BOUND_CODES)]
+pub(crate) struct BoundArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
+with a deadline has no bound, and the reason is given.";
 
 /// Arguments of `limit`.
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use rtether::bound;
 use rtether::report::{self, Outcome};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
@@ -16,28 +17,36 @@ use crate::{files, scenario, terminal};
 
 /// Runs `check`.
 pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
-    judge(arguments, global, 0, |_, _| Ok(()))
+    judge(arguments, global, 0, true, |_, _| Ok(()))
 }
 
 /// Runs `sim`.
 pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
     let traces = u32::from(arguments.pcap.is_some()) + u32::from(arguments.packets.is_some());
-    judge(&arguments.check, global, traces, |scenario, progress| {
-        if let Some(path) = &arguments.pcap {
-            capture(scenario, progress, path)?;
-        }
-        if let Some(path) = &arguments.packets {
-            list_packets(scenario, progress, path)?;
-        }
-        Ok(())
-    })
+    judge(
+        &arguments.check,
+        global,
+        traces,
+        false,
+        |scenario, progress| {
+            if let Some(path) = &arguments.pcap {
+                capture(scenario, progress, path)?;
+            }
+            if let Some(path) = &arguments.packets {
+                list_packets(scenario, progress, path)?;
+            }
+            Ok(())
+        },
+    )
 }
 
-/// Simulates, traces and judges; `traces` is the number of runs that `trace` adds.
+/// Simulates, traces and judges; `traces` is the number of runs that `trace` adds. `proves` says
+/// whether bounds are computed, too.
 fn judge(
     arguments: &CheckArgs,
     global: &Global,
     traces: u32,
+    proves: bool,
     trace: impl FnOnce(&Scenario, &Progress) -> Result<(), String> + Send,
 ) -> Exit {
     terminal::choose_color(global);
@@ -71,9 +80,17 @@ fn judge(
         }
         Ok(Ok((_, Err(message)))) | Err(message) => return exit::fail(&message),
     };
-    let assessments = verdict::assess(scenario, &results);
-    let outcome = Outcome::new(scenario, &results, &assessments).with_source(&loaded.text);
+    let analysis = proves.then(|| bound::analyze(scenario));
+    let bounds = analysis.as_ref().map(bound::latencies);
+    let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
+    let outcome = Outcome::new(scenario, &results, &assessments)
+        .with_source(&loaded.text)
+        .with_bounds(bounds.as_deref().unwrap_or(&[]));
+    let contradicted = analysis.map_or_else(Vec::new, |analysis| {
+        bound::contradictions(&analysis, &results)
+    });
     match deliver(&outcome, &arguments.output) {
+        Ok(Exit::Ok) if !contradicted.is_empty() => contradiction(&outcome, &contradicted),
         Ok(Exit::Ok) => conclude(&outcome, &results),
         Ok(other) => other,
         Err(message) => exit::fail(&message),
@@ -136,6 +153,19 @@ fn terminal_width() -> Option<u16> {
     console::Term::stdout()
         .size_checked()
         .map(|(_, columns)| columns)
+}
+
+/// Says which stream was simulated beyond its bound.
+fn contradiction(outcome: &Outcome<'_>, streams: &[usize]) -> Exit {
+    for &index in streams {
+        let stream = outcome.stream(index);
+        terminal::complain(&format!(
+            "`{}`: a simulated delay of {} exceeds its proved bound; this is a defect of rtether, \
+             please report it with the scenario",
+            stream.flow.name, stream.record.latency.max
+        ));
+    }
+    Exit::Contradiction
 }
 
 fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {

@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     NoAnswer,
     /// The machine cannot do it: a file cannot be read or written.
     Unfit,
+    /// A simulated delay exceeds its proved bound: a defect of rtether.
+    Contradiction,
     /// Ended by Ctrl-C; what was found so far was written and marked partial.
     Interrupted,
 }
@@ -27,7 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::WrongInput => 2,
             Exit::NoAnswer => 3,
             Exit::Unfit => 4,
-            // 5 is a contradiction between bound and observation, once there are bounds.
+            Exit::Contradiction => 5,
             Exit::Interrupted => 130,
         })
     }

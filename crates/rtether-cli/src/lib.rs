@@ -4,6 +4,7 @@
 //! user of the library would miss.
 
 mod args;
+mod bound;
 mod check;
 mod exit;
 mod files;
@@ -41,6 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match &cli.verb {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
+        Verb::Bound(arguments) => bound::run(arguments, global),
         Verb::Limit(arguments) => limit::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),

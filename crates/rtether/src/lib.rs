@@ -7,6 +7,7 @@
 //!
 //! The library neither prints nor exits nor reads arguments: that is the command line's work.
 
+pub mod bound;
 mod csma;
 pub mod limit;
 pub mod profiles;

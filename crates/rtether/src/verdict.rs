@@ -57,18 +57,38 @@ pub struct Assessment {
 
 /// Judges every stream, in the order of the record.
 pub fn assess(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
+    assess_with(scenario, results, None)
+}
+
+/// Does the same with proved bounds, one a stream, if they were computed.
+pub fn assess_with(
+    scenario: &Scenario,
+    results: &Results,
+    bounds: Option<&[Option<Duration>]>,
+) -> Vec<Assessment> {
     let streams = results.record.streams.iter().enumerate();
     streams
-        .map(|(index, stream)| assess_stream(scenario, index, stream))
+        .map(|(index, stream)| {
+            let bound = bounds.map(|bounds| bounds.get(index).copied().flatten());
+            assess_stream(scenario, index, stream, bound)
+        })
         .collect()
 }
 
-fn assess_stream(scenario: &Scenario, index: usize, stream: &StreamRecord) -> Assessment {
+fn assess_stream(
+    scenario: &Scenario,
+    index: usize,
+    stream: &StreamRecord,
+    bound: Option<Option<Duration>>,
+) -> Assessment {
     let flow = &scenario.flows[stream.flow_id().index()];
     let mut verdict = Verdict::Unjudged;
     let mut reasons = Vec::new();
     for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
         verdict = verdict.max(judge(requirement, flow, stream, &mut reasons));
+        if let Some(bound) = bound {
+            verdict = verdict.max(judge_bound(requirement, flow, bound, &mut reasons));
+        }
     }
     let worst = stream.worst;
     Assessment {
@@ -157,6 +177,30 @@ fn judge(
         }
     }
     verdict
+}
+
+/// Judges what is required of the bound.
+fn judge_bound(
+    requirement: &Requirement,
+    flow: &Flow,
+    bound: Option<Duration>,
+    reasons: &mut Vec<String>,
+) -> Verdict {
+    let Some(limit) = requirement.bound.and_then(|limit| resolve(limit, flow)) else {
+        return Verdict::Unjudged;
+    };
+    match bound {
+        None => {
+            reasons.push("there is no proved bound; `rtether bound` says why".into());
+            Verdict::NoAnswer
+        }
+        Some(bound) if bound > limit => {
+            let over = bound - limit;
+            reasons.push(format!("bound {bound} exceeds {limit} by {over}"));
+            Verdict::Late
+        }
+        Some(_) => Verdict::Ok,
+    }
 }
 
 fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
