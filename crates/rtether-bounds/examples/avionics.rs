@@ -1,4 +1,4 @@
-//! Bounds of a plant like an avionics network: many flows over redundant-free switches.
+//! Bounds of a plant like an avionics network: many flows over eight linked switches.
 //!
 //! `cargo run --release -p rtether-bounds --example avionics -- FLOWS` prints the time of the
 //! analysis and what came out; 6000 flows pass about 250 ports.

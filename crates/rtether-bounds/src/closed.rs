@@ -126,10 +126,8 @@ pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
         if let Some(stay) = least(work, horizon) {
             return Some(stay);
         }
-        let steps: i64 = parts
-            .iter()
-            .map(|part| steps_until(&part.open, horizon))
-            .sum();
+        let steps = parts.iter().map(|part| steps_until(&part.open, horizon));
+        let steps = steps.fold(0, i64::saturating_add);
         if steps > STEPS_MAX {
             // Where the straight lines meet: above every true crossing.
             let stay = (base + tail.burst) / (ONE - tail.rate) + 1;

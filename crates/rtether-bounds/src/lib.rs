@@ -15,15 +15,16 @@
 //! 2019). Since its curves are staircases it is at the same time the response-time analysis of
 //! holistic scheduling theory (Tindell and Clark 1994), with the exact busy periods of George,
 //! Rivierre and Spuri (1996) and Davis et al. (2007): a minimum of both at each place, taken
-//! inside the curves and not between two results. Proofs stand where the code is: [`curve`] (links),
-//! [`wait`] (queues), [`place`] (round robin), [`solve`] (jitter and cycles).
+//! inside the curves and not between two results. Proofs stand where the code is: `curve` (links),
+//! `wait` (queues), `closed` (windows), `place` (round robin), `solve` (jitter and cycles).
 //!
 //! # Scope and limitations
 //!
 //! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers.
-//! - End stations with application tasks, a prioritized layer or a smoother, and bulk TCP and
-//!   connections, have no bound; other flows keep theirs where a higher priority or the rate of a
-//!   link shields them.
+//! - End stations with application tasks, a prioritized layer or a smoother, and connections for
+//!   messages, have no bound; other flows keep theirs where a higher priority or the rate of a
+//!   link shields them. Segments of bulk TCP have no bound reported; as a disturbance of others
+//!   they count with their window, as long as the bounds rule out retransmissions.
 //! - Shared media have none at all. Sources may have any phase, also those that a scenario fixes.
 //!
 //! # Arithmetic

@@ -15,7 +15,7 @@ use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
 use crate::source::INFINITE;
-use crate::wait::{backlog, millionths};
+use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
 pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Analysis {
@@ -44,7 +44,7 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
                 node,
                 is_receiver,
                 utilization_ppm: load.utilization_ppm,
-                waiting: load.backlog.map(|_| waiting(&mut loads)),
+                waiting: load.backlog.map(|work| waiting(&mut loads, work)),
                 queueing: load.queueing,
             }),
         }
@@ -226,17 +226,23 @@ fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
     Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX))
 }
 
-/// Returns how many packets may wait: as if each took as long as the longest, if that still leaves
-/// time; else as if all the work were the shortest packets.
-fn waiting(loads: &mut [Load]) -> u64 {
+/// Returns how many packets may wait where there is so much work: as if each took as long as the
+/// longest, if that still leaves time; else as if all the work were the shortest packets.
+fn waiting(loads: &mut [Load], work: i64) -> u64 {
     let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
     let shortest = loads.iter().map(|load| load.cost).min().unwrap_or(0);
-    let real = backlog(loads).unwrap_or(0);
     let heavier = loads.iter().map(|load| load.with(longest - load.cost));
     let mut heavier: Vec<Load> = heavier.collect();
-    let packets = match backlog(&mut heavier) {
-        Ok(work) => (work + longest - 1) / longest.max(1),
-        Err(_) => real / shortest.max(1) + 1,
+    let found = waits(&mut Class {
+        base: 0,
+        own: &mut heavier,
+        higher: &mut [],
+        costs: &[longest],
+    });
+    // What is there as a packet arrives, itself included, is its wait and its service.
+    let packets = match found {
+        Ok(found) => (found[0] + longest) / longest.max(1) + 1,
+        Err(_) => work / shortest.max(1) + 1,
     };
     u64::try_from(packets).unwrap_or(u64::MAX)
 }

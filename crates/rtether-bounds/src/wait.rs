@@ -239,7 +239,8 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         let Some(from) = unfinished else {
             return Ok(waits);
         };
-        let steps = steps_until(class.own, horizon) + steps_until(class.higher, horizon);
+        let own = steps_until(class.own, horizon);
+        let steps = own.saturating_add(steps_until(class.higher, horizon));
         if steps > STEPS_MAX / 4 {
             let tail = |cost: i64| tails.wait(class.base, cost, from);
             let both = waits.iter().zip(class.costs);

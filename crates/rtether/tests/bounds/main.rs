@@ -178,6 +178,18 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
             );
         }
     }
+    for (number, seen) in (0u32..).zip(&record.nodes) {
+        let own = analysis.stacks.iter().filter(|s| s.node.0 == number);
+        let limits: Option<Vec<u64>> = own.map(|stack| stack.waiting).collect();
+        if let Some(limits) = limits {
+            let limit: u64 = limits.iter().sum();
+            assert!(
+                u64::from(seen.stack_queue_max) <= limit,
+                "{} packets wait for the stack of node {number}, {limit} proved",
+                seen.stack_queue_max
+            );
+        }
+    }
     let seen = record.streams.iter();
     seen.map(|stream| stream.latency.max).collect()
 }
