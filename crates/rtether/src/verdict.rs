@@ -68,10 +68,7 @@ pub fn assess_with(
 ) -> Vec<Assessment> {
     let streams = results.record.streams.iter().enumerate();
     streams
-        .map(|(index, stream)| {
-            let bound = bounds.map(|bounds| bounds.get(index).copied().flatten());
-            assess_stream(scenario, index, stream, bound)
-        })
+        .map(|(index, stream)| assess_stream(scenario, index, stream, bounds))
         .collect()
 }
 
@@ -79,14 +76,15 @@ fn assess_stream(
     scenario: &Scenario,
     index: usize,
     stream: &StreamRecord,
-    bound: Option<Option<Duration>>,
+    bounds: Option<&[Option<Duration>]>,
 ) -> Assessment {
     let flow = &scenario.flows[stream.flow_id().index()];
     let mut verdict = Verdict::Unjudged;
     let mut reasons = Vec::new();
     for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
         verdict = verdict.max(judge(requirement, flow, stream, &mut reasons));
-        if let Some(bound) = bound {
+        if let Some(bounds) = bounds {
+            let bound = bounds.get(index).copied().flatten();
             verdict = verdict.max(judge_bound(requirement, flow, bound, &mut reasons));
         }
     }

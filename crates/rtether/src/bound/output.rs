@@ -1,6 +1,6 @@
 //! Bounds as table, JSON and CSV.
 
-use comfy_table::{Cell, CellAlignment, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_bounds::{Analysis, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ fn share(ppm: u64) -> f64 {
 /// Returns the bounds as a table, with the busiest ports below.
 pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     let mut table = Table::new();
-    table.load_style(TableStyle::utf8_horizontal_only());
+    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
+    table.load_style(TableStyle::new().header_separator(rule));
     table.set_header([
         "flow",
         "talker > listener",
