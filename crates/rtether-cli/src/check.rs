@@ -83,9 +83,16 @@ fn judge(
     let analysis = proves.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
     let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
+    // A column without a number says nothing.
+    let shown = bounds.as_deref().unwrap_or_default();
+    let shown = if shown.iter().any(Option::is_some) {
+        shown
+    } else {
+        &[]
+    };
     let outcome = Outcome::new(scenario, &results, &assessments)
         .with_source(&loaded.text)
-        .with_bounds(bounds.as_deref().unwrap_or(&[]));
+        .with_bounds(shown);
     let contradicted = analysis.map_or_else(Vec::new, |analysis| {
         bound::contradictions(&analysis, &results)
     });
