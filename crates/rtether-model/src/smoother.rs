@@ -194,14 +194,14 @@ impl Adaptive {
 }
 
 impl Places {
-    /// The best of the sweeps in `docs/models/smoother-rtether.md`, at 10 Mbit/s.
+    /// Chosen by sweeps at 10 Mbit/s; `docs/models/smoother-rtether.md` has what they give.
     pub const DEFAULT: Self = Self {
         depth: Bytes::new(1500),
         period_min: Duration::from_us(2_300),
         period_max: Duration::from_ms(100),
         guard: Duration::from_us(150),
         threshold_percent: 20,
-        growth_percent: 130,
+        growth_percent: 150,
         gain: 20,
         gain_free: 300,
     };

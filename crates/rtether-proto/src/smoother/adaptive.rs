@@ -13,7 +13,7 @@
 
 use rtether_model::quantity::{BitRate, Duration, Instant};
 
-use super::bucket::{Bucket, rate_floor};
+use super::bucket::{Bucket, grown, rate_floor};
 use super::event::Log;
 use rtether_model::smoother::{Adaptive, Doubling, Increase};
 
@@ -127,7 +127,7 @@ impl AdaptiveLaw {
 
     fn lengthen(&mut self, now: Instant, log: &mut Log) {
         let before = self.period;
-        let longer = before * i64::from(self.parameters.growth_percent) / 100;
+        let longer = grown(before, self.parameters.growth_percent);
         self.period = longer.min(self.parameters.period_max);
         log.statistics.decreases += 1;
         log.period_changed(now, before, self.period);

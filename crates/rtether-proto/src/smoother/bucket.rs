@@ -104,6 +104,12 @@ fn octets(size: Bytes) -> i64 {
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
+/// Returns so many percent of a period; what is out of range becomes the longest there is.
+pub(super) fn grown(period: Duration, percent: u16) -> Duration {
+    let ps = i128::from(period.as_ps()) * i128::from(percent) / 100;
+    Duration::from_ps(i64::try_from(ps).unwrap_or(i64::MAX))
+}
+
 /// Returns `depth` each `period` as a rate, rounded down to bit/s.
 pub(super) fn rate_floor(depth: Bytes, period: Duration) -> BitRate {
     let ps = u128::from(period.as_ps().max(1).unsigned_abs());

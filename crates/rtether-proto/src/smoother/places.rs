@@ -19,7 +19,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_model::smoother::Places;
 
 use super::Transmission;
-use super::bucket::Bucket;
+use super::bucket::{Bucket, grown};
 use super::event::Log;
 
 /// A transmission that begins so soon after its release did not wait for anybody: the gap between
@@ -125,7 +125,7 @@ impl PlacesLaw {
         let has_collided = sent.attempts > 1;
         self.collided = average(self.collided, has_collided);
         if has_collided && self.collided > self.threshold() {
-            let longer = self.period * i64::from(self.parameters.growth_percent) / 100;
+            let longer = grown(self.period, self.parameters.growth_percent);
             log.statistics.decreases += 1;
             self.change_period(now, longer.min(self.parameters.period_max), log);
             self.collided = 0;
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn single_collisions_move_and_repeated_ones_slow_down() {
-        // By hand: shares 1/8, 1 - (7/8)^2 = 0.234 > 0.2 at the second in a row: 10 ms become 13.
+        // By hand: shares 1/8, 1 - (7/8)^2 = 0.234 > 0.2 at the second in a row: 10 ms become 15.
         let (mut log, mut law) = (Log::default(), law());
-        for (turn, period) in [(10, MS(10)), (40, MS(13)), (80, MS(13))] {
+        for (turn, period) in [(10, MS(10)), (40, MS(15)), (80, MS(15))] {
             law.refresh(at(turn), &mut log);
             law.on_release(at(turn));
             law.on_complete(at(turn + 2), sent(at(turn + 1), 2), &mut log);

@@ -21,7 +21,7 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
             ]),
             Required,
             "himd",
-            "`none`: real-time packets go first, nothing is held back. `fixed`: a credit bucket with a constant period. `himd`, `slow-start` and `linear`: the period doubles on congestion and shrinks by a time, to one half, or so that the rate grows by a step. `nt`: a limited amount each period, both of which follow congestion. `rtether`: a credit bucket that keeps its place on a shared medium; gives bulk traffic half as much again as `himd`.",
+            "`none`: real-time packets go first, nothing is held back. `fixed`: a credit bucket with a constant period. `himd`, `slow-start` and `linear`: the period doubles on congestion and shrinks by a time, to one half, or so that the rate grows by a step. `nt`: a limited amount each period, both of which follow congestion. `rtether`: a credit bucket that keeps its place on a shared medium; gives greedy bulk traffic a third to a half more than `himd`, at the price of a few misses.",
         ),
         key(
             "classify",
@@ -142,8 +142,8 @@ pub(in crate::scenario) static SMOOTHER: Section = Section {
                 max: 1000,
             },
             Optional,
-            "130",
-            "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in per cent of the one before; 200 if not given, 130 for `rtether`.",
+            "150",
+            "`himd`, `slow-start`, `linear`, `rtether`: the longer period after congestion in per cent of the one before; 200 if not given, 150 for `rtether`.",
         ),
         key(
             "guard",
