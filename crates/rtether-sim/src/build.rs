@@ -3,6 +3,7 @@
 mod media;
 mod ports;
 mod tables;
+mod traffic;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -28,6 +29,7 @@ use crate::stats::StreamStats;
 use media::build_media;
 use ports::build_ports;
 use tables::{build_switches, static_addresses};
+use traffic::check_traffic;
 
 /// Numbers given to the parts of a network.
 struct Numbers {
@@ -157,9 +159,7 @@ impl Simulation {
                 .filter(|_| fits)
                 .ok_or_else(|| BuildError::Payload { flow: name() })
         };
-        if matches!(flow.traffic, Traffic::Adaptive { .. }) && flow.reply.is_none() {
-            return Err(BuildError::NoReply { flow: name() });
-        }
+        check_traffic(flow)?;
         let conversation = self.add_conversations(index, talker, &listeners, flow)?;
         let bulk = self.add_bulk(index, flow)?;
         let size = octets(flow.payload)?;

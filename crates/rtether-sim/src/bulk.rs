@@ -5,7 +5,7 @@
 //! are ignored; for bulk flows a packet's number is the number of its connection.
 //!
 //! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
-//! first one's due time is kept: later ones are drawn when it starts.
+//! first one's due time is kept: later ones are drawn when it starts. Of [`MOST_FILES`] no more come.
 
 use alloc::vec::Vec;
 
@@ -25,6 +25,10 @@ use crate::tcp;
 /// What stands for "until the run ends": more than any link carries in 106 days.
 const ENDLESS: u64 = 1 << 56;
 
+/// Files of one flow that bursts may bring: each is a record of about 40 octets. After the last one
+/// none is due any more.
+const MOST_FILES: u32 = 1_000_000;
+
 /// One bulk flow.
 pub(crate) struct BulkFlow {
     pub(crate) flow: u32,
@@ -41,9 +45,11 @@ pub(crate) struct BulkFlow {
     records: Vec<TransferRecord>,
 }
 
-/// Files that follow each other without end.
+/// Files that follow each other.
 struct Files {
     size: Bytes,
+    /// How many may still begin.
+    left: u32,
     /// When the next one is due, or [`NEVER`].
     due: i64,
     mean_gap: Option<i64>,
@@ -56,6 +62,7 @@ impl Files {
     fn new(flow: &Flow, bursts: &Bursts, seed: u64) -> Self {
         let mut files = Self {
             size: bursts.size,
+            left: MOST_FILES,
             due: flow.start.as_ps(),
             mean_gap: bursts.mean_gap.map(Duration::as_ps),
             stop: flow.stop.map_or(NEVER, Duration::as_ps),
@@ -68,9 +75,9 @@ impl Files {
     /// Moves on to the file after the one that was due; without gaps it always is.
     fn advance(&mut self) {
         if let Some(mean) = self.mean_gap {
-            self.due += self.draw.exponential(mean);
+            self.due = self.due.saturating_add(self.draw.exponential(mean));
         }
-        if self.due >= self.stop {
+        if self.due >= self.stop || self.left == 0 {
             self.due = NEVER;
         }
     }
@@ -83,6 +90,7 @@ impl Files {
         if self.due > now {
             return None;
         }
+        self.left -= 1;
         self.advance();
         Some(self.size)
     }
@@ -364,5 +372,44 @@ impl Simulation {
             record.finished_at.get_or_insert(now);
         }
         self.drain_receiver(index, observer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(mean_gap: Option<i64>) -> Files {
+        Files {
+            size: Bytes::new(1),
+            left: MOST_FILES,
+            due: 0,
+            mean_gap,
+            stop: NEVER,
+            draw: Draw::new(1, "files", Purpose::Files),
+        }
+    }
+
+    #[test]
+    fn files_end_at_their_limit() {
+        // Oracle: the limit of the documentation, which keeps the records of a flow finite.
+        let mut files = files(None);
+        let begun = (0..1_000_001i64).filter(|&now| files.begin(now).is_some());
+        assert_eq!(begun.count(), 1_000_000);
+        assert_eq!(files.due, NEVER);
+    }
+
+    #[test]
+    fn long_gaps_do_not_overflow() {
+        // Oracle: times only grow, and end at the largest one. The largest mean that scenarios may
+        // have is 10 days; a draw may be 36 times as long, and the sum goes beyond 106 days.
+        let mut files = files(Some(Duration::from_secs(864_000).as_ps()));
+        let mut last = 0;
+        for _ in 0..1_000 {
+            files.advance();
+            assert!(files.due >= last);
+            last = files.due;
+        }
+        assert_eq!(last, NEVER);
     }
 }

@@ -30,8 +30,13 @@ use crate::packet::{COUNTED, NONE, Packet, REVERSE, TAGGED};
 use crate::station::frame_octets;
 use crate::tcp;
 
-/// Messages of one connection that may be on the way.
+/// Messages of one connection that may be on the way. The list of them grows as they come, to at
+/// most about 15 MB.
 const LIMIT: usize = 100_000;
+const _: () = assert!(
+    size_of::<Message>() <= 112,
+    "what a message on its way takes"
+);
 
 /// The two ends, as positions in [`Conversation::ends`].
 pub(crate) const TALKER: u8 = 0;

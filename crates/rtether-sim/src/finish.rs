@@ -223,7 +223,8 @@ impl Simulation {
     /// For each station: released + arrived = handed to the port + delivered + filtered +
     /// discarded + dropped + dropped by the layer + in the stack and the layer. For each switch:
     /// arrived + copied = handed to ports + filtered + discarded + held. For each layer: the frames
-    /// in its rings are those that its port queues or sends.
+    /// in its rings are those that its port queues or sends. For each queue of a port: what it sent
+    /// and dropped adds up to what the port did.
     ///
     /// # Panics
     /// If an engine of a layer finds its own books unbalanced.
@@ -243,6 +244,13 @@ impl Simulation {
                 Some((_, is_sending)) => queues.is_empty() || is_sending,
             };
             ensure(is_served, "a wake-up for waiting frames")?;
+            let records = queues.records();
+            let dropped: u64 = records.iter().map(|queue| queue.dropped).sum();
+            ensure(dropped == rest.dropped, "drops of queues")?;
+            if !port.has_one_queue {
+                let sent: u64 = records.iter().map(|queue| queue.sent).sum();
+                ensure(sent == port.sent, "frames sent from queues")?;
+            }
         }
         for record in &records {
             let ports = self.ports.iter().zip(&self.port_rests);
@@ -276,6 +284,8 @@ impl Simulation {
                 let is_sending = access.map_or(port.is_wake_set, |(_, is_sending)| is_sending);
                 let sending = usize::from(is_sending);
                 ensure(in_rings == queued + sending, "frames in rings")?;
+            } else {
+                ensure(in_rings == 0, "frames in rings that nobody empties")?;
             }
         }
         for (switch, number) in self.switches.iter().zip(0u32..) {

@@ -88,6 +88,12 @@ pub enum BuildError {
         /// Name of the hub.
         hub: alloc::string::String,
     },
+    /// A link between hubs has bit errors, which would be those of all behind it.
+    #[error("the link between hubs `{}` and `{}` has errors, which are not modeled there", hubs[0], hubs[1])]
+    ErrorsBetweenHubs {
+        /// Names of the hubs.
+        hubs: [alloc::string::String; 2],
+    },
     /// A cut-through switch on a shared medium.
     #[error("switch `{switch}` is cut-through and stands at a shared medium")]
     CutThroughOnMedium {
@@ -99,6 +105,14 @@ pub enum BuildError {
     NoReply {
         /// Name of the flow.
         flow: alloc::string::String,
+    },
+    /// A flow would release without end at one instant, or its connections cannot work.
+    #[error("flow `{flow}` cannot be simulated: {reason}")]
+    Traffic {
+        /// Name of the flow.
+        flow: alloc::string::String,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// The messages of a flow cannot travel over a TCP connection.
     #[error("flow `{flow}` cannot use a connection: {reason}")]

@@ -235,7 +235,8 @@ impl Simulation {
             packet.spend(port.owner.waiting_place(), index, waited);
         }
         if waited > 0 || !port.has_one_queue {
-            self.queues[index as usize].note_sent(queue, waited);
+            self.queues[index as usize].note_waited(queue, waited);
+            self.queues[index as usize].note_sent(queue);
         }
 
         let size = packet.frame_size();

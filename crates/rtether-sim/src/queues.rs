@@ -108,16 +108,20 @@ impl EgressQueues {
         Some((id, queue))
     }
 
-    /// Notes that a frame of `queue` is sent after it waited `waited_ps`. Where there is one queue
-    /// only those that waited are noted; the port knows how many there were.
+    /// Notes that a frame has waited `waited_ps` in `queue`.
     #[inline]
-    pub(crate) fn note_sent(&mut self, queue: u8, waited_ps: i64) {
-        let record = &mut self.lanes[usize::from(queue)].record;
-        record.sent += 1;
-        record.waited_ps += i128::from(waited_ps);
+    pub(crate) fn note_waited(&mut self, queue: u8, waited_ps: i64) {
+        self.lanes[usize::from(queue)].record.waited_ps += i128::from(waited_ps);
     }
 
-    /// Notes a tail drop.
+    /// Notes that a frame of `queue` is sent. Where there is one queue the port knows how many there
+    /// were, and need not note all.
+    #[inline]
+    pub(crate) fn note_sent(&mut self, queue: u8) {
+        self.lanes[usize::from(queue)].record.sent += 1;
+    }
+
+    /// Notes a tail drop, or a frame that the medium has given up.
     pub(crate) fn note_dropped(&mut self, queue: u8) {
         self.lanes[usize::from(queue)].record.dropped += 1;
     }

@@ -72,11 +72,12 @@ impl Draw {
         part > 0 && self.up_to(i64::from(whole) - 1) < i64::from(part)
     }
 
-    /// Returns an exponentially distributed time of this mean, at most 44 means.
+    /// Returns an exponentially distributed time of this mean, at most 37 means (`53 * ln 2` is
+    /// 36.7), and [`i64::MAX`] where that is larger.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
-        reason = "a random time has no exact value to lose; it is far below 2^63"
+        reason = "a random time has no exact value to lose; what is above 2^63 saturates"
     )]
     pub(crate) fn exponential(&mut self, mean: i64) -> i64 {
         // Uniform in (0, 1], 53 bits.

@@ -110,7 +110,7 @@ impl StackState {
     pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind) -> i64 {
         let cost = self.rtos.as_ref().map_or(self.send, |rtos| match kind {
             Kind::Message => rtos.datagram,
-            Kind::Data => rtos.segment,
+            Kind::MessageSegment | Kind::Data => rtos.segment,
             Kind::Control => rtos.acknowledgement,
         });
         self.with_jitter(cost, size)

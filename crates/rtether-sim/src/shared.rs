@@ -53,6 +53,8 @@ pub(crate) struct Attachment {
     pub(crate) station: u32,
     /// Frame that the medium has, or [`NONE`].
     pub(crate) frame: u32,
+    /// Queue it comes from.
+    pub(crate) queue: u8,
 }
 
 impl Shared {
@@ -107,8 +109,10 @@ impl Simulation {
         );
         packet.mark = now;
         self.release_shared(index, size);
-        self.queues[index as usize].note_sent(queue, waited);
-        self.attachments[number as usize].frame = id;
+        self.queues[index as usize].note_waited(queue, waited);
+        let own = &mut self.attachments[number as usize];
+        own.frame = id;
+        own.queue = queue;
         let shared = &mut self.shared[attachment.domain as usize];
         shared.medium.offer(
             Instant::from_ps(now),
@@ -149,8 +153,17 @@ impl Simulation {
         let number = self.shared[domain as usize].attachments[event.station as usize];
         let index = self.attachments[number as usize].port;
         match event.kind {
-            EventKind::Started | EventKind::Collision { .. } => {}
-            EventKind::Sent { .. } => self.book_access(index, event.frame, observer),
+            EventKind::Collision { .. } => {}
+            EventKind::Started => {
+                if self.ports[index as usize].reports_completion {
+                    self.attempt_begins(index);
+                }
+            }
+            EventKind::Sent { .. } => {
+                let queue = self.attachments[number as usize].queue;
+                self.queues[index as usize].note_sent(queue);
+                self.book_access(index, event.frame, observer);
+            }
             EventKind::Delivered { attempts } => {
                 self.distribute(domain, event.station, event.frame, observer);
                 self.free_attachment(number, attempts, observer);
@@ -168,6 +181,8 @@ impl Simulation {
                 self.free_attachment(number, attempts, observer);
             }
             EventKind::Dropped { reason, attempts } => {
+                let queue = self.attachments[number as usize].queue;
+                self.queues[index as usize].note_dropped(queue);
                 let rest = &mut self.port_rests[index as usize];
                 rest.dropped += 1;
                 let node = rest.id.node;
@@ -291,7 +306,8 @@ impl Simulation {
         }
     }
 
-    /// Returns whether the node of a port takes the frame in; a station that does not counts it.
+    /// Returns whether the node of a port takes the frame in; a station that does not counts it, and
+    /// its layer hears it.
     fn wants(&mut self, receiver: u32, id: u32) -> bool {
         let Owner::Station(number) = self.ports[receiver as usize].owner else {
             return true;
@@ -307,6 +323,9 @@ impl Simulation {
             let station = &mut self.stations[number as usize];
             station.arrived += 1;
             station.filtered += 1;
+            if station.layer != NONE {
+                self.hear(number, id);
+            }
         }
         is_addressed
     }

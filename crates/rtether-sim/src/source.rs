@@ -1,4 +1,7 @@
 //! Release times of a flow.
+//!
+//! Gaps may be longer than the time that can be counted, about 106 days: sums saturate, and what
+//! would be later never comes.
 
 use alloc::boxed::Box;
 
@@ -94,7 +97,7 @@ impl Source {
             stop: flow
                 .stop
                 .map_or(NEVER, rtether_model::quantity::Duration::as_ps),
-            grid: flow.start.as_ps() + offset,
+            grid: flow.start.as_ps().saturating_add(offset),
         }
     }
 
@@ -107,15 +110,16 @@ impl Source {
                 has_random_phase,
             } => {
                 if has_random_phase {
-                    self.grid += self.draw.up_to(period - 1);
+                    self.grid = self.grid.saturating_add(self.draw.up_to(period - 1));
                 }
-                self.grid + self.draw_jitter(jitter)
+                self.grid.saturating_add(self.draw_jitter(jitter))
             }
             Timing::Sporadic { min_gap, extra, .. } => {
                 // Somewhere in the first mean gap, so that flows do not start in step.
-                self.grid + self.draw.up_to(min_gap + extra)
+                let mean = min_gap.saturating_add(extra);
+                self.grid.saturating_add(self.draw.up_to(mean))
             }
-            Timing::Poisson { mean } => self.grid + self.draw.exponential(mean),
+            Timing::Poisson { mean } => self.grid.saturating_add(self.draw.exponential(mean)),
             Timing::Adaptive { .. } => self.grid,
             Timing::Idle => NEVER,
         };
@@ -127,21 +131,21 @@ impl Source {
     pub(crate) fn next(&mut self, now: i64) -> i64 {
         let at = match self.traffic {
             Timing::Periodic { period, jitter, .. } => {
-                self.grid += period;
+                self.grid = self.grid.saturating_add(period);
                 // A late release does not overtake the next one.
-                now.max(self.grid + self.draw_jitter(jitter))
+                now.max(self.grid.saturating_add(self.draw_jitter(jitter)))
             }
             Timing::Sporadic { min_gap, extra, .. } => {
-                now + min_gap
-                    + if extra > 0 {
-                        self.draw.exponential(extra)
-                    } else {
-                        0
-                    }
+                let random = if extra > 0 {
+                    self.draw.exponential(extra)
+                } else {
+                    0
+                };
+                now.saturating_add(min_gap).saturating_add(random)
             }
-            Timing::Poisson { mean } => now + self.draw.exponential(mean),
+            Timing::Poisson { mean } => now.saturating_add(self.draw.exponential(mean)),
             // Unless the answer comes first.
-            Timing::Adaptive { timeout, .. } => now + timeout,
+            Timing::Adaptive { timeout, .. } => now.saturating_add(timeout),
             Timing::Idle => NEVER,
         };
         self.unless_stopped(at)
@@ -150,7 +154,7 @@ impl Source {
     /// Returns the time of the next adaptive request after an answer at `now`, or [`NEVER`].
     pub(crate) const fn after_answer(&self, now: i64) -> i64 {
         match self.traffic {
-            Timing::Adaptive { pause, .. } => self.unless_stopped(now + pause),
+            Timing::Adaptive { pause, .. } => self.unless_stopped(now.saturating_add(pause)),
             Timing::Periodic { .. }
             | Timing::Sporadic { .. }
             | Timing::Poisson { .. }
@@ -186,5 +190,78 @@ impl Source {
 
     const fn unless_stopped(&self, at: i64) -> i64 {
         if at < self.stop { at } else { NEVER }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtether_model::flow::Delivery;
+    use rtether_model::network::NodeId;
+    use rtether_model::quantity::{Bytes, Duration};
+    use rtether_model::wire::Encapsulation;
+
+    use super::*;
+
+    fn source(traffic: Traffic) -> Source {
+        let flow = Flow {
+            name: "f".into(),
+            class: "".into(),
+            talker: NodeId(0),
+            listeners: [NodeId(1)].into(),
+            delivery: Delivery::Unicast,
+            encapsulation: Encapsulation::Udp,
+            payload: Bytes::new(60),
+            tag: None,
+            dscp: 0,
+            traffic,
+            start: DAYS * 90,
+            stop: None,
+            reply: None,
+            connection: None,
+            deadline: None,
+        };
+        Source::new(&flow, 1)
+    }
+
+    const DAYS: Duration = Duration::from_secs(86_400);
+
+    #[test]
+    fn long_gaps_do_not_overflow() {
+        // Oracle: times only grow, and end at the largest one. Scenarios may have means of 10 days,
+        // and time ends after 106.
+        let mean = DAYS * 10;
+        for traffic in [
+            Traffic::Poisson {
+                mean_interval: mean,
+            },
+            Traffic::Sporadic {
+                min_gap: DAYS,
+                mean_gap: mean,
+                burst: 1,
+            },
+            Traffic::Periodic {
+                period: mean,
+                phase: Phase::Fixed(mean),
+                release_jitter: mean,
+            },
+            Traffic::Adaptive {
+                pause: mean,
+                timeout: mean,
+            },
+        ] {
+            let mut source = source(traffic);
+            let mut last = source.first();
+            for _ in 0..1_000 {
+                if last == NEVER {
+                    break;
+                }
+                let answer = source.after_answer(last);
+                assert!(answer >= last);
+                let next = source.next(last);
+                assert!(next >= last);
+                last = next;
+            }
+            assert_eq!(last, NEVER);
+        }
     }
 }

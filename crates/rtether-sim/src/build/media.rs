@@ -1,6 +1,6 @@
 //! Collision domains: hubs that are joined, and half-duplex links without a hub.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use rtether_model::network::{ForwardingMode, Hub, LinkId, Network, NodeId, NodeKind, PortId};
@@ -19,8 +19,6 @@ use crate::shared::{Attachment, HubState, Shared};
 pub(super) struct Media {
     pub(super) shared: Vec<Shared>,
     pub(super) attachments: Vec<Attachment>,
-    /// Domain of each hub, by node.
-    pub(super) domain_of_hub: BTreeMap<NodeId, u32>,
 }
 
 /// A port on a medium that is being built.
@@ -38,15 +36,13 @@ pub(super) fn build_media(
     config: &Config,
 ) -> Result<Media, BuildError> {
     let mut media = Media::default();
+    let mut placed: BTreeSet<NodeId> = BTreeSet::new();
     for (node, definition) in network.iter_nodes() {
         if let NodeKind::Hub(hub) = &definition.kind
-            && !media.domain_of_hub.contains_key(&node)
+            && !placed.contains(&node)
         {
             let hubs = joined_hubs(network, routing, node);
-            let domain = u32::try_from(media.shared.len()).map_err(|_| BuildError::TooLarge)?;
-            for &joined in &hubs {
-                media.domain_of_hub.insert(joined, domain);
-            }
+            placed.extend(&hubs);
             let builder = Builder {
                 network,
                 routing,
@@ -111,7 +107,9 @@ impl Builder<'_> {
                 });
             }
             for hop in self.routing.hops_from(self.network, hub) {
-                if self.network.hub(hop.ingress.node).is_none() {
+                if self.network.hub(hop.ingress.node).is_some() {
+                    self.refuse_errors(hop.link, [hub, hop.ingress.node])?;
+                } else {
                     members.push(Member {
                         port: hop.ingress,
                         link: hop.link,
@@ -260,6 +258,7 @@ impl Builder<'_> {
                 domain,
                 station,
                 frame: NONE,
+                queue: 0,
             });
         }
         media.shared.push(Shared {
@@ -269,6 +268,15 @@ impl Builder<'_> {
             slot: NONE,
             events: Vec::new(),
         });
+        Ok(())
+    }
+
+    /// Whoever is behind such a link would have to get the same errors; the model does not have them.
+    fn refuse_errors(&self, link: LinkId, hubs: [NodeId; 2]) -> Result<(), BuildError> {
+        if self.network.links[link.index()].errors_per_billion > 0 {
+            let hubs = hubs.map(|hub| self.network.node(hub).name.clone());
+            return Err(BuildError::ErrorsBetweenHubs { hubs });
+        }
         Ok(())
     }
 

@@ -16,8 +16,11 @@ use crate::trace::frame;
 /// What a task or a real-time stack charges a packet for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Whatever an application sends that is not a file.
+    /// A message in a packet of its own.
     Message,
+    /// A segment with data of a connection for messages: a message to the task, and a segment to
+    /// the stack.
+    MessageSegment,
     /// A segment of a bulk flow with data.
     Data,
     /// A TCP segment without data.
@@ -52,7 +55,7 @@ impl Simulation {
         let with_data = match (flow.bulk, flow.conversation) {
             (None, None) => return Kind::Message,
             (Some(_), _) => Kind::Data,
-            (None, Some(_)) => Kind::Message,
+            (None, Some(_)) => Kind::MessageSegment,
         };
         match self.pool.segment(id) {
             Some(segment) if segment.len > 0 => with_data,
@@ -116,7 +119,7 @@ impl Simulation {
         }
         // Padding is no part of the datagram.
         let payload = match (&flow.reply, self.packet_kind(id)) {
-            (_, Kind::Data | Kind::Control) => {
+            (_, Kind::MessageSegment | Kind::Data | Kind::Control) => {
                 let segment = self.pool.segment(id);
                 segment.map_or(Bytes::ZERO, crate::tcp::Segment::payload_size)
             }

@@ -29,10 +29,8 @@ pub(super) struct DriverSide {
     pub(super) pacer: Option<Pacer>,
     /// Frames in each ring, oldest first.
     rings: Vec<VecDeque<Descriptor>>,
-    /// Rings of the frames whose transmission has begun and not been reported complete.
-    on_wire: VecDeque<u8>,
-    /// Rate of the link.
-    rate: BitRate,
+    /// Frames that the port has taken off their rings and not reported complete, oldest first.
+    on_wire: VecDeque<Begun>,
     /// When the last frame was out.
     cleared_at: Instant,
     /// Frames below the smoother and their octets.
@@ -46,6 +44,14 @@ pub(super) struct Pacer {
     rule: Rule,
     ring: u32,
     watch: Watch,
+}
+
+/// A frame that the port sends.
+#[derive(Clone, Copy)]
+struct Begun {
+    ring: u8,
+    /// When its last transmission began; on a shared medium, until one has, when the medium got it.
+    at: Instant,
 }
 
 /// A frame in a ring; the packet itself may be delivered before it is reported complete.
@@ -115,7 +121,6 @@ impl DriverSide {
             pacer: pacer.transpose()?,
             rings: alloc::vec![VecDeque::new(); rings],
             on_wire: VecDeque::new(),
-            rate,
             cleared_at: Instant::ZERO,
             below: 0,
             below_size: Bytes::ZERO,
@@ -187,14 +192,9 @@ impl DriverSide {
         next.map(|next| next.frame)
     }
 
-    /// Takes a frame that is out off its ring; says which ring, if there was one.
+    /// Takes a frame that is out or given up off its ring; says which ring, if there was one.
     fn complete(&mut self, now: Instant, attempts: u32) -> Option<u8> {
-        let oldest = || {
-            let ring = self.rings.iter().rposition(|ring| !ring.is_empty())?;
-            u8::try_from(ring).ok()
-        };
-        let ring = self.on_wire.front().copied().or_else(oldest)?;
-        self.on_wire.pop_front();
+        let Begun { ring, at } = self.on_wire.pop_front()?;
         let frame = self.rings[usize::from(ring)].pop_front()?;
         self.leave_below(frame.size);
         let completed = Completed {
@@ -207,10 +207,11 @@ impl DriverSide {
         if let Some(pacer) = &mut self.pacer {
             if let Some(class) = frame.class {
                 let sent = Transmission {
-                    started_at: now - wire::wire_time(frame.size, self.rate),
+                    started_at: at,
                     attempts,
                 };
                 pacer.smoother.handle_completion(now, class, sent);
+                pacer.drain();
             }
             let signal = pacer.watch.completed(now, &completed);
             pacer.smoother.handle_signal(now, signal);
@@ -225,7 +226,14 @@ impl Simulation {
     pub(super) fn hand_down<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let now = self.now();
         self.pool.get_mut(id).mark = self.now;
-        let rule = self.layer(index).driver.pacer.as_ref().map(|p| p.rule);
+        let driver = &self.layer(index).driver;
+        if driver.transmit.is_none() && driver.pacer.is_none() {
+            // Nobody would take it off the ring: such a port does not report completions.
+            let port = self.stations[index as usize].port;
+            self.enqueue_at(port, id, 0, observer);
+            return;
+        }
+        let rule = driver.pacer.as_ref().map(|p| p.rule);
         let Some((size, class)) = rule.and_then(|rule| self.datagram(id, rule)) else {
             self.put_below(index, id, observer);
             return;
@@ -341,18 +349,30 @@ impl Simulation {
         is_kept
     }
 
-    /// A port that reports completions begins to send a frame of a ring.
+    /// A port that reports completions begins to send a frame of a ring, or gives it to its medium.
     #[cold]
     pub(crate) fn transmission_begins(&mut self, port: u32, ring: u8) {
+        let at = self.now();
         if let Owner::Station(index) = self.ports[port as usize].owner {
-            self.layer(index).driver.on_wire.push_back(ring);
+            let begun = Begun { ring, at };
+            self.layer(index).driver.on_wire.push_back(begun);
+        }
+    }
+
+    /// An attempt to send the frame that the medium has of such a port begins.
+    #[cold]
+    pub(crate) fn attempt_begins(&mut self, port: u32) {
+        let at = self.now();
+        if let Owner::Station(index) = self.ports[port as usize].owner
+            && let Some(begun) = self.layer(index).driver.on_wire.back_mut()
+        {
+            begun.at = at;
         }
     }
 
     /// A port that reports completions is done with a frame, after so many attempts.
     ///
-    /// A frame that is given up is reported too. Where the beginning of a transmission was not
-    /// reported, the oldest frame of the highest ring is the one.
+    /// A frame that is given up is reported too: it has collided, and its place in the ring is free.
     #[cold]
     pub(crate) fn transmission_complete<O: Observer>(
         &mut self,
@@ -371,7 +391,8 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// A station with a layer hears a frame, whoever it is for.
+    /// A station with a layer hears a frame, whoever it is for. On a shared medium frames for
+    /// others are heard as they leave their sender, a propagation too early.
     #[cold]
     pub(crate) fn hear(&mut self, index: u32, id: u32) {
         let now = self.now();

@@ -80,7 +80,10 @@ impl StackSide {
                     Stack::Linear(linear) if linear.servers == Servers::PerDirection => 2,
                     Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) | Stack::Rtos(_) => 1,
                 };
-                let engines = (0..processors).map(|_| StackInstances::new(queue_limits));
+                // The one in service is not waiting; the engine counts it.
+                let limits = queue_limits.iter().map(|limit| limit.saturating_add(1));
+                let limits: Vec<u32> = limits.collect();
+                let engines = (0..processors).map(|_| StackInstances::new(&limits));
                 engines.collect::<Result<_, _>>().map(Self::Instances)
             }
         }

@@ -1,7 +1,7 @@
 //! Application tasks on the station's application processor.
 //!
 //! A message is in its task before it enters the sending stack and after it has left the receiving
-//! one. So is a data segment of a bulk flow on the sending side, and segments of its talker without
+//! one; of a message over a connection each segment with data is. So is a data segment of a bulk flow on the sending side, and segments of its talker without
 //! data go along without cost, lest they overtake it. On the receiving side TCP is part of the
 //! stack: it has the segment at once and so has its record; the program that reads the file then
 //! keeps the processor busy, but nothing waits for it. A reader that falls behind by more than the
@@ -80,7 +80,7 @@ impl Simulation {
         };
         let (message, segment) = (tasks.message, tasks.segment);
         let (class, cost) = match self.packet_kind(id) {
-            Kind::Message => (MESSAGES, message),
+            Kind::Message | Kind::MessageSegment => (MESSAGES, message),
             Kind::Data => (FILES, segment),
             Kind::Control if self.pool.get(id).has(REVERSE) => return false,
             Kind::Control => (FILES, Duration::ZERO),
@@ -102,7 +102,9 @@ impl Simulation {
         };
         let (message, segment) = (tasks.message, tasks.segment);
         match self.packet_kind(id) {
-            Kind::Message => self.queue_for_task(index, id, MESSAGES, message, observer),
+            Kind::Message | Kind::MessageSegment => {
+                self.queue_for_task(index, id, MESSAGES, message, observer);
+            }
             Kind::Data => {
                 self.queue_for_task(index, NONE, FILES, segment, observer);
                 return false;

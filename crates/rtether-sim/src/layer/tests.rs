@@ -96,6 +96,17 @@ fn a_frame_that_collided_slows_its_station_down() {
 }
 
 #[test]
+fn nothing_is_left_in_a_ring_that_nobody_empties() {
+    // Oracle: a port without smoother and transmit queues above it reports no completions, so that
+    // the ring of its layer is not used.
+    let mut simulation = simulation(Layer::default());
+    simulation.run_until(Instant::ZERO + Duration::from_ms(100), &mut NoObserver);
+    assert_eq!(simulation.layers[0].driver.invariants(), 0);
+    assert_eq!(simulation.invariants(), Ok(()));
+    assert_eq!(simulation.finish().streams[0].delivered, 50);
+}
+
+#[test]
 fn the_classifier_sees_the_headers_of_the_capture() {
     // Oracle: `trace::frame`, whose headers are checked against etherparse: node 0 is 10.0.0.0, the
     // first flow sends from port 49152 to 49152; EF is the octet 0xB8.

@@ -30,7 +30,7 @@ pub enum EventKind {
         /// Transmissions of this frame; 1 if it never collided.
         attempts: u32,
     },
-    /// Every other station receives the frame; [`super::Medium::arrivals`] says when.
+    /// Every other station receives the frame, [`super::Medium::propagation`] later.
     Delivered {
         /// Transmissions of this frame; 1 if it never collided.
         attempts: u32,

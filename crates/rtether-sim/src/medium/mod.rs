@@ -262,19 +262,6 @@ impl Medium {
         Duration::from_ps(self.wire.cables.propagation(from, to))
     }
 
-    /// Returns, for every other station, when the last bit that left `station` at `left` is there.
-    pub fn arrivals(
-        &self,
-        station: u32,
-        left: Instant,
-    ) -> impl Iterator<Item = (u32, Instant)> + '_ {
-        (0..)
-            .zip(&self.stations)
-            .map(|(other, _)| other)
-            .filter(move |&other| other != station)
-            .map(move |other| (other, left + self.propagation(station, other)))
-    }
-
     /// Returns whether every collision is noticed within a slot: twice the delay between the most
     /// distant stations is less than 512 bit times (4.2.3.2.3, 4.4.2).
     pub fn is_within_slot(&self) -> bool {

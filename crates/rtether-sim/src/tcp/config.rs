@@ -107,31 +107,46 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Returns why no engine can run with these values: a size, a count or a timeout is zero, the
+    /// floor of the retransmission timeout is above its ceiling, or more than [`MAX_RANGES`] ranges
+    /// are asked for.
+    pub(crate) fn obstacle(&self) -> Option<&'static str> {
+        [
+            (self.mss == 0, "the MSS is zero"),
+            (self.receive_window == 0, "the receive window is zero"),
+            (
+                self.delayed_ack_segments == 0,
+                "an acknowledgement after no segments",
+            ),
+            (
+                self.delayed_ack_timeout.is_negative(),
+                "the acknowledgement delay is negative",
+            ),
+            (self.initial_rto <= Duration::ZERO, "the first RTO is zero"),
+            (self.min_rto <= Duration::ZERO, "the RTO floor is zero"),
+            (
+                self.min_rto > self.max_rto,
+                "the RTO floor is above the ceiling",
+            ),
+            (
+                self.reassembly_ranges > MAX_RANGES,
+                "too many out-of-order ranges",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_wrong, what)| is_wrong.then_some(what))
+    }
+
     /// Checks that an engine can run with these values.
     ///
     /// # Panics
-    /// If a size, a count or a timeout is zero, if the floor of the retransmission timeout is
-    /// above its ceiling, or if more than [`MAX_RANGES`] ranges are asked for.
+    /// If there is an obstacle.
     pub(crate) fn assert_usable(&self) {
-        assert!(self.mss > 0, "the MSS is zero");
-        assert!(self.receive_window > 0, "the receive window is zero");
+        let obstacle = self.obstacle();
         assert!(
-            self.delayed_ack_segments > 0,
-            "acknowledge after no segments"
-        );
-        assert!(
-            !self.delayed_ack_timeout.is_negative(),
-            "the acknowledgement delay is negative"
-        );
-        assert!(self.initial_rto > Duration::ZERO, "the first RTO is zero");
-        assert!(self.min_rto > Duration::ZERO, "the RTO floor is zero");
-        assert!(
-            self.min_rto <= self.max_rto,
-            "the RTO floor is above the ceiling"
-        );
-        assert!(
-            self.reassembly_ranges <= MAX_RANGES,
-            "more than {MAX_RANGES} ranges"
+            obstacle.is_none(),
+            "unusable parameters: {}",
+            obstacle.unwrap_or_default()
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Tasks, priority queues and smoothers of end stations against arithmetic by hand.
 
+mod connections;
 mod smoothing;
 
 use std::num::NonZeroU32;
@@ -396,6 +397,25 @@ fn full_queues_are_counted() {
     let low = node.layer.as_ref().unwrap().receive[0];
     assert_eq!((low.arrived, low.left, low.dropped), (6, 2, 4));
     assert_eq!(low.waited_ps, i128::from((US(100) - NS(10_080)).as_ps()));
+}
+
+#[test]
+fn instances_have_room_for_those_that_wait() {
+    // By hand: of six frames that come at once one is served, one waits, and four find no room, as
+    // where receive queues hold one.
+    let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service: US(100) }]);
+    for name in ["1", "2", "3", "4", "5", "6"] {
+        plant.flow(once(name, a, b, US(0)));
+    }
+    station(&mut plant, b).layer = Some(Box::new(Layer {
+        receive: Some(Receive::Instances {
+            queue_limits: vec![1],
+        }),
+        ..Layer::default()
+    }));
+    let record = plant.run(10);
+    let node = &record.nodes[b.index()];
+    assert_eq!((node.delivered, node.layer_dropped), (2, 4));
 }
 
 #[test]

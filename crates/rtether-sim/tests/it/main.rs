@@ -11,4 +11,5 @@ mod hub;
 mod layer;
 mod messages;
 mod random;
+mod refusals;
 mod support;

@@ -6,7 +6,7 @@
 mod closed_loop;
 pub(crate) mod dice;
 mod flows;
-mod layers;
+pub(crate) mod layers;
 mod ledger;
 mod network;
 mod path;

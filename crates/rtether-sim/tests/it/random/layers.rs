@@ -8,7 +8,7 @@ use rtether_model::endnode::{
 };
 use rtether_model::network::{EndStation, QueueMap, RtosStack, Stack, Tasks};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt};
+use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt, Places};
 
 use super::dice::Dice;
 use super::network::{Style, cost, jitter};
@@ -25,6 +25,11 @@ pub(super) fn equip(dice: &mut Dice, station: &mut EndStation, style: &Style) {
     if dice.chance(50) {
         station.layer = Some(Box::new(layer(dice, style)));
     }
+}
+
+/// Gives a station a layer whose queues hold whatever comes and let it go in the end.
+pub(crate) fn equip_amply(dice: &mut Dice, station: &mut EndStation) {
+    station.layer = Some(Box::new(layer(dice, &Style::ample())));
 }
 
 /// Makes a layer that delays nothing on a quiet network.
@@ -181,6 +186,12 @@ fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
         period_max: period * 10,
         ..Nt::paper(1)
     };
+    let places = Places {
+        depth,
+        period_min: period,
+        period_max: period * 10,
+        ..Places::DEFAULT
+    };
     let packets = if style.is_tight { 3 } else { 100_000 };
     Smoothing {
         config: Config {
@@ -189,6 +200,7 @@ fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
                 Mode::Fixed(Fixed { depth, period }),
                 Mode::Adaptive(adaptive),
                 Mode::Nt(nt),
+                Mode::Rtether(places),
             ]),
             limits: Limits {
                 real_time_packets: packets,

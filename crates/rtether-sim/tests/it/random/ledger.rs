@@ -34,8 +34,12 @@ struct Line {
 #[derive(Clone, Copy, Default)]
 struct NodeLine {
     released: u64,
-    lost: [u64; 5],
+    /// By [`DropReason`].
+    lost: [u64; REASONS],
 }
+
+/// Reasons to drop a packet.
+const REASONS: usize = DropReason::Garbled as usize + 1;
 
 /// The books.
 pub(super) struct Ledger<'a> {
@@ -125,14 +129,33 @@ impl<'a> Ledger<'a> {
                 .filter(|port| port.port.node == node.node);
             let full: u64 = ports.map(|port| port.dropped).sum();
             assert_eq!(seen.released, node.released, "releases at {:?}", node.node);
+            let seen_lost = |reasons: &[DropReason]| -> u64 {
+                reasons
+                    .iter()
+                    .map(|&reason| seen.lost[reason as usize])
+                    .sum()
+            };
             let lost = [
-                node.stack_dropped,
-                full,
-                node.discarded,
-                node.filtered,
-                node.layer_dropped,
+                (node.stack_dropped, seen_lost(&[DropReason::StackFull])),
+                (
+                    full,
+                    seen_lost(&[
+                        DropReason::BufferFull,
+                        DropReason::ExcessiveCollisions,
+                        DropReason::LateCollision,
+                    ]),
+                ),
+                // Pieces of a frame are discarded by the node that gets them; here are no media.
+                (
+                    node.discarded,
+                    seen_lost(&[DropReason::FrameError, DropReason::Garbled]),
+                ),
+                (node.filtered, seen_lost(&[DropReason::Filtered])),
+                (node.layer_dropped, seen_lost(&[DropReason::LayerFull])),
             ];
-            assert_eq!(seen.lost, lost, "losses at {:?}", node.node);
+            for (counted, seen) in lost {
+                assert_eq!(seen, counted, "losses at {:?}", node.node);
+            }
             assert!(
                 !drained || node.in_stack == 0,
                 "a packet stays in {:?}",

@@ -43,6 +43,19 @@ pub(super) struct Style {
     pub(super) drains: bool,
 }
 
+impl Style {
+    /// No errors, no loops, room for everything, and all packets leave in the end.
+    pub(super) const fn ample() -> Self {
+        Self {
+            has_loop: false,
+            vlans: Vlans::None,
+            errors: 0,
+            is_tight: false,
+            drains: true,
+        }
+    }
+}
+
 /// Builds a network without flows; the stations are returned.
 pub(super) fn network(dice: &mut Dice, plant: &mut Plant, drains: bool) -> Vec<NodeId> {
     let shape = dice.pick(&[
