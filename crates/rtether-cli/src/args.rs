@@ -53,7 +53,7 @@ pub(crate) enum ColorChoice {
 pub(crate) enum Verb {
     /// Judge every flow of a scenario against its deadline: the main job
     Check(CheckArgs),
-    /// Simulate a scenario, with traces on request
+    /// Simulate a scenario, with traces on request; proved bounds are not judged
     Sim(SimArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(BoundArgs),
@@ -143,6 +143,9 @@ pub(crate) struct LimitArgs {
     /// Print loads and limits of stations as CSV
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Print the answer in one line only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
     /// Write one self-contained HTML page with charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

@@ -96,6 +96,9 @@ fn judge(
     let contradicted = analysis.map_or_else(Vec::new, |analysis| {
         bound::contradictions(&analysis, &results)
     });
+    if !proves && scenario.accept.iter().any(|line| line.bound.is_some()) {
+        terminal::tell("requirements of `bound` are not judged here; `rtether check` does");
+    }
     match deliver(&outcome, &arguments.output) {
         Ok(Exit::Ok) if !contradicted.is_empty() => contradiction(&outcome, &contradicted),
         Ok(Exit::Ok) => conclude(&outcome, &results),

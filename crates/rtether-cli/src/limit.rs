@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
     {
         return exit::fail(&message);
     }
-    let text = if arguments.json {
+    let text = if arguments.quiet {
+        limit::summary(&limit)
+    } else if arguments.json {
         limit::json(scenario, &limit)
     } else if arguments.csv {
         limit::csv(scenario, &limit)

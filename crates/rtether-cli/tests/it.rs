@@ -96,6 +96,24 @@ fn bounds_have_a_verdict_or_a_reason() {
 }
 
 #[test]
+fn sim_says_that_it_judges_no_bounds() {
+    // A bound of a picosecond holds for nobody; `check` says so, `sim` that it did not look.
+    let accept = |line: &str| {
+        let change = format!("accept={line}");
+        let arguments = ["dolejs-4nodes.yaml", "--quiet", "--for", "1s", "--set"];
+        ["check", "sim"].map(|verb| run(&[&[verb], &arguments[..], &[change.as_str()]].concat()))
+    };
+    let [checked, simulated] = accept("[{ flow: '*', sim: deadline, bound: 1 ns }]");
+    assert_eq!(checked.status.code(), Some(1), "{}", stderr(&checked));
+    assert_eq!(simulated.status.code(), Some(0), "{}", stderr(&simulated));
+    let note = "requirements of `bound` are not judged here; `rtether check` does";
+    assert!(stderr(&simulated).contains(note), "{}", stderr(&simulated));
+    assert!(!stderr(&checked).contains(note));
+    let [_, simulated] = accept("[{ flow: '*', sim: deadline }]");
+    assert!(!stderr(&simulated).contains(note));
+}
+
+#[test]
 fn json_holds_what_it_promises() {
     let output = run(&["check", "dolejs-4nodes.yaml", "--json", "--for", "1s"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

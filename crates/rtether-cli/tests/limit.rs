@@ -90,6 +90,9 @@ fn the_limit_is_found_and_told_in_every_form() {
         "{rows}"
     );
     assert!(rows.contains("\nlimit equal,b,") && rows.contains("\nlimit by need,b,"));
+    // One line, which is the second of the table.
+    let line = text(&plant.run(&["--miss", "1%", "--quiet"]).stdout);
+    assert_eq!(line.trim_end(), table.lines().nth(1).unwrap());
     // The same on any number of threads.
     let again = plant.run(&["--miss", "1%", "--json", "--runs", "1", "-j", "1"]);
     assert_eq!(json.stdout, again.stdout);

@@ -47,7 +47,7 @@ pub enum Receive {
     Queues(ReceiveConfig),
     /// One stack instance for each class, at the task priority of its class; preemptive (S7).
     Instances {
-        /// Frames that may wait for each instance, lowest class first.
+        /// Frames that may wait for each instance, lowest class first; one more may be in service.
         queue_limits: Vec<u32>,
     },
 }

@@ -156,7 +156,7 @@ pub struct Transfer {
     pub size: Option<Bytes>,
 }
 
-/// Files that are sent again and again (R61).
+/// Files that are sent again and again (R61). The simulator ends with the millionth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bursts {
     /// Octets of each.

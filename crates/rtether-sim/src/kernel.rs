@@ -89,7 +89,11 @@ pub enum BuildError {
         hub: alloc::string::String,
     },
     /// A link between hubs has bit errors, which would be those of all behind it.
-    #[error("the link between hubs `{}` and `{}` has errors, which are not modeled there", hubs[0], hubs[1])]
+    #[error(
+        "the link between hubs `{}` and `{}` has errors, which are not modeled there",
+        hubs[0],
+        hubs[1]
+    )]
     ErrorsBetweenHubs {
         /// Names of the hubs.
         hubs: [alloc::string::String; 2],

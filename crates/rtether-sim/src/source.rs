@@ -205,7 +205,7 @@ mod tests {
     fn source(traffic: Traffic) -> Source {
         let flow = Flow {
             name: "f".into(),
-            class: "".into(),
+            class: alloc::string::String::new(),
             talker: NodeId(0),
             listeners: [NodeId(1)].into(),
             delivery: Delivery::Unicast,

@@ -19,9 +19,9 @@ pub struct PortRecord {
     pub sent: u64,
     /// Octets sent, preamble and gap included.
     pub sent_wire: Bytes,
-    /// Frames dropped because a buffer was full.
+    /// Frames dropped because a buffer was full, or given up on a shared medium.
     pub dropped: u64,
-    /// Frames waiting at the end.
+    /// Frames waiting at the end, the one that a shared medium has included.
     pub queued: u64,
     /// Frames sent from here that were corrupted on the link.
     pub corrupted: u64,
@@ -53,7 +53,7 @@ pub struct AccessRecord {
 pub struct QueueRecord {
     /// Frames sent from it.
     pub sent: u64,
-    /// Frames dropped at it.
+    /// Frames of it that the port dropped ([`PortRecord::dropped`]).
     pub dropped: u64,
     /// Largest number of frames that waited.
     pub depth_max: u32,

@@ -17,7 +17,7 @@ use rtether_model::quantity::Duration;
 use rtether_sim::BuildError;
 
 pub use access::{Access, analyze};
-pub use output::{SCHEMA, csv, html, json, table};
+pub use output::{SCHEMA, csv, html, json, summary, table};
 pub use split::{DEPTH, Share, Station};
 
 use crate::run::Progress;

@@ -148,6 +148,11 @@ fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
     ]
 }
 
+/// Returns the answer in one line.
+pub fn summary(limit: &Limit) -> String {
+    sentence(limit) + "\n"
+}
+
 /// Returns tables for the terminal.
 pub fn table(scenario: &Scenario, limit: &Limit) -> String {
     let mut text = format!(

@@ -12,8 +12,34 @@ pub(super) struct Drawing<'a> {
     pub(super) caption: &'a str,
     pub(super) y: Axis,
     pub(super) value: fn(&Point) -> f64,
-    /// The paper's values: name, and points of (active nodes, value).
-    pub(super) paper: Vec<(&'static str, Vec<(f64, f64)>)>,
+    pub(super) paper: Paper,
+}
+
+/// Values of the paper to be drawn: names, and points of (active nodes, value).
+type Paper = Vec<(&'static str, Vec<(f64, f64)>)>;
+
+impl<'a> Drawing<'a> {
+    /// Ratios of missed messages.
+    pub(super) fn misses(caption: &'a str, paper: Paper) -> Self {
+        Self {
+            title: "Missed messages",
+            caption,
+            y: Axis::number("miss ratio").log().between(1e-5, 1.0),
+            value: Point::miss_at_most,
+            paper,
+        }
+    }
+
+    /// Application data of files in parts of the medium.
+    pub(super) fn throughput(caption: &'a str, paper: Paper) -> Self {
+        Self {
+            title: "Throughput of files",
+            caption,
+            y: Axis::number("part of 10 Mbit/s"),
+            value: |point| point.throughput,
+            paper,
+        }
+    }
 }
 
 /// Draws one line for each scheme.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
 use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
-use crate::report::chart::Axis;
 use crate::run::Progress;
 
 pub(super) const ACTIVE: [u16; 6] = [1, 2, 4, 6, 8, 10];
@@ -173,19 +172,16 @@ fn figure_misses(points: &[Arc<Point>]) -> Figure {
         points,
         Platform::Linux,
         &SCHEMES,
-        Drawing {
-            title: "Missed messages",
-            caption: "The counterpart of figure 9; no misses in a run are drawn as one.",
-            y: Axis::number("miss ratio").log().between(1e-5, 1.0),
-            value: Point::miss_at_most,
-            paper: vec![
+        Drawing::misses(
+            "The counterpart of figure 9; no misses in a run are drawn as one.",
+            vec![
                 ("paper, none (order)", vec![(1.0, 0.1), (10.0, 0.1)]),
                 (
                     "paper, adaptive (range)",
                     vec![(1.0, 0.000_154), (10.0, 0.000_578)],
                 ),
             ],
-        },
+        ),
     )
 }
 
@@ -194,12 +190,9 @@ fn figure_throughput(points: &[Arc<Point>]) -> Figure {
         points,
         Platform::Linux,
         &SCHEMES,
-        Drawing {
-            title: "Throughput of files",
-            caption: "The counterpart of figure 10: application data in parts of 10 Mbit/s.",
-            y: Axis::number("part of 10 Mbit/s"),
-            value: |point| point.throughput,
-            paper: vec![("paper, none (largest)", vec![(10.0, 0.74)])],
-        },
+        Drawing::throughput(
+            "The counterpart of figure 10: application data in parts of 10 Mbit/s.",
+            vec![("paper, none (largest)", vec![(10.0, 0.74)])],
+        ),
     )
 }

@@ -196,16 +196,13 @@ fn figure_misses(points: &[Arc<Point>]) -> Figure {
         points,
         Platform::Linux,
         &SCHEMES,
-        Drawing {
-            title: "Missed messages",
-            caption: "The counterpart of figure 6; no misses in a run are drawn as one.",
-            y: Axis::number("miss ratio").log().between(1e-5, 1.0),
-            value: Point::miss_at_most,
-            paper: vec![
+        Drawing::misses(
+            "The counterpart of figure 6; no misses in a run are drawn as one.",
+            vec![
                 ("paper, none", vec![(2.0, 0.002_356), (10.0, 0.016_82)]),
                 ("paper, adaptive", vec![(10.0, 0.000_248)]),
             ],
-        },
+        ),
     )
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::super::{Comparison, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
 use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
-use crate::report::chart::Axis;
 use crate::run::Progress;
 
 const ACTIVE: [u16; 4] = [1, 2, 3, 4];
@@ -28,20 +27,14 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     cases.extend([Scheme::None, Scheme::Himd].map(|scheme| super::greedy::case(scheme, 10)));
     let points = measure(&cases, progress)?;
     let own: Vec<Arc<Point>> = points[..SCHEMES.len() * ACTIVE.len()].to_vec();
-    let misses = Drawing {
-        title: "Missed messages",
-        caption: "The counterpart of figure 12; no misses in a run are drawn as one.",
-        y: Axis::number("miss ratio").log().between(1e-5, 1.0),
-        value: Point::miss_at_most,
-        paper: vec![("paper, adaptive (largest)", vec![(4.0, 0.000_35)])],
-    };
-    let throughput = Drawing {
-        title: "Throughput of files",
-        caption: "The counterpart of figure 13: application data in parts of 10 Mbit/s.",
-        y: Axis::number("part of 10 Mbit/s"),
-        value: |point| point.throughput,
-        paper: Vec::new(),
-    };
+    let misses = Drawing::misses(
+        "The counterpart of figure 12; no misses in a run are drawn as one.",
+        vec![("paper, adaptive (largest)", vec![(4.0, 0.000_35)])],
+    );
+    let throughput = Drawing::throughput(
+        "The counterpart of figure 13: application data in parts of 10 Mbit/s.",
+        Vec::new(),
+    );
     Ok(Reproduction {
         id: "kweon-nt-greedy",
         title: "The NT variant of the smoother, four nodes",

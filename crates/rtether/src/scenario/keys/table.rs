@@ -234,7 +234,7 @@ pub(in crate::scenario) static ACCEPT: Section = Section {
             Kind::Any(&[Kind::Word(&["deadline"]), TIME]),
             Optional,
             "deadline",
-            "Upper limit of the proved bound.",
+            "Upper limit of the proved bound; judged by `rtether check` and not by `rtether sim`.",
         ),
         key(
             "lost",

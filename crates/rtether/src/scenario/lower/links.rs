@@ -32,7 +32,7 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
         let rate = rate_of_link(reader, &fields, plant, ends);
         let duplex = duplex(reader, &fields, plant, ends, rate);
         let propagation = propagation(reader, &fields);
-        let errors = reader.quantity(&fields, "errors", Quantity::Ratio);
+        let errors = errors(reader, &fields, plant, ends);
         let standby = reader.flag(&fields, "standby").unwrap_or(false);
         let (Some((ends, span)), Some(rate), true) = (ends, rate, given) else {
             continue;
@@ -41,7 +41,7 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
             ends,
             rate,
             propagation,
-            errors_per_billion: errors.map_or(0, |e| u32::try_from(e.value).unwrap_or(0)),
+            errors_per_billion: errors,
             standby,
             duplex,
         };
@@ -134,6 +134,30 @@ fn duplex(
         cut_through(reader, plant, end.node, span);
     }
     Duplex::Half
+}
+
+/// Reads the frames of a billion that are corrupted; a link between hubs has none.
+fn errors(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, ends: Option<Ends>) -> u32 {
+    let Some(errors) = reader.quantity(fields, "errors", Quantity::Ratio) else {
+        return 0;
+    };
+    let hubs: Vec<NodeId> = hubs_of(plant, ends).map(|(hub, _)| hub).collect();
+    let &[first, second] = &hubs[..] else {
+        return u32::try_from(errors.value).unwrap_or(0);
+    };
+    if errors.value > 0 {
+        let name = |hub: NodeId| quote(&plant.network.node(hub).name);
+        let (a, b) = (name(first), name(second));
+        let title = format!("the link between hubs {a} and {b} cannot have `errors`");
+        let label = "all behind it would have to get the same ones, which is not modeled";
+        reader.report(
+            Diagnostic::new(&codes::CONFLICTING_KEYS, title, errors.span, label)
+                .also(plant.node_spans[first.index()], "a hub")
+                .also(plant.node_spans[second.index()], "another one")
+                .help("remove `errors` here, and give them to the links of stations and switches"),
+        );
+    }
+    0
 }
 
 /// Complains of a cut-through switch at half duplex.

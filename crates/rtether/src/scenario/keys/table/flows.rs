@@ -200,7 +200,7 @@ pub(in crate::scenario) static FLOW: Section = Section {
             Kind::One(&BURSTS),
             Optional,
             "{ size: 1 MB, mean_gap: 25 s }",
-            "Bulk: files that are sent again and again, instead of `total`, `every` and `transfers`.",
+            "Bulk: files that are sent again and again, a million at most, instead of `total`, `every` and `transfers`.",
         ),
         key(
             "tcp",
@@ -297,7 +297,7 @@ pub(in crate::scenario) static BULK_TRANSFER: Section = Section {
 pub(in crate::scenario) static BURSTS: Section = Section {
     name: "bursts",
     noun: "bursts",
-    description: "Files of one size, from `start` to `stop` of the flow.",
+    description: "Files of one size, from `start` to `stop` of the flow; after a million none comes any more.",
     keys: &[
         key("size", SIZE, Required, "1 MB", "Octets of each."),
         key(

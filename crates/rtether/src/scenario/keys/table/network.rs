@@ -237,7 +237,7 @@ pub(in crate::scenario) static LINK: Section = Section {
             RATIO,
             Default("0"),
             "1e-9",
-            "Share of frames that arrive with a wrong FCS, in whole parts of a billion.",
+            "Share of frames that arrive with a wrong FCS, in whole parts of a billion; not between two hubs.",
         ),
         key(
             "standby",
