@@ -114,8 +114,8 @@ impl EgressQueues {
         self.lanes[usize::from(queue)].record.waited_ps += i128::from(waited_ps);
     }
 
-    /// Notes that a frame of `queue` is sent. Where there is one queue the port knows how many there
-    /// were, and need not note all.
+    /// Notes that a frame of `queue` is sent. Where there is one queue the port knows how many
+    /// there were, and need not note all.
     #[inline]
     pub(crate) fn note_sent(&mut self, queue: u8) {
         self.lanes[usize::from(queue)].record.sent += 1;

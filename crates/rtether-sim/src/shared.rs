@@ -306,8 +306,8 @@ impl Simulation {
         }
     }
 
-    /// Returns whether the node of a port takes the frame in; a station that does not counts it, and
-    /// its layer hears it.
+    /// Returns whether the node of a port takes the frame in; a station that does not counts it,
+    /// and its layer hears it.
     fn wants(&mut self, receiver: u32, id: u32) -> bool {
         let Owner::Station(number) = self.ports[receiver as usize].owner else {
             return true;

@@ -271,7 +271,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Whoever is behind such a link would have to get the same errors; the model does not have them.
+    /// Whoever is behind such a link would have to get the same errors, which is not modeled.
     fn refuse_errors(&self, link: LinkId, hubs: [NodeId; 2]) -> Result<(), BuildError> {
         if self.network.links[link.index()].errors_per_billion > 0 {
             let hubs = hubs.map(|hub| self.network.node(hub).name.clone());

@@ -372,7 +372,7 @@ impl Simulation {
 
     /// A port that reports completions is done with a frame, after so many attempts.
     ///
-    /// A frame that is given up is reported too: it has collided, and its place in the ring is free.
+    /// A frame that is given up is reported too: it collided, and its place in the ring is free.
     #[cold]
     pub(crate) fn transmission_complete<O: Observer>(
         &mut self,

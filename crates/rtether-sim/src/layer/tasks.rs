@@ -1,11 +1,12 @@
 //! Application tasks on the station's application processor.
 //!
 //! A message is in its task before it enters the sending stack and after it has left the receiving
-//! one; of a message over a connection each segment with data is. So is a data segment of a bulk flow on the sending side, and segments of its talker without
-//! data go along without cost, lest they overtake it. On the receiving side TCP is part of the
-//! stack: it has the segment at once and so has its record; the program that reads the file then
-//! keeps the processor busy, but nothing waits for it. A reader that falls behind by more than the
-//! limit reads no slower: what it cannot queue is not counted. Acknowledgements concern no task.
+//! one; of a message over a connection each segment with data is. So is a data segment of a bulk
+//! flow on the sending side, and segments of its talker without data go along without cost, lest
+//! they overtake it. On the receiving side TCP is part of the stack: it has the segment at once and
+//! so has its record; the program that reads the file then keeps the processor busy, but nothing
+//! waits for it. A reader that falls behind by more than the limit reads no slower: what it cannot
+//! queue is not counted. Acknowledgements concern no task.
 
 use rtether_model::network::Tasks;
 use rtether_model::quantity::{Duration, Instant};
