@@ -5,7 +5,7 @@
 //! are ignored; for bulk flows a packet's number is the number of its connection.
 //!
 //! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
-//! first one's due time is kept: later ones are drawn when it starts. After [`MOST_FILES`] none comes.
+//! first one's due time is kept: later ones are drawn when it starts, until [`MOST_FILES`] were there.
 
 use alloc::vec::Vec;
 

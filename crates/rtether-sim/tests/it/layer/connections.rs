@@ -95,8 +95,8 @@ fn a_task_charges_segments_of_messages_as_messages() {
 
 #[test]
 fn a_smoother_charges_what_a_segment_carries() {
-    // Oracle: headers of 40 octets and the data of each segment, counted by an observer; the padding
-    // of a frame of 64 octets is no part of it.
+    // Oracle: headers of 40 octets and the data of each segment, counted by an observer; the
+    // padding of a frame of 64 octets is no part of it.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
     plant.flow(messages(a, b));
     station(&mut plant, a).layer = Some(Box::new(Layer {
