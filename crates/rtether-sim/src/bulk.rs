@@ -5,7 +5,7 @@
 //! are ignored; for bulk flows a packet's number is the number of its connection.
 //!
 //! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
-//! first one's due time is kept: later ones are drawn when it starts, until [`MOST_FILES`] were there.
+//! first one's due time is kept: later ones are drawn when it starts. [`MOST_FILES`] come at most.
 
 use alloc::vec::Vec;
 
