@@ -93,8 +93,13 @@ fn judge(
     let outcome = Outcome::new(scenario, &results, &assessments)
         .with_source(&loaded.text)
         .with_bounds(shown);
-    let contradicted = analysis.map_or_else(Vec::new, |analysis| {
-        bound::contradictions(&analysis, &results)
+    let statistical = bound::statistical(scenario);
+    let outcome = match &analysis {
+        Some(analysis) => outcome.with_analysis(analysis, &statistical),
+        None => outcome,
+    };
+    let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
+        bound::contradictions(analysis, &results)
     });
     match deliver(&outcome, &arguments.output) {
         Ok(Exit::Ok) if !contradicted.is_empty() => contradiction(&outcome, &contradicted),
