@@ -7,17 +7,22 @@ use std::fmt::Write as _;
 use rtether::bound;
 use rtether::run::{self, Progress};
 use rtether::scenario::{self, Scenario};
+use rtether::stats::clopper_pearson;
+use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
-use rtether_model::record::MediumRecord;
 
 const HUB: &str = include_str!("../../../scenarios/hub.yaml");
 
 fn load(set: &[String]) -> Scenario {
+    load_text(HUB, set)
+}
+
+fn load_text(text: &str, set: &[String]) -> Scenario {
     let overrides: Vec<_> = set
         .iter()
         .map(|set| rtether::scenario::Override::parse(set).unwrap())
         .collect();
-    let loaded = scenario::load_with("hub.yaml", HUB, &overrides);
+    let loaded = scenario::load_with("hub.yaml", text, &overrides);
     let words = loaded.text(scenario::render::Style::Plain);
     loaded.scenario.unwrap_or_else(|| panic!("{words}"))
 }
@@ -52,7 +57,8 @@ fn asking(factor: f64) -> Scenario {
     loaded.scenario.unwrap_or_else(|| panic!("{words}"))
 }
 
-/// What is said and seen of the messages of a plant at one deadline.
+/// What is said and seen of some messages of a plant at one deadline.
+#[derive(Debug)]
 struct Point {
     deadline: Duration,
     said: f64,
@@ -60,14 +66,20 @@ struct Point {
     released: u64,
 }
 
-/// Simulates a plant once and holds the model against it at several deadlines, all messages pooled.
-fn compare(name: &str, mut plant: Scenario) -> Vec<Point> {
+impl Point {
+    /// Returns whether what was seen does not exceed what was said, with 95 % confidence.
+    fn holds(&self) -> bool {
+        let Some((least, _)) = clopper_pearson(self.missed, self.released) else {
+            return true;
+        };
+        least <= self.said
+    }
+}
+
+/// Simulates a plant once and holds the model against it at several deadlines, the streams whose
+/// flow `is_chosen` pooled.
+fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point> {
     let results = run::simulate(&plant, &Progress::default()).unwrap();
-    let use_of = |m: &MediumRecord| m.utilization(results.record.observed);
-    println!(
-        "{name}: medium in use {:.2}",
-        use_of(&results.record.media[0])
-    );
     let points = [5, 10, 20, 40, 80].map(|ms| {
         let deadline = Duration::from_ms(ms);
         for flow in plant.flows.iter_mut().filter(|f| f.deadline.is_some()) {
@@ -79,37 +91,99 @@ fn compare(name: &str, mut plant: Scenario) -> Vec<Point> {
             missed: 0,
             released: 0,
         };
-        for (stream, said) in results
-            .record
-            .streams
-            .iter()
-            .zip(bound::statistical(&plant))
-        {
-            let Some(said) = said else { continue };
+        let said = bound::statistical(&plant);
+        for (stream, said) in results.record.streams.iter().zip(said) {
+            let Some(said) = said.filter(|_| is_chosen(&plant.flows[stream.flow_id().index()]))
+            else {
+                continue;
+            };
             point.said = point.said.max(said.late_ratio);
+            // A bin whose upper end is beyond the deadline may hold packets in time: most of it is
+            // late, and counting all makes the test stricter.
             let bins = stream.histogram.bins();
             let late = bins.filter(|(upper, _)| *upper > deadline);
             point.missed += late.map(|(_, count)| count).sum::<u64>() + stream.dropped;
             point.released += stream.released;
         }
-        let (missed, released) = (point.missed, point.released);
-        println!(
-            "  {deadline}: seen {missed} of {released}, said {:.1e}",
-            point.said
-        );
         point
     });
     points.into()
 }
 
+/// Oracle: the simulator. Far below the deadline the statement is above what is seen and still
+/// says something; from about two thirds of the medium on it says one.
 #[test]
-fn explore() {
-    compare("hub.yaml", load(&["run.seeds=1".to_owned()]));
-    for gap in ["12 s", "8 s", "5 s"] {
+fn what_is_said_of_a_hub_is_above_what_is_seen() {
+    let mut seen = 0;
+    for (factor, at_20_ms) in [
+        (1.0, 2e-3),
+        (2.0, 1e-2),
+        (3.0, 5e-2),
+        (4.0, 5e-1),
+        (5.0, 1.1),
+    ] {
+        for point in compare(asking(factor), |_| true) {
+            assert!(point.holds(), "factor {factor}: {point:?}");
+            assert!(point.released > 20_000);
+            seen += point.missed;
+            if point.deadline == Duration::from_ms(20) {
+                assert!(point.said < at_20_ms, "factor {factor}: {point:?}");
+                assert!(point.said > at_20_ms / 10.0, "factor {factor}: {point:?}");
+            }
+        }
+    }
+    assert!(
+        seen > 10_000,
+        "{seen} late packets are too few to compare with"
+    );
+}
+
+/// Oracle: the simulator.
+#[test]
+fn what_is_said_of_the_hub_of_the_paper_is_above_what_is_seen() {
+    for gap in ["25 s", "8 s"] {
         let set = [1, 2].map(|n| format!("flows.files {n}.bursts.mean_gap={gap}"));
-        compare(gap, load(&set));
+        let plant = load(&set);
+        let said = bound::statistical(&plant);
+        let messages = said.iter().flatten();
+        assert_eq!(messages.clone().count(), 10, "files have no deadline");
+        for said in messages {
+            // 64.68 ms for ten trials: a round trip of two accesses bears nine collisions each.
+            assert_eq!((said.accesses, said.collisions), (2, 10));
+            assert!(said.late_ratio < 1e-3, "{said:?}");
+        }
+        for point in compare(plant, |_| true) {
+            assert!(point.holds(), "gap {gap}: {point:?}");
+        }
     }
-    for factor in [1.0, 2.0, 3.0, 3.5, 4.0, 4.5, 5.0] {
-        compare(&format!("factor {factor}"), asking(factor));
-    }
+}
+
+/// Oracle: the simulator. Of queues in stations the model knows nothing: without smoothers the
+/// messages of a PC wait behind its own files, and the statement is too small. That is what the
+/// assumptions beside it say.
+#[test]
+fn behind_the_files_of_the_own_station_it_does_not_hold() {
+    let (before, after) = HUB.split_once(", smoother: {").unwrap();
+    let (_, after) = after.split_once("} }").unwrap();
+    let plant = load_text(&format!("{before} }}{after}"), &[]);
+    let own = compare(plant, |flow| {
+        flow.name == "message 1" || flow.name == "message 2"
+    });
+    let at = |ms| {
+        own.iter()
+            .find(|p| p.deadline == Duration::from_ms(ms))
+            .unwrap()
+    };
+    assert!(!at(20).holds(), "{own:?}");
+    assert!(bound::MODEL.contains("no wait in queues"));
+}
+
+/// Oracle: what is said is about shared media only.
+#[test]
+fn nothing_is_said_of_switches() {
+    const STAR: &str = include_str!("../../../scenarios/goose-multicast.yaml");
+    let plant = scenario::load("star.yaml", STAR).scenario.unwrap();
+    let said = bound::statistical(&plant);
+    assert_eq!(said.len(), bound::analyze(&plant).streams.len());
+    assert!(said.iter().all(Option::is_none));
 }

@@ -17,6 +17,8 @@ use crate::scenario::Scenario;
 const MOST_STREAMS: usize = 400;
 /// Streams whose hops are drawn.
 const MOST_DRAWN: usize = 24;
+/// Longest over shortest bound on one axis.
+const SPREAD: f64 = 6.0;
 /// Ports and stacks in their tables, busiest first.
 const MOST_PLACES: usize = 100;
 
@@ -216,25 +218,42 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
         }
     });
     let rows: Vec<StackedRow> = rows.collect();
-    if rows.is_empty() {
-        return Markup::default();
-    }
-    let note = if rows.len() < analysis.streams.len() {
-        format!("{}, least slack first", plural(rows.len(), "stream"))
-    } else {
-        String::new()
-    };
+    let drawn = rows.len();
     kinds.sort();
-    StackedChart {
-        title: "What the bounds are made of".into(),
-        note,
-        x: Axis::time("latency at most"),
-        rows,
-        kinds,
-        limit_name: "deadline".into(),
-        mark_name: "the hop that contributes most".into(),
+    let charts = by_size(rows).into_iter().enumerate().map(|(number, rows)| {
+        let (title, note) = match number {
+            0 if drawn < analysis.streams.len() => (
+                "What the bounds are made of",
+                format!("{}, least slack first", plural(drawn, "stream")),
+            ),
+            0 => ("What the bounds are made of", String::new()),
+            _ => ("The same, shorter bounds", String::new()),
+        };
+        let chart = StackedChart {
+            title: title.into(),
+            note,
+            x: Axis::time("latency at most"),
+            rows,
+            kinds: kinds.clone(),
+            limit_name: "deadline".into(),
+            mark_name: "the hop that contributes most".into(),
+        };
+        chart.render()
+    });
+    charts.collect()
+}
+
+/// Splits rows where one axis would squeeze some of them: longest first, order kept inside.
+fn by_size(mut rows: Vec<StackedRow>) -> Vec<Vec<StackedRow>> {
+    let mut groups = Vec::new();
+    while !rows.is_empty() {
+        let longest = rows.iter().map(StackedRow::size).fold(0.0, f64::max);
+        let is_long = |row: &StackedRow| row.size() * SPREAD >= longest;
+        let (long, short) = rows.into_iter().partition(is_long);
+        groups.push(long);
+        rows = short;
     }
-    .render()
+    groups
 }
 
 /// Returns wait and passage of each hop.

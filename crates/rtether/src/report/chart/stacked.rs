@@ -127,7 +127,8 @@ impl StackedChart {
 }
 
 impl StackedRow {
-    fn size(&self) -> f64 {
+    /// Returns the sum of its parts.
+    pub fn size(&self) -> f64 {
         self.parts.iter().map(|part| part.size).sum()
     }
 }
@@ -153,14 +154,13 @@ fn draw_row(row: &StackedRow, x: &Fitted, top: f64) -> Element {
             marks.push(mark(f64::midpoint(left, right), top - 1.0));
         }
     }
-    let total = label(place(from) + 8.0, top + BAR - 4.0, "start").class("axis");
-    group = group.child(marks).child(total.text(&row.total));
     if let Some(limit) = row.limit.filter(|limit| !x.is_beyond(*limit)) {
         let at = place(limit);
         let line = format!("M{at:.1} {:.1}V{:.1}", top - 5.0, top + BAR + 5.0);
         group = group.child(element("path").class("rule").attr("d", line));
     }
-    group
+    let total = label(place(from) + 8.0, top + BAR - 4.0, "start").class("axis");
+    group.child(marks).child(total.text(&row.total))
 }
 
 /// A small triangle whose tip points down.
