@@ -38,7 +38,8 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     header.push("most of it, or why there is none");
     table.set_header(header);
     for (stream, said) in analysis.streams.iter().zip(statistical) {
-        table.add_row(row(scenario, stream, has_statistical.then_some(said)));
+        let said = has_statistical.then(|| words_or_dash(said));
+        table.add_row(row(scenario, stream, said));
     }
     for column in 2..5 {
         if let Some(column) = table.column_mut(column) {
@@ -72,7 +73,7 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
 }
 
 /// Returns one row; `said` is the statistical column, if there is one.
-fn row(scenario: &Scenario, stream: &StreamBound, said: Option<Option<Statistical>>) -> Vec<Cell> {
+fn row(scenario: &Scenario, stream: &StreamBound, said: Option<String>) -> Vec<Cell> {
     let flow = &scenario.flows[stream.flow.index()];
     let name = |id| scenario.network.node(id).name.clone();
     let bound = stream.bound.as_ref().ok();
@@ -92,9 +93,13 @@ fn row(scenario: &Scenario, stream: &StreamBound, said: Option<Option<Statistica
             .map_or_else(|| "-".into(), signed),
         verdict(scenario, stream).to_owned(),
     ];
-    cells.extend(said.map(|said| said.map_or_else(|| "-".into(), |said| said.words())));
+    cells.extend(said);
     cells.push(remark);
     cells.into_iter().map(Cell::new).collect()
+}
+
+fn words_or_dash(said: Option<Statistical>) -> String {
+    said.map_or_else(|| "-".into(), |said| said.words())
 }
 
 pub(super) fn signed(span: Duration) -> String {

@@ -114,7 +114,8 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
     let rows = order.iter().take(MOST_STREAMS).map(|&index| {
         let stream = &analysis.streams[index];
         let said = found.get(index).copied().flatten();
-        let row = stream_row(scenario, stream, has_statistical.then_some(said));
+        let cell = has_statistical.then(|| statistical_cell(said));
+        let row = stream_row(scenario, stream, cell);
         (row, verdict(scenario, stream) == "late")
     });
     let mut all = data_table(&columns, rows.collect());
@@ -133,7 +134,7 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
 fn stream_row(
     scenario: &Scenario,
     stream: &StreamBound,
-    statistical: Option<Option<Statistical>>,
+    statistical: Option<TableCell>,
 ) -> Vec<TableCell> {
     let flow = &scenario.flows[stream.flow.index()];
     let name = |id| scenario.network.node(id).name.as_str();
@@ -156,14 +157,16 @@ fn stream_row(
         },
         TableCell::text(bound.map_or("\u{2013}", |bound| bound.method.name())),
     ];
-    if let Some(said) = statistical {
-        row.push(said.map_or_else(
-            || TableCell::text("\u{2013}"),
-            |said| TableCell::text(said.words()).sorted_by(said.late_ratio),
-        ));
-    }
+    row.extend(statistical);
     row.push(TableCell::text(remark(scenario, stream)).class("why"));
     row
+}
+
+fn statistical_cell(said: Option<Statistical>) -> TableCell {
+    said.map_or_else(
+        || TableCell::text("\u{2013}"),
+        |said| TableCell::text(said.words()).sorted_by(said.late_ratio),
+    )
 }
 
 fn remark(scenario: &Scenario, stream: &StreamBound) -> String {
@@ -203,12 +206,11 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
                 kinds.push(kind);
             }
         }
-        let name = match flow.listeners.len() {
-            1 => flow.name.clone(),
-            _ => {
-                let listener = &scenario.network.node(stream.listener).name;
-                format!("{} > {listener}", flow.name)
-            }
+        let name = if flow.listeners.len() == 1 {
+            flow.name.clone()
+        } else {
+            let listener = &scenario.network.node(stream.listener).name;
+            format!("{} > {listener}", flow.name)
         };
         StackedRow {
             name,

@@ -214,9 +214,10 @@ fn offer(
         }
         if acknowledges {
             // One for each message, and for so many segments of a file.
-            let every = match &flow.traffic {
-                Traffic::Bulk(bulk) => f64::from(bulk.tcp.ack_every.max(1)),
-                _ => 1.0,
+            let every = if let Traffic::Bulk(bulk) = &flow.traffic {
+                f64::from(bulk.tcp.ack_every.max(1))
+            } else {
+                1.0
             };
             let sent = forward.unwrap_or(Offer::always(medium.rate));
             let acknowledged = sent.frames_per_second / every;
