@@ -539,7 +539,7 @@ mod tests {
         let routing = Routing::new(&network);
         let mut flow = Flow {
             name: "f".into(),
-            class: "".into(),
+            class: alloc::string::String::new(),
             talker: NodeId(3),
             listeners: vec![NodeId(5)],
             delivery: Delivery::Unicast,
