@@ -16,7 +16,8 @@
 //! holistic scheduling theory (Tindell and Clark 1994), with the exact busy periods of George,
 //! Rivierre and Spuri (1996) and Davis et al. (2007): a minimum of both at each place, taken
 //! inside the curves and not between two results. Proofs stand where the code is: `curve` (links),
-//! `wait` (queues), `closed` (windows), `place` (round robin), `solve` (jitter and cycles).
+//! `wait` (queues), `closed` (windows), `place` (round robin), `edf` (earliest deadline first),
+//! `solve` (jitter and cycles).
 //!
 //! # Scope and limitations
 //!
@@ -40,6 +41,7 @@ extern crate std;
 mod answer;
 mod closed;
 mod curve;
+mod edf;
 mod frame;
 mod place;
 mod plant;

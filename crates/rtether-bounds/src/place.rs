@@ -17,6 +17,7 @@ use rtether_model::network::Selection;
 
 use crate::curve::Load;
 use crate::plant::{Plant, ServerKind};
+use crate::source::INFINITE;
 use crate::wait::{Class, Unbounded, waits};
 
 /// Costs of packets of one queue that are told apart.
@@ -44,6 +45,10 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         ServerKind::Switch { selection, top, .. } => (selection, top),
         ServerKind::Station(_) | ServerKind::Stack { .. } => (Selection::Fcfs, 0),
     };
+    if selection == Selection::EarliestDeadline {
+        by_deadline(plant, server, scratch);
+        return;
+    }
     let members = plant.members.of(server);
     let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
     for (&visit, index) in members.iter().zip(0..) {
@@ -59,7 +64,7 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
     };
     for (queue, range) in &queues {
         let found = match selection {
-            Selection::Fcfs => port.waits(*queue, 0, |_| false),
+            Selection::Fcfs | Selection::EarliestDeadline => port.waits(*queue, 0, |_| false),
             Selection::StrictPriority => port.strict(*queue),
             Selection::Wrr { weights } => port.by_turns(*queue, weights, None),
             Selection::StrictWrr { .. } if *queue == top => port.strict(*queue),
@@ -71,6 +76,51 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
                 let none = core::iter::repeat_n(Err(unbounded), range.len());
                 scratch.waits.extend(none);
             }
+        }
+    }
+}
+
+/// The same where the earliest deadline goes first: flows without a deadline are a queue in order
+/// of arrival below all others.
+fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
+    let members = plant.members.of(server);
+    let deadline = |visit: u32| {
+        let flow = plant.visits[visit as usize].flow;
+        plant.local_deadlines[flow as usize]
+    };
+    let (mut last, mut due) = (Vec::new(), Vec::new());
+    for (&visit, index) in members.iter().zip(0usize..) {
+        let list = if deadline(visit) < INFINITE {
+            &mut due
+        } else {
+            &mut last
+        };
+        list.push(index);
+    }
+    let own = due
+        .iter()
+        .map(|&index| (scratch.loads[index], deadline(members[index])));
+    let own: Vec<(Load, i64)> = own.collect();
+    let lower = last.iter().map(|&index| scratch.loads[index].cost).max();
+    let of_due = crate::edf::waits(&own, lower.unwrap_or(0));
+    let order = last.iter().chain(&due);
+    let loads: Vec<Load> = order.map(|&index| scratch.loads[index]).collect();
+    let port = Port {
+        loads: &loads,
+        queues: &[(0, 0..last.len()), (1, last.len()..loads.len())],
+    };
+    let of_last = if last.is_empty() {
+        Ok(Vec::new())
+    } else {
+        port.strict(0)
+    };
+    scratch.waits.resize(members.len(), Ok(0));
+    for (indices, found) in [(&last, of_last), (&due, of_due)] {
+        for (&index, rank) in indices.iter().zip(0usize..) {
+            scratch.waits[index] = match &found {
+                Ok(waits) => Ok(waits[rank]),
+                Err(unbounded) => Err(*unbounded),
+            };
         }
     }
 }

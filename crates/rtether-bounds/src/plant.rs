@@ -107,6 +107,10 @@ pub(crate) struct Plant {
     pub(crate) streams: Vec<Stream>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
+    /// By flow: its time for one port that sends the earliest deadline first; [`crate::source::INFINITE`]
+    /// without
+    /// a deadline.
+    pub(crate) local_deadlines: Vec<i64>,
     /// Visits of each place, ordered by queue and parent's place.
     pub(crate) members: Rows,
     /// Visits that follow each visit.
@@ -180,6 +184,7 @@ impl Plant {
                 Source::of(flow, round_trip)
             })
             .collect();
+        plant.local_deadlines = crate::edf::local_deadlines(network, flows);
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
         let members = Rows::collect(

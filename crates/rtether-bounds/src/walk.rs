@@ -329,7 +329,7 @@ impl Walker<'_> {
                         copy.gap.max += token.tail.max;
                     }
                     let queue = match switch.selection {
-                        Selection::Fcfs => 0,
+                        Selection::Fcfs | Selection::EarliestDeadline => 0,
                         Selection::StrictPriority
                         | Selection::Wrr { .. }
                         | Selection::StrictWrr { .. } => switch.queues.queue_of_value(frame.pcp),

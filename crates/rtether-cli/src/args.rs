@@ -112,6 +112,9 @@ pub(crate) struct BoundArgs {
     /// Print one CSV row per stream
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the parts of each bound
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \

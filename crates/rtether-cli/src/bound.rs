@@ -3,8 +3,8 @@
 use rtether::bound;
 
 use crate::args::{BoundArgs, Global};
-use crate::exit::Exit;
-use crate::{scenario, terminal};
+use crate::exit::{self, Exit};
+use crate::{files, scenario, terminal};
 
 pub(crate) fn run(arguments: &BoundArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
@@ -14,6 +14,11 @@ pub(crate) fn run(arguments: &BoundArgs, global: &Global) -> Exit {
     };
     let scenario = &loaded.scenario;
     let analysis = bound::analyze(scenario);
+    if let Some(path) = &arguments.report
+        && let Err(message) = files::write(path, &bound::html(scenario, &analysis))
+    {
+        return exit::fail(&message);
+    }
     let text = if arguments.json {
         bound::json(scenario, &analysis)
     } else if arguments.csv {

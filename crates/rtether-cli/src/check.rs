@@ -93,8 +93,13 @@ fn judge(
     let outcome = Outcome::new(scenario, &results, &assessments)
         .with_source(&loaded.text)
         .with_bounds(shown);
-    let contradicted = analysis.map_or_else(Vec::new, |analysis| {
-        bound::contradictions(&analysis, &results)
+    let statistical = bound::statistical(scenario);
+    let outcome = match &analysis {
+        Some(analysis) => outcome.with_analysis(analysis, &statistical),
+        None => outcome,
+    };
+    let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
+        bound::contradictions(analysis, &results)
     });
     if !proves && scenario.accept.iter().any(|line| line.bound.is_some()) {
         terminal::tell("requirements of `bound` are not judged here; `rtether check` does");

@@ -114,6 +114,79 @@ fn sim_says_that_it_judges_no_bounds() {
 }
 
 #[test]
+fn what_is_statistical_stands_in_a_column_of_its_own() {
+    let output = run(&["bound", "hub.yaml", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let streams = document["streams"].as_array().unwrap();
+    for stream in streams {
+        assert!(stream["bound_ns"].is_null() && stream["slack_ns"].is_null());
+        let said = &stream["statistical"];
+        assert_eq!(said.is_null(), stream["deadline_ns"].is_null(), "{stream}");
+        if let Some(ratio) = said["late_ratio"].as_f64() {
+            assert!(ratio > 0.0 && ratio < 1.0, "{stream}");
+            assert!(said["model"].as_str().unwrap().contains("no bound"));
+        }
+    }
+    let output = run(&["bound", "hub.yaml"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("statistical") && text.contains("P(late) <= "),
+        "{text}"
+    );
+    assert!(text.contains("is no bound"), "{text}");
+    let output = run(&["bound", "goose-multicast.yaml"]);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("statistical"));
+}
+
+#[test]
+fn bounds_have_a_page() {
+    let directory = std::env::temp_dir().join(format!("rtether-bound-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let page = directory.join("bounds.html");
+    let path = page.to_str().unwrap();
+    let output = run(&["bound", "goose-multicast.yaml", "--report", path]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    for words in ["id=\"bounds\"", "id=\"ports\"", "id=\"stacks\"", "hop-mark"] {
+        assert!(text.contains(words), "{words}");
+    }
+    let output = run(&[
+        "check",
+        "goose-multicast.yaml",
+        "--for",
+        "2s",
+        "--report",
+        path,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("id=\"bounds\"") && text.contains("Bounds of ports"));
+    // Without bounds there is no section.
+    run(&[
+        "sim",
+        "goose-multicast.yaml",
+        "--for",
+        "2s",
+        "--report",
+        path,
+    ]);
+    assert!(
+        !std::fs::read_to_string(&page)
+            .unwrap()
+            .contains("id=\"bounds\"")
+    );
+    let missing = directory.join("missing").join("bounds.html");
+    let output = run(&[
+        "bound",
+        "goose-multicast.yaml",
+        "--report",
+        missing.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
 fn json_holds_what_it_promises() {
     let output = run(&["check", "dolejs-4nodes.yaml", "--json", "--for", "1s"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

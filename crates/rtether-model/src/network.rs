@@ -382,6 +382,11 @@ pub enum Selection {
         /// Frames per round, indexed by queue; the entry of the highest queue is not used.
         weights: [u8; 8],
     },
+    /// The frame whose local deadline is the earliest, over all queues; ties in order of arrival.
+    ///
+    /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one
+    /// port, [`crate::route::Routing::local_deadline`]. Frames of flows without a deadline go last.
+    EarliestDeadline,
 }
 
 /// Memory for frames that wait in a switch. Frames in transmission are not counted.

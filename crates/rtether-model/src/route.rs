@@ -11,6 +11,7 @@ use core::fmt;
 
 use crate::flow::{Delivery, Flow};
 use crate::network::{LinkId, Network, NodeId, NodeKind, PortId, Vid};
+use crate::quantity::Duration;
 
 /// Shortest paths of one network.
 #[derive(Clone, Debug)]
@@ -224,6 +225,34 @@ impl Routing {
         };
         check_vlan(network, &hops, flow.tag.map(|tag| tag.vid))?;
         Ok(hops)
+    }
+
+    /// Returns the part of a flow's deadline for one port: equal parts for all ports that its
+    /// frames wait at on the longest of its ways, the answer's way included. `None` without a
+    /// deadline or a way; at least a picosecond, and at most a day.
+    ///
+    /// The split of an end-to-end deadline among links follows H. Hoang and M. Jonsson, Switched
+    /// real-time Ethernet in industrial applications: deadline partitioning (2003), in its
+    /// symmetric form.
+    pub fn local_deadline(&self, network: &Network, flow: &Flow) -> Option<Duration> {
+        let deadline = flow.deadline?;
+        let ports = |hops: Vec<Hop>| {
+            let own = hops
+                .iter()
+                .filter(|hop| network.hub(hop.egress.node).is_none());
+            own.count()
+        };
+        let mut most = 0;
+        for &listener in &flow.listeners {
+            let mut count = ports(self.flow_path(network, flow, listener).ok()?);
+            if flow.reply.is_some() {
+                count += ports(self.path(network, listener, flow.talker).ok()?);
+            }
+            most = most.max(count);
+        }
+        let parts = i64::try_from(most.max(1)).ok()?;
+        let day = Duration::from_secs(86_400);
+        Some((deadline / parts).clamp(Duration::from_ps(1), day))
     }
 
     /// Returns every hop of a flow: all paths one after the other, or the tree of a multicast flow
@@ -498,6 +527,51 @@ mod tests {
         let path = routing.path(&network, NodeId(3), NodeId(5)).unwrap();
         assert_eq!(nodes_of(&path), [0, 1, 2, 5]);
         assert_eq!(routing.find_loop(&network), None);
+    }
+
+    /// Oracle: by hand, three ports each way.
+    #[test]
+    fn a_deadline_is_split_among_the_ports_of_the_way() {
+        use crate::flow::{Phase, Reply, Traffic};
+        use crate::wire::Encapsulation;
+
+        let network = ring();
+        let routing = Routing::new(&network);
+        let mut flow = Flow {
+            name: "f".into(),
+            class: alloc::string::String::new(),
+            talker: NodeId(3),
+            listeners: vec![NodeId(5)],
+            delivery: Delivery::Unicast,
+            encapsulation: Encapsulation::Udp,
+            payload: Bytes::new(100),
+            tag: None,
+            dscp: 0,
+            traffic: Traffic::Periodic {
+                period: Duration::from_ms(1),
+                phase: Phase::Random,
+                release_jitter: Duration::ZERO,
+            },
+            start: Duration::ZERO,
+            stop: None,
+            reply: None,
+            connection: None,
+            deadline: None,
+        };
+        assert_eq!(routing.local_deadline(&network, &flow), None);
+        flow.deadline = Some(Duration::from_us(900));
+        let local = routing.local_deadline(&network, &flow);
+        assert_eq!(local, Some(Duration::from_us(300)));
+        flow.reply = Some(Reply {
+            payload: Bytes::new(1),
+            after: Duration::ZERO,
+        });
+        let local = routing.local_deadline(&network, &flow);
+        assert_eq!(local, Some(Duration::from_us(150)));
+        flow.listeners = vec![NodeId(3)];
+        flow.deadline = Some(Duration::from_secs(1_000_000));
+        let local = routing.local_deadline(&network, &flow);
+        assert_eq!(local, Some(Duration::from_secs(86_400)));
     }
 
     #[test]

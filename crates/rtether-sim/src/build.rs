@@ -6,10 +6,11 @@ mod tables;
 mod traffic;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{Network, NodeId, NodeKind, PortId};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{RouteError, Routing};
 use rtether_model::wire::{self, Encapsulation};
@@ -88,6 +89,10 @@ impl Simulation {
         let routing = Routing::new(network);
         let mut ports = build_ports(network, &routing, &numbers, config)?;
         let media = build_media(network, &routing, &numbers, config)?;
+        let local_deadlines = local_deadlines(network, flows, &routing);
+        for queues in &mut ports.queues {
+            queues.set_local_deadlines(&local_deadlines);
+        }
         for (number, attachment) in (0u32..).zip(&media.attachments) {
             let port = &mut ports.hot[attachment.port as usize];
             port.attachment = number;
@@ -345,6 +350,22 @@ fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Returns the local deadline of each flow, where a switch uses it.
+fn local_deadlines(network: &Network, flows: &[Flow], routing: &Routing) -> Arc<[i64]> {
+    let uses = |kind: &NodeKind| match kind {
+        NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
+    };
+    if !network.nodes.iter().any(|node| uses(&node.kind)) {
+        return Arc::from([]);
+    }
+    let of_flow = |flow| match routing.local_deadline(network, flow) {
+        Some(deadline) => deadline.as_ps(),
+        None => i64::MAX,
+    };
+    flows.iter().map(of_flow).collect()
 }
 
 /// End stations in three parts.

@@ -200,6 +200,33 @@ impl Fifo {
         self.len += 1;
     }
 
+    /// Puts a packet before the first whose key is larger than its own, else at the end.
+    pub(crate) fn insert(&mut self, pool: &mut Pool, id: u32, key: impl Fn(&Packet) -> i64) {
+        let own = key(pool.get(id));
+        let mut before = None;
+        for other in self.iter(pool) {
+            if key(pool.get(other)) > own {
+                break;
+            }
+            before = Some(other);
+        }
+        match before {
+            Some(last) if last == self.tail => self.push(pool, id),
+            Some(before) => {
+                let after = pool.get(before).next;
+                pool.get_mut(id).next = after;
+                pool.get_mut(before).next = id;
+                self.len += 1;
+            }
+            None if self.len == 0 => self.push(pool, id),
+            None => {
+                pool.get_mut(id).next = self.head;
+                self.head = id;
+                self.len += 1;
+            }
+        }
+    }
+
     /// Takes the oldest packet.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool) -> Option<u32> {

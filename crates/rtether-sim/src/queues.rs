@@ -1,11 +1,12 @@
 //! The queues of one egress port and the choice of the next frame (IEEE 802.1Q-2022, 8.6.6 to
 //! 8.6.8).
 //!
-//! Scope: FCFS, strict priority, weighted round robin by frames, and strict over weighted round
-//! robin (1P3Q1T). Tail drop against a limit in octets for the whole port; frames in transmission
+//! Scope: FCFS, strict priority, weighted round robin by frames, strict over weighted round robin
+//! (1P3Q1T), and earliest deadline first. Tail drop against a limit in octets for the whole port; frames in transmission
 //! are not counted. No credit-based shaper, no gates, no preemption.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -29,6 +30,9 @@ pub(crate) struct EgressQueues {
     lanes: Box<[Lane]>,
     count: u8,
     selection: Selection,
+    /// For earliest deadline first: each flow's time for this port, picoseconds; the largest number
+    /// if it has no deadline.
+    local_deadlines: Option<Arc<[i64]>>,
     /// Queue whose turn it is in a round robin, and the frames it may still send.
     turn: u8,
     credit: u8,
@@ -39,17 +43,19 @@ pub(crate) struct EgressQueues {
 }
 
 impl EgressQueues {
-    /// Creates empty queues; with FCFS all priorities share queue 0.
+    /// Creates empty queues; with FCFS and earliest deadline first all priorities share queue 0.
     pub(crate) fn new(count: u8, selection: Selection, limit: Bytes) -> Self {
-        let count = if selection == Selection::Fcfs {
-            1
-        } else {
-            count
+        let count = match selection {
+            Selection::Fcfs | Selection::EarliestDeadline => 1,
+            Selection::StrictPriority | Selection::Wrr { .. } | Selection::StrictWrr { .. } => {
+                count
+            }
         };
         Self {
             lanes: vec![Lane::default(); usize::from(count)].into_boxed_slice(),
             count,
             selection,
+            local_deadlines: None,
             // The lowest has no credit left: the round begins at the highest.
             turn: 0,
             credit: 0,
@@ -57,6 +63,13 @@ impl EgressQueues {
             backlog: 0,
             backlog_max: 0,
             limit: limit.get(),
+        }
+    }
+
+    /// Says how long after its arrival a frame of each flow is due, if that decides here.
+    pub(crate) fn set_local_deadlines(&mut self, of_flow: &Arc<[i64]>) {
+        if self.selection == Selection::EarliestDeadline {
+            self.local_deadlines = Some(Arc::clone(of_flow));
         }
     }
 
@@ -84,11 +97,17 @@ impl EgressQueues {
         class.min(self.count - 1)
     }
 
-    /// Appends a frame; the caller has asked [`Self::fits`].
+    /// Takes in a frame that has been marked with its arrival; the caller has asked
+    /// [`Self::fits`].
     #[inline]
     pub(crate) fn push(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
         let lane = &mut self.lanes[usize::from(queue)];
-        lane.fifo.push(pool, id);
+        match &self.local_deadlines {
+            None => lane.fifo.push(pool, id),
+            Some(of_flow) => lane.fifo.insert(pool, id, |packet| {
+                packet.mark.saturating_add(of_flow[packet.flow as usize])
+            }),
+        }
         lane.record.depth_max = lane.record.depth_max.max(lane.fifo.len());
         self.waiting += 1;
         self.backlog += size;
@@ -129,7 +148,9 @@ impl EgressQueues {
     /// Chooses among several queues of which one is not empty.
     fn select(&mut self) -> u8 {
         match self.selection {
-            Selection::Fcfs | Selection::StrictPriority => self.highest(self.count),
+            Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {
+                self.highest(self.count)
+            }
             Selection::Wrr { weights } => self.round_robin(self.count, weights),
             Selection::StrictWrr { weights } => {
                 let top = self.count - 1;
@@ -244,6 +265,30 @@ mod tests {
             8,
         );
         assert_eq!(mixed, [3, 3, 2, 2, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn earliest_deadline_first_by_hand() {
+        // Flow 0 is due after 10, flow 1 after 3, flow 2 never. Arrivals at 0 to 6.
+        let mut pool = Pool::default();
+        let mut queues = EgressQueues::new(4, Selection::EarliestDeadline, Bytes::new(1_000));
+        queues.set_local_deadlines(&Arc::from([10, 3, i64::MAX]));
+        assert_eq!(queues.count(), 1);
+        for (mark, flow) in [(0, 2), (1, 0), (2, 1), (3, 2), (4, 0), (5, 1), (8, 1)] {
+            let id = pool.insert(Packet {
+                mark,
+                flow,
+                ..packet(100)
+            });
+            queues.push(&mut pool, id, 0, 100);
+        }
+        // Due: 11, 5, 14, 8 and 11, the last of these after the one that came earlier.
+        let sent: Vec<(i64, u32)> = core::iter::from_fn(|| queues.pop(&pool))
+            .map(|(id, _)| (pool.get(id).mark, pool.get(id).flow))
+            .collect();
+        let expected = [(2, 1), (5, 1), (1, 0), (8, 1), (4, 0), (0, 2), (3, 2)];
+        assert_eq!(sent, expected);
+        assert!(queues.is_empty() && queues.backlog() == 0);
     }
 
     #[test]

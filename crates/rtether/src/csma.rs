@@ -27,7 +27,7 @@ pub(crate) enum Ranges {
 
 impl Ranges {
     /// Returns the most slots that are drawn after so many collisions in a row.
-    const fn longest(self, collisions: u32) -> i64 {
+    pub(crate) const fn longest(self, collisions: u32) -> i64 {
         let doublings = if collisions < DOUBLINGS_MAX {
             collisions
         } else {

@@ -130,6 +130,8 @@ fn switches_with_every_key() {
          port_settings: { 1: { access: 10 }, 2-3: { trunk: all, native: 1, default_pcp: 5 }, \
          4: { trunk: [20, 10], native: 10 } } }",
     );
+    let edf = switch("{ ports: 6, selection: edf }");
+    assert_eq!(edf.selection, Selection::EarliestDeadline);
     assert_eq!(full.latency, Duration::from_us(10));
     assert_eq!(full.mode, ForwardingMode::CutThrough);
     assert_eq!(

@@ -4,6 +4,8 @@
 //! verdict.
 
 mod output;
+mod page;
+mod statistical;
 
 use rtether_bounds::{Analysis, Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
@@ -13,7 +15,11 @@ use rtether_model::record::{Place, Segment};
 use crate::run::Results;
 use crate::scenario::Scenario;
 
+pub(crate) use output::statistical_json;
 pub use output::{csv, json, table};
+pub use page::html;
+pub(crate) use page::{NOTE, section};
+pub use statistical::{MODEL, Statistical, statistical};
 
 /// Computes the bounds of all streams, in the order of a run's record.
 pub fn analyze(scenario: &Scenario) -> Analysis {

@@ -5,13 +5,15 @@ use rtether_bounds::{Analysis, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{counts, peer, place_name, reason, responsible, verdict};
+use super::{
+    MODEL, Statistical, counts, peer, place_name, reason, responsible, statistical, verdict,
+};
 use crate::report::text::{exact_ns, percent, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
 /// Parts of a million as a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
-fn share(ppm: u64) -> f64 {
+pub(super) fn share(ppm: u64) -> f64 {
     ppm as f64 / 1e6
 }
 
@@ -20,17 +22,24 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
     table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header([
+    let statistical = statistical(scenario);
+    let has_statistical = statistical.iter().any(Option::is_some);
+    let mut header = vec![
         "flow",
         "talker > listener",
         "bound",
         "deadline",
         "slack",
         "verdict",
-        "most of it, or why there is none",
-    ]);
-    for stream in &analysis.streams {
-        table.add_row(row(scenario, stream));
+    ];
+    if has_statistical {
+        header.push("statistical");
+    }
+    header.push("most of it, or why there is none");
+    table.set_header(header);
+    for (stream, said) in analysis.streams.iter().zip(statistical) {
+        let said = has_statistical.then(|| words_or_dash(said));
+        table.add_row(row(scenario, stream, said));
     }
     for column in 2..5 {
         if let Some(column) = table.column_mut(column) {
@@ -48,9 +57,14 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     let words: Vec<String> = words
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
+    let footnote = if has_statistical {
+        format!("{MODEL}\n")
+    } else {
+        String::new()
+    };
     format!(
-        "{}\n{table}\n\nbusiest ports  {}\n{}: {}. A bound holds if nothing is lost for lack of \
-         memory.\n",
+        "{}\n{table}\n\n{footnote}busiest ports  {}\n{}: {}. A bound holds if nothing is lost \
+         for lack of memory.\n",
         scenario.name,
         busiest(scenario, analysis),
         plural(analysis.streams.len(), "stream"),
@@ -58,7 +72,8 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     )
 }
 
-fn row(scenario: &Scenario, stream: &StreamBound) -> Vec<Cell> {
+/// Returns one row; `said` is the statistical column, if there is one.
+fn row(scenario: &Scenario, stream: &StreamBound, said: Option<String>) -> Vec<Cell> {
     let flow = &scenario.flows[stream.flow.index()];
     let name = |id| scenario.network.node(id).name.clone();
     let bound = stream.bound.as_ref().ok();
@@ -68,7 +83,7 @@ fn row(scenario: &Scenario, stream: &StreamBound) -> Vec<Cell> {
         }),
         Err(why) => reason(scenario, why),
     };
-    let cells = [
+    let mut cells = vec![
         flow.name.clone(),
         format!("{} > {}", name(flow.talker), name(stream.listener)),
         bound.map_or_else(|| "none".into(), |bound| time(bound.latency)),
@@ -77,12 +92,17 @@ fn row(scenario: &Scenario, stream: &StreamBound) -> Vec<Cell> {
             .and_then(|bound| bound.slack)
             .map_or_else(|| "-".into(), signed),
         verdict(scenario, stream).to_owned(),
-        remark,
     ];
+    cells.extend(said);
+    cells.push(remark);
     cells.into_iter().map(Cell::new).collect()
 }
 
-fn signed(span: Duration) -> String {
+fn words_or_dash(said: Option<Statistical>) -> String {
+    said.map_or_else(|| "-".into(), |said| said.words())
+}
+
+pub(super) fn signed(span: Duration) -> String {
     if span.is_negative() {
         format!("-{}", time(Duration::ZERO - span))
     } else {
@@ -102,7 +122,7 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn port_name(scenario: &Scenario, port: &PortBound) -> String {
+pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
     let name = |id| scenario.network.node(id).name.as_str();
     let peer = peer(scenario, port.port).map_or("nowhere", name);
     format!("{} > {peer}", name(port.port.node))
@@ -110,7 +130,7 @@ fn port_name(scenario: &Scenario, port: &PortBound) -> String {
 
 /// Returns everything as one JSON document, schema `rtether.bound/1`.
 pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
-    let streams = analysis.streams.iter();
+    let streams = analysis.streams.iter().zip(statistical(scenario));
     let ports = analysis.ports.iter().map(|port| {
         json!({
             "port": port_name(scenario, port),
@@ -132,14 +152,14 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         "schema": "rtether.bound/1",
         "scenario": scenario.name,
         "is_cyclic": analysis.effort.is_cyclic,
-        "streams": streams.map(|stream| stream_json(scenario, stream)).collect::<Vec<_>>(),
+        "streams": streams.map(|(stream, said)| stream_json(scenario, stream, said)).collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "stacks": stacks.collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
 }
 
-fn stream_json(scenario: &Scenario, stream: &StreamBound) -> Value {
+fn stream_json(scenario: &Scenario, stream: &StreamBound, said: Option<Statistical>) -> Value {
     let flow = &scenario.flows[stream.flow.index()];
     let name = |id| scenario.network.node(id).name.as_str();
     let bound = stream.bound.as_ref().ok();
@@ -164,7 +184,21 @@ fn stream_json(scenario: &Scenario, stream: &StreamBound) -> Value {
         "method": bound.map(|bound| bound.method.name()),
         "hops": hops,
         "verdict": verdict(scenario, stream),
+        "statistical": statistical_json(said),
         "reason": stream.bound.as_ref().err().map(|why| reason(scenario, why)),
+    })
+}
+
+/// Returns what a model says of a stream on a shared medium, with the model's name.
+pub(crate) fn statistical_json(said: Option<Statistical>) -> Value {
+    said.map_or(Value::Null, |said| {
+        json!({
+            "late_ratio": said.late_ratio,
+            "accesses": said.accesses,
+            "collisions": said.collisions,
+            "part_ns": nanoseconds(Some(said.part)),
+            "model": MODEL,
+        })
     })
 }
 
@@ -185,10 +219,11 @@ pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
         "slack_ns",
         "method",
         "responsible",
+        "late_statistical_ratio",
         "reason",
     ];
     drop(writer.write_record(header));
-    for stream in &analysis.streams {
+    for (stream, said) in analysis.streams.iter().zip(statistical(scenario)) {
         let flow = &scenario.flows[stream.flow.index()];
         let name = |id| scenario.network.node(id).name.clone();
         let bound = stream.bound.as_ref().ok();
@@ -207,6 +242,7 @@ pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
                 bound
                     .and_then(|bound| responsible(scenario, bound))
                     .map_or_else(String::new, |(place, _)| place),
+                said.map_or_else(String::new, |said| said.late_ratio.to_string()),
                 stream
                     .bound
                     .as_ref()

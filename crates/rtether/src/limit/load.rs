@@ -10,15 +10,18 @@ use crate::scenario::Scenario;
 
 /// What one flow makes one station send, on average.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
+    /// Frames per second.
+    pub(crate) frames_per_second: f64,
     /// Bits per second on the wire, preambles and gaps included.
-    pub(super) wire_bps: f64,
+    pub(crate) wire_bps: f64,
     /// The same as IP datagrams, which is what a traffic smoother counts.
-    pub(super) datagram_bps: f64,
+    pub(crate) datagram_bps: f64,
 }
 
 impl Offer {
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.frames_per_second += other.frames_per_second;
         self.wire_bps += other.wire_bps;
         self.datagram_bps += other.datagram_bps;
     }
@@ -28,13 +31,36 @@ impl Offer {
         let frame = wire::frame_size(payload, flow.encapsulation) + tag;
         let datagram = flow.encapsulation.header_size() + payload;
         Self {
+            frames_per_second: packets_per_second,
             wire_bps: real(wire::wire_size(frame).bits()) * packets_per_second,
             datagram_bps: real(datagram.bits()) * packets_per_second,
         }
     }
 
+    /// Returns what a station offers that always has a full frame.
+    pub(crate) fn always(rate: BitRate) -> Self {
+        let frame = wire::HEADER + wire::MAX_FRAME_PAYLOAD + wire::FCS;
+        let bits = real(wire::wire_size(frame).bits());
+        let frames_per_second = real(rate.as_bps()) / bits;
+        Self {
+            frames_per_second,
+            wire_bps: real(rate.as_bps()),
+            datagram_bps: real(wire::MAX_FRAME_PAYLOAD.bits()) * frames_per_second,
+        }
+    }
+
+    /// Returns so many acknowledgements of TCP a second, in frames of the least size.
+    pub(crate) fn acknowledgements(per_second: f64) -> Self {
+        Self {
+            frames_per_second: per_second,
+            wire_bps: real(wire::wire_size(wire::MIN_FRAME).bits()) * per_second,
+            datagram_bps: 40.0 * 8.0 * per_second,
+        }
+    }
+
     fn times(self, factor: f64) -> Self {
         Self {
+            frames_per_second: self.frames_per_second * factor,
             wire_bps: self.wire_bps * factor,
             datagram_bps: self.datagram_bps * factor,
         }
@@ -43,21 +69,28 @@ impl Offer {
 
 /// Returns what each station sends for a flow; nothing where the network decides.
 pub(super) fn offers(flow: &Flow) -> Vec<(NodeId, Offer)> {
-    let Some((interval, payload)) = interval_and_payload(flow) else {
+    let Some((sent, answer)) = of_one_listener(flow) else {
         return Vec::new();
     };
-    let per_second = 1.0 / interval;
     let copies = match flow.delivery {
         Delivery::Unicast => real_len(flow.listeners.len()),
         Delivery::Multicast => 1.0,
     };
-    let sent = split_up(flow, payload, per_second).times(copies);
-    let mut all = vec![(flow.talker, sent)];
-    if let Some(reply) = flow.reply {
-        let answer = split_up(flow, reply.payload, per_second);
+    let mut all = vec![(flow.talker, sent.times(copies))];
+    if let Some(answer) = answer {
         all.extend(flow.listeners.iter().map(|&listener| (listener, answer)));
     }
     all
+}
+
+/// Returns what a flow makes its talker send to one listener, and the listener answer; `None` where
+/// the network decides.
+pub(crate) fn of_one_listener(flow: &Flow) -> Option<(Offer, Option<Offer>)> {
+    let (interval, payload) = interval_and_payload(flow)?;
+    let per_second = 1.0 / interval;
+    let answer = flow.reply;
+    let answer = answer.map(|reply| split_up(flow, reply.payload, per_second));
+    Some((split_up(flow, payload, per_second), answer))
 }
 
 /// A message over a connection may take several segments.

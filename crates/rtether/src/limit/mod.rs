@@ -7,7 +7,7 @@
 //! trials stands beside the answer. Source: 002 Kweon 1 and 2 (catalogue 3a, W4).
 
 mod access;
-mod load;
+pub(crate) mod load;
 mod output;
 mod search;
 mod split;

@@ -39,7 +39,7 @@ pub fn flows(outcome: &Outcome<'_>) -> String {
     write(&names, rows)
 }
 
-const FLOW_COLUMNS: [&str; 31] = [
+const FLOW_COLUMNS: [&str; 32] = [
     "flow",
     "class",
     "talker",
@@ -47,6 +47,7 @@ const FLOW_COLUMNS: [&str; 31] = [
     "verdict",
     "deadline_ns",
     "bound_ns",
+    "late_statistical_ratio",
     "margin_ns",
     "released_packets",
     "delivered_packets",
@@ -87,6 +88,7 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
         stream.verdict().name().into(),
         ns(flow.deadline),
         ns(stream.bound),
+        number(stream.statistical.map(|said| said.late_ratio)),
         ns(stream.assessment.margin),
         record.released.to_string(),
         record.delivered.to_string(),

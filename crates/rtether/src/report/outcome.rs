@@ -8,8 +8,11 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment, StreamRecord};
 use rtether_model::route::Routing;
 
+use rtether_bounds::Analysis;
+
 use super::domain::Domain;
 use super::text;
+use crate::bound::Statistical;
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
 use crate::verdict::{Assessment, Verdict};
@@ -27,6 +30,11 @@ pub struct Outcome<'a> {
     pub source: Option<&'a str>,
     /// Proved bound of each stream, in the order of the record; empty where it was not asked for.
     pub bounds: &'a [Option<Duration>],
+    /// The analysis behind them, to be shown whole.
+    pub analysis: Option<&'a Analysis>,
+    /// What a model says of each stream on a shared medium, in the order of the record; empty where
+    /// it was not asked for.
+    pub statistical: &'a [Option<Statistical>],
 }
 
 /// One stream with everything said of it.
@@ -44,6 +52,8 @@ pub struct Stream<'a> {
     pub confidence: Confidence,
     /// Proved bound.
     pub bound: Option<Duration>,
+    /// How likely it is late on a shared medium, by a model; no bound.
+    pub statistical: Option<Statistical>,
 }
 
 /// Streams of one class.
@@ -120,6 +130,8 @@ impl<'a> Outcome<'a> {
             assessments,
             source: None,
             bounds: &[],
+            analysis: None,
+            statistical: &[],
         }
     }
 
@@ -136,6 +148,25 @@ impl<'a> Outcome<'a> {
     #[must_use]
     pub const fn with_bounds(self, bounds: &'a [Option<Duration>]) -> Self {
         Self { bounds, ..self }
+    }
+
+    /// Adds the whole analysis, and what a model says of streams on shared media.
+    #[must_use]
+    pub const fn with_analysis(
+        self,
+        analysis: &'a Analysis,
+        statistical: &'a [Option<Statistical>],
+    ) -> Self {
+        Self {
+            analysis: Some(analysis),
+            statistical,
+            ..self
+        }
+    }
+
+    /// Returns whether a model has something to say of a stream.
+    pub fn has_statistical(&self) -> bool {
+        self.statistical.iter().any(Option::is_some)
     }
 
     /// Returns one stream.
@@ -156,6 +187,7 @@ impl<'a> Outcome<'a> {
                 .copied()
                 .unwrap_or_default(),
             bound: self.bounds.get(index).copied().flatten(),
+            statistical: self.statistical.get(index).copied().flatten(),
         }
     }
 

@@ -30,11 +30,12 @@ pub const MOST_STREAMS: usize = 40;
 const BUSIEST: usize = 3;
 
 /// Columns, and their importance where the terminal is narrow (zero: never left out).
-const COLUMNS: [(&str, u8); 12] = [
+const COLUMNS: [(&str, u8); 13] = [
     ("flow", 0),
     ("talker > listener", 2),
     ("streams", 0),
     ("bound", 1),
+    ("statistical", 7),
     ("p50", 3),
     ("p99.9", 4),
     ("max", 0),
@@ -44,8 +45,8 @@ const COLUMNS: [(&str, u8); 12] = [
     ("verdict", 0),
     ("worst packet", 6),
 ];
-const TEXT_COLUMNS: [usize; 4] = [0, 1, 10, 11];
-const VERDICT: usize = 10;
+const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 11, 12];
+const VERDICT: usize = 11;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
 type Row = [String; COLUMNS.len()];
@@ -132,6 +133,9 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         },
         String::new(),
         stream.bound.map_or_else(String::new, time),
+        stream
+            .statistical
+            .map_or_else(String::new, |said| said.words()),
         time_or_dash(record.quantile(1, 2)),
         time_or_dash(record.quantile(999, 1_000)),
         time_or_dash(stream.max()),
@@ -159,11 +163,14 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         failed => format!("{}, {failed} failed", counts.streams),
     };
     let bound = streams().filter_map(|s| s.bound).max();
+    let likeliest = streams().filter_map(|s| s.statistical);
+    let likeliest = likeliest.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio));
     [
         plain(class_name(&group.class)),
         String::new(),
         failed,
         bound.map_or_else(String::new, time),
+        likeliest.map_or_else(String::new, |said| said.words()),
         largest(&|s| s.record.quantile(1, 2)),
         largest(&|s| s.record.quantile(999, 1_000)),
         largest(&|s| s.max()),
@@ -355,10 +362,15 @@ pub fn footer(outcome: &Outcome<'_>) -> String {
         0 => String::new(),
         _ => format!("{title} {}\n", plain_list(&entries)),
     };
+    let statistical = if outcome.has_statistical() {
+        format!("{}\n", crate::bound::MODEL)
+    } else {
+        String::new()
+    };
     let runs = plural(outcome.results.seeds.len(), "run");
     let length = time(record.duration);
     format!(
-        "{}{}simulated      {runs} of {length}\n{}\n",
+        "{}{}{statistical}simulated      {runs} of {length}\n{}\n",
         list("busiest links ", links.collect()),
         list("busiest stacks", stacks.collect()),
         plain_line(&outcome.summary()),

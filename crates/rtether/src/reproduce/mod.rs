@@ -155,6 +155,7 @@ type Run = fn(&Progress) -> Result<Reproduction, ReproduceError>;
 /// The experiments that can be repeated.
 const AVAILABLE: &[(&str, Run)] = &[
     ("skeie-volume", volume::run),
+    ("skeie-bounds", substation::bounds::run),
     ("skeie-flat", flat::run),
     ("skeie-substation", substation::run),
     ("skeie-substation-slow", substation::run_slow),

@@ -7,6 +7,7 @@
 //! that makes a packet wait makes all of them wait. What file transfers do is seen best at the PISA
 //! that uploads; averaged over all PISAs it nearly vanishes.
 
+pub(super) mod bounds;
 mod figures;
 
 use rtether_model::quantity::Duration;

@@ -19,7 +19,7 @@ mod domain;
 mod load;
 mod smoothed;
 
-use domain::Domains;
+pub(crate) use domain::Domains;
 
 /// Checks the plant as a whole.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) {

@@ -25,6 +25,7 @@ pub mod template;
 mod tree;
 mod units;
 
+pub(crate) use check::Domains;
 pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};

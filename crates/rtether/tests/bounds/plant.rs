@@ -246,6 +246,12 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
         }
         _ => flow.traffic.clone(),
     };
+    if dice.chance(60) {
+        // What decides where the earliest deadline goes first.
+        flow.deadline = Some(Duration::from_us(
+            dice.pick(&[100, 500, 2_000, 10_000, 50_000]),
+        ));
+    }
 }
 
 fn bulk(dice: &mut Dice) -> Bulk {
@@ -327,10 +333,11 @@ fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     let count = u8::try_from(dice.range(1, 8)).unwrap();
     switch.queues = QueueMap::standard(count).unwrap();
     let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
-    switch.selection = match dice.index(5) {
+    switch.selection = match dice.index(6) {
         0 => Selection::Fcfs,
         1 | 2 => Selection::StrictPriority,
         3 => Selection::Wrr { weights },
+        4 => Selection::EarliestDeadline,
         _ => Selection::StrictWrr { weights },
     };
     if dice.chance(15) {

@@ -212,6 +212,7 @@ fn switch(dice: &mut Dice, style: &Style) -> Switch {
             Selection::StrictPriority,
             Selection::Wrr { weights },
             Selection::StrictWrr { weights },
+            Selection::EarliestDeadline,
         ]),
         buffer: Buffer {
             per_port: Bytes::new(per_port),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::network::{ForwardingMode, LinkId, NodeId, Pcp, PortId, Selection, Switch};
-use rtether_model::quantity::{BitRate, Bytes, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::record::Record;
 use rtether_model::wire;
 use rtether_sim::observe::{Observer, PacketInfo};
@@ -43,6 +43,8 @@ struct Sent {
     size: Bytes,
     /// At switches: when it was there to be sent, and in which queue.
     ready: Option<(Instant, u8)>,
+    /// When it is due after it was there.
+    local_deadline: Option<Duration>,
 }
 
 /// All frames on all wires.
@@ -55,12 +57,17 @@ pub(super) struct Wires<'a> {
     /// Last whole arrival over each link and direction.
     last: BTreeMap<PortId, Instant>,
     sent: BTreeMap<PortId, Vec<Sent>>,
+    local_deadlines: Vec<Option<Duration>>,
 }
 
 impl<'a> Wires<'a> {
     pub(super) fn new(plant: &'a Plant) -> Self {
+        let floors = Floors::new(&plant.network);
+        let flows = plant.flows.iter();
+        let local = flows.map(|flow| floors.routing.local_deadline(&plant.network, flow));
         Self {
-            floors: Floors::new(&plant.network),
+            local_deadlines: local.collect(),
+            floors,
             arrivals: BTreeMap::new(),
             departures: BTreeMap::new(),
             last: BTreeMap::new(),
@@ -120,7 +127,11 @@ impl<'a> Wires<'a> {
         let own_rate = self.floors.network.links[self.link(port).index()].rate;
         let cuts = switch.mode == ForwardingMode::CutThrough && own_rate <= arrival.rate;
         let at = if cuts { arrival.header } else { arrival.whole };
-        let queue = if switch.selection == Selection::Fcfs {
+        let has_one = matches!(
+            switch.selection,
+            Selection::Fcfs | Selection::EarliestDeadline
+        );
+        let queue = if has_one {
             0
         } else {
             switch.queues.queue_of(arrival.pcp)
@@ -178,6 +189,25 @@ fn check_work(sent: &[Sent], port: PortId) {
     }
 }
 
+/// Nothing that is due later begins while something else waits that is due earlier; what is due at
+/// the same time goes in order of arrival.
+fn check_deadlines(sent: &[Sent], port: PortId) {
+    let due = |frame: &Sent| {
+        let (ready, _) = frame.ready.unwrap();
+        let due = frame.local_deadline.map(|local| ready + local);
+        (due.is_none(), due, ready)
+    };
+    for (index, frame) in sent.iter().enumerate() {
+        for later in sent[index + 1..].iter().take(50) {
+            let was_there = later.ready.unwrap().0 < frame.start;
+            assert!(
+                !was_there || due(frame) <= due(later),
+                "the earliest deadline waits at {port:?}"
+            );
+        }
+    }
+}
+
 /// First in, first out within a queue; where selection is strict, nothing less urgent begins while
 /// something more urgent waits.
 fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
@@ -185,6 +215,7 @@ fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
         Selection::StrictPriority => 1,
         Selection::StrictWrr { .. } => switch.queues.count() - 1,
         Selection::Fcfs | Selection::Wrr { .. } => u8::MAX,
+        Selection::EarliestDeadline => return check_deadlines(sent, port),
     };
     let mut last = [Instant::ZERO; 8];
     for (index, frame) in sent.iter().enumerate() {
@@ -236,6 +267,7 @@ impl Observer for Wires<'_> {
             end: now + wire::occupancy(packet.frame_size, rate),
             size: packet.frame_size,
             ready,
+            local_deadline: self.local_deadlines[packet.flow.index()],
         });
         self.fly(now, port, packet);
     }

@@ -5,10 +5,12 @@
 
 mod columns;
 mod scale;
+mod stacked;
 
 pub use columns::{Column, ColumnChart};
 pub(crate) use scale::Fitted;
 pub use scale::{Axis, Quantity, Scale};
+pub use stacked::{StackedChart, StackedPart, StackedRow};
 
 use super::markup::{Element, Markup, element};
 use super::text::real_len;

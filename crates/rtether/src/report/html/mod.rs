@@ -15,6 +15,7 @@ use super::outcome::Outcome;
 use super::page::{Page, Tone, banner, details, figures};
 use super::table::MOST_STREAMS;
 use super::text::{count, plural, time};
+use crate::bound;
 use view::View;
 
 /// Returns the page.
@@ -35,6 +36,10 @@ pub fn render(outcome: &Outcome<'_>) -> String {
             TOPOLOGY_NOTE,
             plant::topology(outcome),
         );
+    if let Some(analysis) = outcome.analysis {
+        let body = bound::section(outcome.scenario, analysis);
+        page = page.section("bounds", "Bounds", bound::NOTE, body);
+    }
     if !views.is_empty() {
         page = page
             .section(

@@ -9,6 +9,7 @@ use super::super::page::{DataTable, TableCell, details};
 use super::super::table::class_name;
 use super::super::text::{self, count, percent, plural, time};
 use super::is_small;
+use crate::bound::Statistical;
 use crate::verdict::Verdict;
 
 /// Streams with all their figures in a large plant, besides one for each class.
@@ -90,10 +91,13 @@ pub(super) fn name_cell(name: &str, note: &str) -> TableCell {
     TableCell::markup(content).class("name")
 }
 
-fn columns(first: &str, has_bound: bool) -> Vec<(String, bool)> {
+fn columns(outcome: &Outcome<'_>, first: &str) -> Vec<(String, bool)> {
     let mut columns = vec![("verdict", false), (first, false)];
-    if has_bound {
+    if !outcome.bounds.is_empty() {
         columns.push(("bound", true));
+    }
+    if outcome.has_statistical() {
+        columns.push(("statistical", false));
     }
     columns.extend([
         ("p50", true),
@@ -111,30 +115,29 @@ fn columns(first: &str, has_bound: bool) -> Vec<(String, bool)> {
 }
 
 fn streams(outcome: &Outcome<'_>, order: &[usize], filter: bool) -> Markup {
-    let has_bound = !outcome.bounds.is_empty();
     let rows = order.iter().map(|&index| {
         let stream = outcome.stream(index);
-        (
-            stream_row(outcome, &stream, has_bound),
-            stream.verdict().is_failure(),
-        )
+        (stream_row(outcome, &stream), stream.verdict().is_failure())
     });
     let table = DataTable {
-        columns: columns("stream", has_bound),
+        columns: columns(outcome, "stream"),
         rows: rows.collect(),
         filter,
     };
     table.render()
 }
 
-fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>, has_bound: bool) -> Vec<TableCell> {
+fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
     let record = stream.record;
     let name = outcome.stream_name(stream);
     let path = outcome.path_name(stream);
     let note = if path == name { "" } else { &path };
     let mut row = vec![mark_cell(stream.verdict()), name_cell(&name, note)];
-    if has_bound {
+    if !outcome.bounds.is_empty() {
         row.push(time_cell(stream.bound));
+    }
+    if outcome.has_statistical() {
+        row.push(statistical_cell(stream.statistical));
     }
     let is_over = stream.assessment.margin.is_some_and(Duration::is_negative);
     let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
@@ -150,6 +153,13 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>, has_bound: bool) -> Ve
     row
 }
 
+fn statistical_cell(said: Option<Statistical>) -> TableCell {
+    said.map_or_else(
+        || TableCell::text("\u{2013}").sorted_by(""),
+        |said| TableCell::text(said.words()).sorted_by(said.late_ratio),
+    )
+}
+
 fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
     let blame: Option<(Place, Duration)> = stream.assessment.responsible;
     let Some((worst, (place, delay))) = stream.record.worst.zip(blame) else {
@@ -161,20 +171,19 @@ fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
 }
 
 fn classes(outcome: &Outcome<'_>, groups: &[Group]) -> Markup {
-    let has_bound = !outcome.bounds.is_empty();
     let rows = groups.iter().map(|group| {
         let failed = outcome.count_of(group.streams.iter().copied()).failed() > 0;
-        (class_row(outcome, group, has_bound), failed)
+        (class_row(outcome, group), failed)
     });
     let table = DataTable {
-        columns: columns("class (worst of its streams)", has_bound),
+        columns: columns(outcome, "class (worst of its streams)"),
         rows: rows.collect(),
         filter: false,
     };
     table.render()
 }
 
-fn class_row(outcome: &Outcome<'_>, group: &Group, has_bound: bool) -> Vec<TableCell> {
+fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
     let streams = || group.streams.iter().map(|&index| outcome.stream(index));
     let worst = outcome.stream(group.streams[0]);
     let margin = streams().filter_map(|s| s.assessment.margin).min();
@@ -184,8 +193,14 @@ fn class_row(outcome: &Outcome<'_>, group: &Group, has_bound: bool) -> Vec<Table
         mark_cell(worst.verdict()),
         name_cell(class_name(&group.class), &verdict_words(outcome, group)),
     ];
-    if has_bound {
+    if !outcome.bounds.is_empty() {
         row.push(time_cell(streams().filter_map(|s| s.bound).max()));
+    }
+    if outcome.has_statistical() {
+        let said = streams().filter_map(|s| s.statistical);
+        row.push(statistical_cell(
+            said.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio)),
+        ));
     }
     row.extend([
         time_cell(streams().filter_map(|s| s.record.quantile(1, 2)).max()),

@@ -13,21 +13,21 @@ use crate::scenario::reader::Reader;
 const SLOT: Bytes = Bytes::new(64);
 
 /// All collision domains of a network.
-pub(super) struct Domains {
+pub(crate) struct Domains {
     of_link: Vec<Option<usize>>,
     list: Vec<Domain>,
 }
 
 /// One of them.
-pub(super) struct Domain {
+pub(crate) struct Domain {
     /// In the order of the file.
-    pub(super) hubs: BTreeSet<NodeId>,
-    pub(super) links: BTreeSet<LinkId>,
-    pub(super) rate: BitRate,
+    pub(crate) hubs: BTreeSet<NodeId>,
+    pub(crate) links: BTreeSet<LinkId>,
+    pub(crate) rate: BitRate,
 }
 
 impl Domains {
-    pub(super) fn new(network: &Network) -> Self {
+    pub(crate) fn new(network: &Network) -> Self {
         let at_hub = links_at_hubs(network);
         let mut domains = Self {
             of_link: vec![None; network.links.len()],
@@ -61,11 +61,16 @@ impl Domains {
     }
 
     /// Returns the number of the domain that a link belongs to; `None` at full duplex.
-    pub(super) fn of(&self, link: LinkId) -> Option<usize> {
+    pub(crate) fn of(&self, link: LinkId) -> Option<usize> {
         self.of_link[link.index()]
     }
 
-    pub(super) fn get(&self, number: usize) -> &Domain {
+    /// Returns all of them, by number.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Domain> {
+        self.list.iter()
+    }
+
+    pub(crate) fn get(&self, number: usize) -> &Domain {
         &self.list[number]
     }
 }

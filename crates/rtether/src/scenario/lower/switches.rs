@@ -159,6 +159,7 @@ fn selection(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Select
         reader.misplaced(fields, &["weights"], "this selection");
         return match chosen {
             "fcfs" => Selection::Fcfs,
+            "edf" => Selection::EarliestDeadline,
             _ => Selection::StrictPriority,
         };
     }

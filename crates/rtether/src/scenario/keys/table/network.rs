@@ -46,10 +46,10 @@ pub(in crate::scenario) static SWITCH: Section = Section {
         ),
         key(
             "selection",
-            Kind::Word(&["strict", "fcfs", "wrr", "strict+wrr"]),
+            Kind::Word(&["strict", "fcfs", "wrr", "strict+wrr", "edf"]),
             Default("strict"),
             "wrr",
-            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T).",
+            "Which queue sends next: the highest that is not empty; first come, first served over all queues; weighted round robin; the highest strictly and the others by weighted round robin (1P3Q1T); the frame that is due first over all queues (`edf`). There a frame is due after the part of its flow's deadline for one port, equal parts for all ports on its longest way, and frames without a deadline go last.",
         ),
         key(
             "weights",

@@ -1,0 +1,294 @@
+//! Longest waits where the earliest local deadline goes first, without preemption.
+//!
+//! A packet of flow `i` that arrives at `a` is due at `a + d(i)`; the port sends the packet that is
+//! due first, ties in order of arrival.
+//!
+//! **Theorem.** Let a packet of flow `i` with work `c` arrive a time `t` after the last moment 0
+//! before which no packet was there that is due by `t + d(i)`. Its service begins no later than the
+//! least `s >= t` with `B + sum_j A_j(min(s, t + d(i) - d(j))) - c <= s`, where `A_j(x)` is the most
+//! work of flow `j` in a closed window of length `x`, flows with `t + d(i) < d(j)` are left out, and
+//! `B` is the longest packet of those with `d(j) > t + d(i)`.
+//!
+//! *Proof.* From 0 on there is always a packet that is due by `t + d(i)`, until this one is served.
+//! So one packet that is due later may be in service at 0, having arrived by then, which takes
+//! `d(j) > t + d(i)`; after it, only packets due by `t + d(i)` are served. They have arrived
+//! since 0, at `t + d(i) - d(j)` at the latest, and before `s`. Each arrival by `s` that is not
+//! served by `s` would be due later. This one is among them, and does not delay itself. As in
+//! [`crate::wait`] windows are closed, so that it does not matter what is looked at first of all
+//! that happens at one moment. QED
+//!
+//! For fixed `i` the left side grows with `t` in steps, at `t = x - d(i) + d(j)` where `A_j` grows at
+//! `x`, and falls with `B`; between two steps the earliest `t` waits longest, and these are looked at. No `t` beyond the
+//! longest busy period `L` counts, the least with `B + sum_j A_j(L) <= L`. (George, Rivierre and
+//! Spuri, INRIA RR-2966, 1996, section 5, with jitter in the arrivals; flows there are called
+//! tasks, and `0` begins their deadline busy period.) The deadline counts from the arrival at this
+//! queue, so that jitter brings packets closer but does not move what they are due after.
+//!
+//! Flows without a deadline are due last: at most one of their packets is in front. Where the steps
+//! are too many the whole busy period stands for the wait. What links before the port let through
+//! is not used, so that the bound is larger than it need be behind links with several flows.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use rtether_model::flow::Flow;
+use rtether_model::network::{Network, NodeKind, Selection};
+use rtether_model::route::Routing;
+
+use crate::curve::{JITTER_MAX, Load, ONE, steps_until};
+use crate::source::INFINITE;
+use crate::wait::{Unbounded, millionths};
+
+/// Steps of all flows together that are looked at for each flow.
+const STEPS_MAX: i64 = 1 << 12;
+/// Evaluations after which the busy period is taken from token buckets.
+const ROUNDS_MAX: u32 = 1 << 12;
+
+/// Returns the local deadline of each flow in picoseconds, as the switches use it. Nothing is
+/// computed where no switch does.
+pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
+    let uses = |kind: &NodeKind| match kind {
+        NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
+        NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
+    };
+    if !network.nodes.iter().any(|node| uses(&node.kind)) {
+        return vec![INFINITE; flows.len()];
+    }
+    let routing = Routing::new(network);
+    let of_flow = |flow| match routing.local_deadline(network, flow) {
+        Some(deadline) => deadline.as_ps().min(INFINITE),
+        None => INFINITE,
+    };
+    flows.iter().map(of_flow).collect()
+}
+
+/// Returns the longest wait of each load, given with its local deadline, which is finite; `lower` is
+/// the longest packet of flows without one.
+pub(crate) fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
+    if let Some((load, _)) = loads.iter().find(|(load, _)| !load.is_limited()) {
+        return Err(Unbounded::Visit(load.visit));
+    }
+    let rate: i128 = loads.iter().map(|(load, _)| load.rate()).sum();
+    if rate >= ONE {
+        return Err(Unbounded::Overload(millionths(rate)));
+    }
+    let end = busy_period(loads, lower, rate);
+    if end > JITTER_MAX {
+        return Err(Unbounded::Overload(millionths(rate)));
+    }
+    let plain: Vec<Load> = loads.iter().map(|(load, _)| *load).collect();
+    if steps_until(&plain, end) > STEPS_MAX {
+        return Ok(vec![end; loads.len()]);
+    }
+    let mut found: Vec<i64> = Vec::with_capacity(loads.len());
+    for (index, (load, deadline)) in loads.iter().enumerate() {
+        // The same deadline and work have the same wait.
+        let same = loads[..index]
+            .iter()
+            .position(|(other, due)| due == deadline && other.cost == load.cost);
+        let wait = match same {
+            Some(same) => found[same],
+            None => wait(loads, lower, (load.cost, *deadline), end),
+        };
+        found.push(wait);
+    }
+    Ok(found)
+}
+
+/// Returns the most work of a flow in a closed window.
+const fn work(load: &Load, span: i64) -> i64 {
+    load.cost * load.burst * ((span + load.jitter) / load.period + 1)
+}
+
+/// Returns a bound on the longest busy period; `rate` is below one.
+fn busy_period(loads: &[(Load, i64)], lower: i64, rate: i128) -> i64 {
+    let first = loads.iter().map(|(load, _)| load.cost).max().unwrap_or(0);
+    let before = lower.max(first);
+    // Token buckets are above the staircases: `before + burst + rate * L = L`.
+    let bursts = loads.iter().map(|(load, _)| {
+        let at_once = i128::from(load.cost) * i128::from(load.burst) * ONE;
+        at_once + load.rate() * i128::from(load.jitter)
+    });
+    let burst = i128::from(before) * ONE + bursts.sum::<i128>();
+    let most = (burst + (ONE - rate) - 1) / (ONE - rate);
+    let most = i64::try_from(most).unwrap_or(INFINITE).min(INFINITE);
+    if most > JITTER_MAX {
+        return most;
+    }
+    let mut length = before;
+    for _ in 0..ROUNDS_MAX {
+        let all = loads.iter().map(|(load, _)| work(load, length));
+        let longer = before + all.sum::<i64>();
+        if longer <= length {
+            return length.min(most);
+        }
+        length = longer;
+    }
+    most
+}
+
+/// Returns the longest wait of packets with this work and local deadline.
+fn wait(loads: &[(Load, i64)], lower: i64, own: (i64, i64), end: i64) -> i64 {
+    let (cost, deadline) = own;
+    let mut times = vec![0];
+    for (load, due) in loads {
+        // What arrives by `x` counts for packets that arrive `due - deadline` later.
+        let shift = due - deadline;
+        times.push(shift);
+        let first = load.period - load.jitter % load.period + shift;
+        // Those before zero count as there from the beginning.
+        let skipped = if first < 0 { -first / load.period } else { 0 };
+        let steps = (skipped..).map(|n| first + n * load.period);
+        times.extend(steps.take_while(|time| *time <= end));
+    }
+    times.retain(|time| (0..=end).contains(time));
+    times.sort_unstable();
+    times.dedup();
+    let waits = times.into_iter().map(|time| {
+        let later = loads.iter().filter(|(_, due)| due - time > deadline);
+        let in_front = later.map(|(load, _)| load.cost).max().unwrap_or(0);
+        let begin = begin(loads, in_front.max(lower) - cost, deadline, time);
+        begin - time
+    });
+    waits.max().unwrap_or(0).min(end)
+}
+
+/// Returns the least time, not before `time`, at which all that goes first has been served.
+fn begin(loads: &[(Load, i64)], base: i64, deadline: i64, time: i64) -> i64 {
+    let mut begin = time;
+    loop {
+        let counted = loads.iter().filter_map(|(load, due)| {
+            let last = time.saturating_add(deadline - due);
+            (last >= 0).then(|| work(load, last.min(begin)))
+        });
+        let needed = base + counted.sum::<i64>();
+        if needed <= begin {
+            return begin;
+        }
+        begin = needed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plant::NONE;
+
+    fn load(cost: i64, period: i64, jitter: i64) -> Load {
+        Load {
+            cost,
+            period,
+            burst: 1,
+            jitter,
+            group: NONE,
+            ratio: 0,
+            spacing: 1,
+            slack: 0,
+            visit: 0,
+            in_flight: 0,
+        }
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn waits_of_two_flows_by_hand() {
+        // The urgent one waits for one packet of the other, which waits for one urgent packet.
+        let two = [(load(1, 4, 0), 2), (load(3, 10, 0), 10)];
+        assert_eq!(waits(&two, 0), Ok(vec![3, 1]));
+        // A packet that is due last may be in front of both; then both wait for it, and the other
+        // one for two urgent packets: at 0 and 4, since it would begin at 5 + 1 = 6 else.
+        assert_eq!(waits(&two, 5), Ok(vec![5, 7]));
+        // Jitter of a period: two urgent packets at once; the second waits for the first, too.
+        let two = [(load(1, 4, 4), 2), (load(3, 10, 0), 10)];
+        assert_eq!(waits(&two, 0), Ok(vec![4, 2]));
+    }
+
+    /// Oracle: with equal deadlines this is the order of arrival, whose waits are by hand.
+    #[test]
+    fn equal_deadlines_are_order_of_arrival() {
+        let three = [
+            (load(2, 20, 0), 9),
+            (load(3, 20, 0), 9),
+            (load(4, 20, 0), 9),
+        ];
+        assert_eq!(waits(&three, 0), Ok(vec![7, 6, 5]));
+        // A longer one behind them is in front at worst.
+        assert_eq!(waits(&three, 6), Ok(vec![13, 12, 11]));
+    }
+
+    #[test]
+    fn what_has_no_limit_has_no_wait() {
+        let full = [(load(1, 2, 0), 9), (load(1, 2, 0), 9)];
+        assert_eq!(waits(&full, 0), Err(Unbounded::Overload(1_000_000)));
+        let endless = [(load(1, 2, INFINITE), 9)];
+        assert_eq!(waits(&endless, 0), Err(Unbounded::Visit(0)));
+        // Close to full, the busy period is long and still an answer.
+        let nearly = [(load(999, 1_000, 0), 9), (load(1_000, 10_000_000, 0), 5)];
+        let found = waits(&nearly, 0).unwrap();
+        assert!(found[0] >= 1_000 && found[1] == 999, "{found:?}");
+    }
+
+    /// Oracle: schedules of small plants, drawn at random and followed packet by packet.
+    #[test]
+    fn no_schedule_waits_longer() {
+        let mut seed = 7u64;
+        let mut draw = |below: i64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            i64::try_from(seed >> 33).unwrap() % below
+        };
+        let mut tight = 0;
+        for _ in 0..300 {
+            let flows: Vec<(Load, i64)> = (0..3)
+                .map(|_| (load(1 + draw(4), 12 + draw(6), draw(9)), 1 + draw(20)))
+                .collect();
+            let bounds = waits(&flows, 0).unwrap();
+            let mut most = [0; 3];
+            for _ in 0..60 {
+                let mut packets = Vec::new();
+                for (index, (load, due)) in flows.iter().enumerate() {
+                    let phase = draw(load.period);
+                    let late = draw(load.jitter + 1);
+                    for n in 0..4 {
+                        // The first is late, the others are not: they come close together.
+                        let lateness = if n == 0 { late } else { draw(load.jitter + 1) };
+                        packets.push((phase + n * load.period + lateness, index, *due));
+                    }
+                }
+                packets.sort_unstable();
+                let seen = schedule(&flows, packets);
+                for (most, seen) in most.iter_mut().zip(seen) {
+                    *most = seen.max(*most);
+                }
+            }
+            for (seen, bound) in most.iter().zip(&bounds) {
+                assert!(seen <= bound, "{flows:?}: {seen} of {bound}");
+                tight += i64::from(seen == bound);
+            }
+        }
+        // Chance meets the worst case of many.
+        assert!(tight > 100, "{tight}");
+    }
+
+    /// Returns the longest wait of each flow when packets arrive so; they are in order of arrival.
+    fn schedule(flows: &[(Load, i64)], packets: Vec<(i64, usize, i64)>) -> [i64; 3] {
+        let mut waiting: Vec<(i64, i64, usize)> = Vec::new();
+        let mut arriving = packets.into_iter().peekable();
+        let (mut now, mut longest) = (0, [0; 3]);
+        loop {
+            while let Some((at, flow, due)) = arriving.next_if(|packet| packet.0 <= now) {
+                waiting.push((at + due, at, flow));
+            }
+            let Some(&first) = waiting.iter().min() else {
+                let Some(next) = arriving.peek() else {
+                    return longest;
+                };
+                now = next.0;
+                continue;
+            };
+            waiting.retain(|packet| *packet != first);
+            let (_, at, flow) = first;
+            longest[flow] = (now - at).max(longest[flow]);
+            now += flows[flow].0.cost;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Where a packet needs a shared medium, and how long the rest of its way takes at least.
+
+use rtether_model::flow::{Flow, Phase, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Hub, MulticastForwarding, Network,
+    NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Switch, SwitchPort, TagHandling,
+};
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::record::Segment;
+use rtether_model::route::Routing;
+
+use crate::scenario::{Domains, Scenario};
+
+/// One access to a shared medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Access {
+    /// Who sends.
+    pub(super) port: PortId,
+    /// Number of the collision domain.
+    pub(super) domain: usize,
+}
+
+/// Returns the accesses of a frame on its way; hubs repeat and have none of their own.
+pub(super) fn between(
+    network: &Network,
+    domains: &Domains,
+    routing: &Routing,
+    from: NodeId,
+    to: NodeId,
+) -> Option<Vec<Access>> {
+    let hops = routing.path(network, from, to).ok()?;
+    let sent = hops.into_iter().filter_map(|hop| {
+        let domain = domains.of(hop.link)?;
+        let is_hub = network.hub(hop.egress.node).is_some();
+        (!is_hub).then_some(Access {
+            port: hop.egress,
+            domain,
+        })
+    });
+    Some(sent.collect())
+}
+
+/// Returns the accesses of a packet and its answer, one after the other.
+pub(super) fn accesses(
+    network: &Network,
+    domains: &Domains,
+    routing: &Routing,
+    flow: &Flow,
+    listener: NodeId,
+) -> Option<Vec<Access>> {
+    let way = |from, to| between(network, domains, routing, from, to);
+    let mut all = way(flow.talker, listener)?.repeat(segments(flow, flow.payload));
+    if let Some(reply) = flow.reply {
+        all.extend(way(listener, flow.talker)?.repeat(segments(flow, reply.payload)));
+    }
+    Some(all)
+}
+
+/// Returns how many frames a message takes.
+fn segments(flow: &Flow, payload: Bytes) -> usize {
+    let segment = flow.connection.map_or(payload, |tcp| tcp.segment);
+    let frames = payload.get().div_ceil(segment.get().max(1)).max(1);
+    usize::try_from(frames).unwrap_or(usize::MAX)
+}
+
+/// Longer than anything takes, so that nothing waits.
+const SELDOM: Duration = Duration::from_secs(3_600);
+
+/// Returns for each stream the time its packets spend outside of shared media at least.
+///
+/// It comes from the analysis of a twin of the plant: switches for hubs, full duplex, no layers in
+/// end stations, and flows so seldom that the waits do not matter. Of its bounds only what passing
+/// takes is used, and of that only what is not a transmission on a medium.
+pub(super) fn shortest(
+    scenario: &Scenario,
+    domains: &Domains,
+    routing: &Routing,
+) -> Vec<Option<Duration>> {
+    let network = twin(&scenario.network);
+    let flows: Vec<Flow> = scenario.flows.iter().map(seldom).collect();
+    let analysis = rtether_bounds::analyze(&network, &flows);
+    let is_medium = |port: PortId| {
+        routing
+            .link_at(port)
+            .is_some_and(|l| domains.of(l).is_some())
+    };
+    let streams = analysis.streams.iter().map(|stream| {
+        let bound = stream.bound.as_ref().ok()?;
+        let outside = bound.hops.iter().filter(|hop| {
+            let is_port = matches!(
+                hop.place.segment,
+                Segment::DriverQueue | Segment::SwitchQueue
+            );
+            !is_port || !is_medium(hop.place.port)
+        });
+        let passing: Duration = outside.map(|hop| hop.passage).sum();
+        let flow = &scenario.flows[stream.flow.index()];
+        let trips = 1 + i64::from(flow.reply.is_some());
+        let ends = [flow.talker, stream.listener].map(|end| scenario.network.end_station(end));
+        let tasks = ends.into_iter().flatten().filter_map(|end| end.tasks);
+        let messages: Duration = tasks.map(|tasks| tasks.message).sum();
+        Some(passing + messages * trips)
+    });
+    streams.collect()
+}
+
+fn twin(network: &Network) -> Network {
+    let mut twin = network.clone();
+    for link in &mut twin.links {
+        link.duplex = Duplex::Full;
+    }
+    for node in &mut twin.nodes {
+        match &mut node.kind {
+            NodeKind::EndStation(station) => {
+                *station = EndStation::new(station.stack.clone());
+            }
+            NodeKind::Hub(hub) => node.kind = NodeKind::Switch(switch_for(hub)),
+            NodeKind::Switch(_) => {}
+        }
+    }
+    twin
+}
+
+fn switch_for(hub: &Hub) -> Switch {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    Switch {
+        latency: hub.delay,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).expect("one queue is possible"),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1_000_000),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: vec![port; usize::from(hub.ports)],
+    }
+}
+
+fn seldom(flow: &Flow) -> Flow {
+    let (segment, connection) = match (&flow.traffic, flow.connection) {
+        (Traffic::Bulk(bulk), _) => (bulk.tcp.segment, None),
+        (_, Some(tcp)) => (tcp.segment, None),
+        (_, None) => (flow.payload, None),
+    };
+    Flow {
+        traffic: Traffic::Periodic {
+            period: SELDOM,
+            phase: Phase::Random,
+            release_jitter: Duration::ZERO,
+        },
+        payload: flow.payload.min(segment),
+        connection,
+        reply: flow.reply.map(|reply| rtether_model::flow::Reply {
+            payload: match flow.connection {
+                Some(tcp) => reply.payload.min(tcp.segment),
+                None => reply.payload,
+            },
+            ..reply
+        }),
+        start: Duration::ZERO,
+        stop: None,
+        deadline: None,
+        ..flow.clone()
+    }
+}
