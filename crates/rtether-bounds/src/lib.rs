@@ -39,8 +39,11 @@ extern crate std;
 
 mod answer;
 mod closed;
+mod components;
 mod curve;
 mod frame;
+mod incremental;
+mod keep;
 mod place;
 mod plant;
 mod report;
@@ -57,6 +60,7 @@ use rtether_model::network::Network;
 pub use answer::{
     Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
 };
+pub use incremental::{Analyzer, Changes, StreamChange};
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.
 ///
