@@ -274,7 +274,10 @@ fn a_change_evaluates_what_it_reaches() {
     let mut analyzer = Analyzer::new(network, flows.to_vec());
     let changes = analyzer.replace(FlowId(2), flow(2, 3, 200));
     assert_eq!((changes.effort.evaluations, changes.streams.len()), (2, 1));
-    assert_eq!(changes.streams[0].after.as_ref(), Some(&analyzer.streams()[2]));
+    assert_eq!(
+        changes.streams[0].after.as_ref(),
+        Some(&analyzer.streams()[2])
+    );
     // The second flow waits longer at the talker, and may come later to its own port.
     let changes = analyzer.replace(FlowId(0), flow(0, 1, 200));
     assert_eq!((changes.effort.evaluations, changes.streams.len()), (3, 2));
