@@ -35,17 +35,22 @@ pub(super) fn table(differences: &[Difference]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
     table.load_style(TableStyle::new().header_separator(rule));
-    table.set_header([
+    let reason = |difference: &Difference| difference.after.as_ref()?.reason.clone();
+    let has_reasons = differences.iter().any(|d| reason(d).is_some());
+    let mut header = vec![
         "flow",
         "talker > listener",
         "bound",
         "deadline",
         "slack",
         "verdict",
-        "why",
-    ]);
+    ];
+    if has_reasons {
+        header.push("why");
+    }
+    table.set_header(header);
     for difference in differences {
-        let cells = [
+        let mut cells = vec![
             difference.flow.clone(),
             format!("{} > {}", difference.talker, difference.listener),
             words(difference, |side| {
@@ -54,12 +59,10 @@ pub(super) fn table(differences: &[Difference]) -> Table {
             words(difference, |side| or_dash(side.deadline)),
             words(difference, |side| or_dash(side.slack())),
             words(difference, |side| side.verdict.to_owned()),
-            difference
-                .after
-                .as_ref()
-                .and_then(|side| side.reason.clone())
-                .unwrap_or_default(),
         ];
+        if has_reasons {
+            cells.push(reason(difference).unwrap_or_default());
+        }
         table.add_row(cells.into_iter().map(Cell::new));
     }
     for column in 2..5 {
@@ -79,10 +82,9 @@ pub(super) fn summary(comparison: &Comparison) -> String {
             plural(comparison.same, "stream")
         );
     }
-    let verdict = |side: &Option<Side>| side.as_ref().map(|side| side.verdict);
-    let changed = differences
-        .iter()
-        .filter(|d| verdict(&d.before) != verdict(&d.after));
+    let both = |d: &Difference| Some((d.before.as_ref()?.verdict, d.after.as_ref()?.verdict));
+    let verdicts = differences.iter().filter_map(both);
+    let changed = verdicts.filter(|(before, after)| before != after);
     format!(
         "{} changed, {} of them in the verdict; {} as before.",
         plural(differences.len(), "stream"),
