@@ -81,6 +81,9 @@ fn measure(layout: Layout, switches: u32, count: u32) -> Row {
     }
 }
 
+/// Color, name, and time of a row in milliseconds.
+type Curve = (&'static str, &'static str, fn(&Row) -> f64);
+
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 240.0;
 /// Left and below a panel.
@@ -145,7 +148,7 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
     put(format!(
         "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
     ));
-    let curves: [(&str, &str, fn(&Row) -> f64); 2] = [
+    let curves: [Curve; 2] = [
         ("#1f6feb", "whole analysis", |row| row.full_ms),
         ("#c2410c", "one flow replaced", |row| row.change_ms),
     ];

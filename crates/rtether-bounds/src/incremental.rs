@@ -141,7 +141,7 @@ impl Analyzer {
             flows: at..at + removed,
             added: usize::from(by.is_some()),
         };
-        let own = by.as_ref().map(core::slice::from_ref).unwrap_or_default();
+        let own = by.as_slice();
         let own = self.atlas.follow(&self.network, own);
         edit.apply(&mut self.ways, own);
         self.flows.splice(edit.flows.clone(), by);
@@ -219,7 +219,7 @@ impl Analyzer {
             (Err(before), Err(after)) => edit.renumbered(before) == *after,
             (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
         };
-        (!is_same).then(|| StreamChange {
+        (!is_same).then_some(StreamChange {
             before: Some(before),
             after: Some(after),
         })

@@ -21,10 +21,8 @@ pub(crate) fn run(arguments: &BoundArgs, global: &Global) -> Exit {
 
 /// Prints a text and returns `exit`, unless printing fails.
 fn print(text: &str, exit: Exit) -> Exit {
-    match terminal::print(text) {
-        Exit::Ok => exit,
-        other => other,
-    }
+    let printed = terminal::print(text);
+    if printed == Exit::Ok { exit } else { printed }
 }
 
 /// Returns how the command ends with these bounds.

@@ -248,12 +248,11 @@ fn sensitivity_and_ports_come_in_all_forms() {
 #[test]
 fn ctrl_c_ends_the_trials_with_those_done() {
     // Thousands of flows through one strict port, each a candidate to step back.
-    let flows: String = (0..4_000)
-        .map(|n| {
-            let from = if n % 2 == 0 { "a" } else { "c" };
-            format!("  - {{ name: f{n}, from: {from}, to: b, period: 1 s, size: 60 B, pcp: 5 }}\n")
-        })
-        .collect();
+    let flows = (0..4_000).map(|n| {
+        let from = if n % 2 == 0 { "a" } else { "c" };
+        format!("  - {{ name: f{n}, from: {from}, to: b, period: 1 s, size: 60 B, pcp: 5 }}\n")
+    });
+    let flows = flows.collect::<Vec<_>>().concat();
     let begin = SCENARIO.find("  - { name: f,").unwrap();
     let text = format!("{}{flows}run: {{ for: 1 s }}\n", &SCENARIO[..begin]);
     let plant = Plant::new("ctrl-c", &text);

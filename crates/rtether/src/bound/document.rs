@@ -45,7 +45,8 @@ struct Hop {
 
 #[derive(Serialize)]
 struct Port {
-    port: String,
+    #[serde(rename = "port")]
+    name: String,
     utilization: Option<f64>,
     backlog_bytes: Option<u64>,
     buffer_bytes: u64,
@@ -115,7 +116,7 @@ fn stream<'a>(scenario: &'a Scenario, names: &Names<'a>, stream: &StreamBound) -
 impl Port {
     fn of(names: &Names<'_>, port: &PortUse<'_>) -> Self {
         Self {
-            port: names.port(port.bound.port),
+            name: names.port(port.bound.port),
             utilization: port.utilization(),
             backlog_bytes: port.bound.backlog.map(rtether_model::quantity::Bytes::get),
             buffer_bytes: port.buffer.get(),

@@ -167,8 +167,10 @@ pub fn ports_table(scenario: &Scenario, analysis: &Analysis) -> String {
         ]
     });
     let header = ["port", "use", "longest wait", "backlog", "buffer", "state"];
-    let mut text = format!("{}\n{}\n", scenario.name, table(header, all));
-    if !analysis.stacks.is_empty() {
+    let ports = table(header, all);
+    let stacks = if analysis.stacks.is_empty() {
+        String::new()
+    } else {
         let all = stacks(scenario, analysis).map(|stack| {
             [
                 format!("{} ({})", names.node(stack.bound.node), stack.serves()),
@@ -180,10 +182,13 @@ pub fn ports_table(scenario: &Scenario, analysis: &Analysis) -> String {
             ]
         });
         let header = ["stack", "use", "longest wait", "packets", "queue", "state"];
-        text.push_str(&format!("\n{}\n", table(header, all)));
-    }
-    text.push_str(&summary(scenario, analysis));
-    text
+        format!("\n{}\n", table(header, all))
+    };
+    format!(
+        "{}\n{ports}\n{stacks}{}",
+        scenario.name,
+        summary(scenario, analysis)
+    )
 }
 
 fn table(header: [&str; 6], rows: impl Iterator<Item = [String; 6]>) -> Table {

@@ -127,7 +127,7 @@ pub fn sensitivity(
     let candidates = candidates::find(scenario, &stream, bound);
     steps.total.store(candidates.len(), Ordering::Relaxed);
     let mut trials = Vec::new();
-    for candidate in &candidates {
+    for &candidate in &candidates {
         if steps.is_cancelled() {
             break;
         }
@@ -202,7 +202,7 @@ fn find_flow(scenario: &Scenario, name: &str) -> Result<FlowId, SensitivityError
 fn attempt(
     scenario: &Scenario,
     analyzer: &mut Analyzer,
-    candidate: &Candidate,
+    candidate: Candidate,
     (index, before): (usize, Duration),
 ) -> Trial {
     let changes = candidate.apply(scenario, analyzer);

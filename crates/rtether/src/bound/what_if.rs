@@ -43,13 +43,18 @@ pub fn what_if(before: &Scenario, after: &Scenario, changes: &[Override]) -> Wha
 impl WhatIf {
     /// Returns the streams that differ as a table.
     pub fn table(&self, scenario: &Scenario) -> String {
-        let mut text = format!("{}\nwhat if  {}\n", scenario.name, self.changes.join(", "));
-        if !self.comparison.differences.is_empty() {
+        let table = if self.comparison.differences.is_empty() {
+            String::new()
+        } else {
             let table = differences::table(&self.comparison.differences);
-            text.push_str(&format!("\n{table}\n"));
-        }
-        text.push_str(&format!("\n{}\n", differences::summary(&self.comparison)));
-        text
+            format!("\n{table}\n")
+        };
+        format!(
+            "{}\nwhat if  {}\n{table}\n{}\n",
+            scenario.name,
+            self.changes.join(", "),
+            differences::summary(&self.comparison)
+        )
     }
 
     /// Returns one JSON document, schema `rtether.what-if/1`.

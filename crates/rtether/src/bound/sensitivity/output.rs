@@ -24,18 +24,12 @@ impl Sensitivity {
         let useful: Vec<&Trial> = self.trials.iter().filter(gains).collect();
         let slack = self.slack(Some(self.bound));
         let slack = slack.map_or_else(String::new, |slack| format!(", slack {}", time(slack)));
-        let mut text = format!(
-            "{}\n{}, {} > {}: bound {}{slack}\n",
-            scenario.name,
-            self.flow,
-            self.talker,
-            self.listener,
-            time(self.bound)
-        );
-        if !useful.is_empty() {
+        let table = if useful.is_empty() {
+            String::new()
+        } else {
             let table = self.rows(useful.iter().copied().take(SHOWN));
-            text.push_str(&format!("\n{table}\n"));
-        }
+            format!("\n{table}\n")
+        };
         let hidden = useful.len().saturating_sub(SHOWN);
         let idle = self.trials.len() - useful.len();
         let mut words = vec![plural(self.trials.len(), "single change") + " tried"];
@@ -48,8 +42,15 @@ impl Sensitivity {
         if self.partial {
             words.push("interrupted before the others".into());
         }
-        text.push_str(&format!("\n{}.\n", words.join(", ")));
-        text
+        format!(
+            "{}\n{}, {} > {}: bound {}{slack}\n{table}\n{}.\n",
+            scenario.name,
+            self.flow,
+            self.talker,
+            self.listener,
+            time(self.bound),
+            words.join(", ")
+        )
     }
 
     fn rows<'a>(&self, trials: impl Iterator<Item = &'a Trial>) -> Table {
