@@ -2,8 +2,11 @@
 //!
 //! Structures and no tree of values: a plant of thousands of flows is written in milliseconds.
 
+use std::collections::BTreeMap;
+
 use rtether_bounds::{Analysis, StreamBound};
 use rtether_model::quantity::Duration;
+use rtether_model::record::Place;
 use serde::Serialize;
 
 use super::names::Names;
@@ -31,14 +34,14 @@ struct Stream<'a> {
     min_ns: Option<f64>,
     slack_ns: Option<f64>,
     method: Option<&'static str>,
-    hops: Option<Vec<Hop>>,
+    hops: Option<Vec<Hop<'a>>>,
     verdict: &'static str,
     reason: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Hop {
-    place: String,
+struct Hop<'a> {
+    place: &'a str,
     queueing_ns: f64,
     passage_ns: f64,
 }
@@ -68,12 +71,15 @@ struct Stack<'a> {
 /// Returns everything as one JSON document, schema `rtether.bound/1`.
 pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
+    let places = places(&names, analysis);
     let streams = analysis.streams.iter();
     let document = Document {
         schema: "rtether.bound/1",
         scenario: &scenario.name,
         is_cyclic: analysis.effort.is_cyclic,
-        streams: streams.map(|s| stream(scenario, &names, s)).collect(),
+        streams: streams
+            .map(|s| stream(scenario, (&names, &places), s))
+            .collect(),
         ports: ports(scenario, analysis)
             .map(|port| Port::of(&names, &port))
             .collect(),
@@ -87,12 +93,30 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     text
 }
 
-fn stream<'a>(scenario: &'a Scenario, names: &Names<'a>, stream: &StreamBound) -> Stream<'a> {
+/// Returns the names of all places on the ways of streams, each of which many streams pass.
+fn places(names: &Names<'_>, analysis: &Analysis) -> BTreeMap<Place, String> {
+    let mut places = BTreeMap::new();
+    let bounds = analysis
+        .streams
+        .iter()
+        .filter_map(|s| s.bound.as_ref().ok());
+    for hop in bounds.flat_map(|bound| &bound.hops) {
+        let place = places.entry(hop.place);
+        place.or_insert_with(|| names.place(hop.place));
+    }
+    places
+}
+
+fn stream<'a>(
+    scenario: &'a Scenario,
+    (names, places): (&Names<'a>, &'a BTreeMap<Place, String>),
+    stream: &StreamBound,
+) -> Stream<'a> {
     let flow = &scenario.flows[stream.flow.index()];
     let bound = stream.bound.as_ref().ok();
     let hops = bound.map(|bound| {
         let hops = bound.hops.iter().map(|hop| Hop {
-            place: names.place(hop.place),
+            place: &places[&hop.place],
             queueing_ns: hop.queueing.as_ns_f64(),
             passage_ns: hop.passage.as_ns_f64(),
         });
