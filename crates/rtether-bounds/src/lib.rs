@@ -40,9 +40,12 @@ extern crate std;
 
 mod answer;
 mod closed;
+mod components;
 mod curve;
 mod edf;
 mod frame;
+mod incremental;
+mod keep;
 mod place;
 mod plant;
 mod report;
@@ -59,6 +62,7 @@ use rtether_model::network::Network;
 pub use answer::{
     Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
 };
+pub use incremental::{Analyzer, Changes, StreamChange};
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.
 ///

@@ -15,13 +15,13 @@ use rtether_model::network::{Network, NodeId, PortId, Selection};
 use crate::answer::Reason;
 use crate::source::Source;
 use crate::stack::Service;
-use crate::walk;
+use crate::walk::Atlas;
 
 /// Stands for "no such index".
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A place that serves packets one after the other and never pauses while one waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Server {
     pub(crate) kind: ServerKind,
     /// Why nothing can be said about it, if that is so.
@@ -60,7 +60,7 @@ pub(crate) struct Gap {
 }
 
 /// One flow at one place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
     pub(crate) flow: u32,
     pub(crate) server: u32,
@@ -91,7 +91,7 @@ pub(crate) struct Visit {
 }
 
 /// The end of one way: one flow at one listener, or back at its talker.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     pub(crate) flow: u32,
     pub(crate) listener: NodeId,
@@ -99,8 +99,15 @@ pub(crate) struct Stream {
     pub(crate) end: Result<(u32, Gap), Reason>,
 }
 
+/// Where visits and streams of a flow begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct First {
+    pub(crate) visit: usize,
+    pub(crate) stream: usize,
+}
+
 /// Everything the analysis needs, in flat arrays.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Plant {
     pub(crate) servers: Vec<Server>,
     pub(crate) visits: Vec<Visit>,
@@ -113,15 +120,13 @@ pub(crate) struct Plant {
     pub(crate) local_deadlines: Vec<i64>,
     /// Visits of each place, ordered by queue and parent's place.
     pub(crate) members: Rows,
-    /// Visits that follow each visit.
-    pub(crate) children: Rows,
     /// By visit: whether a delivery lies behind it. Copies that are flooded elsewhere lead to none,
     /// and nobody waits for them.
     pub(crate) leads_on: Vec<bool>,
 }
 
 /// A list for each index, in one array.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rows {
     starts: Vec<u32>,
     items: Vec<u32>,
@@ -169,7 +174,11 @@ impl Rows {
 impl Plant {
     /// Follows all flows through the network.
     pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
-        let mut plant = walk::follow(network, flows);
+        Self::complete(Atlas::new(network).follow(network, flows), flows)
+    }
+
+    /// Adds to what following the flows gave all that depends on several of them at once.
+    pub(crate) fn complete(mut plant: Self, flows: &[Flow]) -> Self {
         plant.consider_interfaces();
         plant.sources = flows
             .iter()
@@ -192,14 +201,8 @@ impl Plant {
             |visit| visits[visit as usize].server,
             0..count,
         );
-        let children = Rows::collect(
-            visits.len(),
-            |visit| visits[visit as usize].parent,
-            0..count,
-        );
         plant.members = members;
         plant.leads_on = plant.find_ways();
-        plant.children = children;
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
             plant.members.items[pair[0] as usize..pair[1] as usize].sort_by_key(|&visit| {
@@ -272,6 +275,26 @@ impl Plant {
         leads_on
     }
 
+    /// Returns where each visit stands among the members of its place.
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        let mut positions = vec![0; self.visits.len()];
+        for row in self.members.starts.windows(2) {
+            let members = &self.members.items[row[0] as usize..row[1] as usize];
+            for (position, &visit) in (0..).zip(members) {
+                positions[visit as usize] = position;
+            }
+        }
+        positions
+    }
+
+    /// Returns where visits and streams of a flow begin; both stand in the order of flows.
+    pub(crate) fn first_of(&self, flow: u32) -> First {
+        First {
+            visit: self.visits.partition_point(|visit| visit.flow < flow),
+            stream: self.streams.partition_point(|stream| stream.flow < flow),
+        }
+    }
+
     /// Returns the least time from release to delivery, without any waiting.
     pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
         let Ok((last, gap)) = &stream.end else {
@@ -297,7 +320,8 @@ impl Plant {
     /// The least of all listeners: a request that is late on its way to one of them is followed at
     /// the distance of that one's round trip, however long the others take.
     fn round_trip_min(&self, flow: u32) -> i64 {
-        let own = self.streams.iter().filter(|stream| stream.flow == flow);
+        let own = self.first_of(flow).stream..self.first_of(flow + 1).stream;
+        let own = self.streams[own].iter();
         own.map(|stream| self.latency_min(stream))
             .min()
             .unwrap_or(0)

@@ -19,15 +19,8 @@ use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
 pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Analysis {
-    let streams = plant
-        .streams
-        .iter()
-        .map(|stream| StreamBound {
-            flow: FlowId(stream.flow),
-            listener: stream.listener,
-            bound: bound(plant, solution, stream, &flows[stream.flow as usize]),
-        })
-        .collect();
+    let streams = plant.streams.iter();
+    let streams = streams.map(|stream| stream_bound(plant, solution, stream, flows));
     let (mut ports, mut stacks) = (Vec::new(), Vec::new());
     let mut loads = Vec::new();
     for (index, server) in (0u32..).zip(&plant.servers) {
@@ -50,7 +43,7 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
         }
     }
     Analysis {
-        streams,
+        streams: streams.collect(),
         ports,
         stacks,
         effort: Effort {
@@ -58,6 +51,20 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
             evaluations: solution.evaluations,
             is_cyclic: solution.is_cyclic,
         },
+    }
+}
+
+/// Returns what the solution says of one stream.
+pub(crate) fn stream_bound(
+    plant: &Plant,
+    solution: &Solution,
+    stream: &Stream,
+    flows: &[Flow],
+) -> StreamBound {
+    StreamBound {
+        flow: FlowId(stream.flow),
+        listener: stream.listener,
+        bound: bound(plant, solution, stream, &flows[stream.flow as usize]),
     }
 }
 

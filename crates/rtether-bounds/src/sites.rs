@@ -31,7 +31,7 @@ pub(crate) const fn wire_octets(frame: i64) -> i64 {
 }
 
 /// A port with a link in use.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
     /// [`NONE`] at a hub, which does not queue.
     pub(crate) server: u32,
@@ -42,6 +42,7 @@ pub(crate) struct Wire {
 }
 
 /// All places by node and port.
+#[derive(Debug)]
 pub(crate) struct Sites {
     first_port: Vec<usize>,
     wires: Vec<Option<Wire>>,

@@ -13,8 +13,19 @@
 //! computed with, and the wait at a place depends on earlier arrivals alone: a contradiction. (The
 //! fixed-point theorem of Thomas, Le Boudec and Mifdaoui, RTSS 2019, for events.)
 //!
-//! The search begins at zero and stops at the first fixed point, the smallest there is; a second,
+//! The search takes one component of places after the other, each after those that lead to it. A
+//! place that is in no cycle is evaluated once, with what arrives there for good; in a cycle the
+//! search begins at zero and stops at the first fixed point, the smallest there is, and a second,
 //! separate pass evaluates every place once more and compares.
+//!
+//! **What stays after a change.** The waits of a component are a function of its input: its places,
+//! the visits there, the releases of their flows, how visits inside it follow each other, and the
+//! jitters with which visits come from outside. If all of this is as in an earlier solution, so are the
+//! waits, and they are taken from there. *Proof.* The search in a component reads nothing else, and
+//! the order in which it goes through the places depends on the edges inside the component alone;
+//! by induction over the components in their order, every jitter from outside is that of a
+//! search from the beginning. So the solution is the same to the last picosecond, whether flows were
+//! added, removed or changed, or the network was: nothing has to grow.
 //!
 //! **Flows that wait for their answers.** While such a flow never gives up, a request passes each
 //! place no earlier than a whole round trip after the one before, so its jitter is zero
@@ -25,10 +36,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load};
+use crate::keep::Comparison;
 use crate::place::{Scratch, evaluate};
 use crate::plant::{NONE, Plant, group_of};
-use crate::source::{INFINITE, add};
+use crate::source::{INFINITE, Source, add};
 use crate::wait::{Unbounded, millionths};
 
 /// Rounds through all places after which a cycle is given up.
@@ -48,32 +61,72 @@ pub(crate) enum Cause {
 }
 
 /// Jitter and wait of every visit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Solution {
     pub(crate) jitter: Vec<i64>,
     pub(crate) wait: Vec<i64>,
     /// Given where the wait is infinite.
     pub(crate) cause: Vec<Option<Cause>>,
+    /// Why a jitter is infinite.
+    pub(crate) jitter_cause: Vec<Option<Cause>>,
     pub(crate) evaluations: u64,
     pub(crate) is_cyclic: bool,
+    pub(crate) components: Components,
+    /// By place: whether its input is that of the solution before.
+    pub(crate) is_kept: Vec<bool>,
 }
 
-/// Solves a plant; flows that may give up waiting lose [`crate::source::Source::closed`].
+/// A solution and the releases it was found with.
+#[derive(Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub(crate) plant: &'a Plant,
+    pub(crate) sources: &'a [Source],
+    pub(crate) solution: &'a Solution,
+}
+
+/// A solution on the way to the last one, in which some flows more are taken to give up.
+#[derive(Debug, Default)]
+pub(crate) struct Stage {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) solution: Solution,
+}
+
+/// Solves a plant; flows that may give up waiting lose [`Source::closed`].
 pub(crate) fn solve(plant: &mut Plant) -> Solution {
-    let (order, is_cyclic) = order(plant);
-    let mut evaluations = 0;
+    let stages = solve_after(plant, None);
+    let evaluations = stages.iter().map(|stage| stage.solution.evaluations).sum();
+    let last = stages.into_iter().next_back().unwrap_or_default();
+    Solution {
+        evaluations,
+        ..last.solution
+    }
+}
+
+/// Solves a plant with the help of the stages of an earlier one; returns all stages, at least one.
+pub(crate) fn solve_after(plant: &mut Plant, earlier: Option<(&Plant, &[Stage])>) -> Vec<Stage> {
+    let components = Components::new(plant);
+    let mut stages: Vec<Stage> = Vec::new();
     loop {
-        let mut solver = Solver::new(plant, is_cyclic);
-        solver.run(&order);
-        if is_cyclic {
-            solver.certify();
-        }
-        let mut solution = solver.solution;
-        evaluations += solution.evaluations;
+        let same = earlier.and_then(|(plant, old)| Some((plant, old.get(stages.len())?)));
+        // A stage that the earlier search did not have is compared with the one before it.
+        let before = match (same, stages.last()) {
+            (Some((plant, stage)), _) => Some((plant, stage)),
+            (None, Some(stage)) => Some((&*plant, stage)),
+            (None, None) => None,
+        };
+        let before = before.map(|(plant, stage)| Before {
+            plant,
+            sources: &stage.sources,
+            solution: &stage.solution,
+        });
+        let solution = Solver::new(plant, components.clone(), before).run();
         let impatient = impatient(plant, &solution);
+        stages.push(Stage {
+            sources: plant.sources.clone(),
+            solution,
+        });
         if impatient.is_empty() {
-            solution.evaluations = evaluations;
-            return solution;
+            return stages;
         }
         for flow in impatient {
             plant.sources[flow].closed = None;
@@ -113,89 +166,101 @@ pub(crate) fn latency(
     (sum < INFINITE).then_some(sum)
 }
 
-/// Returns the places such that each comes after those before it on the ways of flows, as far as
-/// there are no cycles, and whether there are any.
-fn order(plant: &Plant) -> (Vec<u32>, bool) {
-    let count = plant.servers.len();
-    let mut edges: Vec<(u32, u32)> = plant
-        .visits
-        .iter()
-        .filter(|visit| visit.parent != NONE)
-        .map(|visit| (plant.visits[visit.parent as usize].server, visit.server))
-        .collect();
-    edges.sort_unstable();
-    edges.dedup();
-    let first_of = |server: u32| edges.partition_point(|edge| edge.0 < server);
-    // Depth first; a place is finished after all that follow it. 0: new, 1: open, 2: finished.
-    let mut state = vec![0u8; count];
-    let mut finished = Vec::with_capacity(count);
-    let mut is_cyclic = false;
-    for root in (0u32..).take(count) {
-        if state[root as usize] != 0 {
-            continue;
-        }
-        state[root as usize] = 1;
-        let mut path = vec![(root, first_of(root))];
-        while let Some((server, next)) = path.last_mut() {
-            if let Some(&(_, to)) = edges.get(*next).filter(|edge| edge.0 == *server) {
-                *next += 1;
-                is_cyclic |= state[to as usize] == 1;
-                if state[to as usize] == 0 {
-                    state[to as usize] = 1;
-                    path.push((to, first_of(to)));
-                }
-            } else {
-                state[*server as usize] = 2;
-                finished.push(*server);
-                path.pop();
-            }
-        }
-    }
-    finished.reverse();
-    (finished, is_cyclic)
-}
-
 struct Solver<'a> {
     plant: &'a Plant,
+    before: Option<Before<'a>>,
+    /// Where each visit stands among the members of its place, now and before; only in cycles.
+    positions: [Vec<u32>; 2],
     solution: Solution,
-    /// Why a jitter is infinite.
-    jitter_cause: Vec<Option<Cause>>,
-    is_due: Vec<bool>,
     scratch: Scratch,
 }
 
 impl<'a> Solver<'a> {
-    fn new(plant: &'a Plant, is_cyclic: bool) -> Self {
+    fn new(plant: &'a Plant, components: Components, before: Option<Before<'a>>) -> Self {
         let count = plant.visits.len();
-        let mut solver = Self {
+        let is_cyclic = components.has_cycle();
+        let positions = match before {
+            Some(before) if is_cyclic => [plant.positions(), before.plant.positions()],
+            _ => [Vec::new(), Vec::new()],
+        };
+        Self {
             plant,
+            before,
+            positions,
             solution: Solution {
                 jitter: vec![0; count],
                 wait: vec![0; count],
                 cause: vec![None; count],
+                jitter_cause: vec![None; count],
                 evaluations: 0,
                 is_cyclic,
+                components,
+                is_kept: vec![false; plant.servers.len()],
             },
-            jitter_cause: vec![None; count],
-            is_due: vec![true; plant.servers.len()],
             scratch: Scratch::default(),
-        };
-        // Without any wait, what the passages vary is already there.
-        for index in 0..count {
-            let visit = &plant.visits[index];
-            let source = &plant.sources[visit.flow as usize];
-            let jitter = if visit.parent == NONE {
-                source.jitter
+        }
+    }
+
+    fn run(mut self) -> Solution {
+        let components = core::mem::take(&mut self.solution.components);
+        for component in 0..components.len() {
+            let places = components.places(component);
+            self.arrive(places, components.is_cyclic(component));
+            if self.is_as_before(&components, component) {
+                self.keep(places);
+            } else if components.is_cyclic(component) {
+                self.iterate(places);
+                self.certify(places);
             } else {
-                let before = solver.solution.jitter[visit.parent as usize];
-                solver.jitter_after(before, 0, index)
-            };
-            solver.solution.jitter[index] = jitter;
-            if !source.is_limited() {
-                solver.jitter_cause[index] = Some(Cause::Flow(visit.flow));
+                self.visit(places[0], false);
             }
         }
-        solver
+        self.solution.components = components;
+        self.solution
+    }
+
+    /// Sets the jitters with which visits arrive at a component; without any wait inside it, what
+    /// the passages vary is already there.
+    fn arrive(&mut self, places: &[u32], is_cyclic: bool) {
+        let plant = self.plant;
+        if let ([place], false) = (places, is_cyclic) {
+            for &visit in plant.members.of(*place) {
+                self.pull(visit);
+            }
+            return;
+        }
+        let all = places.iter().flat_map(|&place| plant.members.of(place));
+        let mut all: Vec<u32> = all.copied().collect();
+        // Parents have smaller numbers.
+        all.sort_unstable();
+        for visit in all {
+            self.pull(visit);
+        }
+    }
+
+    /// Takes the jitter of a visit from its parent; returns whether it has grown.
+    fn pull(&mut self, visit: u32) -> bool {
+        let id = visit as usize;
+        let visit = &self.plant.visits[id];
+        let source = &self.plant.sources[visit.flow as usize];
+        let jitter = if visit.parent == NONE {
+            source.jitter
+        } else {
+            let parent = visit.parent as usize;
+            self.jitter_after(self.solution.jitter[parent], self.solution.wait[parent], id)
+        };
+        if !source.is_limited() {
+            self.solution.jitter_cause[id] = Some(Cause::Flow(visit.flow));
+        } else if jitter >= INFINITE && self.solution.jitter[id] < INFINITE {
+            let parent = self.plant.visits.get(visit.parent as usize);
+            let place = parent.map_or(visit.server, |parent| parent.server);
+            let cause = |of: &[Option<Cause>]| of.get(visit.parent as usize).copied().flatten();
+            let first = cause(&self.solution.cause).or(cause(&self.solution.jitter_cause));
+            self.solution.jitter_cause[id] = first.or(Some(Cause::Cycle(place)));
+        }
+        let has_grown = jitter > self.solution.jitter[id];
+        self.solution.jitter[id] = jitter.max(self.solution.jitter[id]);
+        has_grown
     }
 
     /// Returns the jitter of a visit whose parent has this jitter and wait.
@@ -210,24 +275,63 @@ impl<'a> Solver<'a> {
         if sum > JITTER_MAX { INFINITE } else { sum }
     }
 
-    fn run(&mut self, order: &[u32]) {
+    /// Returns whether a component has the input of the solution before.
+    fn is_as_before(&self, components: &Components, component: usize) -> bool {
+        let Some(before) = self.before else {
+            return false;
+        };
+        let comparison = Comparison {
+            plant: self.plant,
+            solution: &self.solution,
+            before,
+            positions: &self.positions,
+        };
+        comparison.has_same_input(components, component)
+    }
+
+    /// Takes the waits of a component from the solution before.
+    fn keep(&mut self, places: &[u32]) {
+        let Some(before) = self.before else { return };
+        for &place in places {
+            self.solution.is_kept[place as usize] = true;
+            let then = before.plant.members.of(place);
+            for (&now, &then) in self.plant.members.of(place).iter().zip(then) {
+                let (now, then) = (now as usize, then as usize);
+                let (new, old) = (&mut self.solution, before.solution);
+                new.jitter[now] = old.jitter[then];
+                new.jitter_cause[now] = old.jitter_cause[then];
+                new.wait[now] = old.wait[then];
+                new.cause[now] = old.cause[then];
+            }
+        }
+    }
+
+    /// Goes round a cycle until nothing changes.
+    fn iterate(&mut self, places: &[u32]) {
         let mut round = 0;
-        while self.is_due.contains(&true) {
+        let mut has_changed = true;
+        while has_changed {
             round += 1;
-            for &server in order {
-                if core::mem::take(&mut self.is_due[server as usize]) {
-                    self.visit(server, round > ROUNDS_MAX);
+            has_changed = false;
+            for &place in places {
+                let mut is_due = round == 1;
+                for &visit in self.plant.members.of(place) {
+                    is_due |= self.pull(visit);
+                }
+                if is_due {
+                    self.visit(place, round > ROUNDS_MAX);
+                    has_changed = true;
                 }
             }
         }
     }
 
-    /// Evaluates a place and hands its waits on.
+    /// Evaluates a place.
     fn visit(&mut self, server: u32, is_given_up: bool) {
         self.solution.evaluations += 1;
-        let members = self.plant.members.of(server);
         self.fill(server);
         evaluate(self.plant, server, &mut self.scratch);
+        let members = self.plant.members.of(server);
         for (&visit, index) in members.iter().zip(0..) {
             let id = visit as usize;
             let (wait, cause) = match self.scratch.waits[index] {
@@ -240,26 +344,6 @@ impl<'a> Solver<'a> {
                 self.solution.wait[id] = wait;
                 self.solution.cause[id] = cause;
             }
-            // The jitter here may have grown while the wait has not.
-            self.hand_on(visit, server);
-        }
-    }
-
-    fn hand_on(&mut self, visit: u32, server: u32) {
-        let id = visit as usize;
-        for &child in self.plant.children.of(visit) {
-            let next = &self.plant.visits[child as usize];
-            let (before, wait) = (self.solution.jitter[id], self.solution.wait[id]);
-            let jitter = self.jitter_after(before, wait, child as usize);
-            if jitter <= self.solution.jitter[child as usize] {
-                continue;
-            }
-            self.solution.jitter[child as usize] = jitter;
-            if jitter >= INFINITE {
-                let cause = self.solution.cause[id].or(self.jitter_cause[id]);
-                self.jitter_cause[child as usize] = cause.or(Some(Cause::Cycle(server)));
-            }
-            self.is_due[next.server as usize] = true;
         }
     }
 
@@ -267,11 +351,13 @@ impl<'a> Solver<'a> {
         match unbounded {
             Unbounded::Obstacle => Cause::Obstacle(server),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
-            Unbounded::Visit(visit) => self.jitter_cause[visit as usize].unwrap_or_else(|| {
-                // Limited, but beyond all measure.
-                let load = self.scratch.loads.iter().find(|load| load.visit == visit);
-                Cause::Overload(server, load.map_or(0, |load| millionths(load.rate())))
-            }),
+            Unbounded::Visit(visit) => {
+                self.solution.jitter_cause[visit as usize].unwrap_or_else(|| {
+                    // Limited, but beyond all measure.
+                    let load = self.scratch.loads.iter().find(|load| load.visit == visit);
+                    Cause::Overload(server, load.map_or(0, |load| millionths(load.rate())))
+                })
+            }
         }
     }
 
@@ -284,33 +370,25 @@ impl<'a> Solver<'a> {
         );
     }
 
-    /// Evaluates every place once more from the jitters found.
+    /// Evaluates the places of a cycle once more from the jitters found.
     ///
     /// # Panics
     /// If a wait or jitter is larger than the one found: then the search is wrong.
-    fn certify(&mut self) {
-        for server in (0u32..).take(self.plant.servers.len()) {
+    fn certify(&mut self, places: &[u32]) {
+        for &server in places {
             self.fill(server);
             evaluate(self.plant, server, &mut self.scratch);
-            for (&visit, found) in self
-                .plant
-                .members
-                .of(server)
-                .iter()
-                .zip(&self.scratch.waits)
-            {
+            let members = self.plant.members.of(server);
+            for (&visit, found) in members.iter().zip(&self.scratch.waits) {
                 let wait = found.unwrap_or(INFINITE);
                 let id = visit as usize;
                 assert!(
                     wait <= self.solution.wait[id],
                     "no fixed point at visit {id}"
                 );
-                for &child in self.plant.children.of(visit) {
-                    let before = self.solution.jitter[id];
-                    let jitter = self.jitter_after(before, wait, child as usize);
-                    let known = self.solution.jitter[child as usize];
-                    assert!(jitter <= known, "no fixed point at visit {child}");
-                }
+            }
+            for &visit in members {
+                assert!(!self.pull(visit), "no fixed point before visit {visit}");
             }
         }
     }

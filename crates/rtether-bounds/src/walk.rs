@@ -17,30 +17,54 @@ use rtether_model::route::Routing;
 
 use crate::answer::Reason;
 use crate::frame::Frame;
-use crate::plant::{Gap, NONE, Plant, Stream, Visit};
+use crate::plant::{Gap, NONE, Plant, Server, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
 use crate::stack::{Service, service};
 
-/// Follows all flows and returns their visits; sources and order are added later.
-pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
-    let routing = Routing::new(network);
-    let mut plant = Plant::default();
-    let sites = Sites::new(network, &routing, &mut plant.servers);
-    // Most ways are a station, two or three switches, and perhaps two stacks.
-    plant.visits.reserve(4 * flows.len());
-    let mut walker = Walker {
-        network,
-        routing: &routing,
-        sites,
-        plant,
-        flow: 0,
-        budget: 0,
-    };
-    for (index, flow) in (0u32..).zip(flows) {
-        walker.flow = index;
-        walker.follow_flow(flow);
+/// What is known of a network before any flow: routes, and numbers for its places.
+#[derive(Debug)]
+pub(crate) struct Atlas {
+    routing: Routing,
+    sites: Sites,
+    servers: Vec<Server>,
+}
+
+impl Atlas {
+    /// Finds routes and numbers the places.
+    pub(crate) fn new(network: &Network) -> Self {
+        let routing = Routing::new(network);
+        let mut servers = Vec::new();
+        let sites = Sites::new(network, &routing, &mut servers);
+        Self {
+            routing,
+            sites,
+            servers,
+        }
     }
-    walker.plant
+
+    /// Follows flows of the network, numbered from zero, and returns their visits; sources and order
+    /// are added later.
+    pub(crate) fn follow(&self, network: &Network, flows: &[Flow]) -> Plant {
+        let mut plant = Plant {
+            servers: self.servers.clone(),
+            ..Plant::default()
+        };
+        // Most ways are a station, two or three switches, and perhaps two stacks.
+        plant.visits.reserve(4 * flows.len());
+        let mut walker = Walker {
+            network,
+            routing: &self.routing,
+            sites: &self.sites,
+            plant,
+            flow: 0,
+            budget: 0,
+        };
+        for (index, flow) in (0u32..).zip(flows) {
+            walker.flow = index;
+            walker.follow_flow(flow);
+        }
+        walker.plant
+    }
 }
 
 /// A frame between two places.
@@ -94,7 +118,7 @@ impl Target {
 struct Walker<'a> {
     network: &'a Network,
     routing: &'a Routing,
-    sites: Sites,
+    sites: &'a Sites,
     plant: Plant,
     flow: u32,
     /// Links that frames of one release may still pass.

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Analysis, Bound, Reason, analyze};
-use rtether_model::flow::{Delivery, Flow, Phase, Reply, Tag, Traffic};
+use rtether_bounds::{Analysis, Analyzer, Bound, Reason, analyze};
+use rtether_model::flow::{Delivery, Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
     MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
@@ -263,4 +263,27 @@ fn a_shared_medium_has_no_bound() {
     let reason = reason(&analysis, 0);
     assert!(matches!(reason, Reason::SharedMedium { .. }), "{reason:?}");
     assert_eq!(reason.to_string(), "shared medium: no hard bound");
+}
+
+/// Oracle: the places that the changed flow passes, counted by hand: two ports before and after,
+/// those of its talker and of the switch, which another flow from there shares.
+#[test]
+fn a_change_evaluates_what_it_reaches() {
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let flows = [flow(0, 1, 100), flow(0, 2, 100), flow(2, 3, 100)];
+    let mut analyzer = Analyzer::new(network, flows.to_vec());
+    let changes = analyzer.replace(FlowId(2), flow(2, 3, 200));
+    assert_eq!((changes.effort.evaluations, changes.streams.len()), (2, 1));
+    assert_eq!(
+        changes.streams[0].after.as_ref(),
+        Some(&analyzer.streams()[2])
+    );
+    // The second flow waits longer at the talker, and may come later to its own port.
+    let changes = analyzer.replace(FlowId(0), flow(0, 1, 200));
+    assert_eq!((changes.effort.evaluations, changes.streams.len()), (3, 2));
+    let changes = analyzer.replace(FlowId(1), flow(0, 2, 100));
+    assert_eq!((changes.effort.evaluations, changes.streams.len()), (0, 0));
+    let changes = analyzer.remove(FlowId(0));
+    assert_eq!(changes.streams.len(), 2);
+    assert_eq!(analyzer.streams()[1].flow, FlowId(1));
 }

@@ -57,6 +57,8 @@ pub(crate) enum Verb {
     Sim(SimArgs),
     /// Prove how long packets can take at most, without simulation
     Bound(BoundArgs),
+    /// Say whether flows may be added: yes if all deadlines are proved to hold with them
+    Admit(AdmitArgs),
     /// Find the highest load of other traffic at which deadlines still hold
     Limit(LimitArgs),
     /// Write a commented scenario that already passes
@@ -101,24 +103,65 @@ pub(crate) struct SimArgs {
 /// Arguments of `bound`.
 #[derive(Args, Debug)]
 #[command(after_help = BOUND_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct BoundArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
+    /// Show what changes if a value of the scenario were another one, for example
+    /// flows.setpoint.pcp=6 or links[3].rate=1Gbit/s; may be given several times
+    #[arg(long, value_name = "PATH=VALUE", conflicts_with_all = ["sensitivity", "ports"])]
+    pub(crate) what_if: Vec<String>,
+    /// Try single changes and rank them by what they gain for the stream with the least slack
+    #[arg(long, conflicts_with = "ports")]
+    pub(crate) sensitivity: bool,
+    /// Try them for this flow
+    #[arg(long, value_name = "NAME", requires = "sensitivity")]
+    pub(crate) flow: Option<String>,
+    /// Show ports and stacks instead of streams: use, longest wait, memory
+    #[arg(long)]
+    pub(crate) ports: bool,
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print one CSV row per stream
+    /// Print one CSV row per stream, port or change
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     /// Write one self-contained HTML page with the parts of each bound
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) report: Option<PathBuf>,
 }
 
 const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
-with a deadline has no bound, and the reason is given.";
+with a deadline has no bound, and the reason is given. With --what-if they tell of the scenario after the \
+change; --sensitivity ends with 0, or with 3 if there is no bound to lower.";
+
+/// Arguments of `admit`.
+#[derive(Args, Debug)]
+#[command(after_help = ADMIT_CODES)]
+pub(crate) struct AdmitArgs {
+    /// Scenario file, or `-` for standard input
+    pub(crate) scenario: PathBuf,
+    /// File with the flow, or a list of flows, as under `flows:` in a scenario
+    #[arg(required_unless_present = "flow")]
+    pub(crate) file: Option<PathBuf>,
+    /// The flow itself, for example '{ name: x, from: a, to: b, period: 1 ms, size: 100 B,
+    /// deadline: 1 ms }'; may be given several times
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) flow: Vec<String>,
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream whose bound changes
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const ADMIT_CODES: &str = "Exit codes: 0 yes, 1 no: a deadline would be missed or a place \
+overloaded, 3 a flow with a deadline would have no bound.";
 
 /// Arguments of `limit`.
 #[derive(Args, Debug)]

@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything else to standard error. No logic lives here that a
 //! user of the library would miss.
 
+mod admit;
 mod args;
 mod bound;
 mod check;
@@ -43,6 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
         Verb::Bound(arguments) => bound::run(arguments, global),
+        Verb::Admit(arguments) => admit::run(arguments, global),
         Verb::Limit(arguments) => limit::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),

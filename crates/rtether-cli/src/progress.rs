@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtether::bound::Steps;
 use rtether::run::Progress;
 
 use crate::args::Global;
@@ -22,36 +23,83 @@ pub(crate) fn with_progress<T: Send>(
     work: impl FnOnce(&Progress) -> T + Send,
 ) -> Result<T, String> {
     let progress = Arc::new(Progress::default());
-    let on_signal = Arc::clone(&progress);
-    ctrlc::set_handler(move || {
-        if on_signal.is_cancelled() {
-            // The second time means now.
-            #[allow(clippy::exit, reason = "nothing but memory is held")]
-            std::process::exit(130);
-        }
-        on_signal.cancel();
-    })
-    .map_err(|error| format!("listening for Ctrl-C: {error}"))?;
+    on_ctrl_c(&progress, Progress::is_cancelled, Progress::cancel)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(global.jobs.unwrap_or(0))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let bar = bar(global, simulated_ms);
+    let show = || bar.set_position(milliseconds(&progress));
+    let outcome = watched(show, || pool.install(|| work(&progress)));
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Runs `work` on this thread, shows how many of its steps are done if it lasts, and ends it on
+/// Ctrl-C.
+pub(crate) fn with_steps<T: Send>(
+    global: &Global,
+    work: impl FnOnce(&Steps) -> T + Send,
+) -> Result<T, String> {
+    let steps = Arc::new(Steps::default());
+    on_ctrl_c(&steps, Steps::is_cancelled, Steps::cancel)?;
+    let bar = steps_bar(global);
+    let show = || {
+        let (done, total) = steps.position();
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    };
+    let outcome = watched(show, || work(&steps));
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Asks the work to end on Ctrl-C; the second time means now.
+fn on_ctrl_c<P: Send + Sync + 'static>(
+    progress: &Arc<P>,
+    is_cancelled: fn(&P) -> bool,
+    cancel: fn(&P),
+) -> Result<(), String> {
+    let progress = Arc::clone(progress);
+    ctrlc::set_handler(move || {
+        if is_cancelled(&progress) {
+            #[allow(clippy::exit, reason = "nothing but memory is held")]
+            std::process::exit(130);
+        }
+        cancel(&progress);
+    })
+    .map_err(|error| format!("listening for Ctrl-C: {error}"))
+}
+
+/// Runs `work` and calls `show` from time to time until it is done.
+fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
-    let outcome = thread::scope(|scope| {
+    thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
-                bar.set_position(milliseconds(&progress));
                 thread::park_timeout(REFRESH);
+                show();
             }
         });
-        let outcome = pool.install(|| work(&progress));
+        let outcome = work();
         is_done.store(true, Ordering::Relaxed);
         watcher.thread().unpark();
         outcome
+    })
+}
+
+fn steps_bar(global: &Global) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    bar.set_draw_target(if global.no_progress {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
     });
-    bar.finish_and_clear();
-    Ok(outcome)
+    let template = "trying changes {wide_bar} {pos} of {len}  {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
 }
 
 fn milliseconds(progress: &Progress) -> u64 {

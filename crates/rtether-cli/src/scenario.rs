@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rtether::scenario::render::Style;
-use rtether::scenario::{self, Scenario};
+use rtether::scenario::{self, FlowId, Override, Scenario, Source};
 
 use crate::args::{MessageFormat, Overrides};
 use crate::exit::Exit;
@@ -17,10 +17,84 @@ pub(crate) struct Loaded {
 
 /// Loads a scenario file; all mistakes are shown at once.
 pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
-    let text = files::read(path).map_err(|message| {
+    let text = read(path)?;
+    let changes = changes(overrides)?;
+    let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
+    show(&loaded, overrides.message_format);
+    match loaded.scenario {
+        Some(scenario) => Ok(Loaded { scenario, text }),
+        None => Err(Exit::WrongInput),
+    }
+}
+
+/// Loads a scenario file as it is and after the changes of `--what-if`; what is wrong with both is
+/// shown once.
+pub(crate) fn load_both(
+    path: &Path,
+    overrides: &Overrides,
+    what_if: &[String],
+) -> Result<(Scenario, Scenario, Vec<Override>), Exit> {
+    let text = read(path)?;
+    let name = path.display().to_string();
+    let mut all = changes(overrides)?;
+    let before = scenario::load_with(&name, &text, &all);
+    show(&before, overrides.message_format);
+    let Some(old) = before.scenario else {
+        return Err(Exit::WrongInput);
+    };
+    let own = parse("--what-if", what_if)?;
+    all.extend(own.iter().cloned());
+    let mut after = scenario::load_with(&name, &text, &all);
+    after
+        .diagnostics
+        .retain(|diagnostic| !before.diagnostics.contains(diagnostic));
+    show(&after, overrides.message_format);
+    let new = after.scenario.ok_or(Exit::WrongInput)?;
+    Ok((old, new, own))
+}
+
+/// Loads a scenario file with further flows, from a file or as they are; returns their numbers.
+///
+/// An overload is an answer here and no mistake.
+pub(crate) fn load_and_add(
+    path: &Path,
+    overrides: &Overrides,
+    file: Option<&Path>,
+    flows: &[String],
+) -> Result<(Scenario, Vec<FlowId>), Exit> {
+    if file == Some(path) && path == Path::new("-") {
+        terminal::complain("scenario and flow cannot both come from standard input");
+        return Err(Exit::WrongInput);
+    }
+    let text = read(path)?;
+    let mut all = changes(overrides)?;
+    all.extend(Override::parse("run.overload=allow"));
+    let mut added = Vec::new();
+    if let Some(file) = file {
+        let name = file.display().to_string();
+        let text = read(file)?;
+        added.push(Source { name, text });
+    }
+    added.extend(flows.iter().map(|flow| Source {
+        name: "--flow".to_owned(),
+        text: flow.clone(),
+    }));
+    let loaded = scenario::load_and_add(&path.display().to_string(), &text, &all, &added);
+    show(&loaded, overrides.message_format);
+    let added = loaded.added();
+    let scenario = loaded.scenario.ok_or(Exit::WrongInput)?;
+    Ok((scenario, added))
+}
+
+fn read(path: &Path) -> Result<String, Exit> {
+    files::read(path).map_err(|message| {
         terminal::complain(&message);
         Exit::WrongInput
-    })?;
+    })
+}
+
+/// Returns the changes that the options ask for.
+fn changes(overrides: &Overrides) -> Result<Vec<Override>, Exit> {
     let mut set = overrides.set.clone();
     let runs = overrides.runs.map(|runs| runs.to_string());
     let seed = overrides.seed.map(|seed| seed.to_string());
@@ -32,20 +106,18 @@ pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
     ] {
         set.extend(value.as_ref().map(|value| format!("{key}={value}")));
     }
-    let mut changes = Vec::new();
-    for change in &set {
-        let Some(change) = scenario::Override::parse(change) else {
-            terminal::complain(&format!("`--set {change}` is not of the form PATH=VALUE"));
-            return Err(Exit::WrongInput);
-        };
-        changes.push(change);
-    }
-    let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
-    show(&loaded, overrides.message_format);
-    match loaded.scenario {
-        Some(scenario) => Ok(Loaded { scenario, text }),
-        None => Err(Exit::WrongInput),
-    }
+    parse("--set", &set)
+}
+
+fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit> {
+    let parsed = changes.iter().map(|change| {
+        Override::parse_for(option, change).ok_or_else(|| {
+            let message = format!("`{option} {change}` is not of the form PATH=VALUE");
+            terminal::complain(&message);
+            Exit::WrongInput
+        })
+    });
+    parsed.collect()
 }
 
 fn show(loaded: &scenario::Loaded, format: MessageFormat) {

@@ -7,8 +7,15 @@ use crate::exit::Exit;
 
 /// Writes data to standard output. A reader that has seen enough is no failure.
 pub(crate) fn print(text: &str) -> Exit {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    // Text without escape sequences has no colors to take out, which costs more than to write it.
+    let written = if text.contains('\u{1b}') {
+        let mut out = anstream::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    } else {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    };
+    match written {
         Ok(()) => Exit::Ok,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Ok,
         Err(error) => crate::exit::fail(&format!("writing to standard output: {error}")),

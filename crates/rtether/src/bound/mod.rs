@@ -3,11 +3,20 @@
 //! The analysis is that of `rtether_bounds`; here its answer gets the names of the scenario and a
 //! verdict.
 
+mod admit;
+mod compare;
+mod differences;
+mod document;
+mod names;
 mod output;
 mod page;
+mod ports;
+mod sensitivity;
 mod statistical;
+mod what_if;
 
-use rtether_bounds::{Analysis, Bound, Reason, StreamBound};
+pub use rtether_bounds::Analysis;
+use rtether_bounds::{Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
@@ -15,11 +24,17 @@ use rtether_model::record::{Place, Segment};
 use crate::run::Results;
 use crate::scenario::Scenario;
 
-pub(crate) use output::statistical_json;
-pub use output::{csv, json, table};
+pub use admit::{Admission, Decision, admit};
+pub use compare::{Answer, Comparison, Difference, Side, compare};
+pub use document::json;
+pub(crate) use document::{Said, said};
+pub use output::{csv, table};
 pub use page::html;
 pub(crate) use page::{NOTE, section};
+pub use ports::{PortUse, StackUse, State, ports, ports_csv, ports_table, stacks};
+pub use sensitivity::{Sensitivity, SensitivityError, Steps, Trial, sensitivity};
 pub use statistical::{MODEL, Statistical, statistical};
+pub use what_if::{WhatIf, what_if};
 
 /// Computes the bounds of all streams, in the order of a run's record.
 pub fn analyze(scenario: &Scenario) -> Analysis {

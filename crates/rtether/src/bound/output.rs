@@ -1,13 +1,10 @@
-//! Bounds as table, JSON and CSV.
+//! Bounds as table and CSV.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_bounds::{Analysis, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
-use serde_json::{Value, json};
 
-use super::{
-    MODEL, Statistical, counts, peer, place_name, reason, responsible, statistical, verdict,
-};
+use super::{Statistical, counts, peer, reason, responsible, statistical, verdict};
 use crate::report::text::{exact_ns, percent, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
@@ -126,84 +123,6 @@ pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
     let name = |id| scenario.network.node(id).name.as_str();
     let peer = peer(scenario, port.port).map_or("nowhere", name);
     format!("{} > {peer}", name(port.port.node))
-}
-
-/// Returns everything as one JSON document, schema `rtether.bound/1`.
-pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
-    let streams = analysis.streams.iter().zip(statistical(scenario));
-    let ports = analysis.ports.iter().map(|port| {
-        json!({
-            "port": port_name(scenario, port),
-            "utilization": port.utilization_ppm.map(share),
-            "backlog_bytes": port.backlog.map(rtether_model::quantity::Bytes::get),
-            "queueing_ns": nanoseconds(port.queueing),
-        })
-    });
-    let stacks = analysis.stacks.iter().map(|stack| {
-        json!({
-            "node": scenario.network.node(stack.node).name,
-            "serves": if stack.is_receiver { "receive" } else { "send" },
-            "utilization": stack.utilization_ppm.map(share),
-            "waiting_packets": stack.waiting,
-            "queueing_ns": nanoseconds(stack.queueing),
-        })
-    });
-    let document = json!({
-        "schema": "rtether.bound/1",
-        "scenario": scenario.name,
-        "is_cyclic": analysis.effort.is_cyclic,
-        "streams": streams.map(|(stream, said)| stream_json(scenario, stream, said)).collect::<Vec<_>>(),
-        "ports": ports.collect::<Vec<_>>(),
-        "stacks": stacks.collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
-}
-
-fn stream_json(scenario: &Scenario, stream: &StreamBound, said: Option<Statistical>) -> Value {
-    let flow = &scenario.flows[stream.flow.index()];
-    let name = |id| scenario.network.node(id).name.as_str();
-    let bound = stream.bound.as_ref().ok();
-    let hops = bound.map(|bound| {
-        let hops = bound.hops.iter().map(|hop| {
-            json!({
-                "place": place_name(scenario, hop.place),
-                "queueing_ns": nanoseconds(Some(hop.queueing)),
-                "passage_ns": nanoseconds(Some(hop.passage)),
-            })
-        });
-        hops.collect::<Vec<_>>()
-    });
-    json!({
-        "name": flow.name,
-        "talker": name(flow.talker),
-        "listener": name(stream.listener),
-        "deadline_ns": nanoseconds(flow.deadline),
-        "bound_ns": nanoseconds(bound.map(|bound| bound.latency)),
-        "min_ns": nanoseconds(bound.map(|bound| bound.latency_min)),
-        "slack_ns": nanoseconds(bound.and_then(|bound| bound.slack)),
-        "method": bound.map(|bound| bound.method.name()),
-        "hops": hops,
-        "verdict": verdict(scenario, stream),
-        "statistical": statistical_json(said),
-        "reason": stream.bound.as_ref().err().map(|why| reason(scenario, why)),
-    })
-}
-
-/// Returns what a model says of a stream on a shared medium, with the model's name.
-pub(crate) fn statistical_json(said: Option<Statistical>) -> Value {
-    said.map_or(Value::Null, |said| {
-        json!({
-            "late_ratio": said.late_ratio,
-            "accesses": said.accesses,
-            "collisions": said.collisions,
-            "part_ns": nanoseconds(Some(said.part)),
-            "model": MODEL,
-        })
-    })
-}
-
-fn nanoseconds(span: Option<Duration>) -> Value {
-    span.map_or(Value::Null, |span| json!(span.as_ns_f64()))
 }
 
 /// Returns one CSV row a stream.

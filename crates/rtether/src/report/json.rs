@@ -110,7 +110,7 @@ fn stream(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value
         "listener": outcome.node_name(stream.record.listener_id()),
         "deadline_ns": ns_or_null(flow.deadline),
         "bound_ns": ns_or_null(stream.bound),
-        "statistical": crate::bound::statistical_json(stream.statistical),
+        "statistical": stream.statistical.as_ref().map(crate::bound::said),
         "sim": simulated(outcome, stream, options),
         "measured": null,
         "verdict": stream.verdict().name(),

@@ -8,6 +8,7 @@
 //!
 //! Files are not trusted: size, depth and what generators make are limited.
 
+mod additions;
 mod check;
 pub mod codes;
 pub mod diagnostic;
@@ -30,11 +31,13 @@ pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::schema;
+pub(crate) use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 
 use diagnostic::Sink;
 use lower::Plant;
 use reader::Reader;
+pub use rtether_model::flow::FlowId;
 use tree::{Data, Value};
 
 /// What came of a file.
@@ -44,10 +47,12 @@ pub struct Loaded {
     pub scenario: Option<Scenario>,
     /// Everything that is wrong, in the order of the file; warnings also with a scenario.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that spans point into: the file, then one for each override.
+    /// The texts that spans point into: the file, one for each override, and added flows.
     pub sources: Vec<Source>,
     /// Where nodes, links and flows of the scenario were declared.
     pub places: Places,
+    /// First of the sources with flows that were added.
+    first_added: usize,
 }
 
 /// Where things were declared; same order as in the scenario.
@@ -65,6 +70,13 @@ impl Loaded {
     /// Returns all diagnostics as text for people.
     pub fn text(&self, style: render::Style) -> String {
         render::all(&self.diagnostics, &self.sources, style)
+    }
+
+    /// Returns the flows that were added to those of the file.
+    pub fn added(&self) -> Vec<FlowId> {
+        let flows = (0u32..).map(FlowId).zip(&self.places.flows);
+        let added = flows.filter(|(_, span)| span.source as usize >= self.first_added);
+        added.map(|(flow, _)| flow).collect()
     }
 
     /// Returns all diagnostics for programs.
@@ -89,16 +101,32 @@ pub fn load(source_name: &str, text: &str) -> Loaded {
 
 /// Reads a scenario after replacing values in it, as `--set PATH=VALUE` does.
 pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loaded {
+    load_and_add(source_name, text, overrides, &[])
+}
+
+/// Reads a scenario after replacing values in it and adding the flows of further texts: each one
+/// flow, or a list of flows. [`Loaded::added`] says which of the scenario's they are.
+pub fn load_and_add(
+    source_name: &str,
+    text: &str,
+    overrides: &[Override],
+    flows: &[Source],
+) -> Loaded {
     let mut sources = vec![Source {
         name: source_name.to_owned(),
         text: text.to_owned(),
     }];
     sources.extend(overrides.iter().map(Override::source));
+    let first_added = sources.len();
+    sources.extend(flows.iter().cloned());
     let mut sink = Sink::default();
     let root = tree::parse(0, text, &mut sink);
     let root = root.map(|mut root| {
         for (source, change) in (1..).zip(overrides) {
             change.apply(&mut root, source, &mut sink);
+        }
+        for (source, text) in (1..).zip(&sources[1..]).skip(overrides.len()) {
+            additions::apply(&mut root, source, text, &mut sink);
         }
         root
     });
@@ -115,6 +143,7 @@ pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loade
         diagnostics,
         sources,
         places,
+        first_added,
     }
 }
 

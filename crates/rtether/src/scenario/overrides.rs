@@ -1,7 +1,7 @@
 //! Values replaced from outside: `--set flows.setpoint.period=1ms`.
 //!
 //! A path is keys and names joined by dots. In a list it goes on with the `name` of an item, or with
-//! its position from 0. Names may hold dots: the longest that fits is taken. The last key need not
+//! its position from 0, also written in brackets: `links[3].rate`. Names may hold dots: the longest that fits is taken. The last key need not
 //! be there yet; maps that have fixed keys are made where they are missing. Whether the value makes
 //! sense is found out when it is read, like any other, and points at the override.
 
@@ -17,6 +17,8 @@ pub struct Override {
     pub path: String,
     /// What to put there, in the syntax of the file.
     pub value: String,
+    /// The option it came by, for diagnostics.
+    pub option: &'static str,
 }
 
 /// Maps that may be made on the way; their keys are fixed, so that a slip is found.
@@ -37,20 +39,26 @@ const MADE: &[&str] = &[
 ];
 
 impl Override {
-    /// Splits `PATH=VALUE`; `None` without `=` or with nothing before it.
+    /// Splits `PATH=VALUE` of `--set`; `None` without `=` or with nothing before it.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::parse_for("--set", text)
+    }
+
+    /// The same of another option.
+    pub fn parse_for(option: &'static str, text: &str) -> Option<Self> {
         let (path, value) = text.split_once('=')?;
         let (path, value) = (path.trim(), value.trim());
         (!path.is_empty()).then(|| Self {
             path: path.to_owned(),
             value: value.to_owned(),
+            option,
         })
     }
 
     /// Returns the text that diagnostics show.
     pub(super) fn source(&self) -> Source {
         Source {
-            name: "--set".to_owned(),
+            name: self.option.to_owned(),
             text: format!("{}={}", self.path, self.value),
         }
     }
@@ -69,6 +77,7 @@ impl Override {
         let path = Path {
             text: &self.path,
             source,
+            stacks: stacks(root),
         };
         if let Err(diagnostic) = path.put(root, 0, value) {
             sink.push(*diagnostic);
@@ -96,6 +105,8 @@ fn shift_spans(value: &mut Value, shift: u32) {
 struct Path<'p> {
     text: &'p str,
     source: u32,
+    /// Names of declared stacks, to which nodes refer.
+    stacks: Vec<String>,
 }
 
 impl Path<'_> {
@@ -118,14 +129,25 @@ impl Path<'_> {
                     .enumerate()
                     .filter_map(|(n, item)| {
                         let by_name = name_of(item).and_then(|name| prefix(rest, name));
+                        let position = if self.text[..offset].ends_with('[') {
+                            format!("{n}]")
+                        } else {
+                            n.to_string()
+                        };
                         by_name
-                            .or_else(|| prefix(rest, &n.to_string()))
+                            .or_else(|| prefix(rest, &position))
                             .map(|len| (len, n))
                     })
                     .max_by_key(|&(length, n)| (length, std::cmp::Reverse(n)));
                 let Some((length, position)) = found else {
                     let names: Vec<&str> = items.iter().filter_map(name_of).collect();
-                    return Err(self.unknown(offset, &names));
+                    let unknown = self.unknown(offset, &names);
+                    let count = items.len();
+                    let positions = format!("positions go from 0 to {}", count.max(1) - 1);
+                    let has_positions = names.is_empty() && count > 0;
+                    return Err(Box::new(
+                        unknown.help_if(has_positions.then_some(positions)),
+                    ));
                 };
                 if offset + length == self.text.len() {
                     items[position] = value;
@@ -141,12 +163,13 @@ impl Path<'_> {
                 let title = format!("{} has no parts", quote(&self.text[..offset.max(1) - 1]));
                 let label = format!("its value is {}", quote(text));
                 let span = self.span(offset, self.text.len());
-                Err(Box::new(Diagnostic::new(
-                    &codes::UNKNOWN_PATH,
-                    title,
-                    span,
-                    label,
-                )))
+                let declared = self.stacks.iter().any(|stack| stack == text);
+                let rest = &self.text[offset.min(self.text.len())..];
+                let help = format!("it is declared elsewhere: write `stacks.{text}.{rest}`");
+                Err(Box::new(
+                    Diagnostic::new(&codes::UNKNOWN_PATH, title, span, label)
+                        .help_if(declared.then_some(help)),
+                ))
             }
         }
     }
@@ -172,11 +195,11 @@ impl Path<'_> {
             }
             return self.put(&mut entry.value, offset + length + 1, value);
         }
-        let (key, more) = rest.split_once('.').unwrap_or((rest, ""));
+        let (key, more) = rest.split_once(['.', '[']).unwrap_or((rest, ""));
         let last = key.len() == rest.len();
         let collection = ["nodes", "switches", "hubs", "stacks", "flows", "links"];
         // `nodes.hmi2=...` would declare a node that no link joins; a slip is more likely.
-        let in_collection = self.text[..offset].trim_end_matches('.');
+        let in_collection = self.text[..offset].trim_end_matches(['.', '[']);
         if key.is_empty()
             || collection.contains(&in_collection)
             || !(last || (MADE.contains(&key) && !more.is_empty()))
@@ -202,8 +225,9 @@ impl Path<'_> {
     }
 
     fn unknown(&self, offset: usize, known: &[&str]) -> Box<Diagnostic> {
-        let word = self.text[offset..].split('.').next().unwrap_or("");
-        let place = match self.text[..offset].trim_end_matches('.') {
+        let word = self.text[offset..].split(['.', '[', ']']).next();
+        let word = word.unwrap_or("");
+        let place = match self.text[..offset].trim_end_matches(['.', '[']) {
             "" => "the scenario".to_owned(),
             parent => quote(parent),
         };
@@ -226,10 +250,22 @@ impl Path<'_> {
 /// Returns the length of `name` if the path begins with it, as a whole.
 fn prefix(path: &str, name: &str) -> Option<usize> {
     let rest = path.strip_prefix(name)?;
-    (!name.is_empty() && (rest.is_empty() || rest.starts_with('.'))).then_some(name.len())
+    (!name.is_empty() && (rest.is_empty() || rest.starts_with(['.', '[']))).then_some(name.len())
 }
 
-fn name_of(item: &Value) -> Option<&str> {
+/// Returns the names of the stacks that a scenario declares.
+fn stacks(root: &Value) -> Vec<String> {
+    let Data::Map(entries) = &root.data else {
+        return Vec::new();
+    };
+    let stacks = entries.iter().find(|entry| entry.key == "stacks");
+    match stacks.map(|entry| &entry.value.data) {
+        Some(Data::Map(stacks)) => stacks.iter().map(|stack| stack.key.clone()).collect(),
+        Some(Data::Null | Data::Scalar(_) | Data::List(_)) | None => Vec::new(),
+    }
+}
+
+pub(super) fn name_of(item: &Value) -> Option<&str> {
     let Data::Map(entries) = &item.data else {
         return None;
     };

@@ -99,7 +99,7 @@ pub(super) fn nearest<'k>(
 }
 
 /// Returns the nearest of some names; there are no synonyms of names.
-pub(super) fn nearest_name<'k>(
+pub(crate) fn nearest_name<'k>(
     word: &str,
     known: impl Iterator<Item = &'k str>,
 ) -> Option<&'k str> {

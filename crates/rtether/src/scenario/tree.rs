@@ -137,9 +137,30 @@ enum Collecting {
     List(Vec<Value>),
     Map {
         entries: Vec<Entry>,
-        seen: BTreeMap<String, Span>,
+        seen: Seen,
         key: Option<(String, Span)>,
     },
+}
+
+/// The keys of a map, once there are many; few are looked through.
+#[derive(Default)]
+struct Seen(BTreeMap<String, Span>);
+
+impl Seen {
+    /// Keys that are looked through one by one.
+    const FEW: usize = 16;
+
+    /// Returns where a key was given before.
+    fn find(&mut self, entries: &[Entry], key: &str) -> Option<Span> {
+        if entries.len() <= Self::FEW {
+            let same = entries.iter().find(|entry| entry.key == key);
+            return same.map(|entry| entry.key_span);
+        }
+        for entry in &entries[self.0.len()..] {
+            self.0.insert(entry.key.clone(), entry.key_span);
+        }
+        self.0.get(key).copied()
+    }
 }
 
 struct Builder<'t> {
@@ -185,7 +206,7 @@ impl Builder<'_> {
                 anchor,
                 Collecting::Map {
                     entries: Vec::new(),
-                    seen: BTreeMap::new(),
+                    seen: Seen::default(),
                     key: None,
                 },
             ),
@@ -285,7 +306,7 @@ impl Builder<'_> {
                     }
                 },
                 Some((key, key_span)) => {
-                    if let Some(&first) = seen.get(&key) {
+                    if let Some(first) = seen.find(entries, &key) {
                         self.sink.push(
                             Diagnostic::new(
                                 &codes::DUPLICATE_KEY,
@@ -296,7 +317,6 @@ impl Builder<'_> {
                             .also(first, "the first one"),
                         );
                     } else {
-                        seen.insert(key.clone(), key_span);
                         entries.push(Entry {
                             key,
                             key_span,

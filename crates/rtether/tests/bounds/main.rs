@@ -11,6 +11,7 @@
 )]
 
 mod dice;
+mod incremental;
 mod plant;
 mod published;
 

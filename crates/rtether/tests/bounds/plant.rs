@@ -154,7 +154,7 @@ impl Plant {
         PortId { node, port }
     }
 
-    fn flow(&self, dice: &mut Dice, index: u64, is_full: bool, rate: u64) -> Flow {
+    pub(crate) fn flow(&self, dice: &mut Dice, index: u64, is_full: bool, rate: u64) -> Flow {
         let talker = dice.pick(&self.stations);
         let others = self.stations.iter().filter(|&&node| node != talker);
         let mut others: Vec<NodeId> = others.copied().collect();

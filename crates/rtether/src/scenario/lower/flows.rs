@@ -122,15 +122,19 @@ fn station(
     span: Span,
     role: &str,
 ) -> Option<NodeId> {
-    let label = format!("{role} of {}", fields.owner);
-    let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
-    let id = plant.node_or_report(reader, name, span, &label, &proposal)?;
+    let label = || format!("{role} of {}", fields.owner);
+    // Nearly all names are known: words are only made for the others.
+    let id = plant.find(name).or_else(|| {
+        let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
+        plant.node_or_report(reader, name, span, &label(), &proposal)
+    })?;
     if let Some((kind, _)) = plant.ports_of(id) {
         let title = format!(
             "{} is a {kind}; flows run between end stations",
             quote(name)
         );
         let help = format!("add an end station under `nodes:` and link it to the {kind}");
+        let label = label();
         reader.report(Diagnostic::new(&codes::NOT_AN_END_STATION, title, span, label).help(help));
         return None;
     }

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Measures how long `rtether bound` takes on a plant like an avionics network, start of the process
+# and reading of the file included, and prints medians.
+#
+# usage: benches/bounds.sh
+#
+#   RUNS     runs of the program (default 21)
+#   FLOWS    flows of the plant (default 6000)
+#   RTETHER  the program (default: target/release/rtether)
+#   GOAL     milliseconds of user time to stay below (default 50); above it the script fails
+#   KEEP     a file to keep the scenario in
+set -euo pipefail
+export LC_ALL=C
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+runs=${RUNS:-21}
+flows=${FLOWS:-6000}
+rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
+goal=${GOAL:-50}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+cd "$root"
+if ! command -v "$rtether" >/dev/null; then
+    echo "no $rtether; build it with: cargo build --release -p rtether-cli" >&2
+    exit 2
+fi
+
+# Writes eight switches, each linked with every other one, fourteen stations at each, and periodic
+# flows between stations drawn by a linear congruence: the same file for ever.
+plant() {
+    awk -v flows="$1" '
+        function draw(n) { state = (state * 1103515245 + 12345) % 2147483648; return int(state / 65536) % n }
+        BEGIN {
+            state = 1
+            print "rtether: 1\nname: avionics\nnodes:"
+            for (i = 0; i < 112; i++) printf "  s%d: { stack: zero }\n", i
+            print "switches:"
+            for (i = 0; i < 8; i++) printf "  w%d: { ports: 21, latency: 1 us }\n", i
+            print "links:"
+            for (i = 0; i < 8; i++) for (j = i + 1; j < 8; j++)
+                printf "  - { ends: [\"w%d:%d\", \"w%d:%d\"], rate: 100 Mbit/s }\n", i, ++used[i], j, ++used[j]
+            for (i = 0; i < 112; i++)
+                printf "  - { ends: [s%d, \"w%d:%d\"], rate: 100 Mbit/s }\n", i, i % 8, ++used[i % 8]
+            print "flows:"
+            for (i = 0; i < flows; i++) {
+                from = draw(112); to = (from + 1 + draw(111)) % 112
+                printf "  - { name: f%d, from: s%d, to: s%d, period: %d ms, size: %d B, deadline: 10 ms }\n",
+                    i, from, to, 8 * 2 ^ draw(5), 18 + draw(500)
+            }
+            print "run: { for: 1 s, seeds: 1 }"
+        }'
+}
+
+plant "$flows" >"$scratch/plant.yaml"
+if [[ -n ${KEEP:-} ]]; then
+    cp "$scratch/plant.yaml" "$KEEP"
+fi
+
+TIMEFORMAT='%R %U'
+for ((run = 1; run <= runs; run++)); do
+    { time "$rtether" bound "$scratch/plant.yaml" --json >"$scratch/bounds.json"; } 2>>"$scratch/times"
+done
+
+# Prints the median of a column of the times, in milliseconds.
+median() {
+    cut -d ' ' -f "$1" "$scratch/times" | sort -n |
+        awk '{ value[NR] = $1 } END { printf "%.0f", 1000 * value[int((NR + 1) / 2)] }'
+}
+ports=$(grep -c '"port":' "$scratch/bounds.json")
+echo "$flows flows, $ports ports: $(median 2) ms of user time, $(median 1) ms until the end (medians of $runs)"
+if [[ $(median 2) -ge $goal ]]; then
+    echo "not below $goal ms" >&2
+    exit 1
+fi

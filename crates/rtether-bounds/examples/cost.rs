@@ -1,0 +1,171 @@
+//! Cost of the analysis against flows and hops.
+//!
+//! `cargo run --release -p rtether-bounds --example cost -- FILE.svg > FILE.csv` analyzes plants of
+//! two layouts, prints one CSV row each, and draws them if a file is named. Times are the shortest
+//! of several runs, of a change the median.
+
+#[path = "plants/mod.rs"]
+mod plants;
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use rtether_bounds::{Analyzer, analyze};
+use rtether_model::flow::{Flow, FlowId};
+
+use plants::{Layout, flow, network};
+
+const RUNS: u32 = 15;
+const CHANGES: u32 = 51;
+
+/// One plant and what it cost.
+struct Row {
+    layout: &'static str,
+    flows: u32,
+    hops: f64,
+    visits: usize,
+    full_ms: f64,
+    change_ms: f64,
+}
+
+#[allow(clippy::print_stdout, reason = "an example says what it found")]
+fn main() -> std::io::Result<()> {
+    let meshes = [375, 750, 1_500, 3_000, 6_000, 12_000].map(|flows| (Layout::Mesh, 8, flows));
+    let lines = [1, 2, 4, 8, 16, 32].map(|switches| (Layout::Line, switches, 3_000));
+    println!("layout,flows,mean_hops,visits,full_ms,change_ms");
+    let mut rows = Vec::new();
+    for (layout, switches, flows) in meshes.into_iter().chain(lines) {
+        let row = measure(layout, switches, flows);
+        println!(
+            "{},{},{:.2},{},{:.3},{:.3}",
+            row.layout, row.flows, row.hops, row.visits, row.full_ms, row.change_ms
+        );
+        rows.push(row);
+    }
+    match std::env::args().nth(1) {
+        Some(path) => std::fs::write(path, picture(&rows)),
+        None => Ok(()),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a mean for display")]
+fn measure(layout: Layout, switches: u32, count: u32) -> Row {
+    let network = network(layout, switches);
+    let flows: Vec<Flow> = (0..count).map(|n| flow(layout, switches, n)).collect();
+    let mut visits = 0;
+    let full_ms = (0..RUNS).map(|_| {
+        let begin = Instant::now();
+        visits = analyze(&network, &flows).effort.visits;
+        begin.elapsed().as_secs_f64() * 1e3
+    });
+    let full_ms = full_ms.fold(f64::INFINITY, f64::min);
+    let mut analyzer = Analyzer::new(network, flows);
+    let changes = (0..CHANGES).map(|change| {
+        let at = FlowId(change * (count / CHANGES));
+        let begin = Instant::now();
+        analyzer.replace(at, flow(layout, switches, count + change));
+        begin.elapsed().as_secs_f64() * 1e3
+    });
+    let mut changes: Vec<f64> = changes.collect();
+    changes.sort_by(f64::total_cmp);
+    Row {
+        layout: match layout {
+            Layout::Mesh => "mesh",
+            Layout::Line => "line",
+        },
+        flows: count,
+        hops: visits as f64 / f64::from(count),
+        visits,
+        full_ms,
+        change_ms: changes[changes.len() / 2],
+    }
+}
+
+/// Color, name, and time of a row in milliseconds.
+type Curve = (&'static str, &'static str, fn(&Row) -> f64);
+
+const WIDTH: f64 = 360.0;
+const HEIGHT: f64 = 240.0;
+/// Left and below a panel.
+const MARGIN: f64 = 56.0;
+
+/// Draws time against flows in the mesh, and against hops in the line, both axes logarithmic.
+fn picture(rows: &[Row]) -> String {
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
+         font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+        2.0 * (WIDTH + MARGIN) + 24.0,
+        HEIGHT + 2.0 * MARGIN,
+    );
+    let of = |layout: &'static str| rows.iter().filter(move |row| row.layout == layout);
+    let mesh: Vec<(f64, &Row)> = of("mesh").map(|row| (f64::from(row.flows), row)).collect();
+    let line: Vec<(f64, &Row)> = of("line").map(|row| (row.hops, row)).collect();
+    panel(
+        &mut svg,
+        0.0,
+        ("flows, 8 switches in a mesh", [300.0, 15_000.0]),
+        &mesh,
+    );
+    let left = WIDTH + MARGIN + 8.0;
+    panel(
+        &mut svg,
+        left,
+        ("places on each way, 3000 flows", [1.8, 40.0]),
+        &line,
+    );
+    svg.push_str("</svg>\n");
+    svg
+}
+
+fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: &[(f64, &Row)]) {
+    // From 0.1 to 100 ms.
+    let y = |ms: f64| MARGIN / 2.0 + HEIGHT * (2.0 - ms.log10()) / 3.0;
+    let [low, high] = range.map(f64::log10);
+    let x = |value: f64| left + MARGIN + WIDTH * (value.log10() - low) / (high - low);
+    let mut put = |text: String| {
+        svg.push_str(&text);
+        svg.push('\n');
+    };
+    for ms in [0.1, 1.0, 10.0, 100.0] {
+        let (x1, x2, y) = (left + MARGIN, left + MARGIN + WIDTH, y(ms));
+        put(format!(
+            "<path d=\"M{x1:.1} {y:.1}H{x2:.1}\" stroke=\"#ddd\"/>"
+        ));
+        let x = x1 - 6.0;
+        put(format!(
+            "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\">{ms} ms</text>",
+            y + 4.0
+        ));
+    }
+    for &(value, _) in points {
+        let (x, y) = (x(value), y(0.1) + 18.0);
+        put(format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{value:.0}</text>"
+        ));
+    }
+    let middle = left + MARGIN + WIDTH / 2.0;
+    let below = y(0.1) + 38.0;
+    put(format!(
+        "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
+    ));
+    let curves: [Curve; 2] = [
+        ("#1f6feb", "whole analysis", |row| row.full_ms),
+        ("#c2410c", "one flow replaced", |row| row.change_ms),
+    ];
+    for (color, name, time) in curves {
+        let mut way = String::new();
+        for (index, &(value, row)) in points.iter().enumerate() {
+            let step = if index == 0 { 'M' } else { 'L' };
+            let _ = write!(way, "{step}{:.1} {:.1}", x(value), y(time(row)));
+        }
+        put(format!(
+            "<path d=\"{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>"
+        ));
+        if let Some(&(value, row)) = points.last() {
+            let (x, y) = (x(value), y(time(row)) - 8.0);
+            put(format!(
+                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"{color}\">{name}</text>"
+            ));
+        }
+    }
+}

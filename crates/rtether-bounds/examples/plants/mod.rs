@@ -1,0 +1,144 @@
+//! Plants of the examples.
+
+use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
+use rtether_model::network::{
+    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
+    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+/// Stations at each switch.
+const PER_SWITCH: u32 = 14;
+
+/// How switches are linked with each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Each with every other one, by 100 Mbit/s.
+    Mesh,
+    /// One after the other, by 1 Gbit/s.
+    Line,
+}
+
+/// Switches with fourteen stations each, all links of stations with 100 Mbit/s.
+pub(crate) fn network(layout: Layout, switches: u32) -> Network {
+    let mut network = Network::default();
+    let trunks = |index: u32| match layout {
+        Layout::Mesh => switches - 1,
+        Layout::Line => u32::from(index > 0) + u32::from(index + 1 < switches),
+    };
+    for index in 0..switches {
+        let ports = (trunks(index) + PER_SWITCH) as usize;
+        let kind = NodeKind::Switch(switch(ports));
+        let name = format!("w{index}");
+        network.nodes.push(Node { name, kind });
+    }
+    let mut next = vec![0u16; switches as usize];
+    let mut free = |node: u32| {
+        let port = &mut next[node as usize];
+        *port += 1;
+        PortId {
+            node: NodeId(node),
+            port: *port - 1,
+        }
+    };
+    for a in 0..switches {
+        let (last, mbps) = match layout {
+            Layout::Mesh => (switches, 100),
+            Layout::Line => (switches.min(a + 2), 1000),
+        };
+        for b in a + 1..last {
+            let ends = [free(a), free(b)];
+            network.links.push(link(ends, mbps));
+        }
+    }
+    for index in 0..PER_SWITCH * switches {
+        let node = NodeId(switches + index);
+        network.nodes.push(Node {
+            name: format!("s{index}"),
+            kind: NodeKind::EndStation(EndStation::new(Stack::Zero)),
+        });
+        let ends = [PortId { node, port: 0 }, free(index % switches)];
+        network.links.push(link(ends, 100));
+    }
+    network
+}
+
+fn switch(ports: usize) -> Switch {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    Switch {
+        latency: Duration::from_us(1),
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).expect("one queue is possible"),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1 << 20),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: vec![port; ports],
+    }
+}
+
+fn link(ends: [PortId; 2], mbps: u64) -> Link {
+    Link {
+        ends,
+        rate: BitRate::from_mbps(mbps),
+        propagation: Duration::ZERO,
+        errors_per_billion: 0,
+        standby: false,
+        duplex: Duplex::Full,
+    }
+}
+
+/// Periods of 8 to 128 ms and frames of 64 to 563 octets, by number; in a mesh between any two
+/// stations, in a line from its first switch to its last.
+pub(crate) fn flow(layout: Layout, switches: u32, index: u32) -> Flow {
+    let mix = |salt: u32| {
+        let mut x = (index + 1).wrapping_mul(0x9e37_79b9) ^ salt.wrapping_mul(0x85eb_ca6b);
+        x ^= x >> 16;
+        x = x.wrapping_mul(0x7feb_352d);
+        x ^ (x >> 15)
+    };
+    let stations = PER_SWITCH * switches;
+    let (talker, listener) = match layout {
+        Layout::Mesh => {
+            let talker = mix(1) % stations;
+            let distance = 1 + mix(2) % (stations - 1);
+            (talker, (talker + distance) % stations)
+        }
+        Layout::Line => {
+            // Station n is at switch n mod `switches`.
+            let talker = mix(1) % PER_SWITCH;
+            let listener = (talker + 1 + mix(2) % (PER_SWITCH - 1)) % PER_SWITCH;
+            (talker * switches, listener * switches + switches - 1)
+        }
+    };
+    Flow {
+        name: format!("f{index}"),
+        class: String::new(),
+        talker: NodeId(switches + talker),
+        listeners: vec![NodeId(switches + listener)],
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(u64::from(18 + mix(3) % 500)),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(1 << (3 + mix(4) % 5)),
+            phase: Phase::Random,
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    }
+}

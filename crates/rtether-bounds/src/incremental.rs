@@ -1,0 +1,329 @@
+//! The same analysis again after a change, at a fraction of its cost.
+//!
+//! [`Analyzer`] keeps routes, the ways of all flows and the solution. After a change it follows the
+//! changed flows only, evaluates the places whose input is not as before (the proof that the others
+//! stay is in `solve`), and looks again at the streams that pass one of these.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use rtether_model::flow::{Flow, FlowId};
+use rtether_model::network::Network;
+
+use crate::answer::{Analysis, Effort, Reason, StreamBound};
+use crate::plant::{NONE, Plant};
+use crate::report::{report, stream_bound};
+use crate::solve::{Solution, Stage, solve_after};
+use crate::walk::Atlas;
+
+/// Keeps a plant and its bounds, and brings them up to date when flows or the network change.
+///
+/// [`Analyzer::analysis`] is at any time what [`crate::analyze`] says of the same network and flows;
+/// only [`Effort::evaluations`] tells the work of the last change.
+#[derive(Debug)]
+pub struct Analyzer {
+    network: Network,
+    flows: Vec<Flow>,
+    atlas: Atlas,
+    /// Visits and streams as they were followed, without what flows do to each other.
+    ways: Plant,
+    plant: Plant,
+    stages: Vec<Stage>,
+    streams: Vec<StreamBound>,
+}
+
+/// What a change of the plant did to the bounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Streams that came, went, or have another bound; in the order of the flows after the change,
+    /// those that went first.
+    pub streams: Vec<StreamChange>,
+    /// Work that was done.
+    pub effort: Effort,
+}
+
+/// One stream before and after a change; at least one of both is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamChange {
+    /// Before the change, with the number its flow had then.
+    pub before: Option<StreamBound>,
+    /// After the change.
+    pub after: Option<StreamBound>,
+}
+
+impl Analyzer {
+    /// Analyzes a plant for the first time.
+    ///
+    /// # Panics
+    /// As [`crate::analyze`]; so do all methods that change the plant.
+    pub fn new(network: Network, flows: Vec<Flow>) -> Self {
+        let atlas = Atlas::new(&network);
+        let ways = atlas.follow(&network, &flows);
+        let mut plant = Plant::complete(ways.clone(), &flows);
+        let stages = solve_after(&mut plant, None);
+        let mut analyzer = Self {
+            network,
+            flows,
+            atlas,
+            ways,
+            plant,
+            stages,
+            streams: Vec::new(),
+        };
+        let streams = 0..analyzer.plant.streams.len();
+        analyzer.streams = streams.map(|index| analyzer.bound_of(index)).collect();
+        analyzer
+    }
+
+    /// Returns the network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Returns the flows; their positions are their [`FlowId`]s.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Returns the bounds of all streams: flows in order, listeners in order.
+    pub fn streams(&self) -> &[StreamBound] {
+        &self.streams
+    }
+
+    /// Returns the whole answer, ports and stacks included, which are computed anew.
+    pub fn analysis(&self) -> Analysis {
+        let mut analysis = report(&self.plant, self.solution(), &self.flows);
+        analysis.effort.evaluations = self.evaluations();
+        analysis
+    }
+
+    /// Adds a flow behind the others.
+    pub fn add(&mut self, flow: Flow) -> Changes {
+        self.edit(self.flows.len(), 0, Some(flow))
+    }
+
+    /// Takes a flow away; those behind it move up by one.
+    ///
+    /// # Panics
+    /// If there is no such flow; so does [`Analyzer::replace`].
+    pub fn remove(&mut self, flow: FlowId) -> Changes {
+        self.edit(flow.index(), 1, None)
+    }
+
+    /// Puts another flow in the place of one.
+    pub fn replace(&mut self, flow: FlowId, by: Flow) -> Changes {
+        self.edit(flow.index(), 1, Some(by))
+    }
+
+    /// Changes the network under the flows, whose nodes and links keep their numbers.
+    ///
+    /// All flows are followed again, but only places that are not as before are evaluated.
+    pub fn set_network(&mut self, network: Network) -> Changes {
+        self.atlas = Atlas::new(&network);
+        self.ways = self.atlas.follow(&network, &self.flows);
+        self.network = network;
+        self.update(&Edit::NOTHING)
+    }
+
+    fn solution(&self) -> &Solution {
+        let last = self.stages.last();
+        &last.expect("a search has at least one stage").solution
+    }
+
+    fn evaluations(&self) -> u64 {
+        let stages = self.stages.iter();
+        stages.map(|stage| stage.solution.evaluations).sum()
+    }
+
+    /// Puts one flow or none in the place of `removed` flows.
+    fn edit(&mut self, at: usize, removed: usize, by: Option<Flow>) -> Changes {
+        let edit = Edit {
+            flows: at..at + removed,
+            added: usize::from(by.is_some()),
+        };
+        let own = by.as_slice();
+        let own = self.atlas.follow(&self.network, own);
+        edit.apply(&mut self.ways, own);
+        self.flows.splice(edit.flows.clone(), by);
+        self.update(&edit)
+    }
+
+    /// Solves the plant as it is now and returns what has changed.
+    fn update(&mut self, edit: &Edit) -> Changes {
+        let mut plant = Plant::complete(self.ways.clone(), &self.flows);
+        let stages = solve_after(&mut plant, Some((&self.plant, &self.stages)));
+        let old_plant = core::mem::replace(&mut self.plant, plant);
+        let old_stages = core::mem::replace(&mut self.stages, stages);
+        let is_cyclic = |stages: &[Stage]| stages.last().is_some_and(|s| s.solution.is_cyclic);
+        // Places were compared stage by stage, and the method is the same for all streams.
+        let may_keep = old_stages.len() == self.stages.len()
+            && is_cyclic(&old_stages) == is_cyclic(&self.stages);
+        let streams = self.refresh(edit, may_keep.then_some(&old_plant));
+        let effort = Effort {
+            visits: self.plant.visits.len(),
+            evaluations: self.evaluations(),
+            is_cyclic: is_cyclic(&self.stages),
+        };
+        Changes { streams, effort }
+    }
+
+    /// Brings the bounds of the streams up to date and returns those that have changed. Streams of
+    /// which nothing has changed since `old_plant` stay as they are.
+    fn refresh(&mut self, edit: &Edit, old_plant: Option<&Plant>) -> Vec<StreamChange> {
+        let mut changes = Vec::new();
+        let mut streams = core::mem::take(&mut self.streams);
+        let is_behind = |limit: usize| move |stream: &StreamBound| stream.flow.index() < limit;
+        let mut behind = streams.split_off(streams.partition_point(is_behind(edit.flows.end)));
+        let gone = streams.split_off(streams.partition_point(is_behind(edit.flows.start)));
+        let unmoved = streams.len();
+        for (index, stream) in streams.iter_mut().enumerate() {
+            let old = old_plant.map(|plant| (plant, index));
+            changes.extend(self.look_again(edit, stream, index, old));
+        }
+        let new = self.plant.streams.len() - behind.len();
+        let own = (unmoved..new).map(|index| self.bound_of(index));
+        let own: Vec<StreamBound> = own.collect();
+        changes.extend(paired(&gone, &own));
+        for (position, stream) in behind.iter_mut().enumerate() {
+            let old = old_plant.map(|plant| (plant, unmoved + gone.len() + position));
+            changes.extend(self.look_again(edit, stream, new + position, old));
+        }
+        streams.extend(own);
+        streams.append(&mut behind);
+        self.streams = streams;
+        changes
+    }
+
+    fn bound_of(&self, stream: usize) -> StreamBound {
+        let stream = &self.plant.streams[stream];
+        stream_bound(&self.plant, self.solution(), stream, &self.flows)
+    }
+
+    /// Brings one stream up to date; `old` is where it stood in the plant before.
+    fn look_again(
+        &self,
+        edit: &Edit,
+        stream: &mut StreamBound,
+        index: usize,
+        old: Option<(&Plant, usize)>,
+    ) -> Option<StreamChange> {
+        let has_bound = stream.bound.is_ok();
+        if old.is_some_and(|(plant, old)| has_bound && self.is_kept(index, plant, old)) {
+            stream.flow = FlowId(self.plant.streams[index].flow);
+            return None;
+        }
+        let after = self.bound_of(index);
+        let before = core::mem::replace(stream, after.clone());
+        let is_same = match (&before.bound, &after.bound) {
+            (Ok(before), Ok(after)) => before == after,
+            (Err(before), Err(after)) => edit.renumbered(before) == *after,
+            (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
+        };
+        (!is_same).then_some(StreamChange {
+            before: Some(before),
+            after: Some(after),
+        })
+    }
+
+    /// Returns whether nothing has changed on the way of a stream.
+    fn is_kept(&self, index: usize, old_plant: &Plant, old: usize) -> bool {
+        let ends = [&self.plant.streams[index], &old_plant.streams[old]];
+        let [Ok((last, gap)), Ok((_, old_gap))] = ends.map(|stream| &stream.end) else {
+            return false;
+        };
+        let is_kept = &self.solution().is_kept;
+        let mut way = self.plant.way_to(*last);
+        gap == old_gap && way.all(|visit| is_kept[visit.server as usize])
+    }
+}
+
+/// Returns the changes from the streams of a flow to those of the one in its place.
+fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
+    let find = |all: &[StreamBound], stream: &StreamBound| {
+        let mut same = all.iter().filter(|other| other.listener == stream.listener);
+        same.next().cloned()
+    };
+    let left = gone.iter().filter(|stream| find(own, stream).is_none());
+    let left = left.map(|stream| StreamChange {
+        before: Some(stream.clone()),
+        after: None,
+    });
+    let came = own.iter().map(|stream| StreamChange {
+        before: find(gone, stream),
+        after: Some(stream.clone()),
+    });
+    let all = left.chain(came);
+    all.filter(|change| change.before != change.after).collect()
+}
+
+/// Flows that give way to others.
+struct Edit {
+    /// By their numbers before.
+    flows: Range<usize>,
+    added: usize,
+}
+
+impl Edit {
+    const NOTHING: Self = Self {
+        flows: 0..0,
+        added: 0,
+    };
+
+    /// Returns the number of a flow after the edit.
+    fn renumber(&self, flow: u32) -> u32 {
+        if (flow as usize) < self.flows.end {
+            return flow;
+        }
+        let moved = flow as usize - self.flows.len() + self.added;
+        u32::try_from(moved).unwrap_or(NONE)
+    }
+
+    /// Returns a reason with the numbers after the edit.
+    fn renumbered(&self, reason: &Reason) -> Reason {
+        let mut reason = reason.clone();
+        if let Reason::UnlimitedArrivals { flow } | Reason::FloodingLoop { flow } = &mut reason {
+            flow.0 = self.renumber(flow.0);
+        }
+        reason
+    }
+
+    /// Puts the ways of the flows added, numbered from zero, in the place of the others.
+    fn apply(&self, ways: &mut Plant, mut own: Plant) {
+        let number = |position: usize| u32::try_from(position).unwrap_or(NONE);
+        let first = number(self.flows.start);
+        let (begin, end) = (ways.first_of(first), ways.first_of(number(self.flows.end)));
+        let base = number(begin.visit);
+        for visit in &mut own.visits {
+            visit.flow += first;
+            visit.parent = if visit.parent == NONE {
+                NONE
+            } else {
+                visit.parent + base
+            };
+        }
+        for stream in &mut own.streams {
+            stream.flow += first;
+            if let Ok((last, _)) = &mut stream.end {
+                *last += base;
+            }
+        }
+        // Those behind move up or down.
+        let (from, to) = (number(end.visit), base + number(own.visits.len()));
+        for visit in &mut ways.visits[end.visit..] {
+            visit.flow = self.renumber(visit.flow);
+            visit.parent = if visit.parent == NONE {
+                NONE
+            } else {
+                visit.parent - from + to
+            };
+        }
+        for stream in &mut ways.streams[end.stream..] {
+            stream.flow = self.renumber(stream.flow);
+            if let Ok((last, _)) = &mut stream.end {
+                *last = *last - from + to;
+            }
+        }
+        ways.visits.splice(begin.visit..end.visit, own.visits);
+        ways.streams.splice(begin.stream..end.stream, own.streams);
+    }
+}

@@ -1,0 +1,288 @@
+//! `rtether admit` and the questions that `rtether bound` answers, as their users meet them.
+//!
+//! Oracle: the documented exit codes, and the arithmetic beside the scenario.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// `f` alone takes 18.24 us, behind a frame of another talker 28.32 us.
+const SCENARIO: &str = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches:
+  sw: { ports: 3, latency: 0 us, queues: 8 }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s, length: 0 m }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s, length: 0 m }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s, length: 0 m }
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, size: 60 B, deadline: 28 us }
+run: { for: 1 s }
+";
+
+const G: &str = "{ name: g, from: c, to: b, period: 1 ms, size: 60 B, deadline: 1 ms }";
+
+/// A directory with a scenario, removed at the end.
+struct Plant(PathBuf);
+
+impl Plant {
+    fn new(test: &str, text: &str) -> Self {
+        let name = format!("rtether-answers-{test}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&directory).unwrap();
+        let plant = Self(directory);
+        plant.write("plant.yaml", text);
+        plant
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
+        command.args(arguments).current_dir(&self.0);
+        command
+    }
+
+    /// Runs the command and returns exit code, output and messages.
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (status.code().unwrap(), text(&stdout), text(&stderr))
+    }
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn admission_is_in_the_exit_code() {
+    let plant = Plant::new("admit", SCENARIO);
+    plant.write("g.yaml", &format!("- {G}\n"));
+    let (code, out, err) = plant.run(&["admit", "plant.yaml", "g.yaml"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let first = "no: `f` to b would take up to 28.32 us instead of 18.24 us";
+    assert_eq!(out.lines().nth(1).unwrap()[..first.len()], *first);
+    let longer = ["--set", "flows.f.deadline=29 us"];
+    let yes = [
+        "admit",
+        "plant.yaml",
+        "g.yaml",
+        longer[0],
+        longer[1],
+        "--json",
+    ];
+    let (code, out, _) = plant.run(&yes);
+    assert_eq!((code, json(&out)["answer"].as_str()), (0, Some("yes")));
+    let poisson = "{ name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 60 B }";
+    let (code, out, _) = plant.run(&["admit", "plant.yaml", "--flow", poisson, "--json"]);
+    assert_eq!((code, json(&out)["answer"].as_str()), (3, Some("unknown")));
+    // An overload is a no, although no scenario with it is loaded otherwise.
+    let flood = G.replace("1 ms, size", "5 us, size");
+    let (code, out, err) = plant.run(&["admit", "plant.yaml", "--flow", &flood, "--csv"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(out.starts_with("flow,talker,listener,bound_before_ns,bound_after_ns,"));
+    assert!(out.contains("ok,no-bound,\"overload: ") && err.contains("link-overload"));
+}
+
+#[test]
+fn wrong_flows_are_shown_where_they_are() {
+    let plant = Plant::new("wrong", SCENARIO);
+    plant.write("empty.yaml", "# nothing\n");
+    plant.write(
+        "used.yaml",
+        &format!("- {}\n", G.replace("name: g", "name: f")),
+    );
+    plant.write(
+        "typo.yaml",
+        &format!("flows:\n  - {}\n", G.replace("from: c", "from: cc")),
+    );
+    plant.write("broken.yaml", "- { name: g\n");
+    for (file, expected) in [
+        (
+            "empty.yaml",
+            &["missing-key", "empty.yaml", "there is no flow"][..],
+        ),
+        (
+            "used.yaml",
+            &["duplicate-name", "used.yaml:1:11", "plant.yaml:10:13"],
+        ),
+        (
+            "typo.yaml",
+            &["unknown-node", "typo.yaml:2:22", "declare it"],
+        ),
+        ("broken.yaml", &["syntax", "broken.yaml:1:3"]),
+        ("nowhere.yaml", &["reading `nowhere.yaml`"]),
+    ] {
+        let (code, out, err) = plant.run(&["admit", "plant.yaml", file]);
+        assert_eq!((code, out.as_str()), (2, ""), "{file}: {err}");
+        for word in expected {
+            assert!(err.contains(word), "{file}: {word} is not in {err}");
+        }
+    }
+    let (code, _, err) = plant.run(&["admit", "plant.yaml"]);
+    assert_eq!(code, 2, "{err}");
+    let (code, _, err) = plant.run(&["admit", "-", "-"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("cannot both come from standard input"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_if_ends_as_the_changed_scenario_does() {
+    let plant = Plant::new(
+        "what-if",
+        &format!("{SCENARIO}\n").replace("run:", &format!("  - {G}\nrun:")),
+    );
+    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.deadline=29 us"]);
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("late > ok"), "{out}");
+    let faster = [
+        "--what-if",
+        "links[1].rate=1 Gbit/s",
+        "--what-if",
+        "flows.f.deadline=11 us",
+    ];
+    let all = [&["bound", "plant.yaml"], &faster[..], &["--json"]].concat();
+    let (code, out, _) = plant.run(&all);
+    // 9.12 + 1.008 + 0.912 us.
+    assert_eq!(code, 1);
+    let document = json(&out);
+    assert_eq!(document["schema"], "rtether.what-if/1");
+    assert_eq!(document["changes"].as_array().unwrap().len(), 2);
+    assert_eq!(document["streams"][0]["after"]["bound_ns"], 11_040);
+    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.class=x"]);
+    assert_eq!(
+        (code, out.contains("Nothing changes: 2 streams")),
+        (1, true),
+        "{out}"
+    );
+    let (code, out, _) = plant.run(&[
+        "bound",
+        "plant.yaml",
+        "--what-if",
+        "flows.f.class=x",
+        "--csv",
+    ]);
+    assert_eq!((code, out.lines().count()), (1, 1));
+    for (change, expected) in [
+        ("flows.ff.pcp=1", "there are `f`, `g`"),
+        ("links[7].rate=1 Gbit/s", "positions go from 0 to 2"),
+        ("link[1].rate=1 Gbit/s", "did you mean `links`?"),
+        ("flows.f.pcpp=1", "did you mean `pcp`?"),
+        ("flows.f.pcp=9", "`pcp` must be 0 to 7, found 9"),
+        ("no equals sign", "is not of the form PATH=VALUE"),
+    ] {
+        let (code, out, err) = plant.run(&["bound", "plant.yaml", "--what-if", change]);
+        assert_eq!((code, out.as_str()), (2, ""), "{change}: {err}");
+        assert!(
+            err.contains(expected) && err.contains("--what-if"),
+            "{change}: {err}"
+        );
+    }
+    // The checks of the whole plant apply, and can be told to allow it.
+    let (code, _, err) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.period=5 us"]);
+    assert_eq!((code, err.contains("link-overload")), (2, true), "{err}");
+    let allow = [
+        "--set",
+        "run.overload=allow",
+        "--what-if",
+        "flows.f.period=5 us",
+    ];
+    let (code, out, err) = plant.run(&[&["bound", "plant.yaml"], &allow[..]].concat());
+    assert_eq!(
+        (code, out.contains("overload: 201.6 %")),
+        (3, true),
+        "{out}{err}"
+    );
+    // What is wrong without the change is not told twice.
+    let unused = SCENARIO.replace(
+        "c: { stack: zero }",
+        "c: { stack: zero }, x: { stack: zero }",
+    );
+    plant.write("unused.yaml", &unused);
+    let (_, _, err) = plant.run(&["bound", "unused.yaml", "--what-if", "flows.f.pcp=1"]);
+    assert_eq!(err.matches("`x`").count(), 1, "{err}");
+}
+
+#[test]
+fn sensitivity_and_ports_come_in_all_forms() {
+    let plant = Plant::new("forms", SCENARIO);
+    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--sensitivity", "--json"]);
+    let document = json(&out);
+    assert_eq!(
+        (code, &document["schema"]),
+        (0, &"rtether.sensitivity/1".into())
+    );
+    // Nine tenths of 9.12 us, on either link.
+    assert_eq!(document["trials"][0]["gain_ns"], 8_208);
+    let (_, out, _) = plant.run(&[
+        "bound",
+        "plant.yaml",
+        "--sensitivity",
+        "--csv",
+        "--flow",
+        "f",
+    ]);
+    assert!(out.starts_with("change,bound_ns,gain_ns,slack_ns,others_late_streams\n"));
+    let (code, _, err) = plant.run(&["bound", "plant.yaml", "--sensitivity", "--flow", "fx"]);
+    assert_eq!(code, 2, "{err}");
+    let poisson = SCENARIO.replace("period: 1 ms", "kind: poisson, mean_gap: 1 ms");
+    plant.write("poisson.yaml", &poisson);
+    let (code, out, err) = plant.run(&["bound", "poisson.yaml", "--sensitivity"]);
+    assert_eq!((code, out.as_str()), (3, ""), "{err}");
+    let (code, out, _) = plant.run(&["bound", "plant.yaml", "--ports"]);
+    assert_eq!(
+        (code, out.contains("6 ports, 0 stacks: 6 ok.")),
+        (0, true),
+        "{out}"
+    );
+    let (_, out, _) = plant.run(&["bound", "plant.yaml", "--ports", "--csv"]);
+    assert_eq!(out.lines().count(), 1 + 6);
+    let (code, _, _) = plant.run(&["bound", "plant.yaml", "--ports", "--sensitivity"]);
+    assert_eq!(code, 2);
+}
+
+#[test]
+fn ctrl_c_ends_the_trials_with_those_done() {
+    // Thousands of flows through one strict port, each a candidate to step back.
+    let flows = (0..4_000).map(|n| {
+        let from = if n % 2 == 0 { "a" } else { "c" };
+        format!("  - {{ name: f{n}, from: {from}, to: b, period: 1 s, size: 60 B, pcp: 5 }}\n")
+    });
+    let flows = flows.collect::<Vec<_>>().concat();
+    let begin = SCENARIO.find("  - { name: f,").unwrap();
+    let text = format!("{}{flows}run: {{ for: 1 s }}\n", &SCENARIO[..begin]);
+    let plant = Plant::new("ctrl-c", &text);
+    let child = plant
+        .command(&["bound", "plant.yaml", "--sensitivity", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert!(sent.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let document = json(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(document["partial"], true);
+    assert!(document["trials"].as_array().unwrap().len() < 4_000);
+}

@@ -1,0 +1,207 @@
+//! Whether flows may be added to a plant.
+
+use rtether_bounds::{Analysis, Analyzer};
+use rtether_model::flow::FlowId;
+use rtether_model::quantity::Duration;
+use serde_json::json;
+
+use super::compare::{Answer, Comparison, Difference, Side, compare};
+use super::differences;
+use crate::report::text::{plural, time};
+use crate::scenario::Scenario;
+
+/// Whether flows may be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Every deadline that is met without them is met with them, and so are their own.
+    Yes,
+    /// A deadline would be missed, or a place would be overloaded.
+    No,
+    /// A flow with a deadline would have no bound.
+    Unknown,
+}
+
+impl Decision {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The answer, with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// The answer.
+    pub decision: Decision,
+    /// The plant with the flows added, which come last.
+    pub scenario: Scenario,
+    /// Bounds with the flows added.
+    pub analysis: Analysis,
+    /// What differs.
+    pub comparison: Comparison,
+}
+
+/// Says whether the flows `added` of a scenario may be there.
+///
+/// Flows that miss their deadlines without them do not count against them.
+pub fn admit(scenario: &Scenario, added: &[FlowId]) -> Admission {
+    let is_new = |index: u32| added.contains(&FlowId(index));
+    let mut base = scenario.clone();
+    let flows = (0u32..).zip(std::mem::take(&mut base.flows));
+    let (new, old): (Vec<_>, Vec<_>) = flows.partition(|&(index, _)| is_new(index));
+    base.flows = old.into_iter().map(|(_, flow)| flow).collect();
+    let mut analyzer = Analyzer::new(base.network.clone(), base.flows.clone());
+    let before = analyzer.analysis();
+    for (_, flow) in new {
+        analyzer.add(flow);
+    }
+    let mut with = base.clone();
+    with.flows = analyzer.flows().to_vec();
+    let analysis = analyzer.analysis();
+    let comparison = compare(
+        Answer {
+            scenario: &base,
+            analysis: &before,
+        },
+        Answer {
+            scenario: &with,
+            analysis: &analysis,
+        },
+    );
+    let decisions = comparison.differences.iter().map(decide);
+    let decision = decisions.fold(Decision::Yes, |all, one| match (all, one) {
+        (Decision::No, _) | (_, Decision::No) => Decision::No,
+        (Decision::Unknown, _) | (_, Decision::Unknown) => Decision::Unknown,
+        (Decision::Yes, Decision::Yes) => Decision::Yes,
+    });
+    Admission {
+        decision,
+        scenario: with,
+        analysis,
+        comparison,
+    }
+}
+
+/// Says whether the change of one stream may be.
+fn decide(difference: &Difference) -> Decision {
+    let verdict = |side: &Option<Side>| side.as_ref().map_or("", |side| side.verdict);
+    let (before, after) = (verdict(&difference.before), verdict(&difference.after));
+    let is_overload = |side: &Option<Side>| side.as_ref().is_some_and(|side| side.is_overload);
+    let is_overloaded = is_overload(&difference.after) && !is_overload(&difference.before);
+    match after {
+        "late" if before != "late" => Decision::No,
+        _ if is_overloaded => Decision::No,
+        "no-bound" if before != "no-bound" => Decision::Unknown,
+        _ => Decision::Yes,
+    }
+}
+
+impl Admission {
+    /// Returns the streams because of which the answer is not yes.
+    pub fn objections(&self) -> impl Iterator<Item = &Difference> {
+        let all = self.comparison.differences.iter();
+        all.filter(|difference| decide(difference) == self.decision)
+            .filter(|_| self.decision != Decision::Yes)
+    }
+
+    /// Returns the streams of the flows that were added.
+    pub fn own(&self) -> impl Iterator<Item = &Difference> {
+        let all = self.comparison.differences.iter();
+        all.filter(|difference| difference.before.is_none())
+    }
+
+    /// Returns the answer in one sentence; it names the first stream that decides.
+    pub fn headline(&self) -> String {
+        let word = self.decision.name();
+        let Some(first) = self.objections().next() else {
+            let own: Vec<String> = self.own().map(own_words).collect();
+            let others = self.comparison.differences.len() - own.len();
+            return format!(
+                "{word}: {}; {} of other flows grow{} and no further deadline is missed",
+                own.join(", "),
+                plural(others, "bound"),
+                if others == 1 { "s" } else { "" },
+            );
+        };
+        let more = match self.objections().count() - 1 {
+            0 => String::new(),
+            more => format!("; so it is with {}", plural(more, "further stream")),
+        };
+        format!("{word}: {}{more}", objection(first))
+    }
+
+    /// Returns the answer with the streams that decide and those of the flows added.
+    pub fn table(&self) -> String {
+        let shown = self.comparison.differences.iter();
+        let shown = shown.filter(|d| d.before.is_none() || decide(d) != Decision::Yes);
+        let shown: Vec<Difference> = shown.cloned().collect();
+        format!(
+            "{}\n{}\n\n{}\n\n{}\n",
+            self.scenario.name,
+            self.headline(),
+            differences::table(&shown),
+            differences::summary(&self.comparison)
+        )
+    }
+
+    /// Returns one JSON document, schema `rtether.admit/1`: all streams that differ.
+    pub fn json(&self) -> String {
+        let objections = self
+            .objections()
+            .map(|difference| json!({ "name": difference.flow, "listener": difference.listener }));
+        let document = json!({
+            "schema": "rtether.admit/1",
+            "scenario": self.scenario.name,
+            "answer": self.decision.name(),
+            "summary": self.headline(),
+            "objections": objections.collect::<Vec<_>>(),
+            "unchanged_streams": self.comparison.same,
+            "streams": differences::list(&self.comparison.differences),
+        });
+        format!("{document:#}\n")
+    }
+
+    /// Returns one CSV row for each stream that differs.
+    pub fn csv(&self) -> String {
+        differences::csv(&self.comparison.differences)
+    }
+}
+
+fn own_words(difference: &Difference) -> String {
+    let name = format!("`{}` to {}", difference.flow, difference.listener);
+    let side = difference.after.as_ref();
+    let bound = side.and_then(|side| side.bound).map_or_else(
+        || "has no bound and no deadline".to_owned(),
+        |bound| format!("takes at most {}", time(bound)),
+    );
+    let slack = side.and_then(Side::slack);
+    let slack = slack.map_or_else(String::new, |slack| format!(" (slack {})", time(slack)));
+    format!("{name} {bound}{slack}")
+}
+
+fn objection(difference: &Difference) -> String {
+    let name = format!("`{}` to {}", difference.flow, difference.listener);
+    let Some(side) = &difference.after else {
+        return name;
+    };
+    let before = difference.before.as_ref().and_then(|side| side.bound);
+    let instead = before.map_or_else(String::new, |before| {
+        format!(" instead of {}", time(before))
+    });
+    match (side.bound, &side.reason) {
+        (Some(bound), _) => {
+            let deadline = side.deadline.unwrap_or(Duration::ZERO);
+            format!(
+                "{name} would take up to {}{instead}; its deadline is {}",
+                time(bound),
+                time(deadline)
+            )
+        }
+        (None, Some(reason)) => format!("{name} would have no bound{instead}: {reason}"),
+        (None, None) => format!("{name} would have no bound{instead}"),
+    }
+}

@@ -1,0 +1,130 @@
+//! Two answers side by side: what a change of the plant does to every stream.
+
+use std::collections::BTreeMap;
+
+use rtether_bounds::{Analysis, Reason, StreamBound};
+use rtether_model::quantity::Duration;
+
+use super::{reason, verdict};
+use crate::scenario::Scenario;
+
+/// A scenario with its bounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// Its bounds.
+    pub analysis: &'a Analysis,
+}
+
+/// One stream in two answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of its talker; after the change, if it is there.
+    pub talker: String,
+    /// Name of the listener.
+    pub listener: String,
+    /// Before the change; none for a stream that came.
+    pub before: Option<Side>,
+    /// After the change; none for a stream that went.
+    pub after: Option<Side>,
+}
+
+/// What one answer says of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// The bound; none if there is none.
+    pub bound: Option<Duration>,
+    /// The deadline of the flow.
+    pub deadline: Option<Duration>,
+    /// `ok`, `late`, `no-bound` or `unjudged`.
+    pub verdict: &'static str,
+    /// Why there is no bound, with names.
+    pub reason: Option<String>,
+    /// Whether that is because a place has more to do than it can.
+    pub is_overload: bool,
+}
+
+impl Side {
+    fn of(scenario: &Scenario, stream: &StreamBound) -> Self {
+        let why = stream.bound.as_ref().err();
+        Self {
+            bound: stream.bound.as_ref().ok().map(|bound| bound.latency),
+            deadline: scenario.flows[stream.flow.index()].deadline,
+            verdict: verdict(scenario, stream),
+            reason: why.map(|why| reason(scenario, why)),
+            is_overload: matches!(why, Some(Reason::Overload { .. })),
+        }
+    }
+
+    /// Returns deadline minus bound, if there are both; negative if the deadline may be missed.
+    pub fn slack(&self) -> Option<Duration> {
+        Some(self.deadline? - self.bound?)
+    }
+}
+
+/// All streams of two answers: those that differ, and how many do not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// In the order of the answer after the change; streams that went come first.
+    pub differences: Vec<Difference>,
+    /// Streams with the same bound and the same deadline.
+    pub same: usize,
+}
+
+/// Compares two answers; streams correspond by the names of flow and listener.
+pub fn compare(before: Answer<'_>, after: Answer<'_>) -> Comparison {
+    let mut old: BTreeMap<(&str, &str), &StreamBound> = BTreeMap::new();
+    for stream in &before.analysis.streams {
+        old.insert(names(before.scenario, stream), stream);
+    }
+    let mut comparison = Comparison::default();
+    let mut came_or_changed = Vec::new();
+    for stream in &after.analysis.streams {
+        let key = names(after.scenario, stream);
+        let old = old.remove(&key);
+        let old = old.map(|old| Side::of(before.scenario, old));
+        let new = Side::of(after.scenario, stream);
+        if old.as_ref() == Some(&new) {
+            comparison.same += 1;
+        } else {
+            came_or_changed.push(difference(after.scenario, stream, old, Some(new)));
+        }
+    }
+    let gone = before.analysis.streams.iter();
+    let gone = gone.filter(|stream| old.contains_key(&names(before.scenario, stream)));
+    comparison.differences = gone
+        .map(|stream| {
+            let side = Side::of(before.scenario, stream);
+            difference(before.scenario, stream, Some(side), None)
+        })
+        .chain(came_or_changed)
+        .collect();
+    comparison
+}
+
+/// Returns the names of flow and listener.
+fn names<'a>(scenario: &'a Scenario, stream: &StreamBound) -> (&'a str, &'a str) {
+    let flow = &scenario.flows[stream.flow.index()];
+    let listener = scenario.network.node(stream.listener);
+    (&flow.name, &listener.name)
+}
+
+fn difference(
+    scenario: &Scenario,
+    stream: &StreamBound,
+    before: Option<Side>,
+    after: Option<Side>,
+) -> Difference {
+    let (flow, listener) = names(scenario, stream);
+    let talker = scenario.flows[stream.flow.index()].talker;
+    Difference {
+        flow: flow.to_owned(),
+        talker: scenario.network.node(talker).name.clone(),
+        listener: listener.to_owned(),
+        before,
+        after,
+    }
+}

@@ -1,0 +1,189 @@
+//! Bounds as one JSON document, schema `rtether.bound/1`.
+//!
+//! Structures and no tree of values: a plant of thousands of flows is written in milliseconds.
+
+use std::collections::BTreeMap;
+
+use rtether_bounds::{Analysis, StreamBound};
+use rtether_model::quantity::Duration;
+use rtether_model::record::Place;
+use serde::Serialize;
+
+use super::names::Names;
+use super::ports::{PortUse, StackUse, ports, stacks};
+use super::{MODEL, Statistical, reason, statistical, verdict};
+use crate::scenario::Scenario;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    scenario: &'a str,
+    is_cyclic: bool,
+    streams: Vec<Stream<'a>>,
+    ports: Vec<Port>,
+    stacks: Vec<Stack<'a>>,
+}
+
+#[derive(Serialize)]
+struct Stream<'a> {
+    name: &'a str,
+    talker: &'a str,
+    listener: &'a str,
+    deadline_ns: Option<f64>,
+    bound_ns: Option<f64>,
+    min_ns: Option<f64>,
+    slack_ns: Option<f64>,
+    method: Option<&'static str>,
+    hops: Option<Vec<Hop<'a>>>,
+    verdict: &'static str,
+    statistical: Option<Said>,
+    reason: Option<String>,
+}
+
+/// What a model says of a stream on a shared medium, with the model's name.
+#[derive(Serialize)]
+pub(crate) struct Said {
+    late_ratio: f64,
+    accesses: u32,
+    collisions: u32,
+    part_ns: f64,
+    model: &'static str,
+}
+
+/// Returns what a model says in the form of the documents.
+pub(crate) fn said(of: &Statistical) -> Said {
+    Said {
+        late_ratio: of.late_ratio,
+        accesses: of.accesses,
+        collisions: of.collisions,
+        part_ns: of.part.as_ns_f64(),
+        model: MODEL,
+    }
+}
+
+#[derive(Serialize)]
+struct Hop<'a> {
+    place: &'a str,
+    queueing_ns: f64,
+    passage_ns: f64,
+}
+
+#[derive(Serialize)]
+struct Port {
+    #[serde(rename = "port")]
+    name: String,
+    utilization: Option<f64>,
+    backlog_bytes: Option<u64>,
+    buffer_bytes: u64,
+    queueing_ns: Option<f64>,
+    state: &'static str,
+}
+
+#[derive(Serialize)]
+struct Stack<'a> {
+    node: &'a str,
+    serves: &'static str,
+    utilization: Option<f64>,
+    waiting_packets: Option<u64>,
+    queue_packets: u32,
+    queueing_ns: Option<f64>,
+    state: &'static str,
+}
+
+/// Returns everything as one JSON document, schema `rtether.bound/1`.
+pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
+    let names = Names::new(scenario);
+    let places = places(&names, analysis);
+    let streams = analysis.streams.iter().zip(statistical(scenario));
+    let document = Document {
+        schema: "rtether.bound/1",
+        scenario: &scenario.name,
+        is_cyclic: analysis.effort.is_cyclic,
+        streams: streams
+            .map(|(s, said)| stream(scenario, (&names, &places), s, said.as_ref()))
+            .collect(),
+        ports: ports(scenario, analysis)
+            .map(|port| Port::of(&names, &port))
+            .collect(),
+        stacks: stacks(scenario, analysis)
+            .map(|stack| Stack::of(&names, &stack))
+            .collect(),
+    };
+    // Strings, numbers and lists: nothing of it fails to be written.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Returns the names of all places on the ways of streams, each of which many streams pass.
+fn places(names: &Names<'_>, analysis: &Analysis) -> BTreeMap<Place, String> {
+    let mut places = BTreeMap::new();
+    let bounds = analysis
+        .streams
+        .iter()
+        .filter_map(|s| s.bound.as_ref().ok());
+    for hop in bounds.flat_map(|bound| &bound.hops) {
+        let place = places.entry(hop.place);
+        place.or_insert_with(|| names.place(hop.place));
+    }
+    places
+}
+
+fn stream<'a>(
+    scenario: &'a Scenario,
+    (names, places): (&Names<'a>, &'a BTreeMap<Place, String>),
+    stream: &StreamBound,
+    of: Option<&Statistical>,
+) -> Stream<'a> {
+    let flow = &scenario.flows[stream.flow.index()];
+    let bound = stream.bound.as_ref().ok();
+    let hops = bound.map(|bound| {
+        let hops = bound.hops.iter().map(|hop| Hop {
+            place: &places[&hop.place],
+            queueing_ns: hop.queueing.as_ns_f64(),
+            passage_ns: hop.passage.as_ns_f64(),
+        });
+        hops.collect()
+    });
+    Stream {
+        name: &flow.name,
+        talker: names.node(flow.talker),
+        listener: names.node(stream.listener),
+        deadline_ns: flow.deadline.map(Duration::as_ns_f64),
+        bound_ns: bound.map(|bound| bound.latency.as_ns_f64()),
+        min_ns: bound.map(|bound| bound.latency_min.as_ns_f64()),
+        slack_ns: bound.and_then(|bound| Some(bound.slack?.as_ns_f64())),
+        method: bound.map(|bound| bound.method.name()),
+        hops,
+        verdict: verdict(scenario, stream),
+        statistical: of.map(said),
+        reason: stream.bound.as_ref().err().map(|why| reason(scenario, why)),
+    }
+}
+
+impl Port {
+    fn of(names: &Names<'_>, port: &PortUse<'_>) -> Self {
+        Self {
+            name: names.port(port.bound.port),
+            utilization: port.utilization(),
+            backlog_bytes: port.bound.backlog.map(rtether_model::quantity::Bytes::get),
+            buffer_bytes: port.buffer.get(),
+            queueing_ns: port.bound.queueing.map(Duration::as_ns_f64),
+            state: port.state().name(),
+        }
+    }
+}
+
+impl<'a> Stack<'a> {
+    fn of(names: &Names<'a>, stack: &StackUse<'_>) -> Self {
+        Self {
+            node: names.node(stack.bound.node),
+            serves: stack.serves(),
+            utilization: stack.utilization(),
+            waiting_packets: stack.bound.waiting,
+            queue_packets: stack.queue,
+            queueing_ns: stack.bound.queueing.map(Duration::as_ns_f64),
+            state: stack.state().name(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Names of ports and places, for answers in which thousands of them are written.
+
+use std::collections::BTreeMap;
+
+use rtether_model::network::{NodeId, PortId};
+use rtether_model::record::{Place, Segment};
+
+use crate::scenario::Scenario;
+
+/// What is at the other end of every link in use.
+pub(super) struct Names<'a> {
+    scenario: &'a Scenario,
+    peers: BTreeMap<PortId, NodeId>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Self {
+        let links = scenario.network.links.iter();
+        let used = links.filter(|link| !link.standby);
+        let ends = used.flat_map(|link| {
+            let [a, b] = link.ends;
+            [(a, b.node), (b, a.node)]
+        });
+        Self {
+            scenario,
+            peers: ends.collect(),
+        }
+    }
+
+    pub(super) fn node(&self, id: NodeId) -> &'a str {
+        &self.scenario.network.node(id).name
+    }
+
+    /// Returns a port in words: `sw1 > plc`.
+    pub(super) fn port(&self, port: PortId) -> String {
+        let peer = self.peers.get(&port).map_or("nowhere", |&id| self.node(id));
+        format!("{} > {peer}", self.node(port.node))
+    }
+
+    /// Returns a place in words: `switch queue of sw1 to plc`.
+    pub(super) fn place(&self, place: Place) -> String {
+        let node = self.node(place.port.node);
+        let segment = place.segment.name();
+        match (place.segment, self.peers.get(&place.port)) {
+            (Segment::SwitchQueue, Some(&peer)) => {
+                format!("{segment} of {node} to {}", self.node(peer))
+            }
+            _ => format!("{segment} of {node}"),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Which single change buys most for a stream.
+//!
+//! Tried are a processor twice as fast for every stack on its way, ten times the rate for every
+//! link, the next higher priority for its flow, and the next lower one for each flow that may go
+//! before it. Each trial changes the plant, has the bounds brought up to date, and changes it back.
+
+mod candidates;
+mod output;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rtether_bounds::{Analyzer, Changes, StreamBound};
+use rtether_model::flow::FlowId;
+use rtether_model::quantity::Duration;
+
+use super::{reason, verdict};
+use crate::scenario::Scenario;
+use candidates::Candidate;
+
+/// Shared with a caller who wants to know how far the trials are, or to stop them.
+#[derive(Debug, Default)]
+pub struct Steps {
+    done: AtomicUsize,
+    total: AtomicUsize,
+    is_cancelled: AtomicBool,
+}
+
+impl Steps {
+    /// Returns how many trials are done, and of how many.
+    pub fn position(&self) -> (usize, usize) {
+        let total = self.total.load(Ordering::Relaxed);
+        (self.done.load(Ordering::Relaxed), total)
+    }
+
+    /// Asks to end after the present trial; those done so far count.
+    pub fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether somebody asked to end.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+/// What single changes do to the bound of one stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sensitivity {
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of its talker.
+    pub talker: String,
+    /// Name of the listener.
+    pub listener: String,
+    /// Its bound as it is.
+    pub bound: Duration,
+    /// The deadline of the flow.
+    pub deadline: Option<Duration>,
+    /// The trials, largest gain first.
+    pub trials: Vec<Trial>,
+    /// Set when the trials were interrupted: not all were made.
+    pub partial: bool,
+}
+
+/// One change and what it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The change in words.
+    pub change: String,
+    /// The bound after it; none if there is none any more.
+    pub bound: Option<Duration>,
+    /// By how much the bound falls; negative if it grows.
+    pub gain: Option<Duration>,
+    /// Other streams that met their deadlines before and would not after.
+    pub others_late: usize,
+}
+
+/// Why nothing can be tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SensitivityError {
+    /// There is no such flow.
+    #[error("no flow is named `{name}`; {help}")]
+    NoFlow {
+        /// What was asked for.
+        name: String,
+        /// The nearest name, or what to do.
+        help: String,
+    },
+    /// The stream has no bound that a change could lower.
+    #[error("`{flow}` to {listener} has no bound to begin with: {reason}")]
+    NoBound {
+        /// Name of the flow.
+        flow: String,
+        /// Name of the listener.
+        listener: String,
+        /// Why, with names.
+        reason: String,
+    },
+    /// No stream has a bound.
+    #[error("no stream of this scenario has a bound; `rtether bound` says why")]
+    Nothing,
+}
+
+/// Tries single changes for the stream with the least slack, or for that of a flow by name.
+///
+/// Where no flow has a deadline, the stream with the largest bound is taken.
+pub fn sensitivity(
+    scenario: &Scenario,
+    flow: Option<&str>,
+    steps: &Steps,
+) -> Result<Sensitivity, SensitivityError> {
+    let mut analyzer = Analyzer::new(scenario.network.clone(), scenario.flows.clone());
+    let index = choose(scenario, analyzer.streams(), flow)?;
+    let stream = analyzer.streams()[index].clone();
+    let own = &scenario.flows[stream.flow.index()];
+    let name = |node| scenario.network.node(node).name.clone();
+    let bound = match &stream.bound {
+        Ok(bound) => bound,
+        Err(why) => {
+            return Err(SensitivityError::NoBound {
+                flow: own.name.clone(),
+                listener: name(stream.listener),
+                reason: reason(scenario, why),
+            });
+        }
+    };
+    let candidates = candidates::find(scenario, &stream, bound);
+    steps.total.store(candidates.len(), Ordering::Relaxed);
+    let mut trials = Vec::new();
+    for &candidate in &candidates {
+        if steps.is_cancelled() {
+            break;
+        }
+        trials.push(attempt(
+            scenario,
+            &mut analyzer,
+            candidate,
+            (index, bound.latency),
+        ));
+        steps.done.fetch_add(1, Ordering::Relaxed);
+    }
+    let partial = trials.len() < candidates.len();
+    trials.sort_by_key(|trial| std::cmp::Reverse(trial.gain));
+    Ok(Sensitivity {
+        flow: own.name.clone(),
+        talker: name(own.talker),
+        listener: name(stream.listener),
+        bound: bound.latency,
+        deadline: own.deadline,
+        trials,
+        partial,
+    })
+}
+
+/// Returns the position of the stream with the least slack, of all or of a flow.
+fn choose(
+    scenario: &Scenario,
+    streams: &[StreamBound],
+    flow: Option<&str>,
+) -> Result<usize, SensitivityError> {
+    let chosen = flow.map(|name| find_flow(scenario, name)).transpose()?;
+    let is_chosen = |stream: &StreamBound| chosen.is_none_or(|flow| stream.flow == flow);
+    let bounded = streams.iter().enumerate().filter(|(_, s)| is_chosen(s));
+    // With a deadline first, by slack; then by bound.
+    let urgency = |stream: &StreamBound| {
+        let bound = stream.bound.as_ref().ok()?;
+        let slack = bound.slack.map_or(i64::MAX, Duration::as_ps);
+        Some((slack, std::cmp::Reverse(bound.latency)))
+    };
+    let least = bounded
+        .clone()
+        .filter_map(|(index, stream)| Some((urgency(stream)?, index)))
+        .min();
+    match (least, chosen) {
+        (Some((_, index)), _) => Ok(index),
+        // Of a flow that was asked for, the reason is told.
+        (None, Some(_)) => bounded
+            .map(|(index, _)| index)
+            .next()
+            .ok_or(SensitivityError::Nothing),
+        (None, None) => Err(SensitivityError::Nothing),
+    }
+}
+
+fn find_flow(scenario: &Scenario, name: &str) -> Result<FlowId, SensitivityError> {
+    let mut flows = (0u32..).zip(&scenario.flows);
+    if let Some((index, _)) = flows.find(|(_, flow)| flow.name == name) {
+        return Ok(FlowId(index));
+    }
+    let names = scenario.flows.iter().map(|flow| flow.name.as_str());
+    let near = crate::scenario::nearest_name(name, names);
+    Err(SensitivityError::NoFlow {
+        name: name.to_owned(),
+        help: near.map_or_else(
+            || "`rtether bound` lists them".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        ),
+    })
+}
+
+/// Makes a change, looks at the stream, and takes the change back.
+fn attempt(
+    scenario: &Scenario,
+    analyzer: &mut Analyzer,
+    candidate: Candidate,
+    (index, before): (usize, Duration),
+) -> Trial {
+    let changes = candidate.apply(scenario, analyzer);
+    let stream = &analyzer.streams()[index];
+    let bound = stream.bound.as_ref().ok().map(|bound| bound.latency);
+    let own = (stream.flow, stream.listener);
+    let others_late = late(scenario, &changes, own);
+    candidate.take_back(scenario, analyzer);
+    Trial {
+        change: candidate.words(scenario),
+        bound,
+        gain: bound.map(|bound| before - bound),
+        others_late,
+    }
+}
+
+/// Counts the other streams whose deadline was met before.
+fn late(
+    scenario: &Scenario,
+    changes: &Changes,
+    own: (FlowId, rtether_model::network::NodeId),
+) -> usize {
+    let is_ok = |side: &Option<StreamBound>| {
+        side.as_ref()
+            .is_some_and(|stream| verdict(scenario, stream) == "ok")
+    };
+    let others = changes.streams.iter().filter(|change| {
+        let side = change.after.as_ref();
+        side.is_some_and(|stream| (stream.flow, stream.listener) != own)
+    });
+    others
+        .filter(|change| {
+            let has_deadline = change
+                .after
+                .as_ref()
+                .is_some_and(|stream| scenario.flows[stream.flow.index()].deadline.is_some());
+            has_deadline && is_ok(&change.before) && !is_ok(&change.after)
+        })
+        .count()
+}

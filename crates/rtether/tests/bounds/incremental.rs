@@ -1,0 +1,169 @@
+//! An analyzer after any changes says what a full analysis says.
+
+use rtether_bounds::{Analysis, Analyzer, Changes, Reason, analyze};
+use rtether_model::flow::FlowId;
+use rtether_model::network::{Network, NodeKind, Stack};
+use rtether_model::quantity::{BitRate, Duration};
+
+use crate::dice::Dice;
+use crate::for_each_case;
+use crate::plant::{Plant, Variety};
+
+/// Changes of each plant.
+const STEPS: u64 = 12;
+
+/// What was met on the way, so that the test says something.
+#[derive(Default)]
+struct Met {
+    evaluations: u64,
+    full_evaluations: u64,
+    cycles: usize,
+    openings: usize,
+    causes: usize,
+}
+
+/// Makes one random change.
+fn step(dice: &mut Dice, plant: &Plant, analyzer: &mut Analyzer, number: u64) -> Changes {
+    let count = analyzer.flows().len();
+    let flow = |dice: &mut Dice| plant.flow(dice, 1000 + number, true, 100);
+    let at = |dice: &mut Dice| FlowId(u32::try_from(dice.index(count)).unwrap());
+    match dice.index(10) {
+        0..=2 => {
+            let flow = flow(dice);
+            analyzer.add(flow)
+        }
+        3..=4 if count > 1 => analyzer.remove(at(dice)),
+        5..=6 if count > 0 => {
+            let (at, by) = (at(dice), flow(dice));
+            analyzer.replace(at, by)
+        }
+        7..=8 if count > 0 => {
+            let at = at(dice);
+            let mut by = analyzer.flows()[at.index()].clone();
+            by.deadline = Some(Duration::from_us(dice.time(1, 10_000)));
+            analyzer.replace(at, by)
+        }
+        _ => analyzer.set_network(changed(dice, analyzer.network())),
+    }
+}
+
+/// Changes a rate, a stack or a latency.
+fn changed(dice: &mut Dice, network: &Network) -> Network {
+    let mut network = network.clone();
+    if dice.chance(50) {
+        let link = dice.index(network.links.len());
+        network.links[link].rate = BitRate::from_mbps(dice.pick(&[10, 100, 1000]));
+        return network;
+    }
+    let node = dice.index(network.nodes.len());
+    match &mut network.nodes[node].kind {
+        NodeKind::EndStation(station) if station.stack == Stack::Zero => {
+            let service = Duration::from_us(dice.time(1, 100));
+            station.stack = Stack::IpRate { service };
+        }
+        NodeKind::EndStation(station) => station.stack = Stack::Zero,
+        NodeKind::Switch(switch) => switch.latency = Duration::from_us(dice.time(0, 20)),
+        NodeKind::Hub(_) => {}
+    }
+    network
+}
+
+/// Returns an answer without the work that it took.
+fn without_effort(mut analysis: Analysis) -> Analysis {
+    analysis.effort.evaluations = 0;
+    analysis
+}
+
+/// Oracle: the full analysis of the same network and flows, to the last byte.
+#[test]
+#[allow(clippy::print_stdout, reason = "shown with --nocapture")]
+fn an_analysis_again_is_a_full_one() {
+    let mut met = Met::default();
+    for_each_case("an_analysis_again_is_a_full_one", |number| {
+        let variety = match number % 4 {
+            0 => Variety::Plain,
+            _ => Variety::Full,
+        };
+        let mut dice = Dice::new(number ^ 0xadd0);
+        let mut plant = Plant::random(number, variety);
+        for index in 0..dice.range(0, 20) {
+            let flow = plant.flow(&mut dice, 100 + index, true, 100);
+            plant.flows.push(flow);
+        }
+        let mut analyzer = Analyzer::new(plant.network.clone(), plant.flows.clone());
+        for number in 0..STEPS {
+            let before = analyzer.analysis();
+            let changes = step(&mut dice, &plant, &mut analyzer, number);
+            let full = analyze(analyzer.network(), analyzer.flows());
+            met.evaluations += changes.effort.evaluations;
+            met.full_evaluations += full.effort.evaluations;
+            met.cycles += usize::from(full.effort.is_cyclic);
+            met.openings += usize::from(full.effort.is_cyclic != before.effort.is_cyclic);
+            let unlimited = |s: &&rtether_bounds::StreamBound| {
+                matches!(s.bound, Err(Reason::UnlimitedArrivals { .. }))
+            };
+            met.causes += full.streams.iter().filter(unlimited).count();
+            let again = without_effort(analyzer.analysis());
+            assert_eq!(analyzer.streams(), full.streams, "step {number}");
+            assert_eq!(again, without_effort(full), "step {number}");
+            check_changes(&before, &again, &changes);
+        }
+    });
+    println!(
+        "{} evaluations, {} of full analyses",
+        met.evaluations, met.full_evaluations
+    );
+    let is_one_case = std::env::var_os("RTETHER_CASE").is_some();
+    assert!(is_one_case || met.cycles > 100 && met.openings > 10 && met.causes > 100);
+}
+
+/// Checks that the changes lead from one answer to the other, up to the numbers of flows.
+fn check_changes(before: &Analysis, after: &Analysis, changes: &Changes) {
+    let gone = changes.streams.iter().filter(|c| c.after.is_none()).count();
+    let came = changes
+        .streams
+        .iter()
+        .filter(|c| c.before.is_none())
+        .count();
+    assert_eq!(before.streams.len() + came, after.streams.len() + gone);
+    for change in &changes.streams {
+        assert_ne!(change.before, change.after);
+        for (side, all) in [(&change.before, before), (&change.after, after)] {
+            if let Some(stream) = side {
+                assert!(all.streams.contains(stream), "{stream:?}");
+            }
+        }
+    }
+    // What is not among the changes is the same in both.
+    let rest = |all: &Analysis, side: fn(&rtether_bounds::StreamChange) -> bool| {
+        let listed = changes.streams.iter().filter(|change| side(change)).count();
+        all.streams.len() - listed
+    };
+    assert_eq!(
+        rest(before, |change| change.before.is_some()),
+        rest(after, |change| change.after.is_some())
+    );
+    let bounds = |all: &Analysis, listed: Vec<&rtether_bounds::StreamBound>| {
+        let rest = all.streams.iter().filter(|s| !listed.contains(s));
+        let finite = rest.filter_map(|stream| stream.bound.clone().ok());
+        finite.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        bounds(
+            before,
+            changes
+                .streams
+                .iter()
+                .filter_map(|c| c.before.as_ref())
+                .collect()
+        ),
+        bounds(
+            after,
+            changes
+                .streams
+                .iter()
+                .filter_map(|c| c.after.as_ref())
+                .collect()
+        ),
+    );
+}
