@@ -38,16 +38,22 @@ extern crate alloc;
 extern crate std;
 
 mod answer;
+mod classify;
 mod closed;
 mod curve;
+mod driver;
 mod frame;
+mod layer;
+mod limit;
 mod place;
 mod plant;
 mod report;
 mod sites;
+mod smoother;
 mod solve;
 mod source;
 mod stack;
+mod station;
 mod wait;
 mod walk;
 
@@ -55,7 +61,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use answer::{
-    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, Effort, HopBound, LayerPart, Method, PortBound, Reason, StackBound,
+    StreamBound,
 };
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.

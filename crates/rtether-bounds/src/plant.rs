@@ -6,6 +6,7 @@
 //! of a multicast flow form a tree and frames are counted once where they are one frame. All work
 //! is measured in picoseconds of the place that does it, so that every place has rate one.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -13,6 +14,8 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId, Selection};
 
 use crate::answer::Reason;
+use crate::layer::Discipline;
+use crate::limit::Limit;
 use crate::source::Source;
 use crate::stack::Service;
 use crate::walk;
@@ -34,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) is_cut_through: bool,
     /// Whether packets leave it as far apart as their service lasts.
     pub(crate) spaces: bool,
+    /// How the layer of an end station chooses there, if not in order of arrival.
+    pub(crate) discipline: Option<Box<Discipline>>,
 }
 
 /// What kind of place it is.
@@ -48,8 +53,12 @@ pub(crate) enum ServerKind {
     },
     /// Port of an end station: one queue in order of arrival.
     Station(PortId),
-    /// Processor of a stack, in order of arrival.
+    /// Processor of a stack.
     Stack { node: NodeId, is_receiver: bool },
+    /// Processor of the application tasks of a station.
+    Tasks { node: NodeId },
+    /// Smoother above the port of a station: packets wait for credits there, and then at the port.
+    Smoother(PortId),
 }
 
 /// Time between two events: at least, at most.
@@ -64,7 +73,7 @@ pub(crate) struct Gap {
 pub(crate) struct Visit {
     pub(crate) flow: u32,
     pub(crate) server: u32,
-    /// Egress queue; zero where there is one.
+    /// Egress queue, or what stands for it in an end station; zero where there is one.
     pub(crate) queue: u8,
     /// Whether the packet is an answer that an application has just released.
     pub(crate) is_answer: bool,
@@ -88,6 +97,8 @@ pub(crate) struct Visit {
     pub(crate) spacing: i64,
     /// By how much packets on their way here may move towards each other.
     pub(crate) slack: i64,
+    /// Number of the limit that a place before has put on the flow; [`NONE`] without.
+    pub(crate) limit: u32,
 }
 
 /// The end of one way: one flow at one listener, or back at its talker.
@@ -105,6 +116,8 @@ pub(crate) struct Plant {
     pub(crate) servers: Vec<Server>,
     pub(crate) visits: Vec<Visit>,
     pub(crate) streams: Vec<Stream>,
+    /// On the way to a visit that names them.
+    pub(crate) limits: Vec<Limit>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
     /// Visits of each place, ordered by queue and parent's place.

@@ -25,9 +25,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::answer::LayerPart;
 use crate::curve::{JITTER_MAX, Load};
+use crate::limit::drift_after;
 use crate::place::{Scratch, evaluate};
-use crate::plant::{NONE, Plant, group_of};
+use crate::plant::{NONE, Plant, Visit, group_of};
 use crate::source::{INFINITE, add};
 use crate::wait::{Unbounded, millionths};
 
@@ -39,6 +41,8 @@ const ROUNDS_MAX: u32 = 2_000;
 pub(crate) enum Cause {
     /// Nothing is known of a place.
     Obstacle(u32),
+    /// The layer at a place promises nothing.
+    Layer(u32, LayerPart),
     /// A place has too much to do: place, millionths.
     Overload(u32, u64),
     /// Nothing limits a flow.
@@ -51,6 +55,8 @@ pub(crate) enum Cause {
 #[derive(Clone, Debug)]
 pub(crate) struct Solution {
     pub(crate) jitter: Vec<i64>,
+    /// How much longer a packet may have been under way from where its flow was limited.
+    pub(crate) drift: Vec<i64>,
     pub(crate) wait: Vec<i64>,
     /// Given where the wait is infinite.
     pub(crate) cause: Vec<Option<Cause>>,
@@ -171,6 +177,7 @@ impl<'a> Solver<'a> {
             plant,
             solution: Solution {
                 jitter: vec![0; count],
+                drift: vec![0; count],
                 wait: vec![0; count],
                 cause: vec![None; count],
                 evaluations: 0,
@@ -191,6 +198,7 @@ impl<'a> Solver<'a> {
                 solver.jitter_after(before, 0, index)
             };
             solver.solution.jitter[index] = jitter;
+            solver.solution.drift[index] = solver.drift_after(visit, 0);
             if !source.is_limited() {
                 solver.jitter_cause[index] = Some(Cause::Flow(visit.flow));
             }
@@ -208,6 +216,12 @@ impl<'a> Solver<'a> {
         }
         let sum = add(add(jitter, wait), visit.gap.max - visit.gap.min);
         if sum > JITTER_MAX { INFINITE } else { sum }
+    }
+
+    /// Returns the drift of a visit whose parent has this wait.
+    fn drift_after(&self, visit: &Visit, wait: i64) -> i64 {
+        let before = self.solution.drift.get(visit.parent as usize);
+        drift_after(self.plant, visit, before.copied().unwrap_or(0), wait)
     }
 
     fn run(&mut self, order: &[u32]) {
@@ -251,11 +265,17 @@ impl<'a> Solver<'a> {
             let next = &self.plant.visits[child as usize];
             let (before, wait) = (self.solution.jitter[id], self.solution.wait[id]);
             let jitter = self.jitter_after(before, wait, child as usize);
-            if jitter <= self.solution.jitter[child as usize] {
+            let drift = self.drift_after(next, wait);
+            let (known, drifted) = (
+                self.solution.jitter[child as usize],
+                self.solution.drift[child as usize],
+            );
+            if jitter <= known && drift <= drifted {
                 continue;
             }
-            self.solution.jitter[child as usize] = jitter;
-            if jitter >= INFINITE {
+            self.solution.drift[child as usize] = drift.max(drifted);
+            self.solution.jitter[child as usize] = jitter.max(known);
+            if jitter >= INFINITE && known < INFINITE {
                 let cause = self.solution.cause[id].or(self.jitter_cause[id]);
                 self.jitter_cause[child as usize] = cause.or(Some(Cause::Cycle(server)));
             }
@@ -266,6 +286,7 @@ impl<'a> Solver<'a> {
     fn cause(&self, server: u32, unbounded: Unbounded) -> Cause {
         match unbounded {
             Unbounded::Obstacle => Cause::Obstacle(server),
+            Unbounded::Layer(part) => Cause::Layer(server, part),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => self.jitter_cause[visit as usize].unwrap_or_else(|| {
                 // Limited, but beyond all measure.
@@ -276,12 +297,7 @@ impl<'a> Solver<'a> {
     }
 
     fn fill(&mut self, server: u32) {
-        loads_of(
-            self.plant,
-            &self.solution.jitter,
-            server,
-            &mut self.scratch.loads,
-        );
+        loads_of(self.plant, &self.solution, server, &mut self.scratch.loads);
     }
 
     /// Evaluates every place once more from the jitters found.
@@ -310,6 +326,9 @@ impl<'a> Solver<'a> {
                     let jitter = self.jitter_after(before, wait, child as usize);
                     let known = self.solution.jitter[child as usize];
                     assert!(jitter <= known, "no fixed point at visit {child}");
+                    let drift = self.drift_after(&self.plant.visits[child as usize], wait);
+                    let known = self.solution.drift[child as usize];
+                    assert!(drift <= known, "no fixed point at visit {child}");
                 }
             }
         }
@@ -317,8 +336,9 @@ impl<'a> Solver<'a> {
 }
 
 /// Returns the loads of a place, in the order of its members.
-pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec<Load>) {
+pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mut Vec<Load>) {
     out.clear();
+    let mut is_limited_on_the_way = false;
     for &id in plant.members.of(server) {
         let visit = &plant.visits[id as usize];
         let source = &plant.sources[visit.flow as usize];
@@ -326,7 +346,8 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
             cost: visit.service.max(),
             period: source.period,
             burst: source.burst,
-            jitter: jitter[id as usize],
+            packets: source.burst,
+            jitter: solution.jitter[id as usize],
             group: group_of(&plant.visits, visit),
             ratio: visit.ratio.unwrap_or(0),
             spacing: visit.spacing,
@@ -337,5 +358,9 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
                 _ => 0,
             },
         });
+        is_limited_on_the_way |= visit.limit != NONE;
+    }
+    if is_limited_on_the_way {
+        crate::limit::apply(plant, &solution.drift, out);
     }
 }

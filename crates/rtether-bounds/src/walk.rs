@@ -10,16 +10,20 @@ use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
-    Selection, Switch,
+    AddressTable, EndStation, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind,
+    PortId, Selection, Switch,
 };
 use rtether_model::route::Routing;
 
 use crate::answer::Reason;
+use crate::classify::{Level, Way};
+use crate::driver;
 use crate::frame::Frame;
+use crate::limit::Limit;
 use crate::plant::{Gap, NONE, Plant, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
 use crate::stack::{Service, service};
+use crate::station;
 
 /// Follows all flows and returns their visits; sources and order are added later.
 pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
@@ -34,6 +38,7 @@ pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
         sites,
         plant,
         flow: 0,
+        is_open: false,
         budget: 0,
     };
     for (index, flow) in (0u32..).zip(flows) {
@@ -57,6 +62,8 @@ struct Token {
     tail: Gap,
     thinking: i64,
     is_answer: bool,
+    /// What a place before lets through of a flow without a limit of its own.
+    limit: Option<Limit>,
 }
 
 impl Token {
@@ -71,6 +78,7 @@ impl Token {
             tail: Gap { min: 0, max: 0 },
             thinking: 0,
             is_answer: false,
+            limit: None,
         }
     }
 }
@@ -97,6 +105,8 @@ struct Walker<'a> {
     sites: Sites,
     plant: Plant,
     flow: u32,
+    /// Whether nothing limits its releases.
+    is_open: bool,
     /// Links that frames of one release may still pass.
     budget: usize,
 }
@@ -106,12 +116,21 @@ type Deliveries = Vec<(NodeId, Token)>;
 impl Walker<'_> {
     fn follow_flow(&mut self, flow: &Flow) {
         let request = Frame::of(flow, false);
+        self.is_open = flow.connection.is_some()
+            || matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Poisson { .. });
+        let way = Way {
+            flow,
+            number: self.flow,
+            from: flow.talker,
+            to: None,
+            is_answer: false,
+        };
         let arrived = match flow.delivery {
             Delivery::Multicast => match self.routing.flow_hops(self.network, flow) {
                 Ok(hops) => {
                     let ports = hops.iter().map(|hop| hop.egress).collect();
                     let target = Target::Group(flow.listeners.clone(), ports);
-                    self.send(flow.talker, &target, Token::released(request))
+                    self.send(&way, &target, Token::released(request))
                 }
                 Err(_) => Ok(Vec::new()),
             },
@@ -119,7 +138,8 @@ impl Walker<'_> {
                 let mut all = Ok(Vec::new());
                 for &listener in &flow.listeners {
                     let target = Target::One(listener);
-                    let one = self.send(flow.talker, &target, Token::released(request));
+                    let to = Some(listener);
+                    let one = self.send(&Way { to, ..way }, &target, Token::released(request));
                     all = join(all, one);
                 }
                 all
@@ -174,9 +194,17 @@ impl Walker<'_> {
             frame: Frame::of(flow, true),
             thinking: after,
             is_answer: true,
+            limit: answer_limit(flow, token.limit),
             ..*token
         };
-        let back = self.send(listener, &Target::One(flow.talker), answer);
+        let way = Way {
+            flow,
+            number: self.flow,
+            from: listener,
+            to: Some(flow.talker),
+            is_answer: true,
+        };
+        let back = self.send(&way, &Target::One(flow.talker), answer);
         stream.end = match back {
             Ok(all) => all
                 .first()
@@ -187,51 +215,109 @@ impl Walker<'_> {
         stream
     }
 
-    /// An application hands a packet to its stack; returns who gets it.
-    fn send(&mut self, from: NodeId, to: &Target, token: Token) -> Result<Deliveries, Reason> {
+    /// An application hands a packet to its station; returns who gets it.
+    fn send(&mut self, way: &Way<'_>, to: &Target, token: Token) -> Result<Deliveries, Reason> {
         self.budget = 4 * self.sites.ports() + 16;
         let mut deliveries = Vec::new();
-        let Some(token) = self.pass_stack(from, token, true)? else {
+        let network = self.network;
+        let Some(station) = network.end_station(way.from) else {
             return Ok(deliveries);
         };
+        let mut token = token;
+        self.pass_tasks(way.from, station, &mut token, true);
+        self.pass_stack(way.from, station, way, &mut token, true)?;
+        let queue = self.pass_smoother(station, way, &mut token);
+        let port = PortId {
+            node: way.from,
+            port: 0,
+        };
         let mut under_way = Vec::new();
-        self.emit(
-            PortId {
-                node: from,
-                port: 0,
-            },
-            0,
-            token,
-            &mut under_way,
-        )?;
+        self.emit(port, queue, token, &mut under_way)?;
         while let Some((port, token)) = under_way.pop() {
-            self.arrive(port, to, token, &mut under_way, &mut deliveries)?;
+            self.arrive(port, way, to, token, &mut under_way, &mut deliveries)?;
         }
         Ok(deliveries)
     }
 
-    /// Visits the stack of a station; `None` at a node that is no station.
+    /// Visits the tasks of a station, if it has some that the packet concerns.
+    fn pass_tasks(
+        &mut self,
+        node: NodeId,
+        station: &EndStation,
+        token: &mut Token,
+        is_outbound: bool,
+    ) {
+        let Some(tasks) = &station.tasks else {
+            return;
+        };
+        let server = self.sites.inside(node).tasks;
+        if let Some((queue, cost)) = station::task(tasks, &token.frame, is_outbound) {
+            self.visit(token, server, queue, cost, !is_outbound);
+            token.gap = Gap {
+                min: cost.min(),
+                max: cost.max(),
+            };
+        } else if let Some(cost) = station::reader(tasks, &token.frame).filter(|_| !is_outbound) {
+            // Nothing waits for the program that reads.
+            self.visit(&mut token.clone(), server, station::READER, cost, true);
+        }
+    }
+
+    /// Visits the stack of a station.
     fn pass_stack(
         &mut self,
         node: NodeId,
-        mut token: Token,
+        station: &EndStation,
+        way: &Way<'_>,
+        token: &mut Token,
         is_outbound: bool,
-    ) -> Result<Option<Token>, Reason> {
-        let Some(station) = self.network.end_station(node) else {
-            return Ok(None);
-        };
-        let server = self.sites.stack(node, is_outbound);
+    ) -> Result<(), Reason> {
+        let server = self.sites.inside(node).stack(is_outbound);
         if server == NONE {
-            return Ok(Some(token));
+            return Ok(());
         }
         let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
+        let queue = station::stack_queue(station, way, &token.frame, is_outbound);
         token.frame.is_tagged &= is_outbound;
-        self.visit(&mut token, server, 0, cost, !is_outbound);
+        self.visit(token, server, queue, cost, !is_outbound);
         token.gap = Gap {
             min: cost.min(),
             max: cost.max(),
         };
-        Ok(Some(token))
+        let spacing = token.spacing.map_or(0, |spacing| spacing.min());
+        let known = token.limit.map_or(0, |limit| limit.distance());
+        if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
+            token.limit = Some(Limit::spaced(spacing));
+        }
+        Ok(())
+    }
+
+    /// Visits the smoother of a station that has one, and returns the queue at its port.
+    fn pass_smoother(&mut self, station: &EndStation, way: &Way<'_>, token: &mut Token) -> u8 {
+        let Some(layer) = station.layer.as_deref() else {
+            return 0;
+        };
+        let Some(driver) = station::driver(station) else {
+            return 0;
+        };
+        let (level, class) = station::level_and_class(layer, way, &token.frame);
+        let server = self.sites.inside(way.from).smoother;
+        let port = PortId {
+            node: way.from,
+            port: 0,
+        };
+        if let (Some(wire), true) = (self.sites.wire(port), server != NONE) {
+            let cost = transmission(&token.frame, wire.octet);
+            let spacing = token.spacing;
+            self.visit(token, server, level as u8, cost, false);
+            token.gap = Gap::default();
+            token.spacing = spacing.filter(|_| level != Level::Bulk);
+            if level == Level::Bulk {
+                let limit = station::smoother_limit(layer, way, &token.frame, server);
+                token.limit = limit.or(token.limit);
+            }
+        }
+        driver::queue_of(level, driver.class(class))
     }
 
     /// Leaves by a port, if there is a link.
@@ -249,9 +335,7 @@ impl Walker<'_> {
             flow: FlowId(self.flow),
         })?;
         if wire.server != NONE {
-            let [small, large] = token.frame.tagged_sizes();
-            let time = |size| wire_octets(size) * wire.octet;
-            let cost = Service::fixed(time(small), time(large));
+            let cost = transmission(&token.frame, wire.octet);
             self.visit(&mut token, wire.server, queue, cost, false);
             self.cross(&wire, &mut token);
         }
@@ -292,17 +376,20 @@ impl Walker<'_> {
     fn arrive(
         &mut self,
         port: PortId,
+        way: &Way<'_>,
         to: &Target,
         mut token: Token,
         under_way: &mut Vec<(PortId, Token)>,
         deliveries: &mut Deliveries,
     ) -> Result<(), Reason> {
-        match &self.network.node(port.node).kind {
-            NodeKind::EndStation(_) => {
+        let network = self.network;
+        match &network.node(port.node).kind {
+            NodeKind::EndStation(station) => {
                 let is_known = deliveries.iter().any(|(node, _)| *node == port.node);
                 if to.includes(port.node) && !is_known {
-                    let token = self.pass_stack(port.node, token, false)?;
-                    deliveries.extend(token.map(|token| (port.node, token)));
+                    self.pass_stack(port.node, station, way, &mut token, false)?;
+                    self.pass_tasks(port.node, station, &mut token, false);
+                    deliveries.push((port.node, token));
                 }
             }
             NodeKind::Hub(_) => {
@@ -378,6 +465,12 @@ impl Walker<'_> {
         let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
         let place = &self.plant.servers[server as usize];
         let is_answer = core::mem::take(&mut token.is_answer);
+        let limit = token.limit.as_mut().map_or(NONE, |limit| {
+            let number = u32::try_from(self.plant.limits.len()).unwrap_or(NONE);
+            self.plant.limits.push(*limit);
+            (limit.begins, limit.delay) = (false, 0);
+            number
+        });
         self.plant.visits.push(Visit {
             flow: self.flow,
             server,
@@ -393,10 +486,34 @@ impl Walker<'_> {
             ratio,
             spacing: token.spacing.map_or(0, |spacing| spacing.min()),
             slack: 0,
+            limit,
         });
         token.spacing = place.spaces.then_some(cost);
         token.visit = id;
     }
+}
+
+/// Returns for how long a frame keeps a link busy.
+fn transmission(frame: &Frame, octet: i64) -> Service {
+    let time = frame.tagged_sizes().map(|size| wire_octets(size) * octet);
+    Service::fixed(time[0], time[1])
+}
+
+/// Returns the limit of the answers to packets with this one.
+fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
+    let limit = limit?;
+    // Messages over TCP may be answered by any number of segments.
+    let delay = match &flow.traffic {
+        _ if flow.connection.is_some() => return None,
+        Traffic::Bulk(bulk) => bulk.tcp.ack_delay.as_ps(),
+        _ => 0,
+    };
+    // The smallest packet may have the largest answer.
+    Some(Limit {
+        charge: [limit.charge[0]; 2],
+        delay: limit.delay + delay,
+        ..limit
+    })
 }
 
 /// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if
