@@ -20,6 +20,8 @@ pub struct Analysis {
     /// One entry for every processor of a station that takes time, by node: tasks, then stack,
     /// sending first.
     pub stacks: Vec<StackBound>,
+    /// One entry for every flow whose releases nothing limits, such as bulk TCP, in order.
+    pub open_flows: Vec<OpenFlow>,
     /// Work that was done.
     pub effort: Effort,
 }
@@ -34,6 +36,29 @@ pub struct Effort {
     pub evaluations: u64,
     /// Whether flows depend on each other in a cycle, so that the bounds are a fixed point.
     pub is_cyclic: bool,
+}
+
+/// How a flow disturbs others whose releases nothing limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFlow {
+    /// The flow.
+    pub flow: FlowId,
+    /// What limits its packets on their way.
+    pub limit: FlowLimit,
+}
+
+/// What limits the packets of a flow whose releases nothing limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowLimit {
+    /// So many may be under way at once: a TCP window, with a round trip that is proved to be
+    /// shorter than any timeout.
+    Window,
+    /// The smoother of a station.
+    Smoother(NodeId),
+    /// The stack of a station, which takes its time for each packet.
+    Stack(NodeId),
+    /// The rates of links and nothing else: whoever waits with it in order of arrival has no bound.
+    Line,
 }
 
 /// The bound of one flow to one of its listeners.

@@ -27,7 +27,9 @@
 //! may wait for ever.
 //!
 //! **Rings.** Each of the highest classes has a ring of its own, and the port serves the highest
-//! first: strict priority. The others share the lowest ring in order of entry. For one of them
+//! first: strict priority. With a single descriptor a ring is empty for a moment after each of its
+//! frames, and a lower frame may go then: each frame of a ring of its own brings one. The other
+//! classes share the lowest ring in order of entry. For one of them
 //! (i) everything else counts as higher; (ii) let 0 be the last time at which none of `all >= k`
 //! waited in software. The lowest ring held no more frames than it has room for, the higher ones no
 //! more than their backlog behind one frame, and only `all >= k` has entered since.
@@ -258,15 +260,24 @@ impl Driver {
 
     fn rings(&self, port: &Port<'_>, queue: u8, count: u8) -> Waits {
         let shared = self.classes - count;
+        let extra = |lower: i64| if self.ring == 1 { lower } else { 0 };
         if queue > shared {
-            return port.strict(queue);
+            let lower = port.longest(|other| other < queue);
+            let own = port.of(|other| other == queue);
+            let heavier = |loads: &[Load]| -> Vec<Load> {
+                loads.iter().map(|load| load.with(extra(lower))).collect()
+            };
+            let mut higher = heavier(&port.of(|other| other > queue));
+            return waits_behind(&own, lower, &mut heavier(&own), &mut higher);
         }
         let until_empty = port.waits(queue, 0, |other| other != queue);
         let above = |other: u8| other > shared;
-        let Ok(waiting) = backlog(&mut port.of(above)) else {
+        let longest = port.longest(|other| !above(other));
+        let upper = port.of(above);
+        let mut upper: Vec<Load> = upper.iter().map(|l| l.with(extra(longest))).collect();
+        let Ok(waiting) = backlog(&mut upper) else {
             return until_empty;
         };
-        let longest = port.longest(|other| !above(other));
         let full = self.ring.saturating_mul(longest);
         let base = add(full, add(waiting, longest));
         let by_entry = port.waits(queue, base, |other| other > queue);

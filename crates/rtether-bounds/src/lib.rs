@@ -61,8 +61,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use answer::{
-    Analysis, Bound, Effort, HopBound, LayerPart, Method, PortBound, Reason, StackBound,
-    StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, OpenFlow, PortBound, Reason,
+    StackBound, StreamBound,
 };
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.

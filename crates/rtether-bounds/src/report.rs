@@ -8,14 +8,15 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{Place, Segment};
 
 use crate::answer::{
-    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StackBound,
+    StreamBound,
 };
 use crate::curve::Load;
 use crate::layer::Discipline;
 use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
-use crate::source::INFINITE;
+use crate::source::{INFINITE, Source};
 use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
@@ -60,12 +61,49 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
         streams,
         ports,
         stacks,
+        open_flows: open_flows(plant),
         effort: Effort {
             visits: plant.visits.len(),
             evaluations: solution.evaluations,
             is_cyclic: solution.is_cyclic,
         },
     }
+}
+
+/// Returns what limits the flows that have no limit of their own.
+fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
+    let is_open = |&(_, source): &(u32, &Source)| !source.is_limited();
+    let mut found: Vec<OpenFlow> = (0u32..)
+        .zip(&plant.sources)
+        .filter(is_open)
+        .map(|(flow, source)| OpenFlow {
+            flow: FlowId(flow),
+            limit: if source.closed.is_some() {
+                FlowLimit::Window
+            } else {
+                FlowLimit::Line
+            },
+        })
+        .collect();
+    // The first limit on the way is named, a smoother before a stack.
+    for visit in plant.visits.iter().filter(|visit| visit.limit != NONE) {
+        let limit = &plant.limits[visit.limit as usize];
+        let at = found.binary_search_by_key(&visit.flow, |open| open.flow.0);
+        let (Ok(at), true) = (at, limit.begins) else {
+            continue;
+        };
+        let before = &plant.visits[visit.parent as usize];
+        let node = place(&plant.servers[before.server as usize], before)
+            .port
+            .node;
+        let known = &mut found[at].limit;
+        match (*known, limit.shared != NONE) {
+            (FlowLimit::Line | FlowLimit::Stack(_), true) => *known = FlowLimit::Smoother(node),
+            (FlowLimit::Line, false) => *known = FlowLimit::Stack(node),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn bound(
@@ -204,8 +242,14 @@ impl PlaceLoad {
     fn of(plant: &Plant, solution: &Solution, server: u32, loads: &mut [Load]) -> Self {
         let place = &plant.servers[server as usize];
         let is_known = place.obstacle.is_none();
-        let is_limited =
-            |load: &Load| plant.source_of(load.visit).is_limited() || load.is_limited();
+        let is_limited = |load: &Load| {
+            // A smoother has a rate; the distance that a stack keeps is far from one.
+            let limit = plant
+                .limits
+                .get(plant.visits[load.visit as usize].limit as usize);
+            let is_smoothed = limit.is_some_and(|limit| limit.shared != NONE);
+            plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
+        };
         let utilization_ppm = loads
             .iter()
             .all(is_limited)

@@ -89,7 +89,7 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         Reason::UnlimitedArrivals { flow } => {
             format!("{reason} of `{}`", scenario.flows[flow.index()].name)
         }
-        Reason::EndNodeLayer { node: id } => format!("{reason}: {}", node(*id)),
+        Reason::EndNodeLayer { node: id, .. } => format!("{reason}: {}", node(*id)),
         Reason::LinkRate { port } => format!("{reason}: at {}", node(port.node)),
         Reason::FloodingLoop { flow } => {
             format!("{reason}: those of `{}`", scenario.flows[flow.index()].name)

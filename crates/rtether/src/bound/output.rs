@@ -1,8 +1,11 @@
 //! Bounds as table, JSON and CSV.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use rtether_bounds::{Analysis, PortBound, StreamBound};
+use rtether_bounds::{Analysis, FlowLimit, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
+use rtether_model::record::Segment;
 use serde_json::{Value, json};
 
 use super::{counts, peer, place_name, reason, responsible, verdict};
@@ -49,10 +52,11 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
     format!(
-        "{}\n{table}\n\nbusiest ports  {}\n{}: {}. A bound holds if nothing is lost for lack of \
+        "{}\n{table}\n\nbusiest ports  {}\n{}{}: {}. A bound holds if nothing is lost for lack of \
          memory.\n",
         scenario.name,
         busiest(scenario, analysis),
+        open_flows(scenario, analysis),
         plural(analysis.streams.len(), "stream"),
         words.join(", ")
     )
@@ -102,6 +106,34 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns what limits flows that have no limit of their own, in words.
+fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
+    let name = |node| scenario.network.node(node).name.as_str();
+    match limit {
+        FlowLimit::Window => "window".into(),
+        FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
+        FlowLimit::Stack(node) => format!("stack of {}", name(node)),
+        FlowLimit::Line => "line rate".into(),
+    }
+}
+
+/// Returns one line that says what limits bulk flows and their like, or nothing without any.
+fn open_flows(scenario: &Scenario, analysis: &Analysis) -> String {
+    let mut limits: BTreeMap<String, usize> = BTreeMap::new();
+    for open in &analysis.open_flows {
+        *limits.entry(flow_limit(scenario, open.limit)).or_default() += 1;
+    }
+    let words = limits.iter().map(|(limit, flows)| match flows {
+        1 => format!("1 flow by {limit}"),
+        _ => format!("{flows} flows by {limit}"),
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("bulk limited   {}\n", words.join(", "))
+}
+
 fn port_name(scenario: &Scenario, port: &PortBound) -> String {
     let name = |id| scenario.network.node(id).name.as_str();
     let peer = peer(scenario, port.port).map_or("nowhere", name);
@@ -122,10 +154,20 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let stacks = analysis.stacks.iter().map(|stack| {
         json!({
             "node": scenario.network.node(stack.node).name,
-            "serves": if stack.is_receiver { "receive" } else { "send" },
+            "serves": match stack.segment {
+                Segment::Application => "tasks",
+                _ if stack.is_receiver => "receive",
+                _ => "send",
+            },
             "utilization": stack.utilization_ppm.map(share),
             "waiting_packets": stack.waiting,
             "queueing_ns": nanoseconds(stack.queueing),
+        })
+    });
+    let open_flows = analysis.open_flows.iter().map(|open| {
+        json!({
+            "flow": scenario.flows[open.flow.index()].name,
+            "limit": flow_limit(scenario, open.limit),
         })
     });
     let document = json!({
@@ -135,6 +177,7 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         "streams": streams.map(|stream| stream_json(scenario, stream)).collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "stacks": stacks.collect::<Vec<_>>(),
+        "open_flows": open_flows.collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
 }

@@ -21,8 +21,8 @@ const PLENTY: u32 = 1_000_000;
 pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
     if dice.chance(35) {
         station.tasks = Some(Tasks {
-            message: us(dice, 40),
-            segment: us(dice, 80),
+            message: us(dice, 25),
+            segment: us(dice, 40),
             messages_first: dice.chance(50),
         });
     }
@@ -50,7 +50,13 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
         layer.receive = Some(receive_side(dice, queues));
     }
     if transmit {
-        layer.transmit = Some(transmit_side(dice, queues));
+        let mut config = transmit_side(dice, queues);
+        // Of which nothing can be said, so that it comes seldom.
+        let is_strict = matches!(config.strategy, TransmitStrategy::Strict { .. });
+        if smoother && is_strict && dice.chance(85) {
+            config.strategy = TransmitStrategy::MODERATE;
+        }
+        layer.transmit = Some(config);
     }
     if smoother {
         layer.smoother = Some(smoothing(dice, mbps));
@@ -137,7 +143,7 @@ fn transmit_side(dice: &mut Dice, queues: usize) -> TransmitConfig {
 fn smoothing(dice: &mut Dice, mbps: u64) -> Smoothing {
     // One full frame takes 1.2 ms at 10 Mbit/s.
     let scale = if mbps == 10 { 8 } else { 1 };
-    let period = Duration::from_us(scale * dice.time(30, 1_500));
+    let period = Duration::from_us(scale * dice.time(30, 500));
     let longest = period * dice.time(1, 20);
     let depth = Bytes::new(dice.pick(&[100, 700, 1_500, 1_500, 4_000]));
     let adaptive = |increase| Adaptive {
@@ -189,7 +195,7 @@ fn smoothing(dice: &mut Dice, mbps: u64) -> Smoothing {
             rtether_model::smoother::Rule::NT,
         ]),
         ring: dice.pick(&[1, 2, 2, 2, 5]),
-        detector: match dice.index(5) {
+        detector: match dice.index(8) {
             0 => Detector::ClearingRate {
                 floor: BitRate::from_mbps(mbps / 2),
             },

@@ -71,6 +71,13 @@ impl Plant {
         for index in 0..flows {
             let mut flow = plant.flow(&mut dice, index, is_full, rate);
             if variety == Variety::Layered {
+                if dice.chance(60)
+                    && let Traffic::Periodic { period, .. } | Traffic::Flood { interval: period } =
+                        &mut flow.traffic
+                {
+                    // Lest processors with so much to do are overloaded in most plants.
+                    *period = *period * 4;
+                }
                 flow.dscp = dice.pick(&[0, 0, 46]);
                 if flow.encapsulation == Encapsulation::Udp && dice.chance(10) {
                     flow.encapsulation = Encapsulation::Icmp;
