@@ -13,7 +13,7 @@
 //! left since: of bulk packets before, and of real-time ones. *Busy port:* what was below or waited
 //! as a real-time packet at time 0, at most `W`, and what has come since. Together: the wait is the
 //! least `s - t` with `s = G + W + q + own(t) - c + higher(s)`, where each packet that is charged
-//! counts its octets times `G / D` besides its transmission, and `q` does the same for the real-time
+//! counts its octets times `G / D` besides its transmission, but the packet itself neither, and `q` does the same for the real-time
 //! packets within `W`.
 //!
 //! **`W`.** Let `e` be the last time before 0 at which a bulk packet was handed out. No real-time
@@ -109,7 +109,14 @@ impl Pace {
         if base >= INFINITE {
             return Err(Unbounded::Layer(LayerPart::Congestion));
         }
-        waits_behind(&own, base, &mut all, &mut higher)
+        let mut found = waits_behind(&own, base, &mut all, &mut higher)?;
+        if let Credits::Octets(..) = credits {
+            // Its own credits a packet takes as it leaves.
+            for (wait, (own, all)) in found.iter_mut().zip(own.iter().zip(charged(&own, true))) {
+                *wait = (*wait - (all.cost - own.cost)).max(0);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns what the mode promises; `full` is the time that a full ring takes.
