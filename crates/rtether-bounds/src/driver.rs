@@ -104,7 +104,9 @@ impl Driver {
     pub(crate) fn class(&self, class: u8) -> u8 {
         match self.strategy {
             TransmitStrategy::Fifo => 0,
-            _ => class.min(self.classes - 1),
+            TransmitStrategy::Moderate { .. }
+            | TransmitStrategy::Strict { .. }
+            | TransmitStrategy::Rings { .. } => class.min(self.classes - 1),
         }
     }
 

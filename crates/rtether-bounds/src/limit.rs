@@ -90,7 +90,9 @@ impl Limit {
         let (depth, period) = (octets(depth)?.max(1), period.as_ps().max(1));
         let (steps, ahead) = match config.mode {
             Mode::Nt(_) => (1, 1),
-            _ => ((octets(config.limits.mtu)?.max(1) - 1) / depth + 1, 2),
+            Mode::None | Mode::Fixed(_) | Mode::Adaptive(_) | Mode::Rtether(_) => {
+                ((octets(config.limits.mtu)?.max(1) - 1) / depth + 1, 2)
+            }
         };
         let period = period.checked_mul(steps)?;
         Some(Self {

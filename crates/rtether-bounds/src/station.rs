@@ -15,6 +15,7 @@ use alloc::boxed::Box;
 
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::network::{EndStation, Tasks};
+use rtether_model::quantity::Duration;
 
 use crate::classify::{Level, Way};
 use crate::driver::Driver;
@@ -127,8 +128,8 @@ pub(crate) fn smoother_limit(
 pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u8, Service)> {
     let (task, least, most) = match frame.kind {
         Kind::Datagram => (MESSAGES, tasks.message, tasks.message),
-        Kind::Message => (MESSAGES, tasks.message * 0, tasks.message),
-        Kind::File if is_outbound => (FILES, tasks.segment * 0, tasks.segment),
+        Kind::Message => (MESSAGES, Duration::ZERO, tasks.message),
+        Kind::File if is_outbound => (FILES, Duration::ZERO, tasks.segment),
         Kind::File | Kind::Acknowledgement => return None,
     };
     let queue = if tasks.messages_first { task } else { FILES };

@@ -4,26 +4,26 @@
 //! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
 //! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
 
+mod inside;
+
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, EndStation, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind,
-    PortId, Selection, Switch,
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
+    Selection, Switch,
 };
 use rtether_model::route::Routing;
 
 use crate::answer::Reason;
-use crate::classify::{Level, Way};
-use crate::driver;
+use crate::classify::Way;
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::plant::{Gap, NONE, Plant, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
-use crate::stack::{Service, service};
-use crate::station;
+use crate::stack::Service;
 
 /// Follows all flows and returns their visits; sources and order are added later.
 pub(crate) fn follow(network: &Network, flows: &[Flow]) -> Plant {
@@ -239,87 +239,6 @@ impl Walker<'_> {
         Ok(deliveries)
     }
 
-    /// Visits the tasks of a station, if it has some that the packet concerns.
-    fn pass_tasks(
-        &mut self,
-        node: NodeId,
-        station: &EndStation,
-        token: &mut Token,
-        is_outbound: bool,
-    ) {
-        let Some(tasks) = &station.tasks else {
-            return;
-        };
-        let server = self.sites.inside(node).tasks;
-        if let Some((queue, cost)) = station::task(tasks, &token.frame, is_outbound) {
-            self.visit(token, server, queue, cost, !is_outbound);
-            token.gap = Gap {
-                min: cost.min(),
-                max: cost.max(),
-            };
-        } else if let Some(cost) = station::reader(tasks, &token.frame).filter(|_| !is_outbound) {
-            // Nothing waits for the program that reads.
-            self.visit(&mut token.clone(), server, station::READER, cost, true);
-        }
-    }
-
-    /// Visits the stack of a station.
-    fn pass_stack(
-        &mut self,
-        node: NodeId,
-        station: &EndStation,
-        way: &Way<'_>,
-        token: &mut Token,
-        is_outbound: bool,
-    ) -> Result<(), Reason> {
-        let server = self.sites.inside(node).stack(is_outbound);
-        if server == NONE {
-            return Ok(());
-        }
-        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
-        let queue = station::stack_queue(station, way, &token.frame, is_outbound);
-        token.frame.is_tagged &= is_outbound;
-        self.visit(token, server, queue, cost, !is_outbound);
-        token.gap = Gap {
-            min: cost.min(),
-            max: cost.max(),
-        };
-        let spacing = token.spacing.map_or(0, |spacing| spacing.min());
-        let known = token.limit.map_or(0, |limit| limit.distance());
-        if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
-            token.limit = Some(Limit::spaced(spacing));
-        }
-        Ok(())
-    }
-
-    /// Visits the smoother of a station that has one, and returns the queue at its port.
-    fn pass_smoother(&mut self, station: &EndStation, way: &Way<'_>, token: &mut Token) -> u8 {
-        let Some(layer) = station.layer.as_deref() else {
-            return 0;
-        };
-        let Some(driver) = station::driver(station) else {
-            return 0;
-        };
-        let (level, class) = station::level_and_class(layer, way, &token.frame);
-        let server = self.sites.inside(way.from).smoother;
-        let port = PortId {
-            node: way.from,
-            port: 0,
-        };
-        if let (Some(wire), true) = (self.sites.wire(port), server != NONE) {
-            let cost = transmission(&token.frame, wire.octet);
-            let spacing = token.spacing;
-            self.visit(token, server, level as u8, cost, false);
-            token.gap = Gap::default();
-            token.spacing = spacing.filter(|_| level != Level::Bulk);
-            if level == Level::Bulk {
-                let limit = station::smoother_limit(layer, way, &token.frame, server);
-                token.limit = limit.or(token.limit);
-            }
-        }
-        driver::queue_of(level, driver.class(class))
-    }
-
     /// Leaves by a port, if there is a link.
     fn emit(
         &mut self,
@@ -503,10 +422,13 @@ fn transmission(frame: &Frame, octet: i64) -> Service {
 fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     let limit = limit?;
     // Messages over TCP may be answered by any number of segments.
-    let delay = match &flow.traffic {
-        _ if flow.connection.is_some() => return None,
-        Traffic::Bulk(bulk) => bulk.tcp.ack_delay.as_ps(),
-        _ => 0,
+    if flow.connection.is_some() {
+        return None;
+    }
+    let delay = if let Traffic::Bulk(bulk) = &flow.traffic {
+        bulk.tcp.ack_delay.as_ps()
+    } else {
+        0
     };
     // The smallest packet may have the largest answer.
     Some(Limit {
