@@ -7,7 +7,7 @@ use core::fmt;
 use rtether_model::flow::FlowId;
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::record::Place;
+use rtether_model::record::{Place, Segment};
 use rtether_model::route::RouteError;
 
 /// Bounds of a whole plant.
@@ -17,8 +17,11 @@ pub struct Analysis {
     pub streams: Vec<StreamBound>,
     /// One entry for every port that frames leave by, by node and port.
     pub ports: Vec<PortBound>,
-    /// One entry for every processor of a stack that takes time, by node, sending first.
+    /// One entry for every processor of a station that takes time, by node: tasks, then stack,
+    /// sending first.
     pub stacks: Vec<StackBound>,
+    /// One entry for every flow whose releases nothing limits, such as bulk TCP, in order.
+    pub open_flows: Vec<OpenFlow>,
     /// Work that was done.
     pub effort: Effort,
 }
@@ -33,6 +36,29 @@ pub struct Effort {
     pub evaluations: u64,
     /// Whether flows depend on each other in a cycle, so that the bounds are a fixed point.
     pub is_cyclic: bool,
+}
+
+/// How a flow disturbs others whose releases nothing limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFlow {
+    /// The flow.
+    pub flow: FlowId,
+    /// What limits its packets on their way.
+    pub limit: FlowLimit,
+}
+
+/// What limits the packets of a flow whose releases nothing limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowLimit {
+    /// So many may be under way at once: a TCP window, with a round trip that is proved to be
+    /// shorter than any timeout.
+    Window,
+    /// The smoother of a station.
+    Smoother(NodeId),
+    /// The stack of a station, which takes its time for each packet.
+    Stack(NodeId),
+    /// The rates of links and nothing else: whoever waits with it in order of arrival has no bound.
+    Line,
 }
 
 /// The bound of one flow to one of its listeners.
@@ -139,10 +165,12 @@ pub enum Reason {
         /// A place in the cycle.
         place: Place,
     },
-    /// An end station has application tasks, priority queues or a smoother, which are not analyzed.
+    /// The layer of an end station gives no promise to packets of some class.
     EndNodeLayer {
         /// The station.
         node: NodeId,
+        /// What part of it does not.
+        part: LayerPart,
     },
     /// An octet does not take a whole number of picoseconds on a link.
     LinkRate {
@@ -169,15 +197,42 @@ impl fmt::Display for Reason {
             } => write!(f, "overload: {} of the capacity", percent(*utilization_ppm)),
             Self::UnlimitedArrivals { .. } => write!(f, "nothing limits the arrivals"),
             Self::Cycle { .. } => write!(f, "no finite bound found for a cycle of flows"),
-            Self::EndNodeLayer { .. } => {
-                write!(f, "tasks, queues or a smoother in an end station")
-            }
+            Self::EndNodeLayer { part, .. } => part.fmt(f),
             Self::LinkRate { .. } => {
                 write!(f, "an octet on a link is no whole number of picoseconds")
             }
             Self::FloodingLoop { .. } => write!(f, "frames are flooded into a loop"),
             Self::OutOfRange => write!(f, "a number is too large for exact arithmetic"),
         }
+    }
+}
+
+/// What a layer may hold packets back with for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerPart {
+    /// Receive queues of algorithm C without idle release: low frames wait for high ones.
+    ReceiveQueues,
+    /// The strict transmit strategy without idle release: low frames wait for high ones.
+    TransmitQueues,
+    /// A smoother that holds bulk packets, and empties its bucket, whenever congestion is reported.
+    Congestion,
+    /// The strict transmit strategy below a smoother: low frames fill the room of high ones.
+    StrictBelowSmoother,
+    /// A smoother that waits for what transmit queues below it let through.
+    QueuesBelowSmoother,
+}
+
+impl fmt::Display for LayerPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ReceiveQueues => "receive queues without idle release hold low frames back",
+            Self::TransmitQueues => "transmit queues without idle release hold low frames back",
+            Self::Congestion => "the smoother holds bulk packets while it is told of congestion",
+            Self::StrictBelowSmoother => "strict transmit queues below a smoother promise nothing",
+            Self::QueuesBelowSmoother => {
+                "transmit queues below a smoother of mode `rtether` promise bulk nothing"
+            }
+        })
     }
 }
 
@@ -200,13 +255,15 @@ pub struct PortBound {
     pub queueing: Option<Duration>,
 }
 
-/// Load of one processor of a stack.
+/// Load of one processor of an end station: of its stack, or of its application tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackBound {
     /// The end station.
     pub node: NodeId,
     /// Whether it serves received packets only; else sent ones, or both directions.
     pub is_receiver: bool,
+    /// What it is for: the application's tasks, or the stack.
+    pub segment: Segment,
     /// Offered work in millionths of the time there is, rounded up; `None` if nothing limits it.
     pub utilization_ppm: Option<u64>,
     /// Packets that may wait there at once.

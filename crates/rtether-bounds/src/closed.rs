@@ -176,6 +176,7 @@ mod tests {
             cost,
             period,
             burst: 1,
+            packets: 1,
             jitter: if in_flight > 0 { INFINITE } else { 0 },
             group: NONE,
             ratio: 0,

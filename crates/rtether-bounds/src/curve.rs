@@ -12,7 +12,7 @@
 
 use alloc::vec::Vec;
 
-use crate::source::INFINITE;
+use crate::source::{INFINITE, add};
 
 /// Binary places of work.
 pub(crate) const PLACES: u32 = 32;
@@ -33,7 +33,10 @@ pub(crate) struct Load {
     /// Work of a packet in picoseconds.
     pub(crate) cost: i64,
     pub(crate) period: i64,
+    /// Packets of this cost at each point of the grid; none if another load counts them.
     pub(crate) burst: i64,
+    /// Packets at each point of the grid that make up this work, of whatever cost: at least `burst`.
+    pub(crate) packets: i64,
     /// Infinite if nothing is known of its arrivals.
     pub(crate) jitter: i64,
     /// Flows with the same number come from the same place; [`crate::plant::NONE`] for others.
@@ -51,6 +54,9 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) const fn is_limited(&self) -> bool {
+        if self.burst == 0 {
+            return self.jitter < JITTER_MAX;
+        }
         self.jitter < JITTER_MAX
             && self.cost < WORK_MAX / self.burst
             && self.cost * self.burst / self.period < RATE_MAX
@@ -60,8 +66,16 @@ impl Load {
     pub(crate) fn with(&self, extra: i64) -> Self {
         let spacing = i128::from(self.spacing.max(1));
         let more = (i128::from(extra) * ONE + spacing - 1) / spacing;
+        // Where small packets are counted as fewer large ones, each of these brings more.
+        let each = if self.packets == self.burst {
+            extra
+        } else {
+            let all = i128::from(extra) * i128::from(self.packets);
+            let share = all / i128::from(self.burst.max(1)) + 1;
+            i64::try_from(share).unwrap_or(INFINITE)
+        };
         Self {
-            cost: self.cost + extra,
+            cost: add(self.cost, each),
             ratio: self.ratio + more,
             ..*self
         }
@@ -187,7 +201,7 @@ impl Stairs {
     /// Collects all steps at or before `horizon`.
     pub(crate) fn new(loads: &[Load], horizon: i64) -> Self {
         let mut points = Vec::new();
-        for load in loads {
+        for load in loads.iter().filter(|load| load.burst > 0) {
             let work = load.cost * load.burst;
             let first = load.first_steps();
             points.push((0, work * first));
@@ -283,6 +297,7 @@ mod tests {
             cost,
             period,
             burst: 1,
+            packets: 1,
             jitter,
             group: NONE,
             ratio: 0,

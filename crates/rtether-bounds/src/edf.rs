@@ -179,6 +179,7 @@ mod tests {
             cost,
             period,
             burst: 1,
+            packets: 1,
             jitter,
             group: NONE,
             ratio: 0,

@@ -11,8 +11,12 @@ use rtether_model::wire::{self, Encapsulation};
 pub(crate) enum Kind {
     /// Not TCP.
     Datagram,
-    /// TCP data and control, in one direction of a connection.
-    Tcp,
+    /// TCP segments of the talker of a file, with data or without.
+    File,
+    /// TCP acknowledgements of the listener of a file.
+    Acknowledgement,
+    /// TCP segments of a connection for messages, with data or without.
+    Message,
 }
 
 /// A frame of one direction of a flow, between its smallest and its largest size.
@@ -29,15 +33,18 @@ pub(crate) struct Frame {
 impl Frame {
     /// Returns the frame that the talker of a flow sends, or that a listener answers with.
     pub(crate) fn of(flow: &Flow, is_reply: bool) -> Self {
-        let bulk = if let Traffic::Bulk(bulk) = &flow.traffic {
-            Some(bulk.tcp)
-        } else {
-            None
+        let segments = |segment| {
+            let largest = wire::frame_size(segment, Encapsulation::Tcp);
+            [wire::MIN_FRAME, largest]
         };
-        let tcp = flow.connection.or(bulk);
-        let (sizes, kind) = if let Some(parameters) = tcp {
-            let largest = wire::frame_size(parameters.segment, Encapsulation::Tcp);
-            ([wire::MIN_FRAME, largest], Kind::Tcp)
+        let (sizes, kind) = if let Some(tcp) = flow.connection {
+            (segments(tcp.segment), Kind::Message)
+        } else if let Traffic::Bulk(bulk) = &flow.traffic {
+            if is_reply {
+                ([wire::MIN_FRAME; 2], Kind::Acknowledgement)
+            } else {
+                (segments(bulk.tcp.segment), Kind::File)
+            }
         } else {
             let payload = match flow.reply {
                 Some(reply) if is_reply => reply.payload,

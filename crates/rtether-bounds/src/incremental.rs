@@ -59,7 +59,7 @@ impl Analyzer {
     pub fn new(network: Network, flows: Vec<Flow>) -> Self {
         let atlas = Atlas::new(&network);
         let ways = atlas.follow(&network, &flows);
-        let mut plant = Plant::complete(ways.clone(), &flows);
+        let mut plant = Plant::complete(ways.clone(), &network, &flows);
         let stages = solve_after(&mut plant, None);
         let mut analyzer = Self {
             network,
@@ -150,7 +150,7 @@ impl Analyzer {
 
     /// Solves the plant as it is now and returns what has changed.
     fn update(&mut self, edit: &Edit) -> Changes {
-        let mut plant = Plant::complete(self.ways.clone(), &self.flows);
+        let mut plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
         let stages = solve_after(&mut plant, Some((&self.plant, &self.stages)));
         let old_plant = core::mem::replace(&mut self.plant, plant);
         let old_stages = core::mem::replace(&mut self.stages, stages);
@@ -293,8 +293,11 @@ impl Edit {
         let first = number(self.flows.start);
         let (begin, end) = (ways.first_of(first), ways.first_of(number(self.flows.end)));
         let base = number(begin.visit);
+        let limits = ways.limits_of(0..begin.visit);
+        let limits = limits..limits + ways.limits_of(begin.visit..end.visit);
         for visit in &mut own.visits {
             visit.flow += first;
+            visit.limit = moved(visit.limit, 0, limits.start);
             visit.parent = if visit.parent == NONE {
                 NONE
             } else {
@@ -316,6 +319,8 @@ impl Edit {
             } else {
                 visit.parent - from + to
             };
+            let new_end = limits.start + own.limits.len();
+            visit.limit = moved(visit.limit, limits.end, new_end);
         }
         for stream in &mut ways.streams[end.stream..] {
             stream.flow = self.renumber(stream.flow);
@@ -323,7 +328,16 @@ impl Edit {
                 *last = *last - from + to;
             }
         }
+        ways.limits.splice(limits, own.limits);
         ways.visits.splice(begin.visit..end.visit, own.visits);
         ways.streams.splice(begin.stream..end.stream, own.streams);
     }
+}
+
+/// Returns the number of a limit after those from `from` on begin at `to`.
+fn moved(limit: u32, from: usize, to: usize) -> u32 {
+    if limit == NONE {
+        return NONE;
+    }
+    u32::try_from(limit as usize - from + to).unwrap_or(NONE)
 }

@@ -49,6 +49,7 @@ impl Comparison<'_> {
         let [new_visit, old_visit] = [&plant.visits[now], &old.visits[then]];
         let source = &plant.sources[new_visit.flow as usize];
         if !is_same(new_visit, old_visit)
+            || plant.limit_of(new_visit) != old.limit_of(old_visit)
             || *source != self.before.sources[old_visit.flow as usize]
             || plant.leads_on[now] != old.leads_on[then]
         {
@@ -65,15 +66,18 @@ impl Comparison<'_> {
             return new[new_visit.parent as usize] == old[old_visit.parent as usize];
         }
         let [new, old] = [self.solution, self.before.solution];
-        new.jitter[now] == old.jitter[then] && new.jitter_cause[now] == old.jitter_cause[then]
+        new.jitter[now] == old.jitter[then]
+            && new.drift[now] == old.drift[then]
+            && new.jitter_cause[now] == old.jitter_cause[then]
     }
 }
 
-/// Returns whether two visits are the same but for the numbers of flow and parent.
+/// Returns whether two visits are the same but for the numbers of flow, parent and limit.
 fn is_same(a: &Visit, b: &Visit) -> bool {
     let without_numbers = |visit: &Visit| Visit {
         flow: 0,
         parent: 0,
+        limit: 0,
         ..visit.clone()
     };
     without_numbers(a) == without_numbers(b)

@@ -17,15 +17,22 @@
 //! Rivierre and Spuri (1996) and Davis et al. (2007): a minimum of both at each place, taken
 //! inside the curves and not between two results. Proofs stand where the code is: `curve` (links),
 //! `wait` (queues), `closed` (windows), `place` (round robin), `edf` (earliest deadline first),
-//! `solve` (jitter and cycles).
+//! `solve` (jitter and cycles); in end stations `layer` (tasks, receive queues, stack instances),
+//! `driver` (transmit queues), `smoother` (credits), `limit` (what smoothers and stacks let
+//! through).
 //!
 //! # Scope and limitations
 //!
 //! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers.
-//! - End stations with application tasks, a prioritized layer or a smoother, and connections for
-//!   messages, have no bound; other flows keep theirs where a higher priority or the rate of a
-//!   link shields them. Segments of bulk TCP have no bound reported; as a disturbance of others
-//!   they count with their window, as long as the bounds rule out retransmissions.
+//! - Tasks, receive and transmit queues and smoothers of end stations are analyzed, and what they
+//!   hold back without end has a [`LayerPart`] as its reason: low frames where nothing releases them
+//!   but high ones; bulk packets where a detector may report congestion over and over; strict transmit
+//!   queues below a smoother; mode `rtether` above transmit queues that reorder.
+//! - Segments of bulk TCP and messages over TCP have no bound of their own. As a disturbance of
+//!   others they count, whichever of these is proved, with the window (as long as the bounds rule out
+//!   retransmissions), the curve of the smoother, the distance that a stack on the way keeps, or the
+//!   rate of the link: [`OpenFlow`] says which. In one queue with such a flow and behind none of these
+//!   there is no bound.
 //! - Shared media have none at all. Sources may have any phase, also those that a scenario fixes.
 //!
 //! # Arithmetic
@@ -39,20 +46,26 @@ extern crate alloc;
 extern crate std;
 
 mod answer;
+mod classify;
 mod closed;
 mod components;
 mod curve;
+mod driver;
 mod edf;
 mod frame;
 mod incremental;
 mod keep;
+mod layer;
+mod limit;
 mod place;
 mod plant;
 mod report;
 mod sites;
+mod smoother;
 mod solve;
 mod source;
 mod stack;
+mod station;
 mod wait;
 mod walk;
 
@@ -60,7 +73,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use answer::{
-    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, OpenFlow, PortBound, Reason,
+    StackBound, StreamBound,
 };
 pub use incremental::{Analyzer, Changes, StreamChange};
 

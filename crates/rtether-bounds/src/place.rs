@@ -43,7 +43,10 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
     }
     let (selection, top) = match place.kind {
         ServerKind::Switch { selection, top, .. } => (selection, top),
-        ServerKind::Station(_) | ServerKind::Stack { .. } => (Selection::Fcfs, 0),
+        ServerKind::Station(_)
+        | ServerKind::Stack { .. }
+        | ServerKind::Tasks { .. }
+        | ServerKind::Smoother(_) => (Selection::Fcfs, 0),
     };
     if selection == Selection::EarliestDeadline {
         by_deadline(plant, server, scratch);
@@ -63,6 +66,11 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         queues: &queues,
     };
     for (queue, range) in &queues {
+        if let Some(discipline) = &place.discipline {
+            let found = discipline.waits(plant, &port, *queue);
+            scratch.waits.extend(spread(found, range.len()));
+            continue;
+        }
         let found = match selection {
             Selection::Fcfs | Selection::EarliestDeadline => port.waits(*queue, 0, |_| false),
             Selection::StrictPriority => port.strict(*queue),
@@ -70,13 +78,7 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
             Selection::StrictWrr { .. } if *queue == top => port.strict(*queue),
             Selection::StrictWrr { weights } => port.by_turns(*queue, weights, Some(top)),
         };
-        match found {
-            Ok(found) => scratch.waits.extend(found.into_iter().map(Ok)),
-            Err(unbounded) => {
-                let none = core::iter::repeat_n(Err(unbounded), range.len());
-                scratch.waits.extend(none);
-            }
-        }
+        scratch.waits.extend(spread(found, range.len()));
     }
 }
 
@@ -86,7 +88,7 @@ fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
     let members = plant.members.of(server);
     let deadline = |visit: u32| {
         let flow = plant.visits[visit as usize].flow;
-        plant.local_deadlines[flow as usize]
+        plant.sources[flow as usize].local_deadline
     };
     let (mut last, mut due) = (Vec::new(), Vec::new());
     for (&visit, index) in members.iter().zip(0usize..) {
@@ -125,23 +127,32 @@ fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
     }
 }
 
-/// The loads of a port by queue.
-struct Port<'a> {
+/// Returns one wait for each of so many members.
+fn spread(found: Waits, members: usize) -> Vec<Result<i64, Unbounded>> {
+    match found {
+        Ok(found) => found.into_iter().map(Ok).collect(),
+        Err(unbounded) => alloc::vec![Err(unbounded); members],
+    }
+}
+
+/// The loads of a place by queue.
+pub(crate) struct Port<'a> {
     loads: &'a [Load],
     queues: &'a [(u8, Range<usize>)],
 }
 
-type Waits = Result<Vec<i64>, Unbounded>;
+/// Waits in the order of the loads they are for.
+pub(crate) type Waits = Result<Vec<i64>, Unbounded>;
 
 impl Port<'_> {
     /// Returns the waits of a queue behind `base`, with the queues of which `is_higher` says so
     /// before it, in the order of its loads.
-    fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
+    pub(crate) fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
         self.waits_with(queue, base, 0, is_higher)
     }
 
     /// The same if each frame of the queue brings `extra` work that is not its own.
-    fn waits_with(
+    pub(crate) fn waits_with(
         &self,
         queue: u8,
         base: i64,
@@ -149,37 +160,26 @@ impl Port<'_> {
         is_higher: impl Fn(u8) -> bool,
     ) -> Waits {
         let own = self.of(|other| other == queue);
-        let mut costs: Vec<i64> = own.iter().map(|load| load.cost).collect();
-        costs.sort_unstable();
-        costs.dedup();
-        // A smaller own cost gives a larger wait, so that some may stand for others.
-        let each = costs.len().div_ceil(COSTS_MAX).max(1);
-        let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
         let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra)).collect();
         let mut higher = self.of(is_higher);
-        let found = waits(&mut Class {
-            base,
-            own: &mut heavier,
-            higher: &mut higher,
-            costs: &costs,
-        })?;
-        let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.cost) - 1];
-        Ok(own.iter().map(wait_of).collect())
+        waits_behind(&own, base, &mut heavier, &mut higher)
     }
 
-    fn of(&self, chosen: impl Fn(u8) -> bool) -> Vec<Load> {
+    /// Returns the loads of the chosen queues.
+    pub(crate) fn of(&self, chosen: impl Fn(u8) -> bool) -> Vec<Load> {
         let queues = self.queues.iter().filter(|(queue, _)| chosen(*queue));
         let loads = queues.flat_map(|(_, range)| &self.loads[range.clone()]);
         loads.copied().collect()
     }
 
     /// Returns the longest frame of the chosen queues.
-    fn longest(&self, chosen: impl Fn(u8) -> bool) -> i64 {
+    pub(crate) fn longest(&self, chosen: impl Fn(u8) -> bool) -> i64 {
         let own = self.of(chosen);
         own.iter().map(|load| load.cost).max().unwrap_or(0)
     }
 
-    fn strict(&self, queue: u8) -> Waits {
+    /// Returns the waits of a queue by strict priority without preemption.
+    pub(crate) fn strict(&self, queue: u8) -> Waits {
         let lower = self.longest(|other| other < queue);
         self.waits(queue, lower, |other| other > queue)
     }
@@ -204,10 +204,39 @@ impl Port<'_> {
         let base = self.longest(takes_turns) + round - round / own;
         let extra = (round + own - 1) / own;
         let by_turns = self.waits_with(queue, base, extra, |other| Some(other) == strict);
-        match (until_empty, by_turns) {
-            (Ok(a), Ok(b)) => Ok(a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect()),
-            (Ok(one), Err(_)) | (_, Ok(one)) => Ok(one),
-            (_, Err(unbounded)) => Err(unbounded),
-        }
+        smaller(until_empty, by_turns)
     }
+}
+
+/// Returns the smaller ones of two waits of the same packets.
+pub(crate) fn smaller(one: Waits, other: Waits) -> Waits {
+    match (one, other) {
+        (Ok(a), Ok(b)) => Ok(a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect()),
+        (Ok(one), Err(_)) | (_, Ok(one)) => Ok(one),
+        (_, Err(unbounded)) => Err(unbounded),
+    }
+}
+
+/// Returns the waits of `own` packets in order of arrival behind `base`, where what arrives of
+/// their class is `all` and what goes before them is `higher`.
+pub(crate) fn waits_behind(
+    own: &[Load],
+    base: i64,
+    all: &mut [Load],
+    higher: &mut [Load],
+) -> Waits {
+    let mut costs: Vec<i64> = own.iter().map(|load| load.cost).collect();
+    costs.sort_unstable();
+    costs.dedup();
+    // A smaller own cost gives a larger wait, so that some may stand for others.
+    let each = costs.len().div_ceil(COSTS_MAX).max(1);
+    let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
+    let found = waits(&mut Class {
+        base,
+        own: all,
+        higher,
+        costs: &costs,
+    })?;
+    let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.cost) - 1];
+    Ok(own.iter().map(wait_of).collect())
 }

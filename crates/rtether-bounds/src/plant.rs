@@ -6,6 +6,7 @@
 //! of a multicast flow form a tree and frames are counted once where they are one frame. All work
 //! is measured in picoseconds of the place that does it, so that every place has rate one.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -13,6 +14,8 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId, Selection};
 
 use crate::answer::Reason;
+use crate::layer::Discipline;
+use crate::limit::Limit;
 use crate::source::Source;
 use crate::stack::Service;
 use crate::walk::Atlas;
@@ -21,7 +24,7 @@ use crate::walk::Atlas;
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A place that serves packets one after the other and never pauses while one waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Server {
     pub(crate) kind: ServerKind,
     /// Why nothing can be said about it, if that is so.
@@ -34,6 +37,8 @@ pub(crate) struct Server {
     pub(crate) is_cut_through: bool,
     /// Whether packets leave it as far apart as their service lasts.
     pub(crate) spaces: bool,
+    /// How the layer of an end station chooses there, if not in order of arrival.
+    pub(crate) discipline: Option<Box<Discipline>>,
 }
 
 /// What kind of place it is.
@@ -48,8 +53,12 @@ pub(crate) enum ServerKind {
     },
     /// Port of an end station: one queue in order of arrival.
     Station(PortId),
-    /// Processor of a stack, in order of arrival.
+    /// Processor of a stack.
     Stack { node: NodeId, is_receiver: bool },
+    /// Processor of the application tasks of a station.
+    Tasks { node: NodeId },
+    /// Smoother above the port of a station: packets wait for credits there, and then at the port.
+    Smoother(PortId),
 }
 
 /// Time between two events: at least, at most.
@@ -64,7 +73,7 @@ pub(crate) struct Gap {
 pub(crate) struct Visit {
     pub(crate) flow: u32,
     pub(crate) server: u32,
-    /// Egress queue; zero where there is one.
+    /// Egress queue, or what stands for it in an end station; zero where there is one.
     pub(crate) queue: u8,
     /// Whether the packet is an answer that an application has just released.
     pub(crate) is_answer: bool,
@@ -88,6 +97,8 @@ pub(crate) struct Visit {
     pub(crate) spacing: i64,
     /// By how much packets on their way here may move towards each other.
     pub(crate) slack: i64,
+    /// Number of the limit that a place before has put on the flow; [`NONE`] without.
+    pub(crate) limit: u32,
 }
 
 /// The end of one way: one flow at one listener, or back at its talker.
@@ -112,12 +123,10 @@ pub(crate) struct Plant {
     pub(crate) servers: Vec<Server>,
     pub(crate) visits: Vec<Visit>,
     pub(crate) streams: Vec<Stream>,
+    /// On the way to a visit that names them.
+    pub(crate) limits: Vec<Limit>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
-    /// By flow: its time for one port that sends the earliest deadline first; [`crate::source::INFINITE`]
-    /// without
-    /// a deadline.
-    pub(crate) local_deadlines: Vec<i64>,
     /// Visits of each place, ordered by queue and parent's place.
     pub(crate) members: Rows,
     /// By visit: whether a delivery lies behind it. Copies that are flooded elsewhere lead to none,
@@ -174,11 +183,11 @@ impl Rows {
 impl Plant {
     /// Follows all flows through the network.
     pub(crate) fn new(network: &Network, flows: &[Flow]) -> Self {
-        Self::complete(Atlas::new(network).follow(network, flows), flows)
+        Self::complete(Atlas::new(network).follow(network, flows), network, flows)
     }
 
     /// Adds to what following the flows gave all that depends on several of them at once.
-    pub(crate) fn complete(mut plant: Self, flows: &[Flow]) -> Self {
+    pub(crate) fn complete(mut plant: Self, network: &Network, flows: &[Flow]) -> Self {
         plant.consider_interfaces();
         plant.sources = flows
             .iter()
@@ -193,7 +202,10 @@ impl Plant {
                 Source::of(flow, round_trip)
             })
             .collect();
-        plant.local_deadlines = crate::edf::local_deadlines(network, flows);
+        let deadlines = crate::edf::local_deadlines(network, flows);
+        for (source, deadline) in plant.sources.iter_mut().zip(deadlines) {
+            source.local_deadline = deadline;
+        }
         let count = u32::try_from(plant.visits.len()).unwrap_or(NONE);
         let visits = &plant.visits;
         let members = Rows::collect(
@@ -293,6 +305,17 @@ impl Plant {
             visit: self.visits.partition_point(|visit| visit.flow < flow),
             stream: self.streams.partition_point(|stream| stream.flow < flow),
         }
+    }
+
+    /// Returns how many of some visits have a limit; limits stand in the order of their visits.
+    pub(crate) fn limits_of(&self, visits: core::ops::Range<usize>) -> usize {
+        let visits = self.visits[visits].iter();
+        visits.filter(|visit| visit.limit != NONE).count()
+    }
+
+    /// Returns the limit that a place before has put on a visit's flow.
+    pub(crate) fn limit_of(&self, visit: &Visit) -> Option<&Limit> {
+        self.limits.get(visit.limit as usize)
     }
 
     /// Returns the least time from release to delivery, without any waiting.

@@ -3,18 +3,20 @@
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
-use rtether_model::network::{PortId, Selection};
+use rtether_model::network::{NodeId, PortId, Selection};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::{Place, Segment};
 
 use crate::answer::{
-    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StackBound,
+    StreamBound,
 };
 use crate::curve::Load;
+use crate::layer::Discipline;
 use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
-use crate::source::INFINITE;
+use crate::source::{INFINITE, Source};
 use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
@@ -24,7 +26,7 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
     let (mut ports, mut stacks) = (Vec::new(), Vec::new());
     let mut loads = Vec::new();
     for (index, server) in (0u32..).zip(&plant.servers) {
-        loads_of(plant, &solution.jitter, index, &mut loads);
+        loads_of(plant, solution, index, &mut loads);
         let load = PlaceLoad::of(plant, solution, index, &mut loads);
         match server.kind {
             ServerKind::Switch { port, .. } | ServerKind::Station(port) => ports.push(PortBound {
@@ -33,19 +35,26 @@ pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Anal
                 backlog: load.backlog.map(|work| octets(plant, index, server, work)),
                 queueing: load.queueing,
             }),
-            ServerKind::Stack { node, is_receiver } => stacks.push(StackBound {
-                node,
-                is_receiver,
-                utilization_ppm: load.utilization_ppm,
-                waiting: load.backlog.map(|work| waiting(&mut loads, work)),
-                queueing: load.queueing,
-            }),
+            ServerKind::Stack { node, is_receiver } => {
+                let segment = if is_receiver {
+                    Segment::ReceiveStack
+                } else {
+                    Segment::TalkerStack
+                };
+                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+            }
+            ServerKind::Tasks { node } => {
+                let segment = Segment::Application;
+                stacks.push(load.processor(plant, solution, node, segment, &mut loads));
+            }
+            ServerKind::Smoother(_) => {}
         }
     }
     Analysis {
         streams: streams.collect(),
         ports,
         stacks,
+        open_flows: open_flows(plant),
         effort: Effort {
             visits: plant.visits.len(),
             evaluations: solution.evaluations,
@@ -66,6 +75,42 @@ pub(crate) fn stream_bound(
         listener: stream.listener,
         bound: bound(plant, solution, stream, &flows[stream.flow as usize]),
     }
+}
+
+/// Returns what limits the flows that have no limit of their own.
+fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
+    let is_open = |&(_, source): &(u32, &Source)| !source.is_limited();
+    let mut found: Vec<OpenFlow> = (0u32..)
+        .zip(&plant.sources)
+        .filter(is_open)
+        .map(|(flow, source)| OpenFlow {
+            flow: FlowId(flow),
+            limit: if source.closed.is_some() {
+                FlowLimit::Window
+            } else {
+                FlowLimit::Line
+            },
+        })
+        .collect();
+    // The first limit on the way is named, a smoother before a stack.
+    for visit in plant.visits.iter().filter(|visit| visit.limit != NONE) {
+        let limit = &plant.limits[visit.limit as usize];
+        let at = found.binary_search_by_key(&visit.flow, |open| open.flow.0);
+        let (Ok(at), true) = (at, limit.begins) else {
+            continue;
+        };
+        let before = &plant.visits[visit.parent as usize];
+        let node = place(&plant.servers[before.server as usize], before)
+            .port
+            .node;
+        let known = &mut found[at].limit;
+        match (*known, limit.shared != NONE) {
+            (FlowLimit::Line | FlowLimit::Stack(_), true) => *known = FlowLimit::Smoother(node),
+            (FlowLimit::Line, false) => *known = FlowLimit::Stack(node),
+            _ => {}
+        }
+    }
+    found
 }
 
 fn bound(
@@ -134,12 +179,18 @@ fn place(server: &Server, visit: &Visit) -> Place {
             segment: Segment::SwitchQueue,
             port,
         },
-        ServerKind::Station(port) => Place {
+        ServerKind::Station(port) | ServerKind::Smoother(port) => Place {
             segment: Segment::DriverQueue,
             port,
         },
+        ServerKind::Tasks { node } => Place {
+            segment: Segment::Application,
+            port: PortId { node, port: 0 },
+        },
         ServerKind::Stack { node, .. } => Place {
-            segment: if visit.is_inbound {
+            segment: if visit.is_inbound && visit.service.max() == 0 {
+                Segment::ReceiveQueue
+            } else if visit.is_inbound {
                 Segment::ReceiveStack
             } else {
                 Segment::TalkerStack
@@ -170,6 +221,10 @@ fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
             let obstacle = plant.servers[server as usize].obstacle.clone();
             obstacle.unwrap_or(Reason::OutOfRange)
         }
+        Some(Cause::Layer(server, part)) => Reason::EndNodeLayer {
+            node: place_of(server).port.node,
+            part,
+        },
         Some(Cause::Overload(server, utilization_ppm)) => Reason::Overload {
             place: place_of(server),
             utilization_ppm,
@@ -192,18 +247,28 @@ struct PlaceLoad {
 
 impl PlaceLoad {
     fn of(plant: &Plant, solution: &Solution, server: u32, loads: &mut [Load]) -> Self {
-        let is_known = plant.servers[server as usize].obstacle.is_none();
-        let is_limited = |load: &Load| plant.source_of(load.visit).is_limited();
+        let place = &plant.servers[server as usize];
+        let is_known = place.obstacle.is_none();
+        let is_limited = |load: &Load| {
+            // A smoother has a rate; the distance that a stack keeps is far from one.
+            let limit = plant
+                .limits
+                .get(plant.visits[load.visit as usize].limit as usize);
+            let is_smoothed = limit.is_some_and(|limit| limit.shared != NONE);
+            plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
+        };
         let utilization_ppm = loads
             .iter()
             .all(is_limited)
             .then(|| millionths(loads.iter().map(Load::rate).sum()));
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
-        let is_in_order = !matches!(
-            plant.servers[server as usize].kind,
-            ServerKind::Switch { selection, .. } if selection != Selection::Fcfs
-        );
+        let is_in_order = place.discipline.is_none()
+            && !matches!(
+                place.kind,
+                ServerKind::Switch { selection, .. } if selection != Selection::Fcfs
+            );
+        let pauses = place.discipline.as_deref().is_some_and(Discipline::pauses);
         // In order of arrival, whoever waits longest waits for all that is there but itself.
         let own = loads.first().map_or(0, |load| load.cost);
         let first = loads.first().map(|load| solution.wait[load.visit as usize]);
@@ -212,9 +277,60 @@ impl PlaceLoad {
         Self {
             utilization_ppm,
             queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
-            backlog: in_order.or_else(|| backlog(loads).ok().filter(|_| is_known)),
+            backlog: match in_order {
+                Some(work) => Some(work),
+                None if !is_known => None,
+                None if pauses => {
+                    let there =
+                        |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
+                    loads.iter().map(there).sum()
+                }
+                None => backlog(loads).ok(),
+            },
         }
     }
+
+    fn processor(
+        &self,
+        plant: &Plant,
+        solution: &Solution,
+        node: NodeId,
+        segment: Segment,
+        loads: &mut [Load],
+    ) -> StackBound {
+        let pauses = loads.first().is_some_and(|load| {
+            let server = plant.visits[load.visit as usize].server;
+            let discipline = plant.servers[server as usize].discipline.as_deref();
+            discipline.is_some_and(Discipline::pauses)
+        });
+        let is_bundled = loads.iter().any(|load| load.packets != load.burst);
+        let waiting = match self.backlog {
+            Some(_) if pauses || is_bundled => {
+                let all = loads.iter().map(|load| there(solution, load));
+                let all: Option<i64> = all.sum();
+                all.and_then(|all| u64::try_from(all).ok())
+            }
+            found => found.map(|work| waiting(loads, work)),
+        };
+        StackBound {
+            node,
+            is_receiver: segment == Segment::ReceiveStack,
+            segment,
+            utilization_ppm: self.utilization_ppm,
+            waiting,
+            queueing: self.queueing,
+        }
+    }
+}
+
+/// Returns how many packets of a visit may wait at once: those that came within its longest wait.
+fn there(solution: &Solution, load: &Load) -> Option<i64> {
+    let wait = solution.wait[load.visit as usize];
+    if load.in_flight > 0 {
+        return Some(load.in_flight);
+    }
+    let is_known = wait < INFINITE && load.is_limited();
+    is_known.then(|| load.packets * ((wait + load.jitter) / load.period + 1))
 }
 
 /// Returns the octets of frames that make up this much work at a port.

@@ -12,8 +12,11 @@ use rtether_model::route::{Hop, Routing};
 use rtether_model::wire;
 
 use crate::answer::Reason;
+use crate::layer::Discipline;
 use crate::plant::{NONE, Server, ServerKind};
-use crate::stack::{is_plain, processors};
+use crate::smoother::Pace;
+use crate::stack::processors;
+use crate::station;
 
 /// Octets after which a cut-through switch knows the way: preamble and header (catalogue 0.2).
 pub(crate) const HEADER: i64 = 22;
@@ -46,8 +49,30 @@ pub(crate) struct Wire {
 pub(crate) struct Sites {
     first_port: Vec<usize>,
     wires: Vec<Option<Wire>>,
-    /// By node: processors for sent and for received packets.
-    stacks: Vec<[u32; 2]>,
+    /// By node.
+    stations: Vec<Inside>,
+}
+
+/// Places inside an end station; [`NONE`] where there is no such place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside {
+    pub(crate) tasks: u32,
+    /// Processors for sent and for received packets.
+    stack: [u32; 2],
+    pub(crate) smoother: u32,
+}
+
+impl Inside {
+    const NONE: Self = Self {
+        tasks: NONE,
+        stack: [NONE; 2],
+        smoother: NONE,
+    };
+
+    /// Returns the processor of the stack that a packet takes.
+    pub(crate) fn stack(&self, is_outbound: bool) -> u32 {
+        self.stack[usize::from(!is_outbound)]
+    }
 }
 
 impl Sites {
@@ -56,7 +81,7 @@ impl Sites {
         let mut sites = Self {
             first_port: Vec::new(),
             wires: Vec::new(),
-            stacks: vec![[NONE; 2]; network.nodes.len()],
+            stations: vec![Inside::NONE; network.nodes.len()],
         };
         for (id, node) in network.iter_nodes() {
             let first = sites.wires.len();
@@ -68,10 +93,12 @@ impl Sites {
             };
             sites.wires.resize(first + ports, None);
             if let NodeKind::EndStation(station) = &node.kind {
-                sites.stacks[id.index()] = add_stack(id, station, servers);
+                sites.stations[id.index()] = add_station(id, station, servers);
             }
             for hop in routing.hops_from(network, id) {
                 let server = add_port(network, &hop, servers);
+                let smoother = add_smoother(network, hop.egress, server, servers);
+                sites.stations[id.index()].smoother = smoother;
                 let link = &network.links[hop.link.index()];
                 sites.wires[first + usize::from(hop.egress.port)] = Some(Wire {
                     server,
@@ -106,9 +133,9 @@ impl Sites {
             .map(move |(port, _)| PortId { node, port })
     }
 
-    /// Returns the processor that a packet takes, or [`NONE`].
-    pub(crate) fn stack(&self, node: NodeId, is_outbound: bool) -> u32 {
-        self.stacks[node.index()][usize::from(!is_outbound)]
+    /// Returns the places inside an end station.
+    pub(crate) fn inside(&self, node: NodeId) -> Inside {
+        self.stations[node.index()]
     }
 }
 
@@ -118,26 +145,69 @@ fn add(servers: &mut Vec<Server>, server: Server) -> u32 {
     id
 }
 
-/// Adds the processors of a stack. A station with tasks or a layer is one place of which nothing
-/// is known.
-fn add_stack(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) -> [u32; 2] {
-    let is_known = is_plain(station);
-    let stack = |is_receiver| Server {
-        kind: ServerKind::Stack { node, is_receiver },
-        obstacle: (!is_known).then_some(Reason::EndNodeLayer { node }),
+/// Returns a place inside an end station.
+const fn inside(kind: ServerKind, spaces: bool, discipline: Option<Box<Discipline>>) -> Server {
+    Server {
+        kind,
+        obstacle: None,
         octet: 0,
         interface_per_octet: 0,
         is_cut_through: false,
-        spaces: is_known,
-    };
-    if !is_known {
-        return [add(servers, stack(false)); 2];
+        spaces,
+        discipline,
     }
-    match processors(&station.stack) {
+}
+
+/// Adds the processors of a station: tasks, then stack.
+fn add_station(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) -> Inside {
+    let mut found = Inside::NONE;
+    if let Some(tasks) = &station.tasks {
+        let discipline = tasks
+            .messages_first
+            .then(|| Box::new(Discipline::Preemptive));
+        let spaces = discipline.is_none();
+        found.tasks = add(
+            servers,
+            inside(ServerKind::Tasks { node }, spaces, discipline),
+        );
+    }
+    let discipline = station::discipline(station);
+    let spaces = !matches!(discipline.as_deref(), Some(Discipline::Preemptive));
+    let stack = |is_receiver| {
+        let kind = ServerKind::Stack { node, is_receiver };
+        inside(kind, spaces, discipline.clone())
+    };
+    found.stack = match processors(&station.stack) {
+        0 if station::holds_back(station) => [NONE, add(servers, stack(true))],
         0 => [NONE; 2],
         1 => [add(servers, stack(false)); 2],
         _ => [false, true].map(|is_receiver| add(servers, stack(is_receiver))),
-    }
+    };
+    found
+}
+
+/// Adds the smoother above the port of a station that has one.
+fn add_smoother(network: &Network, port: PortId, server: u32, servers: &mut Vec<Server>) -> u32 {
+    let Some(station) = network.end_station(port.node) else {
+        return NONE;
+    };
+    let layer = station.layer.as_deref();
+    let Some(smoothing) = layer.and_then(|layer| layer.smoother) else {
+        return NONE;
+    };
+    let below = &servers[server as usize];
+    let (octet, obstacle) = (below.octet, below.obstacle.clone());
+    let is_in_order = station::driver(station).is_none_or(|driver| driver.is_in_order());
+    let pace = Pace::new(smoothing, is_in_order, octet);
+    let discipline = Some(Box::new(Discipline::Smoother(pace)));
+    add(
+        servers,
+        Server {
+            obstacle,
+            octet,
+            ..inside(ServerKind::Smoother(port), false, discipline)
+        },
+    )
 }
 
 fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
@@ -152,17 +222,13 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
         },
     };
     let port = hop.egress;
-    let has_layer = network
-        .end_station(port.node)
-        .is_some_and(|station| !is_plain(station));
+    let driver = network.end_station(port.node).and_then(station::driver);
     let is_shared = network.is_half_duplex(link);
     let octet = link.rate.octet_time().map(Duration::as_ps);
     let obstacle = if is_shared {
         Some(Reason::SharedMedium { port })
     } else if octet.is_none() {
         Some(Reason::LinkRate { port })
-    } else if has_layer {
-        Some(Reason::EndNodeLayer { node: port.node })
     } else {
         None
     };
@@ -176,13 +242,14 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
         servers,
         Server {
             kind,
-            // A shared medium may be idle while a frame waits, and so may a link below a layer; what
-            // comes out of the latter is still no denser than the link.
+            // A shared medium may be idle while a frame waits; what comes out of a link below a layer
+            // is no denser than the link.
             spaces: !is_shared && octet.is_some(),
             obstacle,
             octet: octet.unwrap_or(0),
             interface_per_octet: interfaces.map(|cost| cost.per_octet.as_ps()).sum(),
             is_cut_through,
+            discipline: driver.map(|driver| Box::new(Discipline::Driver(driver))),
         },
     )
 }

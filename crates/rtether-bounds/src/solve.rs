@@ -36,11 +36,13 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::answer::LayerPart;
 use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load};
 use crate::keep::Comparison;
+use crate::limit::drift_after;
 use crate::place::{Scratch, evaluate};
-use crate::plant::{NONE, Plant, group_of};
+use crate::plant::{NONE, Plant, Visit, group_of};
 use crate::source::{INFINITE, Source, add};
 use crate::wait::{Unbounded, millionths};
 
@@ -52,6 +54,8 @@ const ROUNDS_MAX: u32 = 2_000;
 pub(crate) enum Cause {
     /// Nothing is known of a place.
     Obstacle(u32),
+    /// The layer at a place promises nothing.
+    Layer(u32, LayerPart),
     /// A place has too much to do: place, millionths.
     Overload(u32, u64),
     /// Nothing limits a flow.
@@ -64,6 +68,8 @@ pub(crate) enum Cause {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Solution {
     pub(crate) jitter: Vec<i64>,
+    /// How much longer a packet may have been under way from where its flow was limited.
+    pub(crate) drift: Vec<i64>,
     pub(crate) wait: Vec<i64>,
     /// Given where the wait is infinite.
     pub(crate) cause: Vec<Option<Cause>>,
@@ -189,6 +195,7 @@ impl<'a> Solver<'a> {
             positions,
             solution: Solution {
                 jitter: vec![0; count],
+                drift: vec![0; count],
                 wait: vec![0; count],
                 cause: vec![None; count],
                 jitter_cause: vec![None; count],
@@ -238,7 +245,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Takes the jitter of a visit from its parent; returns whether it has grown.
+    /// Takes jitter and drift of a visit from its parent; returns whether one of them has grown.
     fn pull(&mut self, visit: u32) -> bool {
         let id = visit as usize;
         let visit = &self.plant.visits[id];
@@ -258,9 +265,12 @@ impl<'a> Solver<'a> {
             let first = cause(&self.solution.cause).or(cause(&self.solution.jitter_cause));
             self.solution.jitter_cause[id] = first.or(Some(Cause::Cycle(place)));
         }
-        let has_grown = jitter > self.solution.jitter[id];
-        self.solution.jitter[id] = jitter.max(self.solution.jitter[id]);
-        has_grown
+        let wait = self.solution.wait.get(visit.parent as usize);
+        let drift = self.drift_after(visit, wait.copied().unwrap_or(0));
+        let known = [self.solution.jitter[id], self.solution.drift[id]];
+        self.solution.jitter[id] = jitter.max(known[0]);
+        self.solution.drift[id] = drift.max(known[1]);
+        jitter > known[0] || drift > known[1]
     }
 
     /// Returns the jitter of a visit whose parent has this jitter and wait.
@@ -273,6 +283,12 @@ impl<'a> Solver<'a> {
         }
         let sum = add(add(jitter, wait), visit.gap.max - visit.gap.min);
         if sum > JITTER_MAX { INFINITE } else { sum }
+    }
+
+    /// Returns the drift of a visit whose parent has this wait.
+    fn drift_after(&self, visit: &Visit, wait: i64) -> i64 {
+        let before = self.solution.drift.get(visit.parent as usize);
+        drift_after(self.plant, visit, before.copied().unwrap_or(0), wait)
     }
 
     /// Returns whether a component has the input of the solution before.
@@ -299,6 +315,7 @@ impl<'a> Solver<'a> {
                 let (now, then) = (now as usize, then as usize);
                 let (new, old) = (&mut self.solution, before.solution);
                 new.jitter[now] = old.jitter[then];
+                new.drift[now] = old.drift[then];
                 new.jitter_cause[now] = old.jitter_cause[then];
                 new.wait[now] = old.wait[then];
                 new.cause[now] = old.cause[then];
@@ -350,6 +367,7 @@ impl<'a> Solver<'a> {
     fn cause(&self, server: u32, unbounded: Unbounded) -> Cause {
         match unbounded {
             Unbounded::Obstacle => Cause::Obstacle(server),
+            Unbounded::Layer(part) => Cause::Layer(server, part),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => {
                 self.solution.jitter_cause[visit as usize].unwrap_or_else(|| {
@@ -362,12 +380,7 @@ impl<'a> Solver<'a> {
     }
 
     fn fill(&mut self, server: u32) {
-        loads_of(
-            self.plant,
-            &self.solution.jitter,
-            server,
-            &mut self.scratch.loads,
-        );
+        loads_of(self.plant, &self.solution, server, &mut self.scratch.loads);
     }
 
     /// Evaluates the places of a cycle once more from the jitters found.
@@ -395,8 +408,9 @@ impl<'a> Solver<'a> {
 }
 
 /// Returns the loads of a place, in the order of its members.
-pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec<Load>) {
+pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mut Vec<Load>) {
     out.clear();
+    let mut is_limited_on_the_way = false;
     for &id in plant.members.of(server) {
         let visit = &plant.visits[id as usize];
         let source = &plant.sources[visit.flow as usize];
@@ -404,7 +418,8 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
             cost: visit.service.max(),
             period: source.period,
             burst: source.burst,
-            jitter: jitter[id as usize],
+            packets: source.burst,
+            jitter: solution.jitter[id as usize],
             group: group_of(&plant.visits, visit),
             ratio: visit.ratio.unwrap_or(0),
             spacing: visit.spacing,
@@ -415,5 +430,9 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
                 _ => 0,
             },
         });
+        is_limited_on_the_way |= visit.limit != NONE;
+    }
+    if is_limited_on_the_way {
+        crate::limit::apply(plant, &solution.drift, out);
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Source {
     pub(crate) closed: Option<i64>,
     /// Until then, the packets that are under way at once in each direction.
     pub(crate) in_flight: i64,
+    /// After which a packet is due at each port that looks at it; infinite without a deadline.
+    pub(crate) local_deadline: i64,
 }
 
 impl Source {
@@ -45,6 +47,7 @@ impl Source {
         jitter: INFINITE,
         closed: None,
         in_flight: 0,
+        local_deadline: INFINITE,
     };
 
     /// Returns the releases of a flow; `round_trip_min` is a lower bound on its request and answer.
@@ -70,6 +73,7 @@ impl Source {
                     jitter: 0,
                     closed: Some(timeout.as_ps()),
                     in_flight: 1,
+                    local_deadline: INFINITE,
                 };
             }
             Traffic::Bulk(ref bulk) => return Self::of_window(&bulk.tcp),
@@ -84,6 +88,7 @@ impl Source {
             jitter,
             closed: None,
             in_flight: 0,
+            local_deadline: INFINITE,
         }
     }
 

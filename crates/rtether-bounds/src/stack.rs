@@ -1,6 +1,6 @@
 //! What a packet costs the stack of an end station, at least and at most.
 
-use rtether_model::network::{Cost, EndStation, Jitter, Servers, Spread, Stack};
+use rtether_model::network::{Cost, Jitter, Servers, Spread, Stack};
 use rtether_model::quantity::Duration;
 
 use crate::frame::{Frame, Kind};
@@ -44,26 +44,17 @@ pub(crate) fn processors(stack: &Stack) -> usize {
     }
 }
 
-/// Returns whether neither tasks nor queues stand between the applications, stack and port.
-pub(crate) fn is_plain(station: &EndStation) -> bool {
-    let layer = station.layer.as_deref();
-    let does_nothing = |l: &rtether_model::endnode::Layer| {
-        l.receive.is_none() && l.transmit.is_none() && l.smoother.is_none()
-    };
-    station.tasks.is_none() && layer.is_none_or(does_nothing)
-}
-
 /// Returns what a packet costs; `None` if the numbers are too large.
 pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Option<Service> {
     let (costs, jitter) = match stack {
-        Stack::Zero => ([Cost::default(); 2], Jitter::default()),
+        Stack::Zero => ([Cost::default(); 3], Jitter::default()),
         Stack::IpRate { service } => {
             let base = *service;
             let cost = Cost {
                 base,
                 ..Cost::default()
             };
-            ([cost; 2], Jitter::default())
+            ([cost; 3], Jitter::default())
         }
         Stack::Linear(linear) => {
             let cost = if is_outbound {
@@ -71,11 +62,20 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Option
             } else {
                 linear.receive
             };
-            ([cost; 2], linear.jitter)
+            ([cost; 3], linear.jitter)
         }
         Stack::Rtos(rtos) => match frame.kind {
-            Kind::Datagram => ([rtos.datagram; 2], rtos.jitter),
-            Kind::Tcp => ([rtos.acknowledgement, rtos.segment], rtos.jitter),
+            Kind::Datagram => ([rtos.datagram; 3], rtos.jitter),
+            Kind::Acknowledgement => ([rtos.acknowledgement; 3], rtos.jitter),
+            Kind::File => {
+                let costs = [rtos.acknowledgement, rtos.segment, rtos.segment];
+                (costs, rtos.jitter)
+            }
+            // Whatever such a stack takes a segment of a message for.
+            Kind::Message => {
+                let costs = [rtos.acknowledgement, rtos.segment, rtos.datagram];
+                (costs, rtos.jitter)
+            }
         },
     };
     let extra = largest(&jitter).as_ps();
@@ -85,8 +85,8 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Option
             let octets = cost.per_octet.as_ps().checked_mul(size)?;
             cost.base.as_ps().checked_add(octets)
         };
-        let [a, b] = [of(&costs[0])?, of(&costs[1])?];
-        Some([a.min(b), a.max(b).checked_add(extra)?])
+        let [a, b, c] = [of(&costs[0])?, of(&costs[1])?, of(&costs[2])?];
+        Some([a.min(b).min(c), a.max(b).max(c).checked_add(extra)?])
     };
     Some(Service {
         small: bounds(frame.sizes[0])?,

@@ -18,6 +18,7 @@
 
 use alloc::vec::Vec;
 
+use crate::answer::LayerPart;
 use crate::closed::longest_stay;
 use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, group, steps_until};
 use crate::source::INFINITE;
@@ -36,6 +37,8 @@ pub(crate) enum Unbounded {
     Overload(u64),
     /// Nothing is known of the place.
     Obstacle,
+    /// The layer of the end station may hold the packets back for ever.
+    Layer(LayerPart),
 }
 
 /// Returns the limits that hold in the long run, and checks that they leave time.

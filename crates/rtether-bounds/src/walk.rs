@@ -4,6 +4,8 @@
 //! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
 //! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
 
+mod inside;
+
 use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,10 +18,12 @@ use rtether_model::network::{
 use rtether_model::route::Routing;
 
 use crate::answer::Reason;
+use crate::classify::Way;
 use crate::frame::Frame;
+use crate::limit::Limit;
 use crate::plant::{Gap, NONE, Plant, Server, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
-use crate::stack::{Service, service};
+use crate::stack::Service;
 
 /// What is known of a network before any flow: routes, and numbers for its places.
 #[derive(Debug)]
@@ -57,6 +61,7 @@ impl Atlas {
             sites: &self.sites,
             plant,
             flow: 0,
+            is_open: false,
             budget: 0,
         };
         for (index, flow) in (0u32..).zip(flows) {
@@ -81,6 +86,8 @@ struct Token {
     tail: Gap,
     thinking: i64,
     is_answer: bool,
+    /// What a place before lets through of a flow without a limit of its own.
+    limit: Option<Limit>,
 }
 
 impl Token {
@@ -95,6 +102,7 @@ impl Token {
             tail: Gap { min: 0, max: 0 },
             thinking: 0,
             is_answer: false,
+            limit: None,
         }
     }
 }
@@ -121,6 +129,8 @@ struct Walker<'a> {
     sites: &'a Sites,
     plant: Plant,
     flow: u32,
+    /// Whether nothing limits its releases.
+    is_open: bool,
     /// Links that frames of one release may still pass.
     budget: usize,
 }
@@ -130,12 +140,21 @@ type Deliveries = Vec<(NodeId, Token)>;
 impl Walker<'_> {
     fn follow_flow(&mut self, flow: &Flow) {
         let request = Frame::of(flow, false);
+        self.is_open = flow.connection.is_some()
+            || matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Poisson { .. });
+        let way = Way {
+            flow,
+            number: self.flow,
+            from: flow.talker,
+            to: None,
+            is_answer: false,
+        };
         let arrived = match flow.delivery {
             Delivery::Multicast => match self.routing.flow_hops(self.network, flow) {
                 Ok(hops) => {
                     let ports = hops.iter().map(|hop| hop.egress).collect();
                     let target = Target::Group(flow.listeners.clone(), ports);
-                    self.send(flow.talker, &target, Token::released(request))
+                    self.send(&way, &target, Token::released(request))
                 }
                 Err(_) => Ok(Vec::new()),
             },
@@ -143,7 +162,8 @@ impl Walker<'_> {
                 let mut all = Ok(Vec::new());
                 for &listener in &flow.listeners {
                     let target = Target::One(listener);
-                    let one = self.send(flow.talker, &target, Token::released(request));
+                    let to = Some(listener);
+                    let one = self.send(&Way { to, ..way }, &target, Token::released(request));
                     all = join(all, one);
                 }
                 all
@@ -198,9 +218,17 @@ impl Walker<'_> {
             frame: Frame::of(flow, true),
             thinking: after,
             is_answer: true,
+            limit: answer_limit(flow, token.limit),
             ..*token
         };
-        let back = self.send(listener, &Target::One(flow.talker), answer);
+        let way = Way {
+            flow,
+            number: self.flow,
+            from: listener,
+            to: Some(flow.talker),
+            is_answer: true,
+        };
+        let back = self.send(&way, &Target::One(flow.talker), answer);
         stream.end = match back {
             Ok(all) => all
                 .first()
@@ -211,51 +239,28 @@ impl Walker<'_> {
         stream
     }
 
-    /// An application hands a packet to its stack; returns who gets it.
-    fn send(&mut self, from: NodeId, to: &Target, token: Token) -> Result<Deliveries, Reason> {
+    /// An application hands a packet to its station; returns who gets it.
+    fn send(&mut self, way: &Way<'_>, to: &Target, token: Token) -> Result<Deliveries, Reason> {
         self.budget = 4 * self.sites.ports() + 16;
         let mut deliveries = Vec::new();
-        let Some(token) = self.pass_stack(from, token, true)? else {
+        let network = self.network;
+        let Some(station) = network.end_station(way.from) else {
             return Ok(deliveries);
         };
+        let mut token = token;
+        self.pass_tasks(way.from, station, &mut token, true);
+        self.pass_stack(way.from, station, way, &mut token, true)?;
+        let queue = self.pass_smoother(station, way, &mut token);
+        let port = PortId {
+            node: way.from,
+            port: 0,
+        };
         let mut under_way = Vec::new();
-        self.emit(
-            PortId {
-                node: from,
-                port: 0,
-            },
-            0,
-            token,
-            &mut under_way,
-        )?;
+        self.emit(port, queue, token, &mut under_way)?;
         while let Some((port, token)) = under_way.pop() {
-            self.arrive(port, to, token, &mut under_way, &mut deliveries)?;
+            self.arrive(port, way, to, token, &mut under_way, &mut deliveries)?;
         }
         Ok(deliveries)
-    }
-
-    /// Visits the stack of a station; `None` at a node that is no station.
-    fn pass_stack(
-        &mut self,
-        node: NodeId,
-        mut token: Token,
-        is_outbound: bool,
-    ) -> Result<Option<Token>, Reason> {
-        let Some(station) = self.network.end_station(node) else {
-            return Ok(None);
-        };
-        let server = self.sites.stack(node, is_outbound);
-        if server == NONE {
-            return Ok(Some(token));
-        }
-        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
-        token.frame.is_tagged &= is_outbound;
-        self.visit(&mut token, server, 0, cost, !is_outbound);
-        token.gap = Gap {
-            min: cost.min(),
-            max: cost.max(),
-        };
-        Ok(Some(token))
     }
 
     /// Leaves by a port, if there is a link.
@@ -273,9 +278,7 @@ impl Walker<'_> {
             flow: FlowId(self.flow),
         })?;
         if wire.server != NONE {
-            let [small, large] = token.frame.tagged_sizes();
-            let time = |size| wire_octets(size) * wire.octet;
-            let cost = Service::fixed(time(small), time(large));
+            let cost = transmission(&token.frame, wire.octet);
             self.visit(&mut token, wire.server, queue, cost, false);
             self.cross(&wire, &mut token);
         }
@@ -316,17 +319,20 @@ impl Walker<'_> {
     fn arrive(
         &mut self,
         port: PortId,
+        way: &Way<'_>,
         to: &Target,
         mut token: Token,
         under_way: &mut Vec<(PortId, Token)>,
         deliveries: &mut Deliveries,
     ) -> Result<(), Reason> {
-        match &self.network.node(port.node).kind {
-            NodeKind::EndStation(_) => {
+        let network = self.network;
+        match &network.node(port.node).kind {
+            NodeKind::EndStation(station) => {
                 let is_known = deliveries.iter().any(|(node, _)| *node == port.node);
                 if to.includes(port.node) && !is_known {
-                    let token = self.pass_stack(port.node, token, false)?;
-                    deliveries.extend(token.map(|token| (port.node, token)));
+                    self.pass_stack(port.node, station, way, &mut token, false)?;
+                    self.pass_tasks(port.node, station, &mut token, false);
+                    deliveries.push((port.node, token));
                 }
             }
             NodeKind::Hub(_) => {
@@ -402,6 +408,12 @@ impl Walker<'_> {
         let id = u32::try_from(self.plant.visits.len()).unwrap_or(NONE);
         let place = &self.plant.servers[server as usize];
         let is_answer = core::mem::take(&mut token.is_answer);
+        let limit = token.limit.as_mut().map_or(NONE, |limit| {
+            let number = u32::try_from(self.plant.limits.len()).unwrap_or(NONE);
+            self.plant.limits.push(*limit);
+            (limit.begins, limit.delay) = (false, 0);
+            number
+        });
         self.plant.visits.push(Visit {
             flow: self.flow,
             server,
@@ -417,10 +429,37 @@ impl Walker<'_> {
             ratio,
             spacing: token.spacing.map_or(0, |spacing| spacing.min()),
             slack: 0,
+            limit,
         });
         token.spacing = place.spaces.then_some(cost);
         token.visit = id;
     }
+}
+
+/// Returns for how long a frame keeps a link busy.
+fn transmission(frame: &Frame, octet: i64) -> Service {
+    let time = frame.tagged_sizes().map(|size| wire_octets(size) * octet);
+    Service::fixed(time[0], time[1])
+}
+
+/// Returns the limit of the answers to packets with this one.
+fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
+    let limit = limit?;
+    // Messages over TCP may be answered by any number of segments.
+    if flow.connection.is_some() {
+        return None;
+    }
+    let delay = if let Traffic::Bulk(bulk) = &flow.traffic {
+        bulk.tcp.ack_delay.as_ps()
+    } else {
+        0
+    };
+    // The smallest packet may have the largest answer.
+    Some(Limit {
+        charge: [limit.charge[0]; 2],
+        delay: limit.delay + delay,
+        ..limit
+    })
 }
 
 /// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if

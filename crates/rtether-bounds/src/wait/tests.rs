@@ -7,6 +7,7 @@ fn load(cost: i64, period: i64) -> Load {
         cost,
         period,
         burst: 1,
+        packets: 1,
         jitter: 0,
         group: NONE,
         ratio: 0,

@@ -10,6 +10,7 @@ use rtether_model::record::Place;
 use serde::Serialize;
 
 use super::names::Names;
+use super::output::flow_limit;
 use super::ports::{PortUse, StackUse, ports, stacks};
 use super::{MODEL, Statistical, reason, statistical, verdict};
 use crate::scenario::Scenario;
@@ -22,6 +23,14 @@ struct Document<'a> {
     streams: Vec<Stream<'a>>,
     ports: Vec<Port>,
     stacks: Vec<Stack<'a>>,
+    open_flows: Vec<Open<'a>>,
+}
+
+/// What limits a flow whose releases nothing limits.
+#[derive(Serialize)]
+struct Open<'a> {
+    flow: &'a str,
+    limit: String,
 }
 
 #[derive(Serialize)]
@@ -95,6 +104,10 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
     let streams = analysis.streams.iter().zip(statistical(scenario));
+    let open = analysis.open_flows.iter().map(|open| Open {
+        flow: &scenario.flows[open.flow.index()].name,
+        limit: flow_limit(scenario, open.limit),
+    });
     let document = Document {
         schema: "rtether.bound/1",
         scenario: &scenario.name,
@@ -108,6 +121,7 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         stacks: stacks(scenario, analysis)
             .map(|stack| Stack::of(&names, &stack))
             .collect(),
+        open_flows: open.collect(),
     };
     // Strings, numbers and lists: nothing of it fails to be written.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();

@@ -27,7 +27,7 @@ use crate::scenario::Scenario;
 pub use admit::{Admission, Decision, admit};
 pub use compare::{Answer, Comparison, Difference, Side, compare};
 pub use document::json;
-pub(crate) use document::{Said, said};
+pub(crate) use document::said;
 pub use output::{csv, table};
 pub use page::html;
 pub(crate) use page::{NOTE, section};
@@ -110,7 +110,7 @@ pub fn reason(scenario: &Scenario, reason: &Reason) -> String {
         Reason::UnlimitedArrivals { flow } => {
             format!("{reason} of `{}`", scenario.flows[flow.index()].name)
         }
-        Reason::EndNodeLayer { node: id } => format!("{reason}: {}", node(*id)),
+        Reason::EndNodeLayer { node: id, .. } => format!("{reason}: {}", node(*id)),
         Reason::LinkRate { port } => format!("{reason}: at {}", node(port.node)),
         Reason::FloodingLoop { flow } => {
             format!("{reason}: those of `{}`", scenario.flows[flow.index()].name)

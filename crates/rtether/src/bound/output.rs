@@ -1,10 +1,12 @@
 //! Bounds as table and CSV.
 
+use std::collections::BTreeMap;
+
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use rtether_bounds::{Analysis, PortBound, StreamBound};
+use rtether_bounds::{Analysis, FlowLimit, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
 
-use super::{Statistical, counts, peer, reason, responsible, statistical, verdict};
+use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
 use crate::report::text::{exact_ns, percent, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
@@ -60,10 +62,11 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
         String::new()
     };
     format!(
-        "{}\n{table}\n\n{footnote}busiest ports  {}\n{}: {}. A bound holds if nothing is lost \
+        "{}\n{table}\n\n{footnote}busiest ports  {}\n{}{}: {}. A bound holds if nothing is lost \
          for lack of memory.\n",
         scenario.name,
         busiest(scenario, analysis),
+        open_flows(scenario, analysis),
         plural(analysis.streams.len(), "stream"),
         words.join(", ")
     )
@@ -117,6 +120,34 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
         format!("{} {load}", port_name(scenario, port))
     });
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what limits flows that have no limit of their own, in words.
+pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
+    let name = |node| scenario.network.node(node).name.as_str();
+    match limit {
+        FlowLimit::Window => "window".into(),
+        FlowLimit::Smoother(node) => format!("smoother of {}", name(node)),
+        FlowLimit::Stack(node) => format!("stack of {}", name(node)),
+        FlowLimit::Line => "line rate".into(),
+    }
+}
+
+/// Returns one line that says what limits bulk flows and their like, or nothing without any.
+fn open_flows(scenario: &Scenario, analysis: &Analysis) -> String {
+    let mut limits: BTreeMap<String, usize> = BTreeMap::new();
+    for open in &analysis.open_flows {
+        *limits.entry(flow_limit(scenario, open.limit)).or_default() += 1;
+    }
+    let words = limits.iter().map(|(limit, flows)| match flows {
+        1 => format!("1 flow by {limit}"),
+        _ => format!("{flows} flows by {limit}"),
+    });
+    let words: Vec<String> = words.collect();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("bulk limited   {}\n", words.join(", "))
 }
 
 pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {

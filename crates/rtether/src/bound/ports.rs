@@ -6,6 +6,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_bounds::{Analysis, PortBound, StackBound};
 use rtether_model::network::{EndStation, NodeId, NodeKind};
 use rtether_model::quantity::Bytes;
+use rtether_model::record::Segment;
 
 use super::names::Names;
 use crate::report::csv::write;
@@ -93,9 +94,12 @@ impl StackUse<'_> {
         self.bound.utilization_ppm.map(share)
     }
 
-    /// Returns `receive` for a processor of received packets only, else `send`.
+    /// Returns `tasks` for the processor of applications, `receive` for one of received packets
+    /// only, else `send`.
     pub fn serves(&self) -> &'static str {
-        if self.bound.is_receiver {
+        if self.bound.segment == Segment::Application {
+            "tasks"
+        } else if self.bound.is_receiver {
             "receive"
         } else {
             "send"

@@ -12,14 +12,17 @@
 
 mod dice;
 mod incremental;
+mod layers;
 mod plant;
 mod published;
+
+use std::collections::BTreeMap;
 
 use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::PortId;
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::Record;
+use rtether_model::record::{Record, Segment};
 use rtether_model::route::Routing;
 use rtether_model::wire;
 use rtether_sim::observe::NoObserver;
@@ -180,7 +183,9 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
         }
     }
     for (number, seen) in (0u32..).zip(&record.nodes) {
+        let is_stack = |s: &&rtether_bounds::StackBound| s.segment != Segment::Application;
         let own = analysis.stacks.iter().filter(|s| s.node.0 == number);
+        let own = own.filter(is_stack);
         let limits: Option<Vec<u64>> = own.map(|stack| stack.waiting).collect();
         if let Some(limits) = limits {
             let limit: u64 = limits.iter().sum();
@@ -201,17 +206,26 @@ struct Tightness {
     ratios: Vec<f64>,
     streams: usize,
     bounded: usize,
+    /// Why the others have no bound.
+    reasons: BTreeMap<String, usize>,
 }
 
 impl Tightness {
     fn add(&mut self, analysis: &Analysis, seen: &[Duration]) {
         for (stream, seen) in analysis.streams.iter().zip(seen) {
             self.streams += 1;
-            if let Ok(bound) = &stream.bound {
-                self.bounded += 1;
-                if *seen > Duration::ZERO {
-                    self.ratios
-                        .push(bound.latency.as_secs_f64() / seen.as_secs_f64());
+            match &stream.bound {
+                Ok(bound) => {
+                    self.bounded += 1;
+                    if *seen > Duration::ZERO {
+                        self.ratios
+                            .push(bound.latency.as_secs_f64() / seen.as_secs_f64());
+                    }
+                }
+                Err(reason) => {
+                    let text = reason.to_string();
+                    let text = text.split(':').next().unwrap_or_default();
+                    *self.reasons.entry(text.into()).or_default() += 1;
                 }
             }
         }
@@ -232,6 +246,9 @@ impl Tightness {
             at(95),
             at(100),
         );
+        for (reason, streams) in &self.reasons {
+            println!("  {streams} not: {reason}");
+        }
     }
 }
 
@@ -269,4 +286,14 @@ fn nothing_simulated_exceeds_its_bound() {
 fn bounds_of_plain_plants_are_tight() {
     let mut tightness = soundness("bounds_of_plain_plants_are_tight", Variety::Plain);
     tightness.print("plain plants");
+}
+
+/// Oracle: the simulator, as above, where stations have tasks, queues and smoothers.
+#[test]
+fn layers_keep_to_their_bounds() {
+    let mut tightness = soundness("layers_keep_to_their_bounds", Variety::Layered);
+    tightness.print("plants with layers");
+    assert!(
+        tightness.bounded * 5 > tightness.streams * 2 || std::env::var_os("RTETHER_CASE").is_some()
+    );
 }

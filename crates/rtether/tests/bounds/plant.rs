@@ -12,6 +12,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
 use crate::dice::Dice;
+use crate::layers::add_layers;
 
 /// A network with its flows.
 #[derive(Default)]
@@ -27,15 +28,17 @@ pub(crate) enum Variety {
     /// Equal links, queues in order of arrival, periodic unicast without stacks: the networks of
     /// the published comparisons.
     Plain,
-    /// Everything.
+    /// Everything but layers.
     Full,
+    /// Everything, with tasks and layers in most stations.
+    Layered,
 }
 
 impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
         let mut dice = Dice::new(number);
         let mut plant = Self::default();
-        let is_full = variety == Variety::Full;
+        let is_full = variety != Variety::Plain;
         let rate = if is_full {
             dice.pick(&[10, 100, 100, 100, 1000])
         } else {
@@ -57,11 +60,29 @@ impl Plant {
                 rate
             };
             plant.join(station, switch, own_rate, false);
+            if variety == Variety::Layered
+                && let NodeKind::EndStation(inside) = &mut plant.network.nodes[station.index()].kind
+            {
+                add_layers(&mut dice, inside, own_rate);
+            }
             plant.stations.push(station);
         }
         let flows = dice.range(2, 16);
         for index in 0..flows {
-            let flow = plant.flow(&mut dice, index, is_full, rate);
+            let mut flow = plant.flow(&mut dice, index, is_full, rate);
+            if variety == Variety::Layered {
+                if dice.chance(60)
+                    && let Traffic::Periodic { period, .. } | Traffic::Flood { interval: period } =
+                        &mut flow.traffic
+                {
+                    // Lest processors with so much to do are overloaded in most plants.
+                    *period = *period * 4;
+                }
+                flow.dscp = dice.pick(&[0, 0, 46]);
+                if flow.encapsulation == Encapsulation::Udp && dice.chance(10) {
+                    flow.encapsulation = Encapsulation::Icmp;
+                }
+            }
             plant.flows.push(flow);
         }
         plant

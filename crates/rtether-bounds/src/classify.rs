@@ -1,0 +1,145 @@
+//! Which class the layer of an end station gives a frame, and what its smoother takes it for.
+//!
+//! Written from `docs/models/end-node-layer.md` and `smoother.md`: the priority of the tag decides
+//! if there is one, else the first header rule that fits, else the entry for untagged frames. A
+//! rule fits a frame that has every field it names. Header fields are those that captures show:
+//! station `n` has the address 10.x.y.z with the lower 24 bits of `n`, the group of flow `f` has
+//! 239.x.y.z with those of `f`; ports are 49 152 plus the lower (talker) or the next (listener) 14
+//! bits of the flow's number.
+
+use core::net::{IpAddr, Ipv4Addr};
+
+use rtether_model::endnode::{Layer, Rule};
+use rtether_model::flow::Flow;
+use rtether_model::network::{NodeId, Pcp};
+use rtether_model::smoother;
+use rtether_model::wire::Encapsulation;
+
+use crate::frame::Frame;
+
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const IPV4: u16 = 0x0800;
+const FIRST_PORT: u16 = 49_152;
+
+/// One direction of a flow as headers tell it.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    pub(crate) flow: &'a Flow,
+    /// Number of the flow.
+    pub(crate) number: u32,
+    /// Who sends: the talker, or a listener that answers.
+    pub(crate) from: NodeId,
+    /// Who receives; `None` for a group.
+    pub(crate) to: Option<NodeId>,
+    pub(crate) is_answer: bool,
+}
+
+/// How a smoother treats a packet; in the order of what goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// Waits for credits.
+    Bulk = 0,
+    /// Goes first.
+    RealTime = 1,
+    /// Not IP: passes by the smoother.
+    Bypass = 2,
+}
+
+impl Way<'_> {
+    /// Returns the class of a frame; one that the layer has no queue for counts as its highest.
+    pub(crate) fn class(&self, layer: &Layer, frame: &Frame) -> u8 {
+        if frame.is_tagged {
+            return layer
+                .table
+                .class_of(Some(Pcp::new(frame.pcp & 7).unwrap_or_default()));
+        }
+        let is_overlooked = layer.icmp_unclassified && self.protocol() == Some(ICMP);
+        let rules = layer.rules.iter().filter(|_| !is_overlooked);
+        let mut fitting = rules.filter(|rule| self.fits(rule));
+        let class = fitting.next().map(|rule| rule.class);
+        class.unwrap_or_else(|| layer.table.class_of(None))
+    }
+
+    /// Returns what a smoother takes the packets for.
+    pub(crate) fn level(&self, rule: smoother::Rule) -> Level {
+        let Some(protocol) = self.protocol() else {
+            return Level::Bypass;
+        };
+        let is_real_time = match rule {
+            smoother::Rule::TypeOfService { mask, values } => values.contains(&(self.tos() & mask)),
+            smoother::Rule::Protocol(real_time) => protocol == real_time,
+        };
+        if is_real_time {
+            Level::RealTime
+        } else {
+            Level::Bulk
+        }
+    }
+
+    fn protocol(&self) -> Option<u8> {
+        match self.flow.encapsulation {
+            Encapsulation::Udp => Some(UDP),
+            Encapsulation::Tcp => Some(TCP),
+            Encapsulation::Icmp => Some(ICMP),
+            Encapsulation::Raw
+            | Encapsulation::Goose
+            | Encapsulation::SampledValues
+            | Encapsulation::Profinet => None,
+        }
+    }
+
+    /// Returns the type-of-service octet.
+    fn tos(&self) -> u8 {
+        self.flow.dscp << 2
+    }
+
+    fn fits(&self, rule: &Rule) -> bool {
+        let protocol = self.protocol();
+        // What the frame has of each field.
+        let tos = protocol.map(|_| self.tos());
+        let source = protocol.map(|_| address(10, self.from.0));
+        let destination = protocol.map(|_| match self.to {
+            Some(station) => address(10, station.0),
+            None => address(239, self.number),
+        });
+        let ports = protocol.filter(|&own| own != ICMP).map(|_| self.ports());
+        rule.ethertype.is_none_or(|want| want == self.ether_type())
+            && rule.protocol.is_none_or(|want| protocol == Some(want))
+            && (rule.tos).is_none_or(|want| tos.is_some_and(|own| want.contains(own)))
+            && (rule.source).is_none_or(|want| source.is_some_and(|own| want.contains(own)))
+            && (rule.destination)
+                .is_none_or(|want| destination.is_some_and(|own| want.contains(own)))
+            && (rule.source_port).is_none_or(|want| ports.is_some_and(|own| want.contains(own[0])))
+            && (rule.destination_port)
+                .is_none_or(|want| ports.is_some_and(|own| want.contains(own[1])))
+    }
+
+    /// Numbers of the IEEE registry; 0x88B5 is for local experiments.
+    const fn ether_type(&self) -> u16 {
+        match self.flow.encapsulation {
+            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => IPV4,
+            Encapsulation::Raw => 0x88B5,
+            Encapsulation::Goose => 0x88B8,
+            Encapsulation::SampledValues => 0x88BA,
+            Encapsulation::Profinet => 0x8892,
+        }
+    }
+
+    fn ports(&self) -> [u16; 2] {
+        let bits = |number: u32| u16::try_from(number & 0x3FFF).unwrap_or(0);
+        let talker = FIRST_PORT + bits(self.number);
+        let listener = FIRST_PORT + bits(self.number >> 14);
+        if self.is_answer {
+            [listener, talker]
+        } else {
+            [talker, listener]
+        }
+    }
+}
+
+fn address(first: u8, number: u32) -> IpAddr {
+    let [_, b, c, d] = number.to_be_bytes();
+    Ipv4Addr::new(first, b, c, d).into()
+}

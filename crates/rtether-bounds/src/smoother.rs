@@ -1,0 +1,178 @@
+//! Waits of bulk packets for the credits of a smoother. What it lets out is in [`crate::limit`].
+//!
+//! Only bulk packets wait here: real-time ones, and those that pass it by, are at the port at once
+//! ([`crate::driver`]). Sizes that count are octets of IP datagrams.
+//!
+//! **Buckets.** Refreshes are at most `G` apart, each adds `D` credits to a bucket of `D`. Take a bulk
+//! packet that leaves the smoother at `l`, and let 0 be the last time before which no bulk packet was
+//! there and a credit was left. From 0 to `l` either there is no credit or the port is busy: with a
+//! credit, the packet at the head waits for real-time ones or for room below, and frames are below
+//! then. *Without credit:* a refresh then loses nothing, and such a time ends with one, so it lasts
+//! at most `n G` with `n` refreshes in it. Before the last of them no credit was left: of one credit
+//! at least at time 0, and `(n - 1) D`, all had gone, so `n <= 1 + O / D` with the octets `O` that had
+//! left since: of bulk packets before, and of real-time ones. *Busy port:* what was below or waited
+//! as a real-time packet at time 0, at most `W`, and what has come since. Together: the wait is the
+//! least `s - t` with `s = G + W + q + own(t) - c + higher(s)`, where each packet that is charged
+//! counts its octets times `G / D` besides its transmission, but the packet itself neither, and `q` does the same for the real-time
+//! packets within `W`.
+//!
+//! **`W`.** Let `e` be the last time before 0 at which a bulk packet was handed out. No real-time
+//! packet waited, and with it at most `R` frames were below, the smoother's room. Since then only
+//! packets have come that do not wait for credits: `W` is at most `R` times the longest frame and
+//! the backlog of these packets alone.
+//!
+//! **Windows** (see [`crate::closed`]): the time looked at begins at the last one with a credit, when
+//! one bulk packet may have left; it counts once more.
+//!
+//! **Modes.** *None*: `G` is nothing. *Fixed*: the period. *HIMD, slow start, linear*: congestion
+//! empties the bucket and holds all bulk packets, so that nothing is promised while a detector may
+//! report it over and over. A station's own collisions there are none of on a link of its own: then
+//! the period stays the shortest, and a refresh waits for a tick. *Rtether*: likewise, but a frame
+//! that did not start at once moves the next refresh to one period and a guard after its start, and
+//! with `R - 1` frames below before it that is at most `R` of the longest frames after its release:
+//! `G` is the period, the guard, and these. *NT*: a service comes at most the longest period (the
+//! shortest, if there is no congestion) and its jitter after the one before, and lets at least the
+//! packet at the head go, which keeps its leave until the next service gives it anew. So each bulk
+//! packet costs a `G`, and real-time ones none.
+
+use alloc::vec::Vec;
+
+use rtether_model::endnode::{Detector, Smoothing};
+use rtether_model::smoother::Mode;
+
+use crate::answer::LayerPart;
+use crate::classify::Level;
+use crate::curve::Load;
+use crate::place::{Port, Waits, waits_behind};
+use crate::plant::Plant;
+use crate::source::{INFINITE, add};
+use crate::station::AROUND;
+use crate::wait::{Unbounded, backlog};
+
+/// A smoother above a port.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pace {
+    smoothing: Smoothing,
+    /// Whether the frames below leave in order of arrival.
+    is_in_order: bool,
+    /// Time per octet on the link.
+    octet: i64,
+}
+
+/// What the credits cost a bulk packet.
+enum Credits {
+    /// Time between refreshes, and the octets of one.
+    Octets(i64, i64),
+    /// Time for each bulk packet.
+    Packets(i64),
+}
+
+impl Pace {
+    pub(crate) const fn new(smoothing: Smoothing, is_in_order: bool, octet: i64) -> Self {
+        Self {
+            smoothing,
+            is_in_order,
+            octet,
+        }
+    }
+
+    /// Returns the waits of packets of a level.
+    pub(crate) fn waits(&self, plant: &Plant, port: &Port<'_>, queue: u8) -> Waits {
+        let own = port.of(|other| other == queue);
+        if queue != Level::Bulk as u8 {
+            return Ok(alloc::vec![0; own.len()]);
+        }
+        let others = port.of(|other| other != queue);
+        let full = i64::from(self.smoothing.ring).saturating_mul(port.longest(|_| true));
+        let below = add(full, backlog(&mut others.clone())?);
+        let credits = self.credits(full)?;
+
+        let real_time = port.of(|other| other == Level::RealTime as u8);
+        let bypass = port.of(|other| other == Level::Bypass as u8);
+        let charged = |loads: &[Load], is_bulk| -> Vec<Load> {
+            let each = loads.iter().map(|load| {
+                let octets = plant.visits[load.visit as usize].sizes[1] - AROUND;
+                load.with(credits.price(octets, is_bulk))
+            });
+            each.collect()
+        };
+        let mut all = charged(&own, true);
+        let mut higher = charged(&real_time, false);
+        higher.extend(bypass);
+        let mut base = add(credits.first(), below);
+        if !real_time.is_empty() {
+            base = add(base, credits.price(below / self.octet.max(1), false));
+        }
+        if own.iter().any(|load| load.in_flight > 0) {
+            base = add(base, all.iter().map(|load| load.cost).max().unwrap_or(0));
+        }
+        if base >= INFINITE {
+            return Err(Unbounded::Layer(LayerPart::Congestion));
+        }
+        let mut found = waits_behind(&own, base, &mut all, &mut higher)?;
+        if let Credits::Octets(..) = credits {
+            // Its own credits a packet takes as it leaves.
+            for (wait, (own, all)) in found.iter_mut().zip(own.iter().zip(charged(&own, true))) {
+                *wait = (*wait - (all.cost - own.cost)).max(0);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns what the mode promises; `full` is the time that a full ring takes.
+    fn credits(&self, full: i64) -> Result<Credits, Unbounded> {
+        // The other detectors see load, which is there without collisions too.
+        let is_calm = matches!(self.smoothing.detector, Detector::OwnCollisions { .. });
+        let octets = |size: rtether_model::quantity::Bytes| {
+            i64::try_from(size.get()).unwrap_or(INFINITE).max(1)
+        };
+        match self.smoothing.config.mode {
+            Mode::None => Ok(Credits::Packets(0)),
+            Mode::Fixed(fixed) => Ok(Credits::Octets(fixed.period.as_ps(), octets(fixed.depth))),
+            Mode::Adaptive(_) if !is_calm => Err(Unbounded::Layer(LayerPart::Congestion)),
+            Mode::Adaptive(law) => {
+                let (period, tick) = (law.period_min.as_ps(), law.tick.as_ps().max(1));
+                let ticks = period / tick + i64::from(period % tick > 0);
+                Ok(Credits::Octets(ticks * tick, octets(law.depth)))
+            }
+            Mode::Nt(law) => {
+                let period = if is_calm {
+                    law.period_min
+                } else {
+                    law.period_max
+                };
+                Ok(Credits::Packets((period + law.jitter).as_ps()))
+            }
+            Mode::Rtether(_) if !self.is_in_order => {
+                Err(Unbounded::Layer(LayerPart::QueuesBelowSmoother))
+            }
+            Mode::Rtether(law) => {
+                let period = (law.period_min + law.guard).as_ps();
+                Ok(Credits::Octets(add(period, full), octets(law.depth)))
+            }
+        }
+    }
+}
+
+impl Credits {
+    /// Returns the time that the credits for so many octets of one packet take.
+    fn price(&self, octets: i64, is_bulk: bool) -> i64 {
+        match *self {
+            Self::Octets(gap, depth) => {
+                let time = i128::from(gap) * i128::from(octets);
+                let time = (time + i128::from(depth) - 1) / i128::from(depth);
+                i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
+            }
+            Self::Packets(gap) if is_bulk => gap,
+            Self::Packets(_) => 0,
+        }
+    }
+
+    /// Returns the time until the first refresh.
+    const fn first(&self) -> i64 {
+        match *self {
+            Self::Octets(gap, _) => gap,
+            Self::Packets(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a packet passes in an end station: tasks, stack, smoother, on the way to the port or back.
+//!
+//! ```text
+//!   application ──► tasks ──► stack ──► smoother ──► transmit queues, ring, port
+//!   application ◄── tasks ◄── receive queues or instances, stack ◄── link
+//! ```
+//!
+//! **Tasks** (`docs/models/stations.md`). A message is in its task before it enters the sending stack
+//! and after it has left the receiving one. So is a segment of a file on the sending side. On the
+//! receiving side TCP has the segment at once: the program that reads it is a visit of its own which
+//! nothing waits for. Acknowledgements concern no task. Of a connection for messages each segment
+//! with data counts as a message; those of its talker without data take no time.
+
+use alloc::boxed::Box;
+
+use rtether_model::endnode::{Layer, Receive};
+use rtether_model::network::{EndStation, Tasks};
+use rtether_model::quantity::Duration;
+
+use crate::classify::{Level, Way};
+use crate::driver::Driver;
+use crate::frame::{Frame, Kind};
+use crate::layer::{self, Discipline};
+use crate::limit::Limit;
+use crate::stack::Service;
+
+/// Task of files, and of everything if messages have none of their own.
+const FILES: u8 = 0;
+const MESSAGES: u8 = 1;
+
+/// Octets of a frame without tag around its IP datagram: header and frame check sequence.
+pub(crate) const AROUND: i64 = 18;
+
+/// Returns how the stack of a station chooses, if not in order of arrival.
+pub(crate) fn discipline(station: &EndStation) -> Option<Box<Discipline>> {
+    let receive = station.layer.as_deref()?.receive.as_ref()?;
+    let found = match receive {
+        Receive::Instances { .. } => Discipline::Preemptive,
+        Receive::Queues(config) => Discipline::Receive {
+            selection: config.selection,
+            top: top(receive),
+        },
+    };
+    Some(Box::new(found))
+}
+
+/// Returns the highest class that receive queues or instances tell apart.
+fn top(receive: &Receive) -> u8 {
+    let limits = match receive {
+        Receive::Queues(config) => &config.queue_limits,
+        Receive::Instances { queue_limits } => queue_limits,
+    };
+    u8::try_from(limits.len().clamp(1, 8) - 1).unwrap_or(7)
+}
+
+/// Returns whether received frames may wait at a stack that takes no time.
+pub(crate) fn holds_back(station: &EndStation) -> bool {
+    let discipline = discipline(station);
+    discipline.is_some_and(|found| found.pauses())
+}
+
+/// Returns the queue of a frame at the stack.
+pub(crate) fn stack_queue(
+    station: &EndStation,
+    way: &Way<'_>,
+    frame: &Frame,
+    is_outbound: bool,
+) -> u8 {
+    let layer = station.layer.as_deref();
+    let Some((layer, receive)) = layer.and_then(|l| Some((l, l.receive.as_ref()?))) else {
+        return 0;
+    };
+    let class = way.class(layer, frame).min(top(receive));
+    match receive {
+        Receive::Instances { .. } => class,
+        Receive::Queues(_) => layer::queue_of(class, !is_outbound),
+    }
+}
+
+/// Returns the layer below the stack, if it does more than wait in order of arrival.
+pub(crate) fn driver(station: &EndStation) -> Option<Driver> {
+    let layer = station.layer.as_deref()?;
+    let below = layer.smoother.map(|smoothing| smoothing.ring.into());
+    Driver::new(layer.transmit.as_ref(), below)
+}
+
+/// Returns how the smoother takes a packet, and its class in the transmit queues.
+pub(crate) fn level_and_class(layer: &Layer, way: &Way<'_>, frame: &Frame) -> (Level, u8) {
+    let level = layer.smoother.map(|smoothing| way.level(smoothing.rule));
+    let class = if layer.transmit.is_some() {
+        way.class(layer, frame)
+    } else {
+        0
+    };
+    (level.unwrap_or(Level::Bulk), class)
+}
+
+/// Returns the limit that a smoother puts on bulk packets.
+pub(crate) fn smoother_limit(
+    layer: &Layer,
+    way: &Way<'_>,
+    frame: &Frame,
+    place: u32,
+) -> Option<Limit> {
+    let smoothing = layer.smoother?;
+    // Padding is no part of a datagram.
+    let header = i64::try_from(way.flow.encapsulation.header_size().get()).ok()?;
+    let payload = match frame.kind {
+        Kind::Datagram => {
+            let own = match way.flow.reply {
+                Some(reply) if way.is_answer => reply.payload,
+                _ => way.flow.payload,
+            };
+            i64::try_from(own.get()).ok()?
+        }
+        Kind::File | Kind::Acknowledgement | Kind::Message => 0,
+    };
+    let smallest = (frame.sizes[0] - AROUND).min(header + payload);
+    let largest = if frame.sizes[0] == frame.sizes[1] {
+        smallest
+    } else {
+        frame.sizes[1] - AROUND
+    };
+    Limit::of_smoother(&smoothing.config, [smallest, largest], place)
+}
+
+/// Returns the queue and the service of a packet in the tasks of a station; `None` if it passes none.
+pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u8, Service)> {
+    let (task, least, most) = match frame.kind {
+        Kind::Datagram => (MESSAGES, tasks.message, tasks.message),
+        Kind::Message => (MESSAGES, Duration::ZERO, tasks.message),
+        Kind::File if is_outbound => (FILES, Duration::ZERO, tasks.segment),
+        Kind::File | Kind::Acknowledgement => return None,
+    };
+    let queue = if tasks.messages_first { task } else { FILES };
+    let range = [least.as_ps(), most.as_ps()];
+    Some((
+        queue,
+        Service {
+            small: range,
+            large: range,
+        },
+    ))
+}
+
+/// Returns the work that a segment of a file brings the program that reads it.
+pub(crate) fn reader(tasks: &Tasks, frame: &Frame) -> Option<Service> {
+    let most = tasks.segment.as_ps();
+    (frame.kind == Kind::File).then_some(Service {
+        small: [0, most],
+        large: [0, most],
+    })
+}
+
+/// Task of the program that reads a file.
+pub(crate) const READER: u8 = FILES;

@@ -1,0 +1,100 @@
+//! The way through an end station, written down.
+
+use rtether_model::network::{EndStation, NodeId, PortId};
+
+use super::{Token, Walker, transmission};
+use crate::answer::Reason;
+use crate::classify::{Level, Way};
+use crate::driver;
+use crate::limit::Limit;
+use crate::plant::{Gap, NONE};
+use crate::stack::service;
+use crate::station;
+
+impl Walker<'_> {
+    /// Visits the tasks of a station, if it has some that the packet concerns.
+    pub(super) fn pass_tasks(
+        &mut self,
+        node: NodeId,
+        station: &EndStation,
+        token: &mut Token,
+        is_outbound: bool,
+    ) {
+        let Some(tasks) = &station.tasks else {
+            return;
+        };
+        let server = self.sites.inside(node).tasks;
+        if let Some((queue, cost)) = station::task(tasks, &token.frame, is_outbound) {
+            self.visit(token, server, queue, cost, !is_outbound);
+            token.gap = Gap {
+                min: cost.min(),
+                max: cost.max(),
+            };
+        } else if let Some(cost) = station::reader(tasks, &token.frame).filter(|_| !is_outbound) {
+            // Nothing waits for the program that reads.
+            self.visit(&mut token.clone(), server, station::READER, cost, true);
+        }
+    }
+
+    /// Visits the stack of a station.
+    pub(super) fn pass_stack(
+        &mut self,
+        node: NodeId,
+        station: &EndStation,
+        way: &Way<'_>,
+        token: &mut Token,
+        is_outbound: bool,
+    ) -> Result<(), Reason> {
+        let server = self.sites.inside(node).stack(is_outbound);
+        if server == NONE {
+            return Ok(());
+        }
+        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
+        let queue = station::stack_queue(station, way, &token.frame, is_outbound);
+        token.frame.is_tagged &= is_outbound;
+        self.visit(token, server, queue, cost, !is_outbound);
+        token.gap = Gap {
+            min: cost.min(),
+            max: cost.max(),
+        };
+        let spacing = token.spacing.map_or(0, |spacing| spacing.min());
+        let known = token.limit.map_or(0, |limit| limit.distance());
+        if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
+            token.limit = Some(Limit::spaced(spacing));
+        }
+        Ok(())
+    }
+
+    /// Visits the smoother of a station that has one, and returns the queue at its port.
+    pub(super) fn pass_smoother(
+        &mut self,
+        station: &EndStation,
+        way: &Way<'_>,
+        token: &mut Token,
+    ) -> u8 {
+        let Some(layer) = station.layer.as_deref() else {
+            return 0;
+        };
+        let Some(driver) = station::driver(station) else {
+            return 0;
+        };
+        let (level, class) = station::level_and_class(layer, way, &token.frame);
+        let server = self.sites.inside(way.from).smoother;
+        let port = PortId {
+            node: way.from,
+            port: 0,
+        };
+        if let (Some(wire), true) = (self.sites.wire(port), server != NONE) {
+            let cost = transmission(&token.frame, wire.octet);
+            let spacing = token.spacing;
+            self.visit(token, server, level as u8, cost, false);
+            token.gap = Gap::default();
+            token.spacing = spacing.filter(|_| level != Level::Bulk);
+            if level == Level::Bulk {
+                let limit = station::smoother_limit(layer, way, &token.frame, server);
+                token.limit = limit.or(token.limit);
+            }
+        }
+        driver::queue_of(level, driver.class(class))
+    }
+}
