@@ -139,8 +139,8 @@ fn avionics() -> Scenario {
 
 /// Oracle: H. Bauer, J.-L. Scharbarg, C. Fraboul: Improving the Worst-Case Delay Analysis of an
 /// AFDX Network Using an Optimized Trajectory Approach, IEEE Transactions on Industrial Informatics
-/// 6(4), 2010: 272 us for v1 by trajectories; 276.02 us by total flow analysis with line shaping
-/// and packet term, with public tools on a reconstruction. The simulator gives the lower end.
+/// 6(4), 2010, second-hand: 272 us for v1 by trajectories; 276.02 us by total flow analysis with line
+/// shaping and packet term, with public tools on a reconstruction. The simulator gives the lower end.
 #[test]
 fn five_virtual_links() {
     let scenario = avionics();

@@ -231,9 +231,8 @@ impl Routing {
     /// frames wait at on the longest of its ways, the answer's way included. `None` without a
     /// deadline or a way; at least a picosecond, and at most a day.
     ///
-    /// The split of an end-to-end deadline among links follows H. Hoang and M. Jonsson, Switched
-    /// real-time Ethernet in industrial applications: deadline partitioning (2003), in its
-    /// symmetric form.
+    /// The split of an end-to-end deadline among links is the symmetric one of H. Hoang and
+    /// M. Jonsson (2004), for switched Ethernet with earliest deadline first.
     pub fn local_deadline(&self, network: &Network, flow: &Flow) -> Option<Duration> {
         let deadline = flow.deadline?;
         let ports = |hops: Vec<Hop>| {
