@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use rtether_bounds::{Analysis, FlowLimit, PortBound, StreamBound};
+use rtether_bounds::{Analysis, FlowLimit, PortBound, StackBound, StreamBound};
 use rtether_model::quantity::Duration;
 use rtether_model::record::Segment;
 use serde_json::{Value, json};
@@ -106,6 +106,17 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns what a processor is for.
+fn serves(stack: &StackBound) -> &'static str {
+    if stack.segment == Segment::Application {
+        "tasks"
+    } else if stack.is_receiver {
+        "receive"
+    } else {
+        "send"
+    }
+}
+
 /// Returns what limits flows that have no limit of their own, in words.
 fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
     let name = |node| scenario.network.node(node).name.as_str();
@@ -154,11 +165,7 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let stacks = analysis.stacks.iter().map(|stack| {
         json!({
             "node": scenario.network.node(stack.node).name,
-            "serves": match stack.segment {
-                Segment::Application => "tasks",
-                _ if stack.is_receiver => "receive",
-                _ => "send",
-            },
+            "serves": serves(stack),
             "utilization": stack.utilization_ppm.map(share),
             "waiting_packets": stack.waiting,
             "queueing_ns": nanoseconds(stack.queueing),
