@@ -218,7 +218,7 @@ impl Walker<'_> {
             frame: Frame::of(flow, true),
             thinking: after,
             is_answer: true,
-            limit: answer_limit(flow, token.limit),
+            limit: inside::answer_limit(flow, token.limit),
             ..*token
         };
         let way = Way {
@@ -440,26 +440,6 @@ impl Walker<'_> {
 fn transmission(frame: &Frame, octet: i64) -> Service {
     let time = frame.tagged_sizes().map(|size| wire_octets(size) * octet);
     Service::fixed(time[0], time[1])
-}
-
-/// Returns the limit of the answers to packets with this one.
-fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
-    let limit = limit?;
-    // Messages over TCP may be answered by any number of segments.
-    if flow.connection.is_some() {
-        return None;
-    }
-    let delay = if let Traffic::Bulk(bulk) = &flow.traffic {
-        bulk.tcp.ack_delay.as_ps()
-    } else {
-        0
-    };
-    // The smallest packet may have the largest answer.
-    Some(Limit {
-        charge: [limit.charge[0]; 2],
-        delay: limit.delay + delay,
-        ..limit
-    })
 }
 
 /// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if

@@ -86,13 +86,28 @@ fn bounds_have_a_verdict_or_a_reason() {
         let sum: f64 = hops.iter().map(parts).sum();
         assert!((sum - stream["bound_ns"].as_f64().unwrap()).abs() < 1e-3);
     }
-    // A shared medium and bulk TCP: never a number, and the code says that there is no answer.
-    for scenario in ["hub.yaml", "bottling-line.yaml"] {
-        let output = run(&["bound", scenario, "--csv"]);
-        assert_eq!(output.status.code(), Some(3), "{scenario}");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(text.contains("no-bound"), "{text}");
+    // A shared medium: never a number, and the code says that there is no answer.
+    let output = run(&["bound", "hub.yaml", "--csv"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("no-bound"), "{text}");
+}
+
+#[test]
+fn bulk_flows_say_what_limits_them() {
+    // Whoever has a deadline has a bound beside the files, which are limited by their windows.
+    let output = run(&["bound", "bottling-line.yaml", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for stream in document["streams"].as_array().unwrap() {
+        let is_file = stream["deadline_ns"].is_null();
+        assert_eq!(stream["bound_ns"].is_null(), is_file, "{stream}");
     }
+    let expected = serde_json::json!([
+        { "flow": "recipe upload", "limit": "window" },
+        { "flow": "event log", "limit": "window" },
+    ]);
+    assert_eq!(document["open_flows"], expected);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The way through an end station, written down.
 
+use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::{Token, Walker, transmission};
@@ -97,4 +98,24 @@ impl Walker<'_> {
         }
         driver::queue_of(level, driver.class(class))
     }
+}
+
+/// Returns the limit of the answers to packets with this one.
+pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
+    let limit = limit?;
+    // Messages over TCP may be answered by any number of segments.
+    if flow.connection.is_some() {
+        return None;
+    }
+    let delay = if let Traffic::Bulk(bulk) = &flow.traffic {
+        bulk.tcp.ack_delay.as_ps()
+    } else {
+        0
+    };
+    // The smallest packet may have the largest answer.
+    Some(Limit {
+        charge: [limit.charge[0]; 2],
+        delay: limit.delay + delay,
+        ..limit
+    })
 }

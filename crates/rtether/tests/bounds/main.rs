@@ -131,6 +131,11 @@ fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
 fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
     match run {
         0 => with_phases(&plant.flows, |_, _| Duration::ZERO),
+        // Together at one station, some a little later than others.
+        _ if plant.is_focused => {
+            let spread = dice.pick(&[1, 20_000_000, 150_000_000, 1_000_000_000]);
+            with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, spread)))
+        }
         1 | 2 => with_phases(&plant.flows, |_, _| {
             Duration::from_ps(dice.time(0, 4_000_000_000))
         }),

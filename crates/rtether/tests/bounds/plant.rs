@@ -20,6 +20,8 @@ pub(crate) struct Plant {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
     pub(crate) stations: Vec<NodeId>,
+    /// Whether all flows begin or end at the first station, over a network that is fast.
+    pub(crate) is_focused: bool,
 }
 
 /// What kinds of things a plant may have.
@@ -38,6 +40,10 @@ impl Plant {
     pub(crate) fn random(number: u64, variety: Variety) -> Self {
         let mut dice = Dice::new(number);
         let mut plant = Self::default();
+        if variety == Variety::Layered && number % 2 == 1 {
+            plant.focus(&mut dice);
+            return plant;
+        }
         let is_full = variety != Variety::Plain;
         let rate = if is_full {
             dice.pick(&[10, 100, 100, 100, 1000])
@@ -86,6 +92,49 @@ impl Plant {
             plant.flows.push(flow);
         }
         plant
+    }
+
+    /// Makes a plant whose delays are those of one end station.
+    fn focus(&mut self, dice: &mut Dice) {
+        self.is_focused = true;
+        let switch = self.switch(plain_switch());
+        for index in 0..dice.range(3, 5) {
+            let station = self.station(if index == 0 { stack(dice) } else { Stack::Zero });
+            let rate = if index == 0 {
+                dice.pick(&[10, 100, 1000])
+            } else {
+                1000
+            };
+            if let (0, NodeKind::EndStation(inside)) =
+                (index, &mut self.network.nodes[station.index()].kind)
+            {
+                add_layers(dice, inside, rate);
+            }
+            self.join(station, switch, rate, false);
+            self.stations.push(station);
+        }
+        for index in 0..dice.range(2, 8) {
+            let mut flow = self.flow(dice, index, false, 10);
+            let other = self.stations[1 + dice.index(self.stations.len() - 1)];
+            let ends = [self.stations[0], other];
+            let is_sent = dice.chance(50);
+            flow.talker = ends[usize::from(!is_sent)];
+            flow.listeners = vec![ends[usize::from(is_sent)]];
+            if dice.chance(60) {
+                flow.tag = Some(Tag {
+                    pcp: Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap(),
+                    vid: Vid::PRIORITY_ONLY,
+                });
+            }
+            flow.encapsulation = dice.pick(&[
+                Encapsulation::Udp,
+                Encapsulation::Udp,
+                Encapsulation::Icmp,
+                Encapsulation::Raw,
+            ]);
+            flow.dscp = dice.pick(&[0, 46]);
+            self.flows.push(flow);
+        }
     }
 
     /// Adds switches and the links between them.
