@@ -13,24 +13,33 @@
 //! analysis with line shaping, packet term, last-packet gain and jitter propagation (Grieu 2004;
 //! Mifdaoui and Leydier 2017; Mohammadpour, Stai and Le Boudec 2019; Thomas, Le Boudec and Mifdaoui
 //! 2019). Since its curves are staircases it is at the same time the response-time analysis of
-//! holistic scheduling theory (Tindell and Clark 1994), with the exact busy periods of George,
-//! Rivierre and Spuri (1996) and Davis et al. (2007): a minimum of both at each place, taken
-//! inside the curves and not between two results. Proofs stand where the code is: `curve` (links),
+//! holistic scheduling theory (Tindell and Clark 1994), with the busy periods of George, Rivierre
+//! and Spuri (1996) and Davis et al. (2007): a minimum of both at each place, taken inside the
+//! curves and not between two results. Waits in queues in order of arrival are exact for these
+//! curves; where priorities meet lines they are rounded up by at most 1/128 of the span that is
+//! searched, a few busy periods. Proofs stand where the code is: `curve` (links),
 //! `wait` (queues), `closed` (windows), `place` (round robin), `solve` (jitter and cycles).
 //!
 //! # Scope and limitations
 //!
-//! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers.
+//! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers; with a
+//!   buffer for all ports of a switch together, compare their sum. A loss can make a flow that waits
+//!   for answers give up, and a connection send again, which other flows then feel.
+//! - Bit errors may destroy frames anywhere. A flow that waits for answers over such a link is taken
+//!   to give up, and the segments of a connection over it have no limit.
 //! - End stations with application tasks, a prioritized layer or a smoother, and connections for
 //!   messages, have no bound; other flows keep theirs where a higher priority or the rate of a
 //!   link shields them. Segments of bulk TCP have no bound reported; as a disturbance of others
-//!   they count with their window, as long as the bounds rule out retransmissions.
+//!   they count with their window, as long as the bounds and the absence of bit errors rule out
+//!   retransmissions.
+//! - Jitter above 70 s, more than 1.1 s of work at once, and latencies above 13 days are
+//!   [`Reason::OutOfRange`].
 //! - Shared media have none at all. Sources may have any phase, also those that a scenario fixes.
 //!
 //! # Arithmetic
 //!
 //! Integers only: picoseconds, work with 32 binary places in 128 bits, each division rounded
-//! towards the larger bound.
+//! towards the larger bound. What does not fit saturates upwards.
 #![no_std]
 
 extern crate alloc;

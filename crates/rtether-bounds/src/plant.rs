@@ -13,7 +13,7 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Network, NodeId, PortId, Selection};
 
 use crate::answer::Reason;
-use crate::source::Source;
+use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
 use crate::walk;
 
@@ -32,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) interface_per_octet: i64,
     /// Whether the switch at the other end forwards after the header.
     pub(crate) is_cut_through: bool,
+    /// Whether bit errors may destroy what it sends.
+    pub(crate) is_lossy: bool,
     /// Whether packets leave it as far apart as their service lasts.
     pub(crate) spaces: bool,
 }
@@ -194,6 +196,7 @@ impl Plant {
         );
         plant.members = members;
         plant.leads_on = plant.find_ways();
+        plant.expect_losses();
         plant.children = children;
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
@@ -224,8 +227,8 @@ impl Plant {
             let per_octet = servers[visit.server as usize].interface_per_octet;
             let (smallest, largest) = range[visit.server as usize];
             Gap {
-                min: per_octet * smallest,
-                max: per_octet * largest,
+                min: times(per_octet, smallest),
+                max: times(per_octet, largest),
             }
         };
         for index in 0..self.visits.len() {
@@ -236,21 +239,30 @@ impl Plant {
             let parent = &self.visits[visit.parent as usize];
             let (all, own) = (
                 cost(parent),
-                servers[parent.server as usize].interface_per_octet * parent.sizes[0],
+                times(
+                    servers[parent.server as usize].interface_per_octet,
+                    parent.sizes[0],
+                ),
             );
             let server = &servers[parent.server as usize];
             let is_mixed = server.is_cut_through && tags[parent.server as usize] == [true; 2];
             let header = if is_mixed { 4 * server.octet } else { 0 };
             let visit = &mut self.visits[index];
-            visit.gap.min += own;
-            visit.gap.max += all.max;
-            visit.slack += all.max - all.min + header;
+            visit.gap.min = add(visit.gap.min, own);
+            visit.gap.max = add(visit.gap.max, all.max);
+            let spread = if all.max < INFINITE {
+                all.max - all.min
+            } else {
+                INFINITE
+            };
+            visit.slack = add(visit.slack, add(spread, header));
         }
         for stream in &mut self.streams {
             if let Ok((last, gap)) = &mut stream.end {
                 let visit = &self.visits[*last as usize];
-                gap.min += servers[visit.server as usize].interface_per_octet * visit.sizes[0];
-                gap.max += cost(visit).max;
+                let per_octet = servers[visit.server as usize].interface_per_octet;
+                gap.min = add(gap.min, times(per_octet, visit.sizes[0]));
+                gap.max = add(gap.max, cost(visit).max);
             }
         }
     }
@@ -267,12 +279,23 @@ impl Plant {
         leads_on
     }
 
+    /// Takes flows that wait for answers to give up, or to send again, where bit errors may destroy
+    /// a packet that they wait for: on the way to a listener or back.
+    fn expect_losses(&mut self) {
+        for (visit, &leads_on) in self.visits.iter().zip(&self.leads_on) {
+            if leads_on && self.servers[visit.server as usize].is_lossy {
+                self.sources[visit.flow as usize].closed = None;
+            }
+        }
+    }
+
     /// Returns the least time from release to delivery, without any waiting.
     pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
         let Ok((last, gap)) = &stream.end else {
             return 0;
         };
-        self.way_to(*last).map(|v| v.gap.min).sum::<i64>() + gap.min
+        let gaps = self.way_to(*last).map(|visit| visit.gap.min);
+        gaps.fold(gap.min, add)
     }
 
     /// Returns the releases of a visit's flow.

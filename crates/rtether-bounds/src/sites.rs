@@ -13,6 +13,7 @@ use rtether_model::wire;
 
 use crate::answer::Reason;
 use crate::plant::{NONE, Server, ServerKind};
+use crate::source::add as add_up;
 use crate::stack::{is_plain, processors};
 
 /// Octets after which a cut-through switch knows the way: preamble and header (catalogue 0.2).
@@ -127,6 +128,7 @@ fn add_stack(node: NodeId, station: &EndStation, servers: &mut Vec<Server>) -> [
         octet: 0,
         interface_per_octet: 0,
         is_cut_through: false,
+        is_lossy: false,
         spaces: is_known,
     };
     if !is_known {
@@ -180,8 +182,11 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             spaces: !is_shared && octet.is_some(),
             obstacle,
             octet: octet.unwrap_or(0),
-            interface_per_octet: interfaces.map(|cost| cost.per_octet.as_ps()).sum(),
+            interface_per_octet: interfaces
+                .map(|cost| cost.per_octet.as_ps())
+                .fold(0, add_up),
             is_cut_through,
+            is_lossy: link.errors_per_billion > 0,
         },
     )
 }
@@ -200,9 +205,9 @@ fn flight(network: &Network, hop: &Hop) -> i64 {
     let interfaces = [hop.egress.node, hop.ingress.node]
         .into_iter()
         .filter_map(|node| interface(network, node));
-    let fixed: i64 = interfaces.map(|cost| cost.base.as_ps()).sum();
+    let fixed = interfaces.map(|cost| cost.base.as_ps()).fold(0, add_up);
     let latency = network
         .switch(hop.ingress.node)
         .map_or(0, |switch| switch.latency.as_ps());
-    link.propagation.as_ps() + fixed + latency
+    add_up(add_up(link.propagation.as_ps(), fixed), latency)
 }

@@ -13,19 +13,21 @@
 //! computed with, and the wait at a place depends on earlier arrivals alone: a contradiction. (The
 //! fixed-point theorem of Thomas, Le Boudec and Mifdaoui, RTSS 2019, for events.)
 //!
-//! The search begins at zero and stops at the first fixed point, the smallest there is; a second,
-//! separate pass evaluates every place once more and compares.
+//! The search begins at zero and stops at a fixed point, not always the smallest, since waits may be
+//! cut short by larger steps; a second, separate pass evaluates every place once more and compares.
 //!
 //! **Flows that wait for their answers.** While such a flow never gives up, a request passes each
 //! place no earlier than a whole round trip after the one before, so its jitter is zero
-//! everywhere. That it never gives up follows if the bound found so is below its timeout, by the
-//! same argument on the first time-out. Otherwise the flow is taken to give up at will. Copies that
+//! everywhere. That it never gives up follows if nothing of it is lost and the bound found so is
+//! below its timeout, by the same argument on the first time-out. Where bit errors may destroy a
+//! request or an answer it gives up ([`crate::plant`] says so before the search begins); that no
+//! memory runs full is the condition of all bounds. Otherwise the flow is taken to give up at will. Copies that
 //! are flooded to where nobody answers are not waited for; their jitter grows as that of others.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::curve::{JITTER_MAX, Load};
+use crate::curve::{JITTER_MAX, Load, ONE};
 use crate::place::{Scratch, evaluate};
 use crate::plant::{NONE, Plant, group_of};
 use crate::source::{INFINITE, add};
@@ -45,6 +47,8 @@ pub(crate) enum Cause {
     Flow(u32),
     /// No fixed point was found: place.
     Cycle(u32),
+    /// A number is beyond exact arithmetic.
+    OutOfRange,
 }
 
 /// Jitter and wait of every visit.
@@ -206,7 +210,12 @@ impl<'a> Solver<'a> {
         if source.closed.is_some() && source.is_limited() && leads_on {
             return 0;
         }
-        let sum = add(add(jitter, wait), visit.gap.max - visit.gap.min);
+        let varies = if visit.gap.max < INFINITE {
+            visit.gap.max - visit.gap.min
+        } else {
+            INFINITE
+        };
+        let sum = add(add(jitter, wait), varies);
         if sum > JITTER_MAX { INFINITE } else { sum }
     }
 
@@ -232,6 +241,7 @@ impl<'a> Solver<'a> {
             let id = visit as usize;
             let (wait, cause) = match self.scratch.waits[index] {
                 Ok(_) if is_given_up => (INFINITE, Some(Cause::Cycle(server))),
+                Ok(wait) if wait >= INFINITE => (INFINITE, Some(Cause::OutOfRange)),
                 Ok(wait) => (wait, None),
                 Err(unbounded) => (INFINITE, Some(self.cause(server, unbounded))),
             };
@@ -257,7 +267,12 @@ impl<'a> Solver<'a> {
             self.solution.jitter[child as usize] = jitter;
             if jitter >= INFINITE {
                 let cause = self.solution.cause[id].or(self.jitter_cause[id]);
-                self.jitter_cause[child as usize] = cause.or(Some(Cause::Cycle(server)));
+                let beyond = if self.solution.is_cyclic {
+                    Cause::Cycle(server)
+                } else {
+                    Cause::OutOfRange
+                };
+                self.jitter_cause[child as usize] = cause.or(Some(beyond));
             }
             self.is_due[next.server as usize] = true;
         }
@@ -268,9 +283,12 @@ impl<'a> Solver<'a> {
             Unbounded::Obstacle => Cause::Obstacle(server),
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => self.jitter_cause[visit as usize].unwrap_or_else(|| {
-                // Limited, but beyond all measure.
+                // Limited, but beyond all measure: too much in the long run, or at once.
                 let load = self.scratch.loads.iter().find(|load| load.visit == visit);
-                Cause::Overload(server, load.map_or(0, |load| millionths(load.rate())))
+                match load.map(Load::rate) {
+                    Some(rate) if rate >= ONE => Cause::Overload(server, millionths(rate)),
+                    _ => Cause::OutOfRange,
+                }
             }),
         }
     }
@@ -324,6 +342,7 @@ pub(crate) fn loads_of(plant: &Plant, jitter: &[i64], server: u32, out: &mut Vec
         let source = &plant.sources[visit.flow as usize];
         out.push(Load {
             cost: visit.service.max(),
+            least: visit.service.least_max(),
             period: source.period,
             burst: source.burst,
             jitter: jitter[id as usize],

@@ -3,6 +3,8 @@
 //! The rules are those of the plant, read from the standards anew: shortest paths, VLANs and tags
 //! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
 //! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
+//! Copies that go round, or that reach a station twice, are followed no further: no place of such
+//! a plant has a bound.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -19,6 +21,7 @@ use crate::answer::Reason;
 use crate::frame::Frame;
 use crate::plant::{Gap, NONE, Plant, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
+use crate::source::{add, times};
 use crate::stack::{Service, service};
 
 /// Follows all flows and returns their visits; sources and order are added later.
@@ -127,7 +130,18 @@ impl Walker<'_> {
         };
         for &listener in &flow.listeners {
             let stream = self.follow_answer(flow, listener, &arrived);
+            if let Err(reason @ Reason::FloodingLoop { .. }) = &stream.end {
+                self.give_up(reason);
+            }
             self.plant.streams.push(stream);
+        }
+    }
+
+    /// Says of all places that nothing is known: copies that go round, or that come twice and are
+    /// answered twice, were not followed to their end.
+    fn give_up(&mut self, reason: &Reason) {
+        for server in &mut self.plant.servers {
+            server.obstacle.get_or_insert_with(|| reason.clone());
         }
     }
 
@@ -167,8 +181,8 @@ impl Walker<'_> {
         };
         let answer = Token {
             gap: Gap {
-                min: token.gap.min + after,
-                max: token.gap.max + after,
+                min: add(token.gap.min, after),
+                max: add(token.gap.max, after),
             },
             spacing: None,
             frame: Frame::of(flow, true),
@@ -210,6 +224,13 @@ impl Walker<'_> {
         Ok(deliveries)
     }
 
+    /// Returns what is wrong where copies of one packet come twice.
+    const fn loops(&self) -> Reason {
+        Reason::FloodingLoop {
+            flow: FlowId(self.flow),
+        }
+    }
+
     /// Visits the stack of a station; `None` at a node that is no station.
     fn pass_stack(
         &mut self,
@@ -224,7 +245,7 @@ impl Walker<'_> {
         if server == NONE {
             return Ok(Some(token));
         }
-        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
+        let cost = service(&station.stack, is_outbound, &token.frame);
         token.frame.is_tagged &= is_outbound;
         self.visit(&mut token, server, 0, cost, !is_outbound);
         token.gap = Gap {
@@ -245,12 +266,10 @@ impl Walker<'_> {
         let Some(wire) = self.sites.wire(port) else {
             return Ok(());
         };
-        self.budget = self.budget.checked_sub(1).ok_or(Reason::FloodingLoop {
-            flow: FlowId(self.flow),
-        })?;
+        self.budget = self.budget.checked_sub(1).ok_or(self.loops())?;
         if wire.server != NONE {
             let [small, large] = token.frame.tagged_sizes();
-            let time = |size| wire_octets(size) * wire.octet;
+            let time = |size| times(wire.octet, wire_octets(size));
             let cost = Service::fixed(time(small), time(large));
             self.visit(&mut token, wire.server, queue, cost, false);
             self.cross(&wire, &mut token);
@@ -262,12 +281,12 @@ impl Walker<'_> {
     /// Sets the gap from the beginning of a transmission to the other end of the link.
     fn cross(&self, wire: &Wire, token: &mut Token) {
         let [small, large] = token.frame.tagged_sizes();
-        let last_bit = |size| (size + PREAMBLE) * wire.octet;
+        let last_bit = |size| times(wire.octet, size + PREAMBLE);
         let whole = Gap {
             min: last_bit(small),
             max: last_bit(large),
         };
-        let header = (HEADER + token.frame.tag_octets()) * wire.octet;
+        let header = times(wire.octet, HEADER + token.frame.tag_octets());
         let server = &self.plant.servers[wire.server as usize];
         let seen = if server.is_cut_through {
             Gap {
@@ -282,8 +301,8 @@ impl Walker<'_> {
             max: whole.max - seen.max,
         };
         token.gap = Gap {
-            min: seen.min + wire.flight,
-            max: seen.max + wire.flight,
+            min: add(seen.min, wire.flight),
+            max: add(seen.max, wire.flight),
         };
         token.octet = wire.octet;
     }
@@ -299,8 +318,10 @@ impl Walker<'_> {
     ) -> Result<(), Reason> {
         match &self.network.node(port.node).kind {
             NodeKind::EndStation(_) => {
-                let is_known = deliveries.iter().any(|(node, _)| *node == port.node);
-                if to.includes(port.node) && !is_known {
+                if to.includes(port.node) {
+                    if deliveries.iter().any(|(node, _)| *node == port.node) {
+                        return Err(self.loops());
+                    }
                     let token = self.pass_stack(port.node, token, false)?;
                     deliveries.extend(token.map(|token| (port.node, token)));
                 }
@@ -325,8 +346,8 @@ impl Walker<'_> {
                             .wire(egress)
                             .is_some_and(|wire| wire.octet < token.octet);
                     if is_held {
-                        copy.gap.min += token.tail.min;
-                        copy.gap.max += token.tail.max;
+                        copy.gap.min = add(copy.gap.min, token.tail.min);
+                        copy.gap.max = add(copy.gap.max, token.tail.max);
                     }
                     let queue = match switch.selection {
                         Selection::Fcfs => 0,

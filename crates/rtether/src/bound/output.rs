@@ -128,12 +128,23 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
             "queueing_ns": nanoseconds(stack.queueing),
         })
     });
+    let shared = scenario.network.iter_nodes().filter_map(|(id, node)| {
+        let buffer = scenario.network.switch(id)?.buffer.shared?;
+        let own = analysis.ports.iter().filter(|port| port.port.node == id);
+        let backlogs = own.map(|port| Some(port.backlog?.get()));
+        Some(json!({
+            "switch": node.name,
+            "buffer_bytes": buffer.get(),
+            "backlog_bytes": backlogs.sum::<Option<u64>>(),
+        }))
+    });
     let document = json!({
         "schema": "rtether.bound/1",
         "scenario": scenario.name,
         "is_cyclic": analysis.effort.is_cyclic,
         "streams": streams.map(|stream| stream_json(scenario, stream)).collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
+        "shared_buffers": shared.collect::<Vec<_>>(),
         "stacks": stacks.collect::<Vec<_>>(),
     });
     format!("{document:#}\n")

@@ -10,9 +10,11 @@
     reason = "quotients of bound and maximum are for display"
 )]
 
+mod counterexamples;
 mod dice;
 mod plant;
 mod published;
+mod wide;
 
 use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Phase, Traffic};
