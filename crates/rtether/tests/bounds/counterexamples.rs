@@ -66,8 +66,10 @@ fn requests_that_bit_errors_destroy_are_given_up() {
     assert_sound(&analysis, &results);
     // Without errors the flow waits, and the bound is smaller.
     let (_, patient, _) = both(&impatient("", "10 MB"));
-    let latency = |analysis: &Analysis| analysis.streams.iter().map(|s| s.bound.clone());
-    let most = |analysis: &Analysis| latency(analysis).map(|b| b.unwrap().latency).max();
+    let most = |analysis: &Analysis| {
+        let bounds = analysis.streams.iter().map(|stream| &stream.bound);
+        bounds.map(|bound| bound.as_ref().unwrap().latency).max()
+    };
     assert!(most(&patient) < most(&analysis));
 }
 

@@ -11,6 +11,8 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::{BitRate, Duration};
 
+use rtether_sim::{Config, Simulation};
+
 use super::{RUNS, Tightness, check, for_each_case, simulate, with_phases};
 use crate::dice::Dice;
 use crate::plant::{Plant, Variety};
@@ -42,6 +44,17 @@ impl Plant {
         for flow in &mut plant.flows {
             vary_flow(&mut dice, flow, is_aware);
         }
+        // Flows that VLANs cut off are refused as a whole.
+        let network = &plant.network;
+        let config = Config {
+            seed: 0,
+            warmup: Duration::ZERO,
+            bucket: Duration::ZERO,
+        };
+        let gets_through = |flow: &Flow| {
+            Simulation::new(network, core::slice::from_ref(flow), &config).is_ok()
+        };
+        plant.flows.retain(gets_through);
         plant.set_timeouts(&mut dice);
         plant
     }
