@@ -115,7 +115,7 @@ pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
     let mut wanted = round_up(at_least.saturating_mul(4)).max(1_000);
     loop {
         let steps = parts.iter().flat_map(Part::limited);
-        let horizon = affordable(steps, wanted, STEPS_MAX);
+        let horizon = affordable(&steps, wanted, STEPS_MAX);
         let stairs = parts
             .iter()
             .map(|part| Stairs::new(part.limited(), horizon));

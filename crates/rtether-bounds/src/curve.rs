@@ -291,7 +291,7 @@ pub(crate) fn steps_until<'a>(loads: impl Iterator<Item = &'a Load>, horizon: i6
 /// Returns the longest horizon up to `wanted` within which the staircases of these loads have no
 /// more than `most` steps, or a few for each load.
 pub(crate) fn affordable<'a>(
-    loads: impl Iterator<Item = &'a Load> + Clone,
+    loads: &(impl Iterator<Item = &'a Load> + Clone),
     wanted: i64,
     most: i64,
 ) -> i64 {

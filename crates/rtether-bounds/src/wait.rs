@@ -83,7 +83,7 @@ pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
     let tails = tails(&groups, loads)?;
     let mut wanted = first_horizon(&groups, loads);
     loop {
-        let horizon = affordable(stepped(&groups, loads), wanted, STEPS_MAX);
+        let horizon = affordable(&stepped(&groups, loads), wanted, STEPS_MAX);
         let mut all = Vec::new();
         for group in &groups {
             let own = &loads[group.range.clone()];
@@ -244,7 +244,7 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         };
         let (own, high) = (groups(|pair| &pair.own), groups(|pair| &pair.high));
         let steps = stepped(&own, class.own).chain(stepped(&high, class.higher));
-        let horizon = affordable(steps, wanted, SEARCHED_MAX);
+        let horizon = affordable(&steps, wanted, SEARCHED_MAX);
         let levels: Vec<Level> = pairs
             .iter()
             .map(|pair| pair.level(class, horizon))

@@ -205,7 +205,7 @@ impl Walker<'_> {
     fn send(&mut self, from: NodeId, to: &Target, token: Token) -> Result<Deliveries, Reason> {
         self.budget = 4 * self.sites.ports() + 16;
         let mut deliveries = Vec::new();
-        let Some(token) = self.pass_stack(from, token, true)? else {
+        let Some(token) = self.pass_stack(from, token, true) else {
             return Ok(deliveries);
         };
         let mut under_way = Vec::new();
@@ -232,18 +232,11 @@ impl Walker<'_> {
     }
 
     /// Visits the stack of a station; `None` at a node that is no station.
-    fn pass_stack(
-        &mut self,
-        node: NodeId,
-        mut token: Token,
-        is_outbound: bool,
-    ) -> Result<Option<Token>, Reason> {
-        let Some(station) = self.network.end_station(node) else {
-            return Ok(None);
-        };
+    fn pass_stack(&mut self, node: NodeId, mut token: Token, is_outbound: bool) -> Option<Token> {
+        let station = self.network.end_station(node)?;
         let server = self.sites.stack(node, is_outbound);
         if server == NONE {
-            return Ok(Some(token));
+            return Some(token);
         }
         let cost = service(&station.stack, is_outbound, &token.frame);
         token.frame.is_tagged &= is_outbound;
@@ -252,7 +245,7 @@ impl Walker<'_> {
             min: cost.min(),
             max: cost.max(),
         };
-        Ok(Some(token))
+        Some(token)
     }
 
     /// Leaves by a port, if there is a link.
@@ -322,7 +315,7 @@ impl Walker<'_> {
                     if deliveries.iter().any(|(node, _)| *node == port.node) {
                         return Err(self.loops());
                     }
-                    let token = self.pass_stack(port.node, token, false)?;
+                    let token = self.pass_stack(port.node, token, false);
                     deliveries.extend(token.map(|token| (port.node, token)));
                 }
             }

@@ -220,6 +220,9 @@ impl Tightness {
 
     #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
     fn print(&mut self, what: &str) {
+        if self.ratios.is_empty() {
+            return println!("{what}: nothing bounded was delivered");
+        }
         self.ratios.sort_by(f64::total_cmp);
         let at = |percent: usize| self.ratios[(self.ratios.len() - 1) * percent / 100];
         let count = self.ratios.len().max(1);

@@ -51,9 +51,8 @@ impl Plant {
             warmup: Duration::ZERO,
             bucket: Duration::ZERO,
         };
-        let gets_through = |flow: &Flow| {
-            Simulation::new(network, core::slice::from_ref(flow), &config).is_ok()
-        };
+        let gets_through =
+            |flow: &Flow| Simulation::new(network, core::slice::from_ref(flow), &config).is_ok();
         plant.flows.retain(gets_through);
         plant.set_timeouts(&mut dice);
         plant
