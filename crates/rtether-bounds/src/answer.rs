@@ -73,7 +73,8 @@ pub struct StreamBound {
 }
 
 /// A proved upper bound on a latency, under the assumption that nothing is lost for lack of
-/// memory; see [`PortBound::backlog`] and [`StackBound::waiting`].
+/// memory, of this flow or another: a loss can make others give up waiting and send anew. See
+/// [`PortBound::backlog`] and [`StackBound::waiting`]. Losses by bit errors are accounted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// From the release by the talker's application to the delivery to the listener's; with a
@@ -119,7 +120,8 @@ impl HopBound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Total flow analysis, each place once, with staircase arrival curves, the rates of the input
-    /// links, and the exact wait of the last packet.
+    /// links, and the wait of the last packet: exact in order of arrival, rounded up by at
+    /// most 1/128 of the span searched where lines and priorities meet.
     TotalFlow,
     /// The same, where flows depend on each other in a cycle: a fixed point, verified.
     FixedPoint,
@@ -177,12 +179,13 @@ pub enum Reason {
         /// The sending port.
         port: PortId,
     },
-    /// Copies of frames go round in a loop of switches that flood.
+    /// Copies of frames go round in a loop of switches that flood, or reach a station twice.
     FloodingLoop {
         /// The flow whose frames do.
         flow: FlowId,
     },
-    /// Two numbers of the scenario leave the range of exact arithmetic.
+    /// A jitter above 70 s, a burst of more than 1.1 s of work, or a latency above 13 days: beyond
+    /// the range of exact arithmetic.
     OutOfRange,
 }
 
@@ -201,8 +204,14 @@ impl fmt::Display for Reason {
             Self::LinkRate { .. } => {
                 write!(f, "an octet on a link is no whole number of picoseconds")
             }
-            Self::FloodingLoop { .. } => write!(f, "frames are flooded into a loop"),
-            Self::OutOfRange => write!(f, "a number is too large for exact arithmetic"),
+            Self::FloodingLoop { .. } => {
+                write!(f, "frames are flooded into a loop or arrive twice")
+            }
+            Self::OutOfRange => write!(
+                f,
+                "beyond exact arithmetic: jitter above 70 s, a burst of more than 1.1 s of work, \
+                 or a latency above 13 days"
+            ),
         }
     }
 }
@@ -249,7 +258,8 @@ pub struct PortBound {
     /// Offered wire time in millionths of the time there is, rounded up; `None` if nothing limits
     /// what a flow there releases.
     pub utilization_ppm: Option<u64>,
-    /// Octets of frames that may wait there at once, the one in transmission not counted.
+    /// Octets of frames that may wait there at once, the one in transmission not counted, of all
+    /// queues together; `None` if a wait there has no bound.
     pub backlog: Option<Bytes>,
     /// Longest wait of any frame before its transmission begins.
     pub queueing: Option<Duration>,

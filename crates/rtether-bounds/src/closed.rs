@@ -23,13 +23,13 @@
 
 use alloc::vec::Vec;
 
-use crate::curve::{Affine, Load, ONE, Stairs, group, steps_until};
+use crate::curve::{Affine, Load, ONE, Stairs, affordable, group};
 use crate::plant::NONE;
 use crate::source::INFINITE;
 use crate::wait::{Class, limited, round_up};
 
 /// Steps of staircases that are looked at before token buckets take over.
-const STEPS_MAX: i64 = 1 << 12;
+const STEPS_MAX: i64 = 1 << 14;
 
 /// The flows from one place, as far as they are known.
 struct Part {
@@ -51,7 +51,8 @@ impl Part {
             let is_constant = |load: &&Load| has_constants && load.in_flight > 0;
             let constant = own.iter().filter(is_constant);
             let constant = constant.map(|load| i128::from(load.cost) * i128::from(load.in_flight));
-            let constant = constant.sum::<i128>() * ONE;
+            let constant = constant.fold(0, i128::saturating_add);
+            let constant = constant.saturating_mul(ONE);
             let open = own.iter().filter(|load| !is_constant(load));
             let mut open: Vec<Load> = open
                 .copied()
@@ -76,7 +77,7 @@ impl Part {
     /// Returns the limit that holds in the long run.
     fn tail(&self) -> Affine {
         let bucket = self.bucket.map(|bucket| Affine {
-            burst: bucket.burst + self.constant,
+            burst: bucket.burst.saturating_add(self.constant),
             ..bucket
         });
         let limits = [bucket, self.line].into_iter().flatten();
@@ -88,7 +89,7 @@ impl Part {
         let Some(_) = self.bucket else {
             return limited(None, self.line, x);
         };
-        let sum = self.constant + stairs.at(x);
+        let sum = self.constant.saturating_add(stairs.at(x));
         self.line.map_or(sum, |line| sum.min(line.at(x)))
     }
 }
@@ -101,49 +102,47 @@ pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
     }
     let longest = class.own.iter().map(|load| load.cost).max().unwrap_or(0);
     let in_front = if class.higher.is_empty() { 0 } else { longest };
-    let base = i128::from(class.base + in_front) * ONE;
+    let base = i128::from(class.base.saturating_add(in_front)) * ONE;
     let mut parts = Part::split(class.own, true)?;
     parts.extend(Part::split(class.higher, false)?);
     let sum = parts.iter().map(Part::tail);
-    let tail = sum.fold(Affine::default(), |a, b| Affine {
-        burst: a.burst + b.burst,
-        rate: a.rate + b.rate,
-    });
+    let tail = sum.fold(Affine::default(), Affine::plus);
     if tail.rate >= ONE {
         return None;
     }
-    let at_least = parts.iter().map(|part| part.constant).sum::<i128>() + base;
-    let mut horizon = round_up(4 * at_least).max(1_000);
+    let constants = parts.iter().map(|part| part.constant);
+    let at_least = constants.fold(base, i128::saturating_add);
+    let mut wanted = round_up(at_least.saturating_mul(4)).max(1_000);
     loop {
+        let steps = parts.iter().flat_map(Part::limited);
+        let horizon = affordable(&steps, wanted, STEPS_MAX);
         let stairs = parts
             .iter()
-            .map(|part| Stairs::new(&part.limited(), horizon));
+            .map(|part| Stairs::new(part.limited(), horizon));
         let stairs: Vec<Stairs> = stairs.collect();
         let work = |x: i64| {
             let each = parts.iter().zip(&stairs).map(|(part, own)| part.at(own, x));
-            round_up(base + each.sum::<i128>())
+            round_up(each.fold(base, i128::saturating_add))
         };
         if let Some(stay) = least(work, horizon) {
             return Some(stay);
         }
-        let steps = parts.iter().map(|part| steps_until(&part.open, horizon));
-        let steps = steps.fold(0, i64::saturating_add);
-        if steps > STEPS_MAX {
+        if horizon < wanted || horizon >= INFINITE {
             // Where the straight lines meet: above every true crossing.
-            let stay = (base + tail.burst) / (ONE - tail.rate) + 1;
+            let stay = base.saturating_add(tail.burst) / (ONE - tail.rate) + 1;
             return i64::try_from(stay).ok().filter(|&stay| stay < INFINITE);
         }
-        horizon = horizon.saturating_mul(4).min(INFINITE);
+        wanted = horizon.saturating_mul(4).min(INFINITE);
     }
 }
 
 impl Part {
     /// Returns the loads that have staircases.
-    fn limited(&self) -> Vec<Load> {
+    fn limited(&self) -> &[Load] {
         if self.bucket.is_some() {
-            self.open.clone()
+            &self.open
         } else {
-            Vec::new()
+            &[]
         }
     }
 }
@@ -174,6 +173,7 @@ mod tests {
     fn load(cost: i64, period: i64, in_flight: i64) -> Load {
         Load {
             cost,
+            least: cost,
             period,
             burst: 1,
             packets: 1,

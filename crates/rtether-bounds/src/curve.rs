@@ -8,7 +8,14 @@
 //! If `w` is the service there and `c <= ratio * w` the work here, a window of length `t` holds at
 //! most `c_max + ratio * t`: all but the first packet of the window were served there within it.
 //! This is line shaping with its packet term ("grouping", Grieu 2004; Mifdaoui and Leydier 2017).
-//! If packets may move towards each other by `slack` on the way, the window grows by that.
+//! If packets may move towards each other by `slack` on the way, the window grows by that. The three
+//! numbers are maxima over whoever comes from there, so that the limit on two classes together is
+//! that of the larger cost, the larger ratio and the larger slack ([`Line::join`]), whichever class
+//! each of them comes from.
+//!
+//! **Range.** What a sum or product cannot hold saturates upwards, and a wait as long as
+//! [`INFINITE`] is reported as none. Lines that are steeper than any link or stack, or whose slack
+//! is beyond [`JITTER_MAX`], are left out: a limit less is never a smaller bound.
 
 use alloc::vec::Vec;
 
@@ -26,12 +33,17 @@ const WORK_MAX: i64 = 1 << 40;
 /// A flow that brings more than this many times what a place can do counts as unlimited, so that
 /// staircases have few steps.
 const RATE_MAX: i64 = 16;
+/// A line that lets more than this many times through what a place can do is no limit: 400 Gbit/s
+/// into 10 Mbit/s is 40 000.
+const LINE_RATE_MAX: i128 = ONE << 20;
 
 /// What one flow brings to a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    /// Work of a packet in picoseconds.
+    /// Most work of a packet in picoseconds.
     pub(crate) cost: i64,
+    /// What its smallest packet is taken to cost here: less where packets have two sizes.
+    pub(crate) least: i64,
     pub(crate) period: i64,
     /// Packets of this cost at each point of the grid; none if another load counts them.
     pub(crate) burst: i64,
@@ -76,6 +88,7 @@ impl Load {
         };
         Self {
             cost: add(self.cost, each),
+            least: add(self.least, each),
             ratio: self.ratio + more,
             ..*self
         }
@@ -105,7 +118,16 @@ pub(crate) struct Affine {
 
 impl Affine {
     pub(crate) fn at(&self, time: i64) -> i128 {
-        self.burst + self.rate * i128::from(time)
+        let grown = self.rate.saturating_mul(i128::from(time));
+        self.burst.saturating_add(grown)
+    }
+
+    /// Returns the sum of both.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            burst: self.burst.saturating_add(other.burst),
+            rate: self.rate.saturating_add(other.rate),
+        }
     }
 
     /// Returns the first time, not before zero, at which the value is at least `work`.
@@ -121,14 +143,53 @@ impl Affine {
     }
 }
 
+/// What one place lets through, for a window of length `t`: `cost + rate * (t + slack)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Most work of one packet, with [`PLACES`] binary places.
+    cost: i128,
+    rate: i128,
+    slack: i64,
+}
+
+impl Line {
+    fn of(load: &Load) -> Self {
+        Self {
+            cost: i128::from(load.cost) * ONE,
+            rate: load.ratio,
+            slack: load.slack,
+        }
+    }
+
+    /// Returns the limit on what this and another class bring together through the same place.
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self {
+            cost: self.cost.max(other.cost),
+            rate: self.rate.max(other.rate),
+            slack: self.slack.max(other.slack),
+        }
+    }
+
+    /// Returns the limit as a straight line; `None` if it is too steep to be one.
+    pub(crate) fn affine(self) -> Option<Affine> {
+        let is_useful = self.rate <= LINE_RATE_MAX && self.slack < JITTER_MAX;
+        is_useful.then(|| Affine {
+            burst: self.cost + self.rate * i128::from(self.slack),
+            rate: self.rate,
+        })
+    }
+}
+
 /// The flows from one place, added up.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) number: u32,
     /// Their token buckets: `cost * burst * (1 + (t + jitter) / period)`.
     pub(crate) bucket: Option<Affine>,
-    /// What the place before lets through.
+    /// What the place before lets through, if it is a limit.
     pub(crate) line: Option<Affine>,
+    /// The same before its numbers are put together.
+    pub(crate) shape: Option<Line>,
     /// Their range in the list of loads.
     pub(crate) range: core::ops::Range<usize>,
 }
@@ -137,28 +198,24 @@ impl Group {
     fn of(loads: &[Load], range: core::ops::Range<usize>) -> Self {
         let own = &loads[range.clone()];
         let number = own[0].group;
-        let (mut bucket, mut line) = (Some(Affine::default()), Affine::default());
-        let mut slack = 0;
+        let mut bucket = Some(Affine::default());
         for load in own {
-            let work = i128::from(load.cost) * ONE;
             bucket = bucket.filter(|_| load.is_limited()).map(|sum| {
                 let rate = load.rate();
-                Affine {
-                    burst: sum.burst
-                        + work * i128::from(load.burst)
-                        + rate * i128::from(load.jitter),
-                    rate: sum.rate + rate,
-                }
+                let at_once = i128::from(load.cost) * ONE * i128::from(load.burst);
+                sum.plus(Affine {
+                    burst: at_once + rate * i128::from(load.jitter),
+                    rate,
+                })
             });
-            line.burst = line.burst.max(work);
-            line.rate = line.rate.max(load.ratio);
-            slack = slack.max(load.slack);
         }
-        line.burst += line.rate * i128::from(slack);
+        let shape = own.iter().map(Line::of).reduce(Line::join);
+        let shape = shape.filter(|_| number != crate::plant::NONE);
         Self {
             number,
             bucket,
-            line: (number != crate::plant::NONE).then_some(line),
+            line: shape.and_then(Line::affine),
+            shape,
             range,
         }
     }
@@ -205,18 +262,18 @@ impl Stairs {
             let work = load.cost * load.burst;
             let first = load.first_steps();
             points.push((0, work * first));
-            let mut time = first * load.period - load.jitter;
+            let mut time = first.saturating_mul(load.period) - load.jitter;
             while time <= horizon {
                 points.push((time, work));
-                time += load.period;
+                time = time.saturating_add(load.period);
             }
         }
         points.sort_unstable_by_key(|point| point.0);
-        let mut sum = 0;
+        let mut sum = 0i64;
         let mut kept = 0;
         for index in 0..points.len() {
             let (time, work) = points[index];
-            sum += work;
+            sum = work.saturating_add(sum);
             if kept > 0 && points[kept - 1].0 == time {
                 points[kept - 1].1 = sum;
             } else {
@@ -238,12 +295,44 @@ impl Stairs {
     }
 }
 
-/// Returns about how many steps there are until `horizon`.
-pub(crate) fn steps_until(loads: &[Load], horizon: i64) -> i64 {
+/// Returns at least how many steps the staircases of these loads have until `horizon`.
+pub(crate) fn steps_until<'a>(loads: impl Iterator<Item = &'a Load>, horizon: i64) -> i64 {
     loads
-        .iter()
         .map(|load| horizon / load.period + 2)
         .fold(0, i64::saturating_add)
+}
+
+/// Returns the longest horizon up to `wanted` within which the staircases of these loads have no
+/// more than `most` steps, or a few for each load.
+pub(crate) fn affordable<'a>(
+    loads: &(impl Iterator<Item = &'a Load> + Clone),
+    wanted: i64,
+    most: i64,
+) -> i64 {
+    let count = i64::try_from(loads.clone().count()).unwrap_or(i64::MAX);
+    let most = most.max(count.saturating_mul(4));
+    let (mut good, mut bad) = (0, wanted);
+    if steps_until(loads.clone(), wanted) <= most {
+        return wanted;
+    }
+    while bad - good > 1 {
+        let middle = good + (bad - good) / 2;
+        if steps_until(loads.clone(), middle) <= most {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    good
+}
+
+/// Returns the loads whose staircases count: those of groups with a token bucket.
+pub(crate) fn stepped<'a>(
+    groups: &'a [Group],
+    loads: &'a [Load],
+) -> impl Iterator<Item = &'a Load> + Clone {
+    let limited = groups.iter().filter(|group| group.bucket.is_some());
+    limited.flat_map(|group| &loads[group.range.clone()])
 }
 
 /// A change of the sum of all groups: from `time` on it is `offset + slope * t`.
@@ -295,6 +384,7 @@ mod tests {
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {
             cost,
+            least: cost,
             period,
             burst: 1,
             packets: 1,

@@ -233,6 +233,7 @@ impl Driver {
         let low = port.longest(|other| other < self.high_from);
         let alone = idle.filter(|_| low > 0).map(|idle| Load {
             cost: low,
+            least: low,
             period: idle.max(1),
             burst: 1,
             packets: 1,

@@ -77,7 +77,7 @@ pub(crate) fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbou
         return Err(Unbounded::Overload(millionths(rate)));
     }
     let plain: Vec<Load> = loads.iter().map(|(load, _)| *load).collect();
-    if steps_until(&plain, end) > STEPS_MAX {
+    if steps_until(plain.iter(), end) > STEPS_MAX {
         return Ok(vec![end; loads.len()]);
     }
     let mut found: Vec<i64> = Vec::with_capacity(loads.len());
@@ -177,6 +177,7 @@ mod tests {
     fn load(cost: i64, period: i64, jitter: i64) -> Load {
         Load {
             cost,
+            least: cost,
             period,
             burst: 1,
             packets: 1,

@@ -111,7 +111,14 @@ impl Discipline {
 fn preemptive(port: &Port<'_>, queue: u8) -> Waits {
     let own = port.of(|other| other == queue);
     // Up to completion nothing is subtracted.
-    let whole: Vec<Load> = own.iter().map(|load| Load { cost: 0, ..*load }).collect();
+    let whole: Vec<Load> = own
+        .iter()
+        .map(|load| Load {
+            cost: 0,
+            least: 0,
+            ..*load
+        })
+        .collect();
     let mut all = own.clone();
     let mut higher = port.of(|other| other > queue);
     let found = waits_behind(&whole, 0, &mut all, &mut higher)?;

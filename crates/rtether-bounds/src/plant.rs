@@ -16,7 +16,7 @@ use rtether_model::network::{Network, NodeId, PortId, Selection};
 use crate::answer::Reason;
 use crate::layer::Discipline;
 use crate::limit::Limit;
-use crate::source::Source;
+use crate::source::{INFINITE, Source, add, times};
 use crate::stack::Service;
 use crate::walk::Atlas;
 
@@ -35,6 +35,8 @@ pub(crate) struct Server {
     pub(crate) interface_per_octet: i64,
     /// Whether the switch at the other end forwards after the header.
     pub(crate) is_cut_through: bool,
+    /// Whether bit errors may destroy what it sends.
+    pub(crate) is_lossy: bool,
     /// Whether packets leave it as far apart as their service lasts.
     pub(crate) spaces: bool,
     /// How the layer of an end station chooses there, if not in order of arrival.
@@ -188,6 +190,7 @@ impl Plant {
 
     /// Adds to what following the flows gave all that depends on several of them at once.
     pub(crate) fn complete(mut plant: Self, network: &Network, flows: &[Flow]) -> Self {
+        plant.give_up_loops();
         plant.consider_interfaces();
         plant.sources = flows
             .iter()
@@ -215,6 +218,7 @@ impl Plant {
         );
         plant.members = members;
         plant.leads_on = plant.find_ways();
+        plant.expect_losses();
         let (visits, starts) = (&plant.visits, &plant.members.starts);
         for pair in starts.windows(2) {
             plant.members.items[pair[0] as usize..pair[1] as usize].sort_by_key(|&visit| {
@@ -223,6 +227,20 @@ impl Plant {
             });
         }
         plant
+    }
+
+    /// Says of all places that nothing is known if copies go round, or come twice and are answered
+    /// twice: they were not followed to their end.
+    fn give_up_loops(&mut self) {
+        let ends = self.streams.iter().map(|stream| &stream.end);
+        let mut loops = ends.filter_map(|end| match end {
+            Err(reason @ Reason::FloodingLoop { .. }) => Some(reason),
+            _ => None,
+        });
+        let Some(reason) = loops.next() else { return };
+        for server in &mut self.servers {
+            server.obstacle.get_or_insert_with(|| reason.clone());
+        }
     }
 
     /// Widens the gaps behind links where interfaces cost time per octet: a frame there may have
@@ -244,8 +262,8 @@ impl Plant {
             let per_octet = servers[visit.server as usize].interface_per_octet;
             let (smallest, largest) = range[visit.server as usize];
             Gap {
-                min: per_octet * smallest,
-                max: per_octet * largest,
+                min: times(per_octet, smallest),
+                max: times(per_octet, largest),
             }
         };
         for index in 0..self.visits.len() {
@@ -256,21 +274,30 @@ impl Plant {
             let parent = &self.visits[visit.parent as usize];
             let (all, own) = (
                 cost(parent),
-                servers[parent.server as usize].interface_per_octet * parent.sizes[0],
+                times(
+                    servers[parent.server as usize].interface_per_octet,
+                    parent.sizes[0],
+                ),
             );
             let server = &servers[parent.server as usize];
             let is_mixed = server.is_cut_through && tags[parent.server as usize] == [true; 2];
             let header = if is_mixed { 4 * server.octet } else { 0 };
             let visit = &mut self.visits[index];
-            visit.gap.min += own;
-            visit.gap.max += all.max;
-            visit.slack += all.max - all.min + header;
+            visit.gap.min = add(visit.gap.min, own);
+            visit.gap.max = add(visit.gap.max, all.max);
+            let spread = if all.max < INFINITE {
+                all.max - all.min
+            } else {
+                INFINITE
+            };
+            visit.slack = add(visit.slack, add(spread, header));
         }
         for stream in &mut self.streams {
             if let Ok((last, gap)) = &mut stream.end {
                 let visit = &self.visits[*last as usize];
-                gap.min += servers[visit.server as usize].interface_per_octet * visit.sizes[0];
-                gap.max += cost(visit).max;
+                let per_octet = servers[visit.server as usize].interface_per_octet;
+                gap.min = add(gap.min, times(per_octet, visit.sizes[0]));
+                gap.max = add(gap.max, cost(visit).max);
             }
         }
     }
@@ -318,12 +345,23 @@ impl Plant {
         self.limits.get(visit.limit as usize)
     }
 
+    /// Takes flows that wait for answers to give up, or to send again, where bit errors may destroy
+    /// a packet that they wait for: on the way to a listener or back.
+    fn expect_losses(&mut self) {
+        for (visit, &leads_on) in self.visits.iter().zip(&self.leads_on) {
+            if leads_on && self.servers[visit.server as usize].is_lossy {
+                self.sources[visit.flow as usize].closed = None;
+            }
+        }
+    }
+
     /// Returns the least time from release to delivery, without any waiting.
     pub(crate) fn latency_min(&self, stream: &Stream) -> i64 {
         let Ok((last, gap)) = &stream.end else {
             return 0;
         };
-        self.way_to(*last).map(|v| v.gap.min).sum::<i64>() + gap.min
+        let gaps = self.way_to(*last).map(|visit| visit.gap.min);
+        gaps.fold(gap.min, add)
     }
 
     /// Returns the releases of a visit's flow.

@@ -16,7 +16,7 @@ use crate::layer::Discipline;
 use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
-use crate::source::{INFINITE, Source};
+use crate::source::{INFINITE, Source, add};
 use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
@@ -233,6 +233,9 @@ fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
         Some(Cause::Cycle(server)) => Reason::Cycle {
             place: place_of(server),
         },
+        Some(Cause::OutOfRange) => Reason::OutOfRange,
+        // All waits are finite, but their sum is not.
+        None if plant.sources[flow as usize].is_limited() => Reason::OutOfRange,
         None => Reason::UnlimitedArrivals { flow: FlowId(flow) },
     }
 }
@@ -260,32 +263,32 @@ impl PlaceLoad {
         let utilization_ppm = loads
             .iter()
             .all(is_limited)
-            .then(|| millionths(loads.iter().map(Load::rate).sum()));
+            .then(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)));
         let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
         let longest = waits.max().unwrap_or(0);
-        let is_in_order = place.discipline.is_none()
-            && !matches!(
-                place.kind,
-                ServerKind::Switch { selection, .. } if selection != Selection::Fcfs
-            );
-        let pauses = place.discipline.as_deref().is_some_and(Discipline::pauses);
-        // In order of arrival, whoever waits longest waits for all that is there but itself.
-        let own = loads.first().map_or(0, |load| load.cost);
-        let first = loads.first().map(|load| solution.wait[load.visit as usize]);
-        let in_order = first.filter(|&wait| is_in_order && wait > 0 && wait < INFINITE);
-        let in_order = in_order.map(|wait| wait + own);
+        let discipline = place.discipline.as_deref();
+        let stays = match discipline {
+            None => stays(plant, solution, server, loads),
+            Some(_) => None,
+        };
+        let mut by_rates = || {
+            let found = backlog(loads).ok();
+            found.filter(|&work| is_known && work < INFINITE)
+        };
         Self {
             utilization_ppm,
             queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
-            backlog: match in_order {
-                Some(work) => Some(work),
-                None if !is_known => None,
-                None if pauses => {
+            backlog: match stays {
+                Some(Stays::InOrder(work)) => Some(work),
+                Some(Stays::ByClass(work)) => {
+                    Some(by_rates().map_or(work, |other| other.min(work)))
+                }
+                None if is_known && discipline.is_some_and(Discipline::pauses) => {
                     let there =
                         |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
                     loads.iter().map(there).sum()
                 }
-                None => backlog(loads).ok(),
+                None => by_rates(),
             },
         }
     }
@@ -333,6 +336,51 @@ fn there(solution: &Solution, load: &Load) -> Option<i64> {
     is_known.then(|| load.packets * ((wait + load.jitter) / load.period + 1))
 }
 
+/// Work at a place at once, from how long its packets stay.
+enum Stays {
+    /// In order of arrival.
+    InOrder(i64),
+    /// Summed over the classes.
+    ByClass(i64),
+}
+
+/// Returns the work that may be at a place at once, if all its waits are finite.
+///
+/// **Theorem.** A class in order of arrival holds at most `wait + cost` work, for a flow of the
+/// largest sum. *Proof.* Work grows at arrivals alone. A packet that arrives and finds itself among
+/// work `b`, its own included, is served after the rest of it, so it waits for at least `b` less its
+/// own work, whatever the place does besides; and no packet waits longer than its bound. Where all
+/// packets are in one order and nothing else is served, every flow's bound is the most there can
+/// be less its own work, so that the smallest sum holds, too.
+fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
+    let selection = match plant.servers[server as usize].kind {
+        ServerKind::Switch { selection, .. } => selection,
+        _ => Selection::Fcfs,
+    };
+    let is_in_order = selection == Selection::Fcfs;
+    if selection == Selection::EarliestDeadline {
+        return None;
+    }
+    let mut classes = [0i64; 8];
+    let mut in_order = None;
+    for load in loads {
+        let wait = solution.wait[load.visit as usize];
+        if wait >= INFINITE || load.cost >= INFINITE {
+            return None;
+        }
+        let queue = usize::from(plant.visits[load.visit as usize].queue);
+        classes[queue] = classes[queue].max(wait + load.cost);
+        let work = wait + load.least;
+        in_order = Some(in_order.map_or(work, |other: i64| other.min(work)));
+    }
+    let work = in_order?;
+    Some(if is_in_order {
+        Stays::InOrder(work)
+    } else {
+        Stays::ByClass(classes.into_iter().fold(0, add))
+    })
+}
+
 /// Returns the octets of frames that make up this much work at a port.
 ///
 /// Each frame brings its overhead, which takes no memory: the share of memory is largest for the
@@ -353,8 +401,8 @@ fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
 /// longest, if that still leaves time; else as if all the work were the shortest packets.
 fn waiting(loads: &mut [Load], work: i64) -> u64 {
     let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
-    let shortest = loads.iter().map(|load| load.cost).min().unwrap_or(0);
-    let heavier = loads.iter().map(|load| load.with(longest - load.cost));
+    let shortest = loads.iter().map(|load| load.least).min().unwrap_or(0);
+    let heavier = loads.iter().map(|load| load.with(longest - load.least));
     let mut heavier: Vec<Load> = heavier.collect();
     let found = waits(&mut Class {
         base: 0,

@@ -15,6 +15,7 @@ use crate::answer::Reason;
 use crate::layer::Discipline;
 use crate::plant::{NONE, Server, ServerKind};
 use crate::smoother::Pace;
+use crate::source::add as add_up;
 use crate::stack::processors;
 use crate::station;
 
@@ -153,6 +154,7 @@ const fn inside(kind: ServerKind, spaces: bool, discipline: Option<Box<Disciplin
         octet: 0,
         interface_per_octet: 0,
         is_cut_through: false,
+        is_lossy: false,
         spaces,
         discipline,
     }
@@ -247,9 +249,12 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
             spaces: !is_shared && octet.is_some(),
             obstacle,
             octet: octet.unwrap_or(0),
-            interface_per_octet: interfaces.map(|cost| cost.per_octet.as_ps()).sum(),
+            interface_per_octet: interfaces
+                .map(|cost| cost.per_octet.as_ps())
+                .fold(0, add_up),
             is_cut_through,
             discipline: driver.map(|driver| Box::new(Discipline::Driver(driver))),
+            is_lossy: link.errors_per_billion > 0,
         },
     )
 }
@@ -268,9 +273,9 @@ fn flight(network: &Network, hop: &Hop) -> i64 {
     let interfaces = [hop.egress.node, hop.ingress.node]
         .into_iter()
         .filter_map(|node| interface(network, node));
-    let fixed: i64 = interfaces.map(|cost| cost.base.as_ps()).sum();
+    let fixed = interfaces.map(|cost| cost.base.as_ps()).fold(0, add_up);
     let latency = network
         .switch(hop.ingress.node)
         .map_or(0, |switch| switch.latency.as_ps());
-    link.propagation.as_ps() + fixed + latency
+    add_up(add_up(link.propagation.as_ps(), fixed), latency)
 }

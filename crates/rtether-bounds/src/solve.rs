@@ -15,8 +15,8 @@
 //!
 //! The search takes one component of places after the other, each after those that lead to it. A
 //! place that is in no cycle is evaluated once, with what arrives there for good; in a cycle the
-//! search begins at zero and stops at the first fixed point, the smallest there is, and a second,
-//! separate pass evaluates every place once more and compares.
+//! search begins at zero and stops at a fixed point, not always the smallest, since waits may be cut
+//! short by larger steps; a second, separate pass evaluates every place once more and compares.
 //!
 //! **What stays after a change.** The waits of a component are a function of its input: its places,
 //! the visits there, the releases of their flows, how visits inside it follow each other, and the
@@ -29,8 +29,10 @@
 //!
 //! **Flows that wait for their answers.** While such a flow never gives up, a request passes each
 //! place no earlier than a whole round trip after the one before, so its jitter is zero
-//! everywhere. That it never gives up follows if the bound found so is below its timeout, by the
-//! same argument on the first time-out. Otherwise the flow is taken to give up at will. Copies that
+//! everywhere. That it never gives up follows if nothing of it is lost and the bound found so is
+//! below its timeout, by the same argument on the first time-out. Where bit errors may destroy a
+//! request or an answer it gives up ([`crate::plant`] says so before the search begins); that no
+//! memory runs full is the condition of all bounds. Otherwise the flow is taken to give up at will. Copies that
 //! are flooded to where nobody answers are not waited for; their jitter grows as that of others.
 
 use alloc::vec;
@@ -38,7 +40,7 @@ use alloc::vec::Vec;
 
 use crate::answer::LayerPart;
 use crate::components::Components;
-use crate::curve::{JITTER_MAX, Load};
+use crate::curve::{JITTER_MAX, Load, ONE};
 use crate::keep::Comparison;
 use crate::limit::drift_after;
 use crate::place::{Scratch, evaluate};
@@ -62,6 +64,8 @@ pub(crate) enum Cause {
     Flow(u32),
     /// No fixed point was found: place.
     Cycle(u32),
+    /// A number is beyond exact arithmetic.
+    OutOfRange,
 }
 
 /// Jitter and wait of every visit.
@@ -263,7 +267,12 @@ impl<'a> Solver<'a> {
             let place = parent.map_or(visit.server, |parent| parent.server);
             let cause = |of: &[Option<Cause>]| of.get(visit.parent as usize).copied().flatten();
             let first = cause(&self.solution.cause).or(cause(&self.solution.jitter_cause));
-            self.solution.jitter_cause[id] = first.or(Some(Cause::Cycle(place)));
+            let beyond = if self.solution.is_cyclic {
+                Cause::Cycle(place)
+            } else {
+                Cause::OutOfRange
+            };
+            self.solution.jitter_cause[id] = first.or(Some(beyond));
         }
         let wait = self.solution.wait.get(visit.parent as usize);
         let drift = self.drift_after(visit, wait.copied().unwrap_or(0));
@@ -281,7 +290,12 @@ impl<'a> Solver<'a> {
         if source.closed.is_some() && source.is_limited() && leads_on {
             return 0;
         }
-        let sum = add(add(jitter, wait), visit.gap.max - visit.gap.min);
+        let varies = if visit.gap.max < INFINITE {
+            visit.gap.max - visit.gap.min
+        } else {
+            INFINITE
+        };
+        let sum = add(add(jitter, wait), varies);
         if sum > JITTER_MAX { INFINITE } else { sum }
     }
 
@@ -353,6 +367,7 @@ impl<'a> Solver<'a> {
             let id = visit as usize;
             let (wait, cause) = match self.scratch.waits[index] {
                 Ok(_) if is_given_up => (INFINITE, Some(Cause::Cycle(server))),
+                Ok(wait) if wait >= INFINITE => (INFINITE, Some(Cause::OutOfRange)),
                 Ok(wait) => (wait, None),
                 Err(unbounded) => (INFINITE, Some(self.cause(server, unbounded))),
             };
@@ -371,9 +386,12 @@ impl<'a> Solver<'a> {
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => {
                 self.solution.jitter_cause[visit as usize].unwrap_or_else(|| {
-                    // Limited, but beyond all measure.
+                    // Limited, but beyond all measure: too much in the long run, or at once.
                     let load = self.scratch.loads.iter().find(|load| load.visit == visit);
-                    Cause::Overload(server, load.map_or(0, |load| millionths(load.rate())))
+                    match load.map(Load::rate) {
+                        Some(rate) if rate >= ONE => Cause::Overload(server, millionths(rate)),
+                        _ => Cause::OutOfRange,
+                    }
                 })
             }
         }
@@ -416,6 +434,7 @@ pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mu
         let source = &plant.sources[visit.flow as usize];
         out.push(Load {
             cost: visit.service.max(),
+            least: visit.service.least_max(),
             period: source.period,
             burst: source.burst,
             packets: source.burst,

@@ -21,6 +21,22 @@ pub(crate) const fn add(a: i64, b: i64) -> i64 {
     if sum >= INFINITE { INFINITE } else { sum }
 }
 
+/// Multiplies a span that is not negative; infinite if that is too much.
+pub(crate) const fn times(span: i64, count: i64) -> i64 {
+    let product = span.saturating_mul(count);
+    if product >= INFINITE {
+        INFINITE
+    } else {
+        product
+    }
+}
+
+/// First retransmission timeout of a connection in picoseconds, before a round trip was measured
+/// (RFC 6298, 2.1).
+const FIRST_TIMEOUT: i64 = 1_000_000_000_000;
+/// Packets under way that are counted; more are as good as any number.
+const IN_FLIGHT_MAX: i64 = 1 << 30;
+
 /// Releases of one flow. Times in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
@@ -60,7 +76,7 @@ impl Source {
                 period,
                 release_jitter,
                 ..
-            } => (period.as_ps(), 1, release_jitter.as_ps()),
+            } => (period.as_ps(), 1, release_jitter.as_ps().min(INFINITE - 1)),
             Traffic::Sporadic { min_gap, burst, .. } => {
                 (min_gap.as_ps(), i64::from(burst.max(1)), 0)
             }
@@ -95,10 +111,15 @@ impl Source {
     /// Returns the segments of a connection: any rate, as many as the window holds.
     fn of_window(tcp: &TcpParameters) -> Self {
         let segments = tcp.window.get() / tcp.segment.get().max(1);
+        let segments = i64::try_from(segments).unwrap_or(i64::MAX);
+        if segments > IN_FLIGHT_MAX {
+            return Self::UNLIMITED;
+        }
+        let timeout = tcp.min_rto.as_ps().min(FIRST_TIMEOUT);
         Self {
-            closed: Some((tcp.min_rto - tcp.ack_delay).as_ps()),
+            closed: Some(timeout - tcp.ack_delay.as_ps()),
             // A shorter one, and one without data.
-            in_flight: i64::try_from(segments).unwrap_or(1 << 30).min(1 << 30) + 2,
+            in_flight: segments + 2,
             ..Self::UNLIMITED
         }
     }
@@ -112,11 +133,31 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtether_model::quantity::{Bytes, Duration};
 
     #[test]
     fn infinity_absorbs() {
         assert_eq!(add(INFINITE, 1), INFINITE);
         assert_eq!(add(INFINITE - 1, INFINITE - 1), INFINITE);
         assert_eq!(add(2, 3), 5);
+        assert_eq!(times(INFINITE / 2, 3), INFINITE);
+        assert_eq!(times(7, 3), 21);
+    }
+
+    /// Oracle: RFC 6298, 2.1: the first timeout is a second, whatever the smallest later one.
+    #[test]
+    fn a_connection_waits_for_its_first_timeout_only() {
+        let tcp = |window, min_rto| TcpParameters {
+            segment: Bytes::new(1),
+            window: Bytes::new(window),
+            min_rto: Duration::from_secs(min_rto),
+            ack_delay: Duration::from_ms(40),
+            ..TcpParameters::default()
+        };
+        let source = Source::of_window(&tcp(100, 60));
+        assert_eq!(source.closed, Some(960_000_000_000));
+        assert_eq!(source.in_flight, 102);
+        // More segments than are counted are no limit, and never fewer than they are.
+        assert_eq!(Source::of_window(&tcp(1 << 31, 1)), Source::UNLIMITED);
     }
 }

@@ -4,6 +4,7 @@ use rtether_model::network::{Cost, Jitter, Servers, Spread, Stack};
 use rtether_model::quantity::Duration;
 
 use crate::frame::{Frame, Kind};
+use crate::source::{add, times};
 
 /// Service times of a packet in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,11 @@ impl Service {
 
     pub(crate) fn max(&self) -> i64 {
         self.small[1].max(self.large[1])
+    }
+
+    /// Returns the most for a packet of that size for which it is least.
+    pub(crate) fn least_max(&self) -> i64 {
+        self.small[1].min(self.large[1])
     }
 
     /// Returns the service of a link: the same for all frames of a size.
@@ -44,8 +50,8 @@ pub(crate) fn processors(stack: &Stack) -> usize {
     }
 }
 
-/// Returns what a packet costs; `None` if the numbers are too large.
-pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Option<Service> {
+/// Returns what a packet costs; infinite where the numbers are too large.
+pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Service {
     let (costs, jitter) = match stack {
         Stack::Zero => ([Cost::default(); 3], Jitter::default()),
         Stack::IpRate { service } => {
@@ -78,28 +84,25 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Option
             }
         },
     };
-    let extra = largest(&jitter).as_ps();
+    let extra = largest(&jitter);
     // A packet of any size may be of either kind.
     let bounds = |size: i64| {
-        let of = |cost: &Cost| {
-            let octets = cost.per_octet.as_ps().checked_mul(size)?;
-            cost.base.as_ps().checked_add(octets)
-        };
-        let [a, b, c] = [of(&costs[0])?, of(&costs[1])?, of(&costs[2])?];
-        Some([a.min(b).min(c), a.max(b).max(c).checked_add(extra)?])
+        let of = |cost: &Cost| add(cost.base.as_ps(), times(cost.per_octet.as_ps(), size));
+        let [a, b, c] = [of(&costs[0]), of(&costs[1]), of(&costs[2])];
+        [a.min(b).min(c), add(a.max(b).max(c), extra)]
     };
-    Some(Service {
-        small: bounds(frame.sizes[0])?,
-        large: bounds(frame.sizes[1])?,
-    })
+    Service {
+        small: bounds(frame.sizes[0]),
+        large: bounds(frame.sizes[1]),
+    }
 }
 
 /// Returns the most that jitter adds.
-fn largest(jitter: &Jitter) -> Duration {
+fn largest(jitter: &Jitter) -> i64 {
     let everyday = match jitter.spread {
         Spread::None => Duration::ZERO,
         Spread::Uniform { max } | Spread::Exponential { max, .. } => max,
     };
     let rare = jitter.outliers.map_or(Duration::ZERO, |rare| rare.max);
-    everyday + rare
+    add(everyday.as_ps(), rare.as_ps())
 }

@@ -20,13 +20,20 @@ use alloc::vec::Vec;
 
 use crate::answer::LayerPart;
 use crate::closed::longest_stay;
-use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, group, steps_until};
+use crate::curve::{
+    Affine, Change, Group, Load, ONE, PLACES, Stairs, affordable, changes, group, stepped,
+};
 use crate::source::INFINITE;
 
 /// Steps of staircases that are looked at before token buckets take over.
-const STEPS_MAX: i64 = 1 << 12;
+const STEPS_MAX: i64 = 1 << 14;
+/// The same where each step takes a search.
+const SEARCHED_MAX: i64 = 1 << 12;
 /// Pieces into which a busy period is cut where arrivals are held back by a line.
 const PIECES: i64 = 128;
+/// Waits that are followed one after the other where a line holds two classes together: shorter
+/// ones than this part of a busy period are looked at in pieces.
+const WAITS_MAX: i64 = 1 << 13;
 
 /// Why there is no longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +51,13 @@ pub(crate) enum Unbounded {
 /// Returns the limits that hold in the long run, and checks that they leave time.
 fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
     let mut all = Vec::with_capacity(groups.len());
-    let mut sum = 0;
+    let mut sum = 0i128;
     for group in groups {
         let Some(tail) = group.tail() else {
             let cause = loads[group.range.clone()].iter().find(|l| !l.is_limited());
             return Err(Unbounded::Visit(cause.map_or(0, |load| load.visit)));
         };
-        sum += tail.rate;
+        sum = sum.saturating_add(tail.rate);
         all.push(tail);
     }
     if sum < ONE {
@@ -65,7 +72,8 @@ fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
 
 /// Returns a share of the time in millionths, rounded up.
 pub(crate) fn millionths(rate: i128) -> u64 {
-    u64::try_from((rate * 1_000_000 + ONE - 1) >> PLACES).unwrap_or(u64::MAX)
+    let scaled = rate.saturating_mul(1_000_000).saturating_add(ONE - 1);
+    u64::try_from(scaled >> PLACES).unwrap_or(u64::MAX)
 }
 
 /// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
@@ -76,8 +84,9 @@ pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
     }
     let groups = group(loads);
     let tails = tails(&groups, loads)?;
-    let mut horizon = first_horizon(&groups, loads);
+    let mut wanted = first_horizon(&groups, loads);
     loop {
+        let horizon = affordable(&stepped(&groups, loads), wanted, STEPS_MAX);
         let mut all = Vec::new();
         for group in &groups {
             let own = &loads[group.range.clone()];
@@ -92,11 +101,12 @@ pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
         if is_over {
             return Ok(round_up(most));
         }
-        if steps_until(loads, horizon) > STEPS_MAX {
-            let tail: i128 = tails.iter().map(|tail| tail.at(horizon)).sum();
-            return Ok(round_up(most.max(tail - i128::from(horizon) * ONE)));
+        if horizon < wanted || horizon >= INFINITE {
+            let tail = tails.iter().copied().fold(Affine::default(), Affine::plus);
+            let left = tail.at(horizon).saturating_sub(i128::from(horizon) * ONE);
+            return Ok(round_up(most.max(left)));
         }
-        horizon = horizon.saturating_mul(4).min(INFINITE);
+        wanted = horizon.saturating_mul(4).min(INFINITE);
     }
 }
 
@@ -113,7 +123,7 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
             .map_or(at_once, |line| at_once.max(line.burst >> PLACES))
     });
     let sum: i128 = begin.sum();
-    i64::try_from(2 * sum)
+    i64::try_from(sum.saturating_mul(2))
         .unwrap_or(INFINITE)
         .clamp(1_000, INFINITE)
 }
@@ -121,7 +131,7 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
 /// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
 /// whether the busy period is over by then.
 fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
-    let (mut offset, mut slope, mut most) = (0, 0, 0);
+    let (mut offset, mut slope, mut most) = (0i128, 0i128, 0);
     let mut index = 0;
     while index < all.len() {
         let time = all[index].time;
@@ -136,7 +146,7 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
         let next = all
             .get(index)
             .map_or(horizon, |change| change.time.min(horizon));
-        let left = |at: i64| offset + (slope - ONE) * i128::from(at);
+        let left = |at: i64| offset.saturating_add((slope - ONE).saturating_mul(at.into()));
         // Between two changes the distance is linear: its largest values are at the ends.
         most = most.max(left(time)).max(left((next - 1).max(time)));
         if left(next) <= 0 {
@@ -146,10 +156,11 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
     (most, false)
 }
 
+/// Returns work in whole picoseconds, rounded up; infinite if it is too much, and never below what
+/// 64 bits hold.
 pub(crate) fn round_up(work: i128) -> i64 {
-    i64::try_from((work + ONE - 1) >> PLACES)
-        .unwrap_or(INFINITE)
-        .min(INFINITE)
+    let whole = work.saturating_add(ONE - 1) >> PLACES;
+    i64::try_from(whole.clamp(-i128::from(INFINITE), i128::from(INFINITE))).unwrap_or(INFINITE)
 }
 
 /// One place before, seen by a class and the classes above it.
@@ -225,10 +236,18 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     }
     let pairs = pair_up(class);
     let tails = long_run(&pairs, class)?;
-    let mut horizon = 2 * class.base
-        + first_horizon(&group(class.own), class.own)
+    let first = first_horizon(&group(class.own), class.own)
         + first_horizon(&group(class.higher), class.higher);
+    let mut wanted = first.saturating_add(class.base.saturating_mul(2));
+    wanted = wanted.min(INFINITE);
     loop {
+        let groups = |of: fn(&Pair) -> &Option<Group>| {
+            let some = pairs.iter().filter_map(move |pair| of(pair).as_ref());
+            some.cloned().collect::<Vec<Group>>()
+        };
+        let (own, high) = (groups(|pair| &pair.own), groups(|pair| &pair.high));
+        let steps = stepped(&own, class.own).chain(stepped(&high, class.higher));
+        let horizon = affordable(&steps, wanted, SEARCHED_MAX);
         let levels: Vec<Level> = pairs
             .iter()
             .map(|pair| pair.level(class, horizon))
@@ -242,14 +261,12 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         let Some(from) = unfinished else {
             return Ok(waits);
         };
-        let own = steps_until(class.own, horizon);
-        let steps = own.saturating_add(steps_until(class.higher, horizon));
-        if steps > STEPS_MAX / 4 {
+        if horizon < wanted || horizon >= INFINITE {
             let tail = |cost: i64| tails.wait(class.base, cost, from);
             let both = waits.iter().zip(class.costs);
             return Ok(both.map(|(&wait, &cost)| wait.max(tail(cost))).collect());
         }
-        horizon = horizon.saturating_mul(4).min(INFINITE);
+        wanted = horizon.saturating_mul(4).min(INFINITE);
     }
 }
 
@@ -262,17 +279,8 @@ struct Pair {
 impl Pair {
     /// Returns the limit on both together.
     fn line(&self) -> Option<Affine> {
-        let lines = [&self.own, &self.high].map(|group| group.as_ref().map(|g| g.line));
-        match lines {
-            [Some(a), Some(b)] => {
-                let (a, b) = (a?, b?);
-                Some(Affine {
-                    burst: a.burst.max(b.burst),
-                    rate: a.rate.max(b.rate),
-                })
-            }
-            _ => None,
-        }
+        let (own, high) = (self.own.as_ref()?.shape?, self.high.as_ref()?.shape?);
+        own.join(high).affine()
     }
 
     fn level(&self, class: &Class<'_>, horizon: i64) -> Level {
@@ -328,7 +336,9 @@ impl LongRun {
     ///
     /// `s <= base + own(t) - c + high(s)` is solved by a straight line that falls against `t`.
     fn wait(&self, base: i64, cost: i64, from: i64) -> i64 {
-        let work = i128::from(base - cost) * ONE + self.own.at(from) + self.high.burst;
+        let work = i128::from(base.saturating_sub(cost)) * ONE;
+        let work = work.saturating_add(self.own.at(from));
+        let work = work.saturating_add(self.high.burst);
         let left = ONE - self.high.rate;
         let begin = (work.max(0) / left).saturating_add(1);
         let begin = i64::try_from(begin).unwrap_or(INFINITE).min(INFINITE);
@@ -346,10 +356,6 @@ fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
         let mut own = loads[group.range.clone()].iter();
         own.find(|load| !load.is_limited()).map(|load| load.visit)
     };
-    let plus = |a: &mut Affine, b: Affine| {
-        a.burst += b.burst;
-        a.rate += b.rate;
-    };
     for pair in pairs {
         let (mut own, mut high) = (Some(Affine::default()), Some(Affine::default()));
         if let Some(group) = &pair.own {
@@ -363,13 +369,14 @@ fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
         let (Some(mut own), Some(mut high)) = (own, high) else {
             return Err(Unbounded::Visit(unlimited.unwrap_or(0)));
         };
-        if let Some(line) = pair.line().filter(|l| l.rate < own.rate + high.rate) {
+        let both = own.rate.saturating_add(high.rate);
+        if let Some(line) = pair.line().filter(|line| line.rate < both) {
             (own, high) = (Affine::default(), line);
         }
-        plus(&mut sum.own, own);
-        plus(&mut sum.high, high);
+        sum.own = sum.own.plus(own);
+        sum.high = sum.high.plus(high);
     }
-    let rate = sum.own.rate + sum.high.rate;
+    let rate = sum.own.rate.saturating_add(sum.high.rate);
     if rate < ONE {
         return Ok(sum);
     }
@@ -446,7 +453,7 @@ impl Search<'_> {
                 if !has_joint_line {
                     break;
                 }
-                if begin > t {
+                if begin - t > self.horizon / WAITS_MAX {
                     t = begin + 1;
                     continue;
                 }
@@ -470,8 +477,9 @@ impl Search<'_> {
         let mut s = known;
         let mut stride = 0;
         for round in 0u32.. {
-            let work: i128 = self.levels.iter().map(|level| level.at(t, s)).sum();
-            let needed = round_up((self.base + work - cost).max(0));
+            let each = self.levels.iter().map(|level| level.at(t, s));
+            let work = each.fold(self.base, i128::saturating_add);
+            let needed = round_up(work.saturating_sub(cost).max(0));
             if needed <= s {
                 return s;
             }

@@ -3,6 +3,8 @@
 //! The rules are those of the plant, read from the standards anew: shortest paths, VLANs and tags
 //! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
 //! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
+//! Copies that go round, or that reach a station twice, are followed no further: no place of such
+//! a plant has a bound.
 
 mod inside;
 
@@ -23,6 +25,7 @@ use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::plant::{Gap, NONE, Plant, Server, Stream, Visit};
 use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
+use crate::source::{add, times};
 use crate::stack::Service;
 
 /// What is known of a network before any flow: routes, and numbers for its places.
@@ -211,8 +214,8 @@ impl Walker<'_> {
         };
         let answer = Token {
             gap: Gap {
-                min: token.gap.min + after,
-                max: token.gap.max + after,
+                min: add(token.gap.min, after),
+                max: add(token.gap.max, after),
             },
             spacing: None,
             frame: Frame::of(flow, true),
@@ -249,7 +252,7 @@ impl Walker<'_> {
         };
         let mut token = token;
         self.pass_tasks(way.from, station, &mut token, true);
-        self.pass_stack(way.from, station, way, &mut token, true)?;
+        self.pass_stack(way.from, station, way, &mut token, true);
         let queue = self.pass_smoother(station, way, &mut token);
         let port = PortId {
             node: way.from,
@@ -263,6 +266,13 @@ impl Walker<'_> {
         Ok(deliveries)
     }
 
+    /// Returns what is wrong where copies of one packet come twice.
+    const fn loops(&self) -> Reason {
+        Reason::FloodingLoop {
+            flow: FlowId(self.flow),
+        }
+    }
+
     /// Leaves by a port, if there is a link.
     fn emit(
         &mut self,
@@ -274,9 +284,7 @@ impl Walker<'_> {
         let Some(wire) = self.sites.wire(port) else {
             return Ok(());
         };
-        self.budget = self.budget.checked_sub(1).ok_or(Reason::FloodingLoop {
-            flow: FlowId(self.flow),
-        })?;
+        self.budget = self.budget.checked_sub(1).ok_or(self.loops())?;
         if wire.server != NONE {
             let cost = transmission(&token.frame, wire.octet);
             self.visit(&mut token, wire.server, queue, cost, false);
@@ -289,12 +297,12 @@ impl Walker<'_> {
     /// Sets the gap from the beginning of a transmission to the other end of the link.
     fn cross(&self, wire: &Wire, token: &mut Token) {
         let [small, large] = token.frame.tagged_sizes();
-        let last_bit = |size| (size + PREAMBLE) * wire.octet;
+        let last_bit = |size| times(wire.octet, size + PREAMBLE);
         let whole = Gap {
             min: last_bit(small),
             max: last_bit(large),
         };
-        let header = (HEADER + token.frame.tag_octets()) * wire.octet;
+        let header = times(wire.octet, HEADER + token.frame.tag_octets());
         let server = &self.plant.servers[wire.server as usize];
         let seen = if server.is_cut_through {
             Gap {
@@ -309,8 +317,8 @@ impl Walker<'_> {
             max: whole.max - seen.max,
         };
         token.gap = Gap {
-            min: seen.min + wire.flight,
-            max: seen.max + wire.flight,
+            min: add(seen.min, wire.flight),
+            max: add(seen.max, wire.flight),
         };
         token.octet = wire.octet;
     }
@@ -328,9 +336,11 @@ impl Walker<'_> {
         let network = self.network;
         match &network.node(port.node).kind {
             NodeKind::EndStation(station) => {
-                let is_known = deliveries.iter().any(|(node, _)| *node == port.node);
-                if to.includes(port.node) && !is_known {
-                    self.pass_stack(port.node, station, way, &mut token, false)?;
+                if to.includes(port.node) {
+                    if deliveries.iter().any(|(node, _)| *node == port.node) {
+                        return Err(self.loops());
+                    }
+                    self.pass_stack(port.node, station, way, &mut token, false);
                     self.pass_tasks(port.node, station, &mut token, false);
                     deliveries.push((port.node, token));
                 }
@@ -355,8 +365,8 @@ impl Walker<'_> {
                             .wire(egress)
                             .is_some_and(|wire| wire.octet < token.octet);
                     if is_held {
-                        copy.gap.min += token.tail.min;
-                        copy.gap.max += token.tail.max;
+                        copy.gap.min = add(copy.gap.min, token.tail.min);
+                        copy.gap.max = add(copy.gap.max, token.tail.max);
                     }
                     let queue = match switch.selection {
                         Selection::Fcfs | Selection::EarliestDeadline => 0,
@@ -438,7 +448,9 @@ impl Walker<'_> {
 
 /// Returns for how long a frame keeps a link busy.
 fn transmission(frame: &Frame, octet: i64) -> Service {
-    let time = frame.tagged_sizes().map(|size| wire_octets(size) * octet);
+    let time = frame
+        .tagged_sizes()
+        .map(|size| times(octet, wire_octets(size)));
     Service::fixed(time[0], time[1])
 }
 

@@ -105,7 +105,15 @@ fn judge(
         terminal::tell("requirements of `bound` are not judged here; `rtether check` does");
     }
     match deliver(&outcome, &arguments.output) {
-        Ok(Exit::Ok) if !contradicted.is_empty() => contradiction(&outcome, &contradicted),
+        Ok(Exit::Ok) if !contradicted.is_empty() => {
+            let lost = bound::broken_assumption(scenario, &results);
+            contradiction(&outcome, &contradicted, lost.as_deref());
+            match (lost, conclude(&outcome, &results)) {
+                (None, _) => Exit::Contradiction,
+                (Some(_), Exit::Ok) if requires_bounds(scenario) => Exit::NoAnswer,
+                (Some(_), exit) => exit,
+            }
+        }
         Ok(Exit::Ok) => conclude(&outcome, &results),
         Ok(other) => other,
         Err(message) => exit::fail(&message),
@@ -170,17 +178,29 @@ fn terminal_width() -> Option<u16> {
         .map(|(_, columns)| columns)
 }
 
-/// Says which stream was simulated beyond its bound.
-fn contradiction(outcome: &Outcome<'_>, streams: &[usize]) -> Exit {
+/// Says which stream was simulated beyond its bound, and whose fault that is: `lost` says where
+/// frames were dropped.
+fn contradiction(outcome: &Outcome<'_>, streams: &[usize], lost: Option<&str>) {
     for &index in streams {
         let stream = outcome.stream(index);
+        let why = match lost {
+            Some(lost) => format!("which assumes that nothing is lost, but {lost}"),
+            None => "this is a defect of rtether, please report it with the scenario".into(),
+        };
+        let separator = if lost.is_some() { "," } else { ";" };
         terminal::complain(&format!(
-            "`{}`: a simulated delay of {} exceeds its proved bound; this is a defect of rtether, \
-             please report it with the scenario",
+            "`{}`: a simulated delay of {} exceeds its proved bound{separator} {why}",
             stream.flow.name, stream.record.latency.max
         ));
     }
-    Exit::Contradiction
+}
+
+/// Returns whether a requirement is about a bound, which losses deprive of its ground.
+fn requires_bounds(scenario: &Scenario) -> bool {
+    let requirements = &scenario.accept;
+    requirements
+        .iter()
+        .any(|requirement| requirement.bound.is_some())
 }
 
 fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {

@@ -5,6 +5,7 @@ use alloc::vec;
 fn load(cost: i64, period: i64) -> Load {
     Load {
         cost,
+        least: cost,
         period,
         burst: 1,
         packets: 1,

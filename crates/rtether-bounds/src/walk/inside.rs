@@ -4,11 +4,11 @@ use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::{Token, Walker, transmission};
-use crate::answer::Reason;
 use crate::classify::{Level, Way};
 use crate::driver;
 use crate::limit::Limit;
 use crate::plant::{Gap, NONE};
+use crate::source::add;
 use crate::stack::service;
 use crate::station;
 
@@ -45,12 +45,12 @@ impl Walker<'_> {
         way: &Way<'_>,
         token: &mut Token,
         is_outbound: bool,
-    ) -> Result<(), Reason> {
+    ) {
         let server = self.sites.inside(node).stack(is_outbound);
         if server == NONE {
-            return Ok(());
+            return;
         }
-        let cost = service(&station.stack, is_outbound, &token.frame).ok_or(Reason::OutOfRange)?;
+        let cost = service(&station.stack, is_outbound, &token.frame);
         let queue = station::stack_queue(station, way, &token.frame, is_outbound);
         token.frame.is_tagged &= is_outbound;
         self.visit(token, server, queue, cost, !is_outbound);
@@ -63,7 +63,6 @@ impl Walker<'_> {
         if spacing > 0 && (self.is_open || known > 0) && i128::from(spacing) >= known {
             token.limit = Some(Limit::spaced(spacing));
         }
-        Ok(())
     }
 
     /// Visits the smoother of a station that has one, and returns the queue at its port.
@@ -115,7 +114,7 @@ pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     // The smallest packet may have the largest answer.
     Some(Limit {
         charge: [limit.charge[0]; 2],
-        delay: limit.delay + delay,
+        delay: add(limit.delay, delay),
         ..limit
     })
 }

@@ -22,8 +22,18 @@ struct Document<'a> {
     is_cyclic: bool,
     streams: Vec<Stream<'a>>,
     ports: Vec<Port>,
+    shared_buffers: Vec<Shared<'a>>,
     stacks: Vec<Stack<'a>>,
     open_flows: Vec<Open<'a>>,
+}
+
+/// Memory that all ports of a switch share.
+#[derive(Serialize)]
+struct Shared<'a> {
+    switch: &'a str,
+    buffer_bytes: u64,
+    /// Of all its ports together; none if that of one is not known.
+    backlog_bytes: Option<u64>,
 }
 
 /// What limits a flow whose releases nothing limits.
@@ -108,6 +118,16 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         flow: &scenario.flows[open.flow.index()].name,
         limit: flow_limit(scenario, open.limit),
     });
+    let shared = scenario.network.iter_nodes().filter_map(|(id, node)| {
+        let buffer = scenario.network.switch(id)?.buffer.shared?;
+        let own = analysis.ports.iter().filter(|port| port.port.node == id);
+        let backlogs = own.map(|port| Some(port.backlog?.get()));
+        Some(Shared {
+            switch: &node.name,
+            buffer_bytes: buffer.get(),
+            backlog_bytes: backlogs.sum(),
+        })
+    });
     let document = Document {
         schema: "rtether.bound/1",
         scenario: &scenario.name,
@@ -118,6 +138,7 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
         ports: ports(scenario, analysis)
             .map(|port| Port::of(&names, &port))
             .collect(),
+        shared_buffers: shared.collect(),
         stacks: stacks(scenario, analysis)
             .map(|stack| Stack::of(&names, &stack))
             .collect(),

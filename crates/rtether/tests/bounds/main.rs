@@ -10,11 +10,13 @@
     reason = "quotients of bound and maximum are for display"
 )]
 
+mod counterexamples;
 mod dice;
 mod incremental;
 mod layers;
 mod plant;
 mod published;
+mod wide;
 
 use std::collections::BTreeMap;
 
@@ -238,6 +240,9 @@ impl Tightness {
 
     #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
     fn print(&mut self, what: &str) {
+        if self.ratios.is_empty() {
+            return println!("{what}: nothing bounded was delivered");
+        }
         self.ratios.sort_by(f64::total_cmp);
         let at = |percent: usize| self.ratios[(self.ratios.len() - 1) * percent / 100];
         let count = self.ratios.len().max(1);

@@ -1,0 +1,177 @@
+//! Frames that come twice or go round, and the memory that a port needs.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use rtether_bounds::{Analysis, Reason, analyze};
+use rtether_model::flow::{
+    Bulk, Delivery, Flow, FlowId, Phase, Tag, TcpParameters, Traffic, Transfer,
+};
+use rtether_model::network::{
+    AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
+    Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap, Selection, Stack, Switch, SwitchPort,
+    TagHandling, Vid,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
+
+/// Three switches, nodes 0 to 2, each with two stations: 3 and 6, 4 and 7, 5 and 8. Port 0 leads to
+/// the next switch, port 1 to the one before, ports 2 and 3 to the stations; 100 Mbit/s.
+fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    let switch = Switch {
+        latency: Duration::ZERO,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(2).unwrap(),
+        selection: Selection::StrictPriority,
+        buffer: Buffer {
+            per_port: Bytes::new(100_000),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast,
+        tags: TagHandling::Keep,
+        ports: vec![port; 4],
+    };
+    let mut network = Network::default();
+    let mut node = |kind| {
+        let name = format!("n{}", network.nodes.len());
+        network.nodes.push(Node { name, kind });
+    };
+    for _ in 0..3 {
+        node(NodeKind::Switch(switch.clone()));
+    }
+    for _ in 0..6 {
+        node(NodeKind::EndStation(EndStation::new(Stack::Zero)));
+    }
+    let at = |node, port| PortId {
+        node: NodeId(node),
+        port,
+    };
+    let mut join = |ends, standby| {
+        network.links.push(Link {
+            ends,
+            rate: BitRate::from_mbps(100),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby,
+            duplex: Duplex::Full,
+        });
+    };
+    for index in 0..3 {
+        let next = (index + 1) % 3;
+        join([at(index, 0), at(next, 1)], next == 0 && !is_closed);
+        join([at(3 + index, 0), at(index, 2)], false);
+        join([at(6 + index, 0), at(index, 3)], false);
+    }
+    network
+}
+
+fn flow(talker: u32, listener: u32) -> Flow {
+    Flow {
+        name: format!("{talker} to {listener}"),
+        class: String::new(),
+        talker: NodeId(talker),
+        listeners: vec![NodeId(listener)],
+        delivery: Delivery::Unicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(100),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Periodic {
+            period: Duration::from_ms(1),
+            phase: Phase::Random,
+            release_jitter: Duration::ZERO,
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    }
+}
+
+fn assert_no_bound(analysis: &Analysis, flow: u32) {
+    for stream in &analysis.streams {
+        let expected = Reason::FloodingLoop { flow: FlowId(flow) };
+        assert_eq!(stream.bound, Err(expected), "{}", stream.flow.index());
+    }
+}
+
+/// Oracle: by hand; frames that never stop fill every link they pass, whoever else uses it.
+#[test]
+fn frames_that_go_round_spare_nobody() {
+    let network = ring(true, MulticastForwarding::Unmanaged);
+    let mut flows = [flow(3, 4), flow(6, 7)];
+    flows[1].delivery = Delivery::Multicast;
+    assert_no_bound(&analyze(&network, &flows), 1);
+    let open = ring(false, MulticastForwarding::Unmanaged);
+    assert!(
+        analyze(&open, &flows)
+            .streams
+            .iter()
+            .all(|s| s.bound.is_ok())
+    );
+}
+
+/// Oracle: by hand. What comes to the third switch straight is in VLAN 1, what comes by the second
+/// one in VLAN 20; either goes to the stations only.
+#[test]
+fn a_packet_that_arrives_twice_has_no_bound() {
+    let mut network = ring(true, MulticastForwarding::Unmanaged);
+    let vid = |number| Vid::new(number).unwrap();
+    let mut set = |switch: usize, port: usize, vlan| {
+        if let NodeKind::Switch(switch) = &mut network.nodes[switch].kind {
+            switch.ports[port].vlan = vlan;
+        }
+    };
+    set(1, 1, PortVlan::Access(vid(20)));
+    let trunk = |allowed: Option<Vec<Vid>>| PortVlan::Trunk {
+        allowed,
+        native: None,
+    };
+    set(1, 0, trunk(Some(vec![vid(20)])));
+    set(2, 1, trunk(None));
+    set(2, 0, PortVlan::Access(vid(1)));
+    let mut flows = [flow(3, 5), flow(8, 5)];
+    flows[0].delivery = Delivery::Multicast;
+    assert_no_bound(&analyze(&network, &flows), 0);
+}
+
+/// Oracle: by hand. Eight low segments and one without data of one connection are under way at
+/// most, and one high frame; the work of them is the least that the port must have room for.
+#[test]
+fn a_port_with_bulk_and_priorities_has_a_limit() {
+    let network = ring(false, MulticastForwarding::Managed);
+    let mut flows = [flow(3, 4), flow(6, 4)];
+    flows[0].encapsulation = Encapsulation::Tcp;
+    flows[0].payload = Bytes::ZERO;
+    flows[0].traffic = Traffic::Bulk(Bulk {
+        transfers: vec![Transfer {
+            start: Duration::ZERO,
+            size: None,
+        }],
+        bursts: None,
+        rate: None,
+        tcp: TcpParameters {
+            segment: Bytes::new(1000),
+            window: Bytes::new(7_000),
+            ..TcpParameters::default()
+        },
+    });
+    flows[1].tag = Some(Tag {
+        pcp: Pcp::new(7).unwrap(),
+        vid: Vid::PRIORITY_ONLY,
+    });
+    let analysis = analyze(&network, &flows);
+    assert!(analysis.streams[1].bound.is_ok());
+    let port = PortId {
+        node: NodeId(0),
+        port: 0,
+    };
+    let port = analysis.ports.iter().find(|found| found.port == port);
+    let backlog = port.unwrap().backlog.expect("a limit").get();
+    assert!((7_000..24_000).contains(&backlog), "{backlog}");
+}
