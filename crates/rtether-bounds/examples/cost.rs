@@ -138,11 +138,12 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
     put(format!(
         "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
     ));
+    // The second name stands below its curve.
     let curves: [Curve; 2] = [
         ("#1f6feb", "whole analysis", |row| row.full_ms),
         ("#c2410c", "one flow replaced", |row| row.change_ms),
     ];
-    for (color, name, time) in curves {
+    for ((color, name, time), aside) in curves.into_iter().zip([-10.0, 22.0]) {
         let mut way = String::new();
         for (index, &(value, row)) in points.iter().enumerate() {
             let step = if index == 0 { 'M' } else { 'L' };
@@ -152,7 +153,7 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
             "<path d=\"{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>"
         ));
         if let Some(&(value, row)) = points.last() {
-            let (x, y) = (x(value), y(time(row)) - 8.0);
+            let (x, y) = (x(value), y(time(row)) + aside);
             put(format!(
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"{color}\">{name}</text>"
             ));
