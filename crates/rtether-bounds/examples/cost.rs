@@ -1,22 +1,18 @@
 //! Cost of the analysis against flows and hops.
 //!
 //! `cargo run --release -p rtether-bounds --example cost -- FILE.svg > FILE.csv` analyzes plants of
-//! two layouts, prints one CSV row each, and draws them if a file is named. Times are the shortest
-//! of several runs, of a change the median.
+//! two layouts, prints one CSV row each, and draws them if a file is named. Times are means
+//! of processor time.
 
 #[path = "plants/mod.rs"]
 mod plants;
 
 use std::fmt::Write;
-use std::time::Instant;
 
 use rtether_bounds::{Analyzer, analyze};
 use rtether_model::flow::{Flow, FlowId};
 
-use plants::{Layout, flow, network};
-
-const RUNS: u32 = 15;
-const CHANGES: u32 = 51;
+use plants::{Layout, flow, mean_ms, network};
 
 /// One plant and what it cost.
 struct Row {
@@ -52,22 +48,16 @@ fn main() -> std::io::Result<()> {
 fn measure(layout: Layout, switches: u32, count: u32) -> Row {
     let network = network(layout, switches);
     let flows: Vec<Flow> = (0..count).map(|n| flow(layout, switches, n)).collect();
-    let mut visits = 0;
-    let full_ms = (0..RUNS).map(|_| {
-        let begin = Instant::now();
-        visits = analyze(&network, &flows).effort.visits;
-        begin.elapsed().as_secs_f64() * 1e3
+    let visits = analyze(&network, &flows).effort.visits;
+    let full_ms = mean_ms(|_| {
+        analyze(&network, &flows);
     });
-    let full_ms = full_ms.fold(f64::INFINITY, f64::min);
     let mut analyzer = Analyzer::new(network, flows);
-    let changes = (0..CHANGES).map(|change| {
-        let at = FlowId(change * (count / CHANGES));
-        let begin = Instant::now();
+    let change_ms = mean_ms(|change| {
+        // A step that meets all flows, whatever their number.
+        let at = FlowId(change * 97 % count);
         analyzer.replace(at, flow(layout, switches, count + change));
-        begin.elapsed().as_secs_f64() * 1e3
     });
-    let mut changes: Vec<f64> = changes.collect();
-    changes.sort_by(f64::total_cmp);
     Row {
         layout: match layout {
             Layout::Mesh => "mesh",
@@ -77,7 +67,7 @@ fn measure(layout: Layout, switches: u32, count: u32) -> Row {
         hops: visits as f64 / f64::from(count),
         visits,
         full_ms,
-        change_ms: changes[changes.len() / 2],
+        change_ms,
     }
 }
 
@@ -148,11 +138,12 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
     put(format!(
         "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
     ));
+    // The second name stands below its curve.
     let curves: [Curve; 2] = [
         ("#1f6feb", "whole analysis", |row| row.full_ms),
         ("#c2410c", "one flow replaced", |row| row.change_ms),
     ];
-    for (color, name, time) in curves {
+    for ((color, name, time), aside) in curves.into_iter().zip([-10.0, 22.0]) {
         let mut way = String::new();
         for (index, &(value, row)) in points.iter().enumerate() {
             let step = if index == 0 { 'M' } else { 'L' };
@@ -162,7 +153,7 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
             "<path d=\"{way}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"2\"/>"
         ));
         if let Some(&(value, row)) = points.last() {
-            let (x, y) = (x(value), y(time(row)) - 8.0);
+            let (x, y) = (x(value), y(time(row)) + aside);
             put(format!(
                 "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"end\" fill=\"{color}\">{name}</text>"
             ));

@@ -5,12 +5,12 @@
 //! stay is in `solve`), and looks again at the streams that pass one of these.
 
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::Network;
 
 use crate::answer::{Analysis, Effort, Reason, StreamBound};
+use crate::keep::Edit;
 use crate::plant::{NONE, Plant};
 use crate::report::{report, stream_bound};
 use crate::solve::{Solution, Stage, solve_after};
@@ -151,7 +151,7 @@ impl Analyzer {
     /// Solves the plant as it is now and returns what has changed.
     fn update(&mut self, edit: &Edit) -> Changes {
         let mut plant = Plant::complete(self.ways.clone(), &self.network, &self.flows);
-        let stages = solve_after(&mut plant, Some((&self.plant, &self.stages)));
+        let stages = solve_after(&mut plant, Some((&self.plant, &self.stages, edit)));
         let old_plant = core::mem::replace(&mut self.plant, plant);
         let old_stages = core::mem::replace(&mut self.stages, stages);
         let is_cyclic = |stages: &[Stage]| stages.last().is_some_and(|s| s.solution.is_cyclic);
@@ -256,28 +256,7 @@ fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
     all.filter(|change| change.before != change.after).collect()
 }
 
-/// Flows that give way to others.
-struct Edit {
-    /// By their numbers before.
-    flows: Range<usize>,
-    added: usize,
-}
-
 impl Edit {
-    const NOTHING: Self = Self {
-        flows: 0..0,
-        added: 0,
-    };
-
-    /// Returns the number of a flow after the edit.
-    fn renumber(&self, flow: u32) -> u32 {
-        if (flow as usize) < self.flows.end {
-            return flow;
-        }
-        let moved = flow as usize - self.flows.len() + self.added;
-        u32::try_from(moved).unwrap_or(NONE)
-    }
-
     /// Returns a reason with the numbers after the edit.
     fn renumbered(&self, reason: &Reason) -> Reason {
         let mut reason = reason.clone();

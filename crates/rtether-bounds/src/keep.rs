@@ -1,75 +1,156 @@
-//! Whether a component of places has the same input as in an earlier solution.
+//! What of an earlier solution a change of flows or network leaves as it is.
 //!
-//! Compared by value and not by what is known to have changed, so that whatever a change of flows or
-//! network leads to is found. Numbers of visits and flows may differ: visits correspond by their
-//! position among the members of a place.
+//! Visits and releases are compared by value and not by what is known to have changed, so that
+//! whatever a change leads to is found. Flows that are as before hand their part of the solution
+//! on; the places where something is not as before are marked, and `solve` goes on from there.
 
+use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use crate::components::Components;
 use crate::plant::{NONE, Plant, Visit};
-use crate::solve::{Before, Solution};
+use crate::solve::{Before, Cause, Solution};
 
-/// Two solutions, the newer one known up to the component that is compared.
-pub(crate) struct Comparison<'a> {
-    pub(crate) plant: &'a Plant,
-    pub(crate) solution: &'a Solution,
-    pub(crate) before: Before<'a>,
-    /// Where each visit stands among the members of its place, now and before; only needed where
-    /// there are cycles.
-    pub(crate) positions: &'a [Vec<u32>; 2],
+/// Flows that give way to others.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    /// By their numbers before.
+    pub(crate) flows: Range<usize>,
+    pub(crate) added: usize,
 }
 
-impl Comparison<'_> {
-    /// Returns whether places, visits, releases and arrivals are those of the earlier solution.
-    pub(crate) fn has_same_input(&self, components: &Components, component: usize) -> bool {
-        let places = components.places(component);
-        let old = &self.before.solution.components;
-        let old_component = old.of_place(places[0]);
-        let had_same_places = old_component.is_some_and(|old_one| old.places(old_one) == places);
-        had_same_places && {
-            let is_inside = |place| components.of_place(place) == Some(component);
-            places.iter().all(|&place| self.is_alike(place, is_inside))
+impl Edit {
+    pub(crate) const NOTHING: Self = Self {
+        flows: 0..0,
+        added: 0,
+    };
+
+    /// Returns the number of a flow after the edit.
+    pub(crate) fn renumber(&self, flow: u32) -> u32 {
+        if (flow as usize) < self.flows.end {
+            return flow;
+        }
+        let moved = flow as usize - self.flows.len() + self.added;
+        u32::try_from(moved).unwrap_or(NONE)
+    }
+
+    fn renumbered_cause(&self, cause: Option<Cause>) -> Option<Cause> {
+        match cause {
+            Some(Cause::Flow(flow)) => Some(Cause::Flow(self.renumber(flow))),
+            Some(
+                Cause::Obstacle(_)
+                | Cause::Layer(..)
+                | Cause::Overload(..)
+                | Cause::Cycle(_)
+                | Cause::OutOfRange,
+            )
+            | None => cause,
+        }
+    }
+}
+
+/// Fills `solution` with what flows had that are as before; returns by place whether a visit there
+/// or the place itself is not.
+pub(crate) fn inherit(plant: &Plant, before: &Before<'_>, solution: &mut Solution) -> Vec<bool> {
+    let places = plant.servers.len();
+    if before.plant.servers.len() != places {
+        return vec![true; places];
+    }
+    let both = plant.servers.iter().zip(&before.plant.servers);
+    let mut heir = Heir {
+        plant,
+        before,
+        is_changed: both.map(|(now, then)| now != then).collect(),
+        now: 0,
+        then: 0,
+    };
+    let edit = before.edit;
+    // A flow in the place of another one may be the same, too.
+    let paired = edit.flows.start + edit.added.min(edit.flows.len());
+    for flow in 0..paired {
+        heir.compare(flow, flow, solution);
+    }
+    for flow in paired..edit.flows.end {
+        let gone = heir.range_then(flow);
+        heir.mark(&before.plant.visits[gone]);
+    }
+    let first = edit.flows.start + edit.added;
+    for flow in paired..first {
+        let came = heir.range_now(flow);
+        heir.mark(&plant.visits[came]);
+    }
+    for flow in first..plant.sources.len() {
+        heir.compare(flow, flow - first + edit.flows.end, solution);
+    }
+    heir.is_changed
+}
+
+/// Goes through the flows of both plants at the same time.
+struct Heir<'a> {
+    plant: &'a Plant,
+    before: &'a Before<'a>,
+    is_changed: Vec<bool>,
+    /// First visits not yet seen.
+    now: usize,
+    then: usize,
+}
+
+impl Heir<'_> {
+    fn range_now(&mut self, flow: usize) -> Range<usize> {
+        range(&self.plant.visits, flow, &mut self.now)
+    }
+
+    fn range_then(&mut self, flow: usize) -> Range<usize> {
+        range(&self.before.plant.visits, flow, &mut self.then)
+    }
+
+    fn mark(&mut self, visits: &[Visit]) {
+        for visit in visits {
+            self.is_changed[visit.server as usize] = true;
         }
     }
 
-    fn is_alike(&self, place: u32, is_inside: impl Fn(u32) -> bool) -> bool {
-        let [now, then] = [self.plant, self.before.plant].map(|plant| plant.members.of(place));
-        let index = place as usize;
-        now.len() == then.len()
-            && self.plant.servers[index] == self.before.plant.servers[index]
-            && now
-                .iter()
-                .zip(then)
-                .all(|(&now, &then)| self.arrives_alike(now as usize, then as usize, &is_inside))
+    /// Hands on what a flow had, or marks its places.
+    fn compare(&mut self, flow: usize, old_flow: usize, solution: &mut Solution) {
+        let (now, then) = (self.range_now(flow), self.range_then(old_flow));
+        let (plant, before) = (self.plant, self.before);
+        let is_alike = now.len() == then.len()
+            && plant.sources[flow] == before.sources[old_flow]
+            && plant.leads_on[now.clone()] == before.plant.leads_on[then.clone()]
+            && now.clone().zip(then.clone()).all(|(new, old)| {
+                let [a, b] = [&plant.visits[new], &before.plant.visits[old]];
+                let step =
+                    |parent: u32, own: usize| (parent != NONE).then(|| own - parent as usize);
+                step(a.parent, new) == step(b.parent, old)
+                    && is_same(a, b)
+                    && plant.limit_of(a) == before.plant.limit_of(b)
+            });
+        if !is_alike {
+            self.mark(&plant.visits[now]);
+            self.mark(&before.plant.visits[then]);
+            return;
+        }
+        let old = before.solution;
+        solution.jitter[now.clone()].copy_from_slice(&old.jitter[then.clone()]);
+        solution.drift[now.clone()].copy_from_slice(&old.drift[then.clone()]);
+        solution.wait[now.clone()].copy_from_slice(&old.wait[then.clone()]);
+        for (new, old_visit) in now.zip(then) {
+            solution.cause[new] = before.edit.renumbered_cause(old.cause[old_visit]);
+            solution.jitter_cause[new] = before.edit.renumbered_cause(old.jitter_cause[old_visit]);
+        }
     }
+}
 
-    fn arrives_alike(&self, now: usize, then: usize, is_inside: impl Fn(u32) -> bool) -> bool {
-        let [plant, old] = [self.plant, self.before.plant];
-        let [new_visit, old_visit] = [&plant.visits[now], &old.visits[then]];
-        let source = &plant.sources[new_visit.flow as usize];
-        if !is_same(new_visit, old_visit)
-            || plant.limit_of(new_visit) != old.limit_of(old_visit)
-            || *source != self.before.sources[old_visit.flow as usize]
-            || plant.leads_on[now] != old.leads_on[then]
-        {
-            return false;
-        }
-        let [new_parent, old_parent] = [(plant, new_visit), (old, old_visit)]
-            .map(|(plant, visit)| plant.visits.get(visit.parent as usize));
-        let place = new_parent.map_or(NONE, |parent| parent.server);
-        if place != old_parent.map_or(NONE, |parent| parent.server) {
-            return false;
-        }
-        if is_inside(place) {
-            let [new, old] = self.positions;
-            return new[new_visit.parent as usize] == old[old_visit.parent as usize];
-        }
-        let [new, old] = [self.solution, self.before.solution];
-        new.jitter[now] == old.jitter[then]
-            && new.drift[now] == old.drift[then]
-            && new.jitter_cause[now] == old.jitter_cause[then]
+/// Returns the visits of a flow, which begin at `next` if there are any, and goes beyond them.
+fn range(visits: &[Visit], flow: usize, next: &mut usize) -> Range<usize> {
+    let begin = *next;
+    while visits
+        .get(*next)
+        .is_some_and(|visit| visit.flow as usize == flow)
+    {
+        *next += 1;
     }
+    begin..*next
 }
 
 /// Returns whether two visits are the same but for the numbers of flow, parent and limit.

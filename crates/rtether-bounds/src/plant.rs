@@ -314,18 +314,6 @@ impl Plant {
         leads_on
     }
 
-    /// Returns where each visit stands among the members of its place.
-    pub(crate) fn positions(&self) -> Vec<u32> {
-        let mut positions = vec![0; self.visits.len()];
-        for row in self.members.starts.windows(2) {
-            let members = &self.members.items[row[0] as usize..row[1] as usize];
-            for (position, &visit) in (0..).zip(members) {
-                positions[visit as usize] = position;
-            }
-        }
-        positions
-    }
-
     /// Returns where visits and streams of a flow begin; both stand in the order of flows.
     pub(crate) fn first_of(&self, flow: u32) -> First {
         First {

@@ -41,7 +41,7 @@ use alloc::vec::Vec;
 use crate::answer::LayerPart;
 use crate::components::Components;
 use crate::curve::{JITTER_MAX, Load, ONE};
-use crate::keep::Comparison;
+use crate::keep::{Edit, inherit};
 use crate::limit::drift_after;
 use crate::place::{Scratch, evaluate};
 use crate::plant::{NONE, Plant, Visit, group_of};
@@ -90,6 +90,8 @@ pub(crate) struct Solution {
 #[derive(Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub(crate) plant: &'a Plant,
+    /// What led from its flows to those of now.
+    pub(crate) edit: &'a Edit,
     pub(crate) sources: &'a [Source],
     pub(crate) solution: &'a Solution,
 }
@@ -113,19 +115,24 @@ pub(crate) fn solve(plant: &mut Plant) -> Solution {
 }
 
 /// Solves a plant with the help of the stages of an earlier one; returns all stages, at least one.
-pub(crate) fn solve_after(plant: &mut Plant, earlier: Option<(&Plant, &[Stage])>) -> Vec<Stage> {
+pub(crate) fn solve_after(
+    plant: &mut Plant,
+    earlier: Option<(&Plant, &[Stage], &Edit)>,
+) -> Vec<Stage> {
     let components = Components::new(plant);
     let mut stages: Vec<Stage> = Vec::new();
     loop {
-        let same = earlier.and_then(|(plant, old)| Some((plant, old.get(stages.len())?)));
+        let same =
+            earlier.and_then(|(plant, old, edit)| Some((plant, old.get(stages.len())?, edit)));
         // A stage that the earlier search did not have is compared with the one before it.
         let before = match (same, stages.last()) {
-            (Some((plant, stage)), _) => Some((plant, stage)),
-            (None, Some(stage)) => Some((&*plant, stage)),
+            (Some(same), _) => Some(same),
+            (None, Some(stage)) => Some((&*plant, stage, &Edit::NOTHING)),
             (None, None) => None,
         };
-        let before = before.map(|(plant, stage)| Before {
+        let before = before.map(|(plant, stage, edit)| Before {
             plant,
+            edit,
             sources: &stage.sources,
             solution: &stage.solution,
         });
@@ -179,35 +186,49 @@ pub(crate) fn latency(
 struct Solver<'a> {
     plant: &'a Plant,
     before: Option<Before<'a>>,
-    /// Where each visit stands among the members of its place, now and before; only in cycles.
-    positions: [Vec<u32>; 2],
+    /// By place: whether something there is not as before.
+    is_changed: Vec<bool>,
+    /// By place: whether a visit may arrive with another jitter than before.
+    is_reached: Vec<bool>,
     solution: Solution,
     scratch: Scratch,
+}
+
+/// What a solution says of a visit.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Found {
+    jitter: i64,
+    drift: i64,
+    jitter_cause: Option<Cause>,
+    wait: i64,
+    cause: Option<Cause>,
 }
 
 impl<'a> Solver<'a> {
     fn new(plant: &'a Plant, components: Components, before: Option<Before<'a>>) -> Self {
         let count = plant.visits.len();
-        let is_cyclic = components.has_cycle();
-        let positions = match before {
-            Some(before) if is_cyclic => [plant.positions(), before.plant.positions()],
-            _ => [Vec::new(), Vec::new()],
+        let places = plant.servers.len();
+        let mut solution = Solution {
+            jitter: vec![0; count],
+            drift: vec![0; count],
+            wait: vec![0; count],
+            cause: vec![None; count],
+            jitter_cause: vec![None; count],
+            evaluations: 0,
+            is_cyclic: components.has_cycle(),
+            components,
+            is_kept: vec![false; places],
+        };
+        let is_changed = match &before {
+            Some(before) => inherit(plant, before, &mut solution),
+            None => vec![true; places],
         };
         Self {
             plant,
             before,
-            positions,
-            solution: Solution {
-                jitter: vec![0; count],
-                drift: vec![0; count],
-                wait: vec![0; count],
-                cause: vec![None; count],
-                jitter_cause: vec![None; count],
-                evaluations: 0,
-                is_cyclic,
-                components,
-                is_kept: vec![false; plant.servers.len()],
-            },
+            is_changed,
+            is_reached: vec![false; places],
+            solution,
             scratch: Scratch::default(),
         }
     }
@@ -216,18 +237,119 @@ impl<'a> Solver<'a> {
         let components = core::mem::take(&mut self.solution.components);
         for component in 0..components.len() {
             let places = components.places(component);
-            self.arrive(places, components.is_cyclic(component));
-            if self.is_as_before(&components, component) {
-                self.keep(places);
-            } else if components.is_cyclic(component) {
-                self.iterate(places);
-                self.certify(places);
+            let is_cyclic = components.is_cyclic(component);
+            if self.before.is_none() {
+                self.search(places, is_cyclic);
             } else {
-                self.visit(places[0], false);
+                self.search_again(&components, component);
             }
         }
         self.solution.components = components;
         self.solution
+    }
+
+    /// Finds the waits of a component, whose visits have none so far.
+    fn search(&mut self, places: &[u32], is_cyclic: bool) {
+        self.arrive(places, is_cyclic);
+        self.evaluate(places, is_cyclic);
+    }
+
+    fn evaluate(&mut self, places: &[u32], is_cyclic: bool) {
+        if is_cyclic {
+            self.iterate(places);
+            self.certify(places);
+        } else {
+            self.visit(places[0], false);
+        }
+    }
+
+    /// Finds the waits of a component if its input is not as before, and marks what follows it.
+    fn search_again(&mut self, components: &Components, component: usize) {
+        let places = components.places(component);
+        let had_same_places = self.before.is_some_and(|before| {
+            let old = &before.solution.components;
+            let old_component = old.of_place(places[0]);
+            old_component.is_some_and(|component| old.places(component) == places)
+        });
+        let any = |marks: &[bool]| places.iter().any(|&place| marks[place as usize]);
+        let is_changed = !had_same_places || any(&self.is_changed);
+        if !is_changed && !any(&self.is_reached) {
+            self.keep(places);
+            return;
+        }
+        let plant = self.plant;
+        let visits = places.iter().flat_map(|&place| plant.members.of(place));
+        let old: Vec<(u32, Found)> = visits.map(|&visit| (visit, self.take(visit))).collect();
+        let is_cyclic = components.is_cyclic(component);
+        self.arrive(places, is_cyclic);
+        let arrives_alike = |&(visit, found): &(u32, Found)| {
+            let parent = plant
+                .visits
+                .get(plant.visits[visit as usize].parent as usize);
+            let is_inside =
+                parent.is_some_and(|parent| components.of_place(parent.server) == Some(component));
+            let now = Found {
+                wait: found.wait,
+                cause: found.cause,
+                ..self.found(visit)
+            };
+            is_inside || now == found
+        };
+        if !is_changed && old.iter().all(arrives_alike) {
+            for (visit, found) in old {
+                self.put(visit, found);
+            }
+            self.keep(places);
+            return;
+        }
+        self.evaluate(places, is_cyclic);
+        for (visit, found) in old {
+            if self.found(visit) != found {
+                self.reach_from(visit);
+            }
+        }
+    }
+
+    fn keep(&mut self, places: &[u32]) {
+        for &place in places {
+            self.solution.is_kept[place as usize] = true;
+        }
+    }
+
+    fn found(&self, visit: u32) -> Found {
+        let (id, now) = (visit as usize, &self.solution);
+        Found {
+            jitter: now.jitter[id],
+            drift: now.drift[id],
+            jitter_cause: now.jitter_cause[id],
+            wait: now.wait[id],
+            cause: now.cause[id],
+        }
+    }
+
+    fn put(&mut self, visit: u32, found: Found) {
+        let (id, now) = (visit as usize, &mut self.solution);
+        (now.jitter[id], now.drift[id]) = (found.jitter, found.drift);
+        (now.jitter_cause[id], now.wait[id]) = (found.jitter_cause, found.wait);
+        now.cause[id] = found.cause;
+    }
+
+    /// Returns what was found for a visit and forgets it.
+    fn take(&mut self, visit: u32) -> Found {
+        let found = self.found(visit);
+        self.put(visit, Found::default());
+        found
+    }
+
+    /// Marks the places to which a visit leads.
+    fn reach_from(&mut self, visit: u32) {
+        let flow = self.plant.visits[visit as usize].flow;
+        let rest = self.plant.visits[visit as usize + 1..].iter();
+        for next in rest.take_while(|next| next.flow == flow) {
+            if next.parent == visit {
+                self.is_reached[next.server as usize] = true;
+            }
+        }
     }
 
     /// Sets the jitters with which visits arrive at a component; without any wait inside it, what
@@ -303,38 +425,6 @@ impl<'a> Solver<'a> {
     fn drift_after(&self, visit: &Visit, wait: i64) -> i64 {
         let before = self.solution.drift.get(visit.parent as usize);
         drift_after(self.plant, visit, before.copied().unwrap_or(0), wait)
-    }
-
-    /// Returns whether a component has the input of the solution before.
-    fn is_as_before(&self, components: &Components, component: usize) -> bool {
-        let Some(before) = self.before else {
-            return false;
-        };
-        let comparison = Comparison {
-            plant: self.plant,
-            solution: &self.solution,
-            before,
-            positions: &self.positions,
-        };
-        comparison.has_same_input(components, component)
-    }
-
-    /// Takes the waits of a component from the solution before.
-    fn keep(&mut self, places: &[u32]) {
-        let Some(before) = self.before else { return };
-        for &place in places {
-            self.solution.is_kept[place as usize] = true;
-            let then = before.plant.members.of(place);
-            for (&now, &then) in self.plant.members.of(place).iter().zip(then) {
-                let (now, then) = (now as usize, then as usize);
-                let (new, old) = (&mut self.solution, before.solution);
-                new.jitter[now] = old.jitter[then];
-                new.drift[now] = old.drift[then];
-                new.jitter_cause[now] = old.jitter_cause[then];
-                new.wait[now] = old.wait[then];
-                new.cause[now] = old.cause[then];
-            }
-        }
     }
 
     /// Goes round a cycle until nothing changes.

@@ -1,4 +1,6 @@
-//! Plants of the examples.
+//! Plants of the examples, and how their time is taken.
+
+use std::time::{Duration as WallDuration, Instant};
 
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
@@ -11,6 +13,33 @@ use rtether_model::wire::Encapsulation;
 
 /// Stations at each switch.
 const PER_SWITCH: u32 = 14;
+
+/// Processor time for which something is repeated.
+const ENOUGH: WallDuration = WallDuration::from_millis(400);
+
+/// Returns the mean processor time of `work` in milliseconds, over as many runs as fit 0.4 s.
+pub(crate) fn mean_ms(mut work: impl FnMut(u32)) -> f64 {
+    let begin = Instant::now();
+    let first = processor_time().unwrap_or_default();
+    let mut runs = 0;
+    loop {
+        work(runs);
+        runs += 1;
+        let now = processor_time();
+        let spent = now.map_or_else(|| begin.elapsed(), |now| now.saturating_sub(first));
+        if spent >= ENOUGH {
+            return spent.as_secs_f64() * 1e3 / f64::from(runs);
+        }
+    }
+}
+
+/// Returns what this thread has had of a processor, to some milliseconds; `None` where Linux does
+/// not say so.
+fn processor_time() -> Option<WallDuration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
+    Some(WallDuration::from_nanos(nanoseconds))
+}
 
 /// How switches are linked with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
