@@ -183,3 +183,74 @@ fn bundle(work: i64, cost: i64) -> i64 {
     let cost = cost.max(1);
     (work / cost + i64::from(work % cost > 0)).max(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtether_model::quantity::{Bytes, Duration};
+    use rtether_model::smoother::{Adaptive, Fixed, Limits, Nt};
+
+    fn fixed(depth: u64, mtu: u64) -> Config {
+        let period = Duration::from_ps(100);
+        let mode = Mode::Fixed(Fixed {
+            depth: Bytes::new(depth),
+            period,
+        });
+        let limits = Limits {
+            mtu: Bytes::new(mtu),
+            ..Limits::default()
+        };
+        Config { mode, limits }
+    }
+
+    /// Oracle: the theorem in the documentation of the smoother, `2 D - 1 + M + D floor(t / P)`.
+    #[test]
+    fn a_staircase_is_above_the_curve_of_a_bucket() {
+        for (depth, mtu) in [
+            (1500, 1500),
+            (1, 7),
+            (4, 9),
+            (5, 4),
+            (700, 1500),
+            (4000, 1500),
+        ] {
+            let config = fixed(depth, mtu);
+            let limit = Limit::of_smoother(&config, [40, 1500], 3).unwrap();
+            let [depth, mtu] = [depth, mtu].map(|size| i64::try_from(size).unwrap());
+            for time in 0..5_000 {
+                let steps = (time + limit.jitter) / limit.period + 1;
+                let curve = 2 * depth - 1 + mtu + depth * (time / 100);
+                let found = limit.amount * steps;
+                assert!(found >= curve, "{depth} {mtu} {time}: {found} < {curve}");
+                // And no further above than three steps.
+                assert!(found <= curve + 3 * limit.amount, "{depth} {mtu} {time}");
+            }
+        }
+    }
+
+    /// Oracle: the documentation of the smoother, `D (floor(t / P) + 2)` for mode `nt`; literal debt
+    /// promises nothing.
+    #[test]
+    fn modes_by_hand() {
+        let nt = Config::new(Mode::Nt(Nt::paper(1)));
+        let limit = Limit::of_smoother(&nt, [40, 1500], 3).unwrap();
+        let period = Duration::from_ms(10).as_ps();
+        assert_eq!(limit.amount, 4500);
+        assert_eq!((limit.period, limit.jitter), (period, period));
+        let literal = Mode::Adaptive(Adaptive {
+            forgive_debt: true,
+            ..Adaptive::HIMD
+        });
+        assert_eq!(Limit::of_smoother(&Config::new(literal), [40; 2], 3), None);
+    }
+
+    /// Oracle: by hand. 1500 octets are 37.5 of the smallest packets of 40, which take 2 ps each; one
+    /// of 1500 takes 60 ps.
+    #[test]
+    fn octets_are_the_work_of_the_costliest_packets() {
+        let limit = Limit::of_smoother(&fixed(1500, 1500), [40, 1500], 3).unwrap();
+        assert_eq!(limit.step(&Service::fixed(2, 60)), Some((75, 38)));
+        assert_eq!(limit.step(&Service::fixed(1, 60)), Some((60, 38)));
+        assert_eq!(Limit::spaced(7).step(&Service::fixed(2, 60)), Some((60, 1)));
+    }
+}

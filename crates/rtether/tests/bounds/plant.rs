@@ -133,6 +133,13 @@ impl Plant {
                 Encapsulation::Raw,
             ]);
             flow.dscp = dice.pick(&[0, 46]);
+            if let (Traffic::Periodic { period, .. }, true) = (&flow.traffic, dice.chance(30)) {
+                flow.traffic = Traffic::Sporadic {
+                    min_gap: *period,
+                    mean_gap: *period,
+                    burst: u32::try_from(dice.range(2, 5)).unwrap(),
+                };
+            }
             self.flows.push(flow);
         }
     }
