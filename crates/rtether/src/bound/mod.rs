@@ -207,7 +207,7 @@ mod tests {
         let mut text = STAR.replace("ports: 2 }", "ports: 2, buffer: 2 kB }");
         text = text.replace(
             "period: 1 ms, size: 60 B",
-            "min_gap: 2 ms, burst: 6, size: 1000 B",
+            "min_gap: 8 ms, burst: 6, size: 1000 B",
         );
         let text = text.replacen(
             "100 Mbit/s }\n  - { ends: [b, \"sw:2\"], rate: 100",
