@@ -13,6 +13,8 @@
 mod dice;
 mod plant;
 mod published;
+mod search;
+mod tightness;
 
 use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Phase, Traffic};
