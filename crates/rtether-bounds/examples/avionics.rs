@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use rtether_bounds::analyze;
+use rtether_bounds::{Methods, analyze_with};
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
 use rtether_model::network::{
     AddressTable, Buffer, Duplex, EndStation, ForwardingMode, Link, MulticastForwarding, Network,
@@ -24,7 +24,11 @@ fn main() {
     let network = network();
     let flows: Vec<Flow> = (0..flows).map(flow).collect();
     let begin = Instant::now();
-    let analysis = analyze(&network, &flows);
+    let methods = match std::env::args().nth(2).as_deref() {
+        Some("total-flow") => Methods::TotalFlow,
+        _ => Methods::All,
+    };
+    let analysis = analyze_with(&network, &flows, methods);
     let time = begin.elapsed();
     let bounds = analysis
         .streams

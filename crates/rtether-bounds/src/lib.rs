@@ -48,6 +48,7 @@ mod sites;
 mod solve;
 mod source;
 mod stack;
+mod tandem;
 mod wait;
 mod walk;
 
@@ -55,7 +56,7 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use answer::{
-    Analysis, Bound, Effort, HopBound, Method, PortBound, Reason, StackBound, StreamBound,
+    Analysis, Bound, Effort, HopBound, Method, Methods, PortBound, Reason, StackBound, StreamBound,
 };
 
 /// Returns a bound for each flow and listener, flows in order, listeners in order.
@@ -66,7 +67,16 @@ pub use answer::{
 /// If a node or link that a flow or link names does not exist, or a number of the scenario is
 /// negative.
 pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
+    analyze_with(network, flows, Methods::All)
+}
+
+/// Returns the same by the chosen methods.
+///
+/// # Panics
+/// As [`analyze`].
+pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
     let mut plant = plant::Plant::new(network, flows);
     let solution = solve::solve(&mut plant);
-    report::report(&plant, &solution, flows)
+    let refined = (methods == Methods::All).then(|| tandem::refine(&plant, &solution));
+    report::report(&plant, &solution, refined.as_ref(), flows)
 }

@@ -40,32 +40,10 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         scratch.waits.resize(scratch.loads.len(), none);
         return;
     }
-    let (selection, top) = match place.kind {
-        ServerKind::Switch { selection, top, .. } => (selection, top),
-        ServerKind::Station(_) | ServerKind::Stack { .. } => (Selection::Fcfs, 0),
-    };
-    let members = plant.members.of(server);
-    let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
-    for (&visit, index) in members.iter().zip(0..) {
-        let queue = plant.visits[visit as usize].queue;
-        match queues.last_mut() {
-            Some((last, range)) if *last == queue => range.end = index + 1,
-            _ => queues.push((queue, index..index + 1)),
-        }
-    }
-    let port = Port {
-        loads: &scratch.loads,
-        queues: &queues,
-    };
+    let queues = queues(plant, server);
+    let port = Port::new(plant, server, &scratch.loads, &queues);
     for (queue, range) in &queues {
-        let found = match selection {
-            Selection::Fcfs => port.waits(*queue, 0, |_| false),
-            Selection::StrictPriority => port.strict(*queue),
-            Selection::Wrr { weights } => port.by_turns(*queue, weights, None),
-            Selection::StrictWrr { .. } if *queue == top => port.strict(*queue),
-            Selection::StrictWrr { weights } => port.by_turns(*queue, weights, Some(top)),
-        };
-        match found {
+        match port.waits_of(*queue) {
             Ok(found) => scratch.waits.extend(found.into_iter().map(Ok)),
             Err(unbounded) => {
                 let none = core::iter::repeat_n(Err(unbounded), range.len());
@@ -75,15 +53,83 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
     }
 }
 
+/// Returns the wait of one member of a place, by its position among them, from loads of all that
+/// are not those of one busy period; see [`Class::is_whole`].
+pub(crate) fn wait_of(
+    plant: &Plant,
+    server: u32,
+    loads: &[Load],
+    member: usize,
+) -> Result<i64, Unbounded> {
+    if plant.servers[server as usize].obstacle.is_some() {
+        return Err(Unbounded::Obstacle);
+    }
+    let queues = queues(plant, server);
+    let port = Port {
+        is_whole: true,
+        ..Port::new(plant, server, loads, &queues)
+    };
+    let own = queues.iter().find(|(_, range)| range.contains(&member));
+    let (queue, range) = own.ok_or(Unbounded::Obstacle)?;
+    Ok(port.waits_of(*queue)?[member - range.start])
+}
+
+/// Returns the queues of a place with the positions of their members.
+fn queues(plant: &Plant, server: u32) -> Vec<(u8, Range<usize>)> {
+    let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
+    for (&visit, index) in plant.members.of(server).iter().zip(0..) {
+        let queue = plant.visits[visit as usize].queue;
+        match queues.last_mut() {
+            Some((last, range)) if *last == queue => range.end = index + 1,
+            _ => queues.push((queue, index..index + 1)),
+        }
+    }
+    queues
+}
+
 /// The loads of a port by queue.
 struct Port<'a> {
+    selection: Selection,
+    /// Its highest queue.
+    top: u8,
     loads: &'a [Load],
     queues: &'a [(u8, Range<usize>)],
+    is_whole: bool,
 }
 
 type Waits = Result<Vec<i64>, Unbounded>;
 
-impl Port<'_> {
+impl<'a> Port<'a> {
+    fn new(
+        plant: &Plant,
+        server: u32,
+        loads: &'a [Load],
+        queues: &'a [(u8, Range<usize>)],
+    ) -> Self {
+        let (selection, top) = match plant.servers[server as usize].kind {
+            ServerKind::Switch { selection, top, .. } => (selection, top),
+            ServerKind::Station(_) | ServerKind::Stack { .. } => (Selection::Fcfs, 0),
+        };
+        Self {
+            selection,
+            top,
+            loads,
+            queues,
+            is_whole: false,
+        }
+    }
+
+    /// Returns the waits of a queue, in the order of its loads.
+    fn waits_of(&self, queue: u8) -> Waits {
+        match self.selection {
+            Selection::Fcfs => self.waits(queue, 0, |_| false),
+            Selection::StrictPriority => self.strict(queue),
+            Selection::Wrr { weights } => self.by_turns(queue, weights, None),
+            Selection::StrictWrr { .. } if queue == self.top => self.strict(queue),
+            Selection::StrictWrr { weights } => self.by_turns(queue, weights, Some(self.top)),
+        }
+    }
+
     /// Returns the waits of a queue behind `base`, with the queues of which `is_higher` says so
     /// before it, in the order of its loads.
     fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
@@ -112,6 +158,7 @@ impl Port<'_> {
             own: &mut heavier,
             higher: &mut higher,
             costs: &costs,
+            is_whole: self.is_whole,
         })?;
         let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.cost) - 1];
         Ok(own.iter().map(wait_of).collect())

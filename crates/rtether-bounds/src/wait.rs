@@ -68,11 +68,17 @@ pub(crate) fn millionths(rate: i128) -> u64 {
 /// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
 /// in picoseconds, rounded up.
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
+    distance(loads, false)
+}
+
+/// The same; with `is_whole`, of all times instead of one busy period.
+fn distance(loads: &mut [Load], is_whole: bool) -> Result<i64, Unbounded> {
     if loads.is_empty() {
         return Ok(0);
     }
     let groups = group(loads);
     let tails = tails(&groups, loads)?;
+    let least = if is_whole { meeting(&tails, 0) } else { 0 };
     let mut horizon = first_horizon(&groups, loads);
     loop {
         let mut all = Vec::new();
@@ -85,7 +91,7 @@ pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
             changes(&stairs, group.line, &mut all);
         }
         all.sort_unstable_by_key(|change| change.time);
-        let (most, is_over) = sweep(&all, horizon);
+        let (most, is_over) = sweep(&all, least, horizon);
         if is_over {
             return Ok(round_up(most));
         }
@@ -115,9 +121,18 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
         .clamp(1_000, INFINITE)
 }
 
+/// Returns when time has caught up with `base` and the limits that hold in the long run.
+fn meeting(tails: &[Affine], base: i64) -> i64 {
+    let begin = i128::from(base) * ONE;
+    let burst: i128 = tails.iter().map(|tail| tail.burst).sum();
+    let rate: i128 = tails.iter().map(|tail| tail.rate).sum();
+    let time = (begin + burst) / (ONE - rate) + 1;
+    i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
+}
+
 /// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
-/// whether the busy period is over by then.
-fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
+/// whether the busy period is over by then, but not before `least`.
+fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
     let (mut offset, mut slope, mut most) = (0, 0, 0);
     let mut index = 0;
     while index < all.len() {
@@ -136,7 +151,7 @@ fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
         let left = |at: i64| offset + (slope - ONE) * i128::from(at);
         // Between two changes the distance is linear: its largest values are at the ends.
         most = most.max(left(time)).max(left((next - 1).max(time)));
-        if left(next) <= 0 {
+        if next >= least && left(next) <= 0 {
             return (most, true);
         }
     }
@@ -195,6 +210,8 @@ pub(crate) struct Class<'a> {
     pub(crate) higher: &'a mut [Load],
     /// What is subtracted as a packet's own work; ascending.
     pub(crate) costs: &'a [i64],
+    /// Whether the loads are not those of one busy period, so that all times count.
+    pub(crate) is_whole: bool,
 }
 
 /// Returns the longest wait of packets with each of the costs.
@@ -213,7 +230,7 @@ pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 /// The same, by the rates of all flows alone.
 fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
-        let most = class.base + backlog(class.own)?;
+        let most = class.base + distance(class.own, class.is_whole)?;
         return Ok(class
             .costs
             .iter()
@@ -222,6 +239,11 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     }
     let pairs = pair_up(class);
     let tails = long_run(&pairs, class)?;
+    let least = if class.is_whole {
+        meeting(&[tails.own, tails.high], class.base)
+    } else {
+        0
+    };
     let mut horizon = 2 * class.base
         + first_horizon(&group(class.own), class.own)
         + first_horizon(&group(class.higher), class.higher);
@@ -233,6 +255,7 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         let search = Search {
             levels: &levels,
             base: i128::from(class.base) * ONE,
+            least,
             horizon,
         };
         let (waits, unfinished) = search.run(class.costs);
@@ -380,6 +403,8 @@ fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
 struct Search<'a> {
     levels: &'a [Level],
     base: i128,
+    /// The end of a busy period before this is not the end.
+    least: i64,
     /// Staircases are complete up to here.
     horizon: i64,
 }
@@ -413,7 +438,7 @@ impl Search<'_> {
                     None => return (waits, Some(time)),
                 }
             }
-            if end <= next {
+            if end <= next && next >= self.least {
                 return (waits, None);
             }
         }

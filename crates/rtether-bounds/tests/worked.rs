@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Analysis, Bound, Reason, analyze};
+use rtether_bounds::{Analysis, Bound, Method, Reason, analyze};
 use rtether_model::flow::{Delivery, Flow, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
@@ -263,4 +263,32 @@ fn a_shared_medium_has_no_bound() {
     let reason = reason(&analysis, 0);
     assert!(matches!(reason, Reason::SharedMedium { .. }), "{reason:?}");
     assert_eq!(reason.to_string(), "shared medium: no hard bound");
+}
+
+#[test]
+fn a_flow_that_is_early_has_time() {
+    // By hand: links of 1 Gbit/s and one of 100 Mbit/s to the listener. Frames of 64 octets every
+    // 10 us wait at their talker for one of 1518 octets to somebody else, 12.304 us, so that two
+    // of them may come to the switch together. There they wait for one of 1518 octets, 123.04 us.
+    // The second of two is early by what the first is late, and counted from its latest arrival it
+    // waits no longer than the first; place by place it waits for the first as well, but for the
+    // 0.672 us between them.
+    let mut network = star(&Stack::Zero, Selection::Fcfs);
+    for link in &mut network.links[1..] {
+        link.rate = BitRate::from_mbps(1_000);
+    }
+    let mut flows = [flow(1, 0, 18), flow(1, 3, 1472), flow(2, 0, 1472)];
+    if let Traffic::Periodic { period, .. } = &mut flows[0].traffic {
+        *period = Duration::from_us(10);
+    }
+    let analysis = analyze(&network, &flows);
+    let bound = bound(&analysis, 0);
+    let passages = 576 + 5_760;
+    assert_eq!(bound.method, Method::SeparatedFlow);
+    let latency = Duration::from_ns(12_304 + 123_040 + passages);
+    assert_eq!(bound.latency, latency);
+    let place_by_place = latency + Duration::from_ns(6_720 - 672);
+    assert_eq!(bound.by_method[0], (Method::TotalFlow, place_by_place));
+    let parts: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
+    assert_eq!(parts, latency);
 }

@@ -112,6 +112,28 @@ pub(crate) struct BoundArgs {
     /// Print one CSV row per stream
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Which methods are applied
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub(crate) methods: MethodChoice,
+}
+
+/// Which methods are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// All; the least bound of each stream counts.
+    #[default]
+    All,
+    /// Total flow analysis alone, which is faster.
+    TotalFlow,
+}
+
+impl From<MethodChoice> for rtether::bound::Methods {
+    fn from(choice: MethodChoice) -> Self {
+        match choice {
+            MethodChoice::All => Self::All,
+            MethodChoice::TotalFlow => Self::TotalFlow,
+        }
+    }
 }
 
 const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \

@@ -13,7 +13,7 @@ pub(crate) fn run(arguments: &BoundArgs, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let scenario = &loaded.scenario;
-    let analysis = bound::analyze(scenario);
+    let analysis = bound::analyze_with(scenario, arguments.methods.into());
     let text = if arguments.json {
         bound::json(scenario, &analysis)
     } else if arguments.csv {

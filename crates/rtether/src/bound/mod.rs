@@ -5,6 +5,7 @@
 
 mod output;
 
+pub use rtether_bounds::Methods;
 use rtether_bounds::{Analysis, Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::Duration;
@@ -18,6 +19,11 @@ pub use output::{csv, json, table};
 /// Computes the bounds of all streams, in the order of a run's record.
 pub fn analyze(scenario: &Scenario) -> Analysis {
     rtether_bounds::analyze(&scenario.network, &scenario.flows)
+}
+
+/// The same by the chosen methods.
+pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
+    rtether_bounds::analyze_with(&scenario.network, &scenario.flows, methods)
 }
 
 /// Returns the bounds of all streams; `None` where there is none.

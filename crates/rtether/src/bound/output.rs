@@ -1,7 +1,7 @@
 //! Bounds as table, JSON and CSV.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
-use rtether_bounds::{Analysis, PortBound, StreamBound};
+use rtether_bounds::{Analysis, Bound, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
@@ -162,10 +162,18 @@ fn stream_json(scenario: &Scenario, stream: &StreamBound) -> Value {
         "min_ns": nanoseconds(bound.map(|bound| bound.latency_min)),
         "slack_ns": nanoseconds(bound.and_then(|bound| bound.slack)),
         "method": bound.map(|bound| bound.method.name()),
+        "by_method_ns": bound.map(by_method),
         "hops": hops,
         "verdict": verdict(scenario, stream),
         "reason": stream.bound.as_ref().err().map(|why| reason(scenario, why)),
     })
+}
+
+/// Returns the bounds of all methods by name.
+fn by_method(bound: &Bound) -> Value {
+    let all = bound.by_method.iter();
+    let all = all.map(|(method, latency)| (method.name().to_owned(), nanoseconds(Some(*latency))));
+    Value::Object(all.collect())
 }
 
 fn nanoseconds(span: Option<Duration>) -> Value {

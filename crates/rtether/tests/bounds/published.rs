@@ -1,5 +1,6 @@
 //! The kinds of networks of the published comparisons.
 
+use rtether_bounds::{Methods, analyze_with};
 use rtether_model::flow::{Phase, Traffic};
 use rtether_model::network::{NodeId, Stack};
 use rtether_model::quantity::Duration;
@@ -25,13 +26,14 @@ const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -
 }
 
 /// All kinds.
-pub(crate) const KINDS: [Kind; 6] = [
-    kind("one switch, 3 flows", Some(10_700), single),
+pub(crate) const KINDS: [Kind; 7] = [
+    kind("one switch with 3 flows", Some(10_700), single),
     kind("line of 5 switches", Some(11_400), line),
     kind("star", Some(10_600), star),
-    kind("avionics, 100 flows", Some(11_900), avionics),
-    kind("ring of 6, cyclic", Some(12_800), ring),
+    kind("avionics with 100 flows", Some(11_900), avionics),
+    kind("cyclic ring of 6", Some(12_800), ring),
     kind("random plants", None, random),
+    kind("loaded lines of mixed rates", None, loaded),
 ];
 
 fn random(dice: &mut Dice) -> Plant {
@@ -148,6 +150,32 @@ impl Plant {
         if talker != listener {
             let payload = dice.range(64, largest);
             self.add(talker, listener, payload, period);
+        }
+    }
+}
+
+/// Two to five switches in a line with links of 10 to 1000 Mbit/s between them, and flows until a
+/// port is busy for more than two thirds of the time: busy periods hold several packets of a flow.
+fn loaded(dice: &mut Dice) -> Plant {
+    let mut plant = Plant::default();
+    let count = dice.range(2, 5);
+    let islands: Vec<_> = (0..count).map(|_| plant.island(2)).collect();
+    for pair in islands.windows(2) {
+        let rate = dice.pick(&[10, 100, 100, 1000]);
+        plant.join(pair[0].0, pair[1].0, rate, false);
+    }
+    loop {
+        let period = Duration::from_us(dice.pick(&[1_000, 2_000, 3_000, 5_000]));
+        plant.any(dice, period, 600);
+        let analysis = analyze_with(&plant.network, &plant.flows, Methods::TotalFlow);
+        let load = analysis
+            .ports
+            .iter()
+            .filter_map(|port| port.utilization_ppm);
+        match load.max() {
+            Some(950_000..) => drop(plant.flows.pop()),
+            Some(670_000..) => return plant,
+            _ => {}
         }
     }
 }

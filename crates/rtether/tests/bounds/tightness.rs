@@ -3,6 +3,7 @@
 //!
 //! The quotient is an upper bound of the pessimism, since the search may miss the worst case.
 //! Plants, search and simulation are deterministic, so that the figures are the same everywhere.
+//! The table has quotients in ten-thousandths.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -93,9 +94,9 @@ fn decimal(figure: u64) -> String {
 }
 
 fn table(rows: &[(&Kind, Figures)]) -> String {
-    let mut text = String::from("kind; quotients in ten-thousandths,streams,median,p95,mean\n");
+    let mut text = String::from("kind,streams,median,p95,mean\n");
     for (kind, figures) in rows {
-        let name = kind.name.replace(',', ";");
+        let name = kind.name;
         let Figures {
             streams,
             median,
