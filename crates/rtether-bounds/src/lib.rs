@@ -18,6 +18,10 @@
 //! inside the curves and not between two results. Proofs stand where the code is: `curve` (links),
 //! `wait` (queues), `closed` (windows), `place` (round robin), `solve` (jitter and cycles).
 //!
+//! From its result, methods over whole ways are tried, and the least bound of each stream counts:
+//! separated flow, pay multiplexing only once, and least upper delay, all for whole packets; see
+//! `tandem` with its proofs. [`Bound::by_method`] has what each found.
+//!
 //! # Scope and limitations
 //!
 //! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers.
