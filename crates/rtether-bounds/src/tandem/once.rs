@@ -7,8 +7,8 @@
 //! beginning of a transmission at `j` to the arrival at `j + 1`, and `g_kj` the shortest of flow
 //! `k`. With `q` packets of the flow in front, each of work `c`, its packet begins its last
 //! transmission no later than
-//! `sum G_j + (q c + sum B_j + sum (b_k + r_k sum (G_j - g_kj))) / min (R_j - sum r_k)`
-//! after the arrival of the first of the `q + 1` at the first port.
+//! `sum (G_j + B_j / R_j) + (q c + sum (b_k + r_k sum (G_j - g_kj + B_j / R_j))) / min (R_j - sum r_k)`
+//! after the arrival of the first of the `q + 1` at the first port, sums of `k` over its ports.
 //! *Proof.* Let `t_n` be the beginning of the last transmission. For each port from the last to the
 //! first, let `s_j` be the last time, not after `t_j`, such that all packets of these classes that
 //! came before it are gone, and `t_(j-1) = s_j - G_(j-1)`. From `s_j` to `t_j` port `j` works on
@@ -22,8 +22,10 @@
 //! `b_k + r_k (sum (t_j - s_j) + sum (G_j - g_kj))`, sums over its ports. (3) The flow's own packets
 //! in front that count came to the first port at `s_1` or later, since each port has at `s_j` begun
 //! with all that the port before had begun with at `t_(j-1)`, and so did the packet itself.
-//! Now add the `n` inequalities up: `sum (R_j - sum r_k) (t_j - s_j)` is at most
-//! `q c + sum B_j + sum b'_k`, and `t_n - s_1 = sum (t_j - s_j) + sum G_j`.
+//! Let `z_j` be `t_j - s_j` less `B_j / R_j`, or zero if that is negative: `R_j z_j` is at most the
+//! work of these classes. Add the `n` inequalities up: `sum (R_j - sum r_k) z_j` is at most
+//! `q c + sum b'_k`, where `b'_k` has `B_j / R_j` in its window besides; and
+//! `t_n - s_1 <= sum (z_j + B_j / R_j + G_j)`.
 //!
 //! How the packets in front become a time from the latest arrival on is said at
 //! [`Tandem::longest`], by the argument of [`crate::tandem::separated`].
@@ -40,7 +42,7 @@ pub(crate) fn once(tandem: &Tandem) -> Option<i64> {
         }
     }
     let mut left: alloc::vec::Vec<i128> = tandem.ports.iter().map(|port| port.rate).collect();
-    let mut work: i128 = tandem.ports.iter().map(|port| port.blocking).sum();
+    let mut work = 0;
     for cross in &tandem.any {
         let spread = gaps[cross.first..].iter().zip(&cross.gaps);
         let spread: i64 = spread.map(|(gap, own)| gap - own[0]).sum();
@@ -49,7 +51,12 @@ pub(crate) fn once(tandem: &Tandem) -> Option<i64> {
             *rate -= cross.rate;
         }
     }
+    let mut fixed: i64 = gaps.iter().sum();
+    for (port, left) in tandem.ports.iter().zip(&left) {
+        let behind = time(port.blocking, port.rate);
+        work += (port.rate - left) * i128::from(behind);
+        fixed += behind;
+    }
     let rate = left.into_iter().min().filter(|&rate| rate > 0)?;
-    let fixed: i64 = gaps.iter().sum();
     tandem.longest(rate, |own| Some(fixed + time(own + work, rate)))
 }

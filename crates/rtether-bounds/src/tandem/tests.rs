@@ -79,3 +79,31 @@ fn too_much_is_not_bounded() {
     let tandem = self::tandem(1, &[cross(0, 1, 1, ONE - ONE / 100)], 0);
     assert_eq!((nested(&tandem), once(&tandem)), (None, None));
 }
+
+#[test]
+fn tandems_of_the_disco_network_calculator() {
+    // Oracle: functional tests of DiscoDNC 2.3 (Bondorf and Schmitt 2014), tandems of servers of
+    // rate 20 and latency 20, flows of rate 5 and burst 25, any order of service. Here a thousandth
+    // of their unit of time is one; latency is what a packet of a lower class takes, and the
+    // fluid burst is packets of one unit of work, all of which are in front of the last bit.
+    let fluid = |first: usize, ports: usize| {
+        let bursts = vec![1_250 * ONE; ports];
+        Cross::new(first, bursts, ONE / 4, vec![[0, 0]; ports - 1])
+    };
+    let delay = |ports: usize, flows: &[Cross]| {
+        let mut tandem = tandem(ports, flows, 0);
+        for port in &mut tandem.ports {
+            port.blocking = 20_000 * ONE;
+        }
+        tandem.gaps.fill([0, 0]);
+        tandem.cost = 1;
+        tandem.source.burst = 1_251;
+        tandem.source.period = 4 * 1_251;
+        once(&tandem)
+    };
+    // `Tandem_1SC_3Flows_1AC_3Paths`, f0 and f2: 170/3 and 85.
+    assert_eq!(delay(2, &[fluid(0, 2)]), Some(56_667));
+    assert_eq!(delay(3, &[fluid(0, 2), fluid(2, 1)]), Some(85_000));
+    // `Tandem_1SC_2Flows_1AC_2Paths_v2`, f0: 290/3.
+    assert_eq!(delay(4, &[fluid(1, 2)]), Some(96_667));
+}
