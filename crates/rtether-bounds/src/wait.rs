@@ -16,11 +16,15 @@
 //! higher packet that arrives as the choice is made goes first, and a lower one that arrives as
 //! the place falls idle may go first.
 
+mod backlog;
+
 use alloc::vec::Vec;
 
 use crate::closed::longest_stay;
-use crate::curve::{Affine, Change, Group, Load, ONE, PLACES, Stairs, changes, group, steps_until};
+use crate::curve::{Affine, Group, Load, ONE, PLACES, Stairs, group, steps_until};
 use crate::source::INFINITE;
+pub(crate) use backlog::backlog;
+use backlog::distance;
 
 /// Steps of staircases that are looked at before token buckets take over.
 const STEPS_MAX: i64 = 1 << 12;
@@ -65,44 +69,6 @@ pub(crate) fn millionths(rate: i128) -> u64 {
     u64::try_from((rate * 1_000_000 + ONE - 1) >> PLACES).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
-/// in picoseconds, rounded up.
-pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
-    distance(loads, false)
-}
-
-/// The same; with `is_whole`, of all times instead of one busy period.
-fn distance(loads: &mut [Load], is_whole: bool) -> Result<i64, Unbounded> {
-    if loads.is_empty() {
-        return Ok(0);
-    }
-    let groups = group(loads);
-    let tails = tails(&groups, loads)?;
-    let least = if is_whole { meeting(&tails, 0) } else { 0 };
-    let mut horizon = first_horizon(&groups, loads);
-    loop {
-        let mut all = Vec::new();
-        for group in &groups {
-            let own = &loads[group.range.clone()];
-            let stairs = match group.bucket {
-                Some(_) => Stairs::new(own, horizon),
-                None => Stairs::default(),
-            };
-            changes(&stairs, group.line, &mut all);
-        }
-        all.sort_unstable_by_key(|change| change.time);
-        let (most, is_over) = sweep(&all, least, horizon);
-        if is_over {
-            return Ok(round_up(most));
-        }
-        if steps_until(loads, horizon) > STEPS_MAX {
-            let tail: i128 = tails.iter().map(|tail| tail.at(horizon)).sum();
-            return Ok(round_up(most.max(tail - i128::from(horizon) * ONE)));
-        }
-        horizon = horizon.saturating_mul(4).min(INFINITE);
-    }
-}
-
 /// Returns a guess of the length of a busy period: twice what is there at its beginning.
 fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
     let begin = groups.iter().map(|group| {
@@ -128,34 +94,6 @@ fn meeting(tails: &[Affine], base: i64) -> i64 {
     let rate: i128 = tails.iter().map(|tail| tail.rate).sum();
     let time = (begin + burst) / (ONE - rate) + 1;
     i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
-}
-
-/// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
-/// whether the busy period is over by then, but not before `least`.
-fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
-    let (mut offset, mut slope, mut most) = (0, 0, 0);
-    let mut index = 0;
-    while index < all.len() {
-        let time = all[index].time;
-        if time > horizon {
-            break;
-        }
-        while all.get(index).is_some_and(|change| change.time == time) {
-            offset += all[index].offset;
-            slope += all[index].slope;
-            index += 1;
-        }
-        let next = all
-            .get(index)
-            .map_or(horizon, |change| change.time.min(horizon));
-        let left = |at: i64| offset + (slope - ONE) * i128::from(at);
-        // Between two changes the distance is linear: its largest values are at the ends.
-        most = most.max(left(time)).max(left((next - 1).max(time)));
-        if next >= least && left(next) <= 0 {
-            return (most, true);
-        }
-    }
-    (most, false)
 }
 
 pub(crate) fn round_up(work: i128) -> i64 {

@@ -1,0 +1,73 @@
+//! The largest work there can be at one place, in order of arrival.
+
+use alloc::vec::Vec;
+
+use super::{STEPS_MAX, Unbounded, first_horizon, meeting, round_up, tails};
+use crate::curve::{Change, Load, ONE, Stairs, changes, group, steps_until};
+use crate::source::INFINITE;
+
+/// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
+/// in picoseconds, rounded up.
+pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
+    distance(loads, false)
+}
+
+/// The same; with `is_whole`, of all times instead of one busy period.
+pub(super) fn distance(loads: &mut [Load], is_whole: bool) -> Result<i64, Unbounded> {
+    if loads.is_empty() {
+        return Ok(0);
+    }
+    let groups = group(loads);
+    let tails = tails(&groups, loads)?;
+    let least = if is_whole { meeting(&tails, 0) } else { 0 };
+    let mut horizon = first_horizon(&groups, loads);
+    loop {
+        let mut all = Vec::new();
+        for group in &groups {
+            let own = &loads[group.range.clone()];
+            let stairs = match group.bucket {
+                Some(_) => Stairs::new(own, horizon),
+                None => Stairs::default(),
+            };
+            changes(&stairs, group.line, &mut all);
+        }
+        all.sort_unstable_by_key(|change| change.time);
+        let (most, is_over) = sweep(&all, least, horizon);
+        if is_over {
+            return Ok(round_up(most));
+        }
+        if steps_until(loads, horizon) > STEPS_MAX {
+            let tail: i128 = tails.iter().map(|tail| tail.at(horizon)).sum();
+            return Ok(round_up(most.max(tail - i128::from(horizon) * ONE)));
+        }
+        horizon = horizon.saturating_mul(4).min(INFINITE);
+    }
+}
+
+/// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
+/// whether the busy period is over by then, but not before `least`.
+fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
+    let (mut offset, mut slope, mut most) = (0, 0, 0);
+    let mut index = 0;
+    while index < all.len() {
+        let time = all[index].time;
+        if time > horizon {
+            break;
+        }
+        while all.get(index).is_some_and(|change| change.time == time) {
+            offset += all[index].offset;
+            slope += all[index].slope;
+            index += 1;
+        }
+        let next = all
+            .get(index)
+            .map_or(horizon, |change| change.time.min(horizon));
+        let left = |at: i64| offset + (slope - ONE) * i128::from(at);
+        // Between two changes the distance is linear: its largest values are at the ends.
+        most = most.max(left(time)).max(left((next - 1).max(time)));
+        if next >= least && left(next) <= 0 {
+            return (most, true);
+        }
+    }
+    (most, false)
+}
