@@ -265,30 +265,51 @@ fn a_shared_medium_has_no_bound() {
     assert_eq!(reason.to_string(), "shared medium: no hard bound");
 }
 
-#[test]
-fn a_flow_that_is_early_has_time() {
-    // By hand: links of 1 Gbit/s and one of 100 Mbit/s to the listener. Frames of 64 octets every
-    // 10 us wait at their talker for one of 1518 octets to somebody else, 12.304 us, so that two
-    // of them may come to the switch together. There they wait for one of 1518 octets, 123.04 us.
-    // The second of two is early by what the first is late, and counted from its latest arrival it
-    // waits no longer than the first; place by place it waits for the first as well, but for the
-    // 0.672 us between them.
+/// Frames of 64 octets every 10 us, which wait at their talker for one of 1518 octets to somebody
+/// else, and at the switch, behind links of 1 Gbit/s and before one of 100 Mbit/s, for another one.
+/// Returns the bounds by total flow analysis and by separated flow.
+fn early_flow(jitter: Duration) -> [Duration; 2] {
     let mut network = star(&Stack::Zero, Selection::Fcfs);
     for link in &mut network.links[1..] {
         link.rate = BitRate::from_mbps(1_000);
     }
     let mut flows = [flow(1, 0, 18), flow(1, 3, 1472), flow(2, 0, 1472)];
-    if let Traffic::Periodic { period, .. } = &mut flows[0].traffic {
-        *period = Duration::from_us(10);
-    }
+    flows[0].traffic = Traffic::Periodic {
+        period: Duration::from_us(10),
+        phase: Phase::Random,
+        release_jitter: jitter,
+    };
     let analysis = analyze(&network, &flows);
     let bound = bound(&analysis, 0);
-    let passages = 576 + 5_760;
     assert_eq!(bound.method, Method::SeparatedFlow);
-    let latency = Duration::from_ns(12_304 + 123_040 + passages);
-    assert_eq!(bound.latency, latency);
-    let place_by_place = latency + Duration::from_ns(6_720 - 672);
-    assert_eq!(bound.by_method[0], (Method::TotalFlow, place_by_place));
     let parts: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
-    assert_eq!(parts, latency);
+    assert_eq!(parts, bound.latency);
+    let [total, separated] = [0, 1].map(|index| bound.by_method[index]);
+    assert_eq!((total.0, separated.0), (Method::TotalFlow, bound.method));
+    assert_eq!(separated.1, bound.latency);
+    [total.1, separated.1]
+}
+
+#[test]
+fn a_flow_that_is_early_has_time() {
+    // By hand: 12.304 us at the talker, so that two may come to the switch together, 0.672 us
+    // apart, and wait for 123.04 us there. The second one is early by what the first is late, and
+    // from its latest arrival it waits no longer than the first; place by place it waits for the
+    // first as well, but for the 0.672 us between them.
+    let passages = 576 + 5_760;
+    let separated = Duration::from_ns(12_304 + 123_040 + passages);
+    let total = separated + Duration::from_ns(6_720 - 672);
+    assert_eq!(early_flow(Duration::ZERO), [total, separated]);
+}
+
+#[test]
+fn the_jitter_of_the_release_counts_at_every_place() {
+    // By hand: with a jitter of one period two are released at once, and one waits for the other
+    // at the talker, 0.672 us, and at the switch, 6.72 us less the 0.672 us between them. The wait
+    // at the talker, 12.976 us, brings a third one at once, and a fourth one 30 - 22.976 = 7.024 us
+    // later, which count only place by place.
+    let passages = 576 + 5_760;
+    let separated = Duration::from_ns(12_304 + 672 + 123_040 + 6_720 - 672 + passages);
+    let total = separated + Duration::from_ns(2 * 6_720 - (7_024 - 672));
+    assert_eq!(early_flow(Duration::from_us(10)), [total, separated]);
 }
