@@ -102,7 +102,7 @@ pub enum Method {
     /// The same, where flows depend on each other in a cycle: a fixed point, verified.
     FixedPoint,
     /// Total flow analysis, then each flow apart: its own jitter counts once along its way and not
-    /// at every place.
+    /// at every place, and its packet is not the first of those from its link that are in front.
     SeparatedFlow,
     /// Pay multiplexing only once: the burst of a cross flow counts once along the ports that it
     /// shares with the flow, in whatever order they serve packets.

@@ -23,8 +23,8 @@ use alloc::vec::Vec;
 use crate::closed::longest_stay;
 use crate::curve::{Affine, Group, Load, ONE, PLACES, Stairs, group, steps_until};
 use crate::source::INFINITE;
-pub(crate) use backlog::backlog;
 use backlog::distance;
+pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 
 /// Steps of staircases that are looked at before token buckets take over.
 const STEPS_MAX: i64 = 1 << 12;
@@ -168,7 +168,7 @@ pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 /// The same, by the rates of all flows alone.
 fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
-        let most = class.base + distance(class.own, class.is_whole)?;
+        let most = class.base + distance(class.own, class.is_whole, None)?;
         return Ok(class
             .costs
             .iter()

@@ -313,3 +313,27 @@ fn the_jitter_of_the_release_counts_at_every_place() {
     let total = separated + Duration::from_ns(2 * 6_720 - (7_024 - 672));
     assert_eq!(early_flow(Duration::from_us(10)), [total, separated]);
 }
+
+#[test]
+fn a_packet_is_not_in_front_of_itself() {
+    // By hand: two talkers, each with a frame of 1518 and one of 64 octets. A long one waits for
+    // the short one at its talker, 6.72 us. If that comes in front at the switch, too, it came
+    // 123.04 us before and is long gone; else the long one waits for the other long one, 123.04 us,
+    // and by the time the short one behind that has come the long one would be sent. Total flow
+    // analysis takes the long one itself for the first from its link, and 6.72 us more.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let flows = [
+        flow(1, 0, 1472),
+        flow(1, 0, 18),
+        flow(2, 0, 1472),
+        flow(2, 0, 18),
+    ];
+    let analysis = analyze(&network, &flows);
+    let bound = bound(&analysis, 0);
+    let latency = Duration::from_ns(6_720 + 122_080 + 123_040 + 122_080);
+    assert_eq!(
+        (bound.method, bound.latency),
+        (Method::SeparatedFlow, latency)
+    );
+    assert_eq!(bound.by_method[0].1, latency + Duration::from_ns(6_720));
+}

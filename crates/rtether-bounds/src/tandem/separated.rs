@@ -21,16 +21,26 @@
 //! network calculus the flow pays its burst once (separated flow analysis; Le Boudec and Thiran,
 //! 1.4.3), and for reshaped flows this is known as "reshaping is for free" (Le Boudec 2018).
 //!
+//! **The only packet.** Where the releases of the flow are further apart than all windows that count,
+//! `q` is zero in them, and the packet itself is not the first of those that come from its link if
+//! any comes in front of it. So what comes in front from there is the longest of the others and
+//! what the link lets through, less the packet's own work, or nothing. That counts where the packet
+//! is longer than all others from its link, and else counts as the first one. In windows beyond
+//! the time at which all that can arrive is done, nothing waits, whatever `q`.
+//!
 //! Since the wait of a flow grows with the jitters of the others, and these with their waits, better
 //! waits give better ones again. Each round starts with true jitters, so its results are true.
 
 use alloc::vec::Vec;
 
+use rtether_model::network::Selection;
+
 use crate::curve::Load;
 use crate::place::wait_of;
-use crate::plant::{NONE, Plant};
+use crate::plant::{NONE, Plant, ServerKind};
 use crate::solve::{Solution, loads_of};
 use crate::source::{INFINITE, add};
+use crate::wait::{caught_up, wait_of_only};
 
 /// Rounds at most.
 const ROUNDS: u32 = 4;
@@ -62,21 +72,13 @@ impl Separated {
         let mut is_better = false;
         let mut loads = Vec::new();
         for server in (0u32..).take(plant.servers.len()) {
-            if !plant
-                .members
-                .of(server)
-                .iter()
-                .any(|&v| self.may_gain(plant, v))
-            {
-                continue;
-            }
             loads_of(plant, &self.jitter, server, &mut loads);
             for load in &mut loads {
                 // Windows of packets under way are about real arrivals.
                 load.in_flight = 0;
             }
             for (member, &visit) in plant.members.of(server).iter().enumerate() {
-                if !self.may_gain(plant, visit) {
+                if self.is_settled(plant, visit) {
                     continue;
                 }
                 let real = loads[member];
@@ -84,10 +86,15 @@ impl Separated {
                     jitter: plant.source_of(visit).jitter,
                     ..real
                 };
-                let found = wait_of(plant, server, &loads, member);
+                let found = if self.may_gain(plant, visit) {
+                    wait_of(plant, server, &loads, member).ok()
+                } else {
+                    None
+                };
+                let found = found.into_iter().chain(only(plant, server, &loads, member));
                 loads[member] = real;
                 let wait = &mut self.wait[visit as usize];
-                if let Some(found) = found.ok().filter(|found| found < wait) {
+                if let Some(found) = found.min().filter(|found| found < wait) {
                     *wait = found;
                     is_better = true;
                 }
@@ -96,14 +103,18 @@ impl Separated {
         is_better
     }
 
+    /// Returns whether nothing can be gained.
+    fn is_settled(&self, plant: &Plant, visit: u32) -> bool {
+        let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);
+        let is_closed = plant.source_of(visit).closed.is_some();
+        wait == 0 || wait >= INFINITE || jitter >= INFINITE || is_closed
+    }
+
     /// Returns whether a smaller jitter may mean fewer packets within about a busy period; where
     /// it would not, the wait is as it was.
     fn may_gain(&self, plant: &Plant, visit: u32) -> bool {
         let source = plant.source_of(visit);
         let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);
-        if wait == 0 || wait >= INFINITE || jitter >= INFINITE || source.closed.is_some() {
-            return false;
-        }
         let reach = 2 * (wait + plant.visits[visit as usize].service.max());
         jitter > source.jitter && (jitter + reach) / source.period > source.jitter / source.period
     }
@@ -120,4 +131,39 @@ impl Separated {
             self.jitter[index] = after.min(self.jitter[index]);
         }
     }
+}
+
+/// Returns the wait of a packet that is the only one of its flow, and longer than all others from
+/// the same link; `None` where that is no better, or there may be a second one.
+fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64> {
+    let own = loads[member];
+    if own.group == NONE || own.burst > 1 || !is_in_order(plant, server, own.group) {
+        return None;
+    }
+    let least = plant.visits[own.visit as usize].service.min();
+    let others = loads.iter().filter(|load| load.visit != own.visit);
+    let same = others.clone().filter(|load| load.group == own.group);
+    let longest = same.map(|load| load.cost).max()?;
+    if longest >= least || own.period - own.jitter < caught_up(&mut loads.to_vec()).ok()? {
+        return None;
+    }
+    // The packet itself passes the line, too.
+    let mut others: Vec<Load> = others.copied().collect();
+    for load in others.iter_mut().filter(|load| load.group == own.group) {
+        load.ratio = load.ratio.max(own.ratio);
+        load.slack = load.slack.max(own.slack);
+    }
+    wait_of_only(&mut others, own.group, least).ok()
+}
+
+/// Returns whether a place serves in order of arrival what the place `before` it sends in whole
+/// packets: behind a header it is all but the last packet that was served within a window.
+fn is_in_order(plant: &Plant, server: u32, before: u32) -> bool {
+    let server = &plant.servers[server as usize];
+    let is_whole = !plant.servers[before as usize].is_cut_through;
+    let in_order = match server.kind {
+        ServerKind::Switch { selection, .. } => selection == Selection::Fcfs,
+        ServerKind::Station(_) | ServerKind::Stack { .. } => true,
+    };
+    is_whole && in_order && server.obstacle.is_none()
 }

@@ -9,16 +9,42 @@ use crate::source::INFINITE;
 /// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
 /// in picoseconds, rounded up.
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
-    distance(loads, false)
+    distance(loads, false, None)
 }
 
-/// The same; with `is_whole`, of all times instead of one busy period.
-pub(super) fn distance(loads: &mut [Load], is_whole: bool) -> Result<i64, Unbounded> {
+/// Returns the longest wait behind these loads of the only packet of another flow that is there,
+/// of work `own`, which comes from the place with number `group`.
+///
+/// The line from there is for what comes in front and the packet itself, which is not the first
+/// one if any comes in front: so that is at most the line less `own`, or nothing.
+pub(crate) fn wait_of_only(loads: &mut [Load], group: u32, own: i64) -> Result<i64, Unbounded> {
+    distance(loads, true, Some((group, own)))
+}
+
+/// Returns when time has caught up with all that the loads may bring.
+pub(crate) fn caught_up(loads: &mut [Load]) -> Result<i64, Unbounded> {
+    let groups = group(loads);
+    Ok(meeting(&tails(&groups, loads)?, 0))
+}
+
+/// The same; with `is_whole`, of all times instead of one busy period; with `less`, the line of a
+/// group lower by this work.
+pub(super) fn distance(
+    loads: &mut [Load],
+    is_whole: bool,
+    less: Option<(u32, i64)>,
+) -> Result<i64, Unbounded> {
     if loads.is_empty() {
         return Ok(0);
     }
-    let groups = group(loads);
+    let mut groups = group(loads);
     let tails = tails(&groups, loads)?;
+    for group in &mut groups {
+        let own = less.filter(|(number, _)| *number == group.number);
+        if let (Some(line), Some((_, work))) = (&mut group.line, own) {
+            line.burst -= i128::from(work) * ONE;
+        }
+    }
     let least = if is_whole { meeting(&tails, 0) } else { 0 };
     let mut horizon = first_horizon(&groups, loads);
     loop {
