@@ -9,7 +9,7 @@ mod plants;
 
 use std::fmt::Write;
 
-use rtether_bounds::{Analyzer, analyze};
+use rtether_bounds::{Analyzer, Methods, analyze_with};
 use rtether_model::flow::{Flow, FlowId};
 
 use plants::{Layout, flow, mean_ms, network};
@@ -48,9 +48,11 @@ fn main() -> std::io::Result<()> {
 fn measure(layout: Layout, switches: u32, count: u32) -> Row {
     let network = network(layout, switches);
     let flows: Vec<Flow> = (0..count).map(|n| flow(layout, switches, n)).collect();
-    let visits = analyze(&network, &flows).effort.visits;
+    let visits = analyze_with(&network, &flows, Methods::TotalFlow)
+        .effort
+        .visits;
     let full_ms = mean_ms(|_| {
-        analyze(&network, &flows);
+        analyze_with(&network, &flows, Methods::TotalFlow);
     });
     let mut analyzer = Analyzer::new(network, flows);
     let change_ms = mean_ms(|change| {

@@ -86,6 +86,8 @@ pub struct Bound {
     pub hops: Vec<HopBound>,
     /// How the bound was found.
     pub method: Method,
+    /// The bound of each method that was tried and has one; the least of them is the latency.
+    pub by_method: Vec<(Method, Duration)>,
     /// Deadline of the flow minus the latency; negative if it may be missed.
     pub slack: Option<Duration>,
 }
@@ -102,7 +104,9 @@ impl Bound {
 pub struct HopBound {
     /// Where: a stack, a port, or an application that answers.
     pub place: Place,
-    /// Longest wait before service or transmission begins.
+    /// Longest wait before service or transmission begins, counted from the latest arrival. Where the
+    /// method is about several places at once, only the sum over all hops is proved; it is shared
+    /// among them in proportion to the waits by [`Method::SeparatedFlow`].
     pub queueing: Duration,
     /// Longest time from there to the next place: service, or transmission, propagation,
     /// interfaces and the fixed latency of the switch behind the link.
@@ -125,6 +129,24 @@ pub enum Method {
     TotalFlow,
     /// The same, where flows depend on each other in a cycle: a fixed point, verified.
     FixedPoint,
+    /// Total flow analysis, then each flow apart: its own jitter counts once along its way and not
+    /// at every place, and its packet is not the first of those from its link that are in front.
+    SeparatedFlow,
+    /// Pay multiplexing only once: the burst of a cross flow counts once along the ports that it
+    /// shares with the flow, in whatever order they serve packets.
+    MultiplexingOnce,
+    /// Least upper delay bound: the same, in order of arrival, for nested cross flows.
+    LeastUpperDelay,
+}
+
+/// Which methods are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Methods {
+    /// All, of which the least bound counts.
+    #[default]
+    All,
+    /// [`Method::TotalFlow`] or [`Method::FixedPoint`] alone.
+    TotalFlow,
 }
 
 impl Method {
@@ -133,6 +155,9 @@ impl Method {
         match self {
             Self::TotalFlow => "total flow",
             Self::FixedPoint => "fixed point",
+            Self::SeparatedFlow => "separated flow",
+            Self::MultiplexingOnce => "multiplexing once",
+            Self::LeastUpperDelay => "least upper delay",
         }
     }
 }

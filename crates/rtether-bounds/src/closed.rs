@@ -197,6 +197,7 @@ mod tests {
             own: &mut own,
             higher: &mut [],
             costs: &[],
+            is_whole: false,
         };
         assert_eq!(longest_stay(&mut class), Some(58));
     }

@@ -343,7 +343,8 @@ pub(crate) struct Change {
     pub(crate) slope: i128,
 }
 
-/// Appends the changes of one group: the lower one of staircase and line, at whole picoseconds.
+/// Appends the changes of one group: the lower one of staircase and line, at whole picoseconds. A
+/// line below zero counts as zero.
 pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Change>) {
     let mut now = Affine::default();
     let mut set = |time, next: Affine| {
@@ -362,8 +363,14 @@ pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Chang
         let meets = line.map_or(0, |line| line.reaches(flat.burst));
         match line {
             Some(line) if meets > time => {
-                set(time, line);
                 let next = stairs.points.get(index + 1).map_or(INFINITE, |p| p.0);
+                let begin = line.reaches(0).max(time);
+                if begin > time {
+                    set(time, Affine::default());
+                }
+                if begin < next {
+                    set(begin, line);
+                }
                 if meets < next {
                     set(meets, flat);
                 }

@@ -18,7 +18,8 @@ use crate::walk::Atlas;
 
 /// Keeps a plant and its bounds, and brings them up to date when flows or the network change.
 ///
-/// [`Analyzer::analysis`] is at any time what [`crate::analyze`] says of the same network and flows;
+/// [`Analyzer::analysis`] is at any time what [`crate::analyze_with`] says of the same network and
+/// flows by [`crate::Methods::TotalFlow`];
 /// only [`Effort::evaluations`] tells the work of the last change.
 #[derive(Debug)]
 pub struct Analyzer {
@@ -92,7 +93,7 @@ impl Analyzer {
 
     /// Returns the whole answer, ports and stacks included, which are computed anew.
     pub fn analysis(&self) -> Analysis {
-        let mut analysis = report(&self.plant, self.solution(), &self.flows);
+        let mut analysis = report(&self.plant, self.solution(), None, &self.flows);
         analysis.effort.evaluations = self.evaluations();
         analysis
     }

@@ -22,6 +22,10 @@
 //! cycles); in end stations `layer` (tasks, receive queues, stack instances), `driver` (transmit
 //! queues), `smoother` (credits), `limit` (what smoothers and stacks let through).
 //!
+//! From its result, methods over whole ways are tried, and the least bound of each stream counts:
+//! separated flow, pay multiplexing only once, and least upper delay, all for whole packets; see
+//! `tandem` with its proofs. [`Bound::by_method`] has what each found.
+//!
 //! # Scope and limitations
 //!
 //! - Nothing is lost for lack of memory: compare [`PortBound::backlog`] with the buffers; with a
@@ -73,6 +77,7 @@ mod solve;
 mod source;
 mod stack;
 mod station;
+mod tandem;
 mod wait;
 mod walk;
 
@@ -80,8 +85,8 @@ use rtether_model::flow::Flow;
 use rtether_model::network::Network;
 
 pub use answer::{
-    Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, OpenFlow, PortBound, Reason,
-    StackBound, StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, LayerPart, Method, Methods, OpenFlow, PortBound,
+    Reason, StackBound, StreamBound,
 };
 pub use incremental::{Analyzer, Changes, StreamChange};
 
@@ -93,7 +98,16 @@ pub use incremental::{Analyzer, Changes, StreamChange};
 /// If a node or link that a flow or link names does not exist, or a number of the scenario is
 /// negative.
 pub fn analyze(network: &Network, flows: &[Flow]) -> Analysis {
+    analyze_with(network, flows, Methods::All)
+}
+
+/// Returns the same by the chosen methods.
+///
+/// # Panics
+/// As [`analyze`].
+pub fn analyze_with(network: &Network, flows: &[Flow], methods: Methods) -> Analysis {
     let mut plant = plant::Plant::new(network, flows);
     let solution = solve::solve(&mut plant);
-    report::report(&plant, &solution, flows)
+    let refined = (methods == Methods::All).then(|| tandem::refine(&plant, &solution));
+    report::report(&plant, &solution, refined.as_ref(), flows)
 }

@@ -45,42 +45,16 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
         scratch.waits.resize(scratch.loads.len(), none);
         return;
     }
-    let (selection, top) = match place.kind {
-        ServerKind::Switch { selection, top, .. } => (selection, top),
-        ServerKind::Station(_)
-        | ServerKind::Stack { .. }
-        | ServerKind::Tasks { .. }
-        | ServerKind::Smoother(_) => (Selection::Fcfs, 0),
-    };
-    if selection == Selection::EarliestDeadline {
+    if place.selects_by_deadline() {
         by_deadline(plant, server, scratch);
         return;
     }
-    let members = plant.members.of(server);
-    let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
-    for (&visit, index) in members.iter().zip(0..) {
-        let queue = plant.visits[visit as usize].queue;
-        match queues.last_mut() {
-            Some((last, range)) if *last == queue => range.end = index + 1,
-            _ => queues.push((queue, index..index + 1)),
-        }
-    }
-    let port = Port {
-        loads: &scratch.loads,
-        queues: &queues,
-    };
+    let queues = queues(plant, server);
+    let port = Port::new(plant, server, &scratch.loads, &queues);
     for (queue, range) in &queues {
-        if let Some(discipline) = &place.discipline {
-            let found = discipline.waits(plant, &port, *queue);
-            scratch.waits.extend(spread(found, range.len()));
-            continue;
-        }
-        let found = match selection {
-            Selection::Fcfs | Selection::EarliestDeadline => port.waits(*queue, 0, |_| false),
-            Selection::StrictPriority => port.strict(*queue),
-            Selection::Wrr { weights } => port.by_turns(*queue, weights, None),
-            Selection::StrictWrr { .. } if *queue == top => port.strict(*queue),
-            Selection::StrictWrr { weights } => port.by_turns(*queue, weights, Some(top)),
+        let found = match &place.discipline {
+            Some(discipline) => discipline.waits(plant, &port, *queue),
+            None => port.waits_of(*queue),
         };
         scratch.waits.extend(spread(found, range.len()));
     }
@@ -111,10 +85,8 @@ fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
     let of_due = crate::edf::waits(&own, lower.unwrap_or(0));
     let order = last.iter().chain(&due);
     let loads: Vec<Load> = order.map(|&index| scratch.loads[index]).collect();
-    let port = Port {
-        loads: &loads,
-        queues: &[(0, 0..last.len()), (1, last.len()..loads.len())],
-    };
+    let queues = [(0, 0..last.len()), (1, last.len()..loads.len())];
+    let port = Port::new(plant, server, &loads, &queues);
     let of_last = if last.is_empty() {
         Ok(Vec::new())
     } else {
@@ -139,16 +111,91 @@ fn spread(found: Waits, members: usize) -> Vec<Result<i64, Unbounded>> {
     }
 }
 
-/// The loads of a place by queue.
+/// Returns the wait of one member of a place, by its position among them, from loads of all that
+/// are not those of one busy period; see [`Class::is_whole`]. Nothing is said of places that choose
+/// by a layer or by deadlines.
+pub(crate) fn wait_of(
+    plant: &Plant,
+    server: u32,
+    loads: &[Load],
+    member: usize,
+) -> Result<i64, Unbounded> {
+    let place = &plant.servers[server as usize];
+    let is_plain = place.discipline.is_none() && !place.selects_by_deadline();
+    if place.obstacle.is_some() || !is_plain {
+        return Err(Unbounded::Obstacle);
+    }
+    let queues = queues(plant, server);
+    let port = Port {
+        is_whole: true,
+        ..Port::new(plant, server, loads, &queues)
+    };
+    let own = queues.iter().find(|(_, range)| range.contains(&member));
+    let (queue, range) = own.ok_or(Unbounded::Obstacle)?;
+    Ok(port.waits_of(*queue)?[member - range.start])
+}
+
+/// Returns the queues of a place with the positions of their members.
+fn queues(plant: &Plant, server: u32) -> Vec<(u8, Range<usize>)> {
+    let mut queues: Vec<(u8, Range<usize>)> = Vec::new();
+    for (&visit, index) in plant.members.of(server).iter().zip(0..) {
+        let queue = plant.visits[visit as usize].queue;
+        match queues.last_mut() {
+            Some((last, range)) if *last == queue => range.end = index + 1,
+            _ => queues.push((queue, index..index + 1)),
+        }
+    }
+    queues
+}
+
+/// The loads of a port by queue.
 pub(crate) struct Port<'a> {
+    selection: Selection,
+    /// Its highest queue.
+    top: u8,
     loads: &'a [Load],
     queues: &'a [(u8, Range<usize>)],
+    is_whole: bool,
 }
 
 /// Waits in the order of the loads they are for.
 pub(crate) type Waits = Result<Vec<i64>, Unbounded>;
 
-impl Port<'_> {
+impl<'a> Port<'a> {
+    fn new(
+        plant: &Plant,
+        server: u32,
+        loads: &'a [Load],
+        queues: &'a [(u8, Range<usize>)],
+    ) -> Self {
+        let (selection, top) = match plant.servers[server as usize].kind {
+            ServerKind::Switch { selection, top, .. } => (selection, top),
+            ServerKind::Station(_)
+            | ServerKind::Stack { .. }
+            | ServerKind::Tasks { .. }
+            | ServerKind::Smoother(_) => (Selection::Fcfs, 0),
+        };
+        Self {
+            selection,
+            top,
+            loads,
+            queues,
+            is_whole: false,
+        }
+    }
+
+    /// Returns the waits of a queue, in the order of its loads.
+    fn waits_of(&self, queue: u8) -> Waits {
+        match self.selection {
+            // Deadlines are looked at elsewhere.
+            Selection::Fcfs | Selection::EarliestDeadline => self.waits(queue, 0, |_| false),
+            Selection::StrictPriority => self.strict(queue),
+            Selection::Wrr { weights } => self.by_turns(queue, weights, None),
+            Selection::StrictWrr { .. } if queue == self.top => self.strict(queue),
+            Selection::StrictWrr { weights } => self.by_turns(queue, weights, Some(self.top)),
+        }
+    }
+
     /// Returns the waits of a queue behind `base`, with the queues of which `is_higher` says so
     /// before it, in the order of its loads.
     pub(crate) fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
@@ -166,7 +213,7 @@ impl Port<'_> {
         let own = self.of(|other| other == queue);
         let mut heavier: Vec<Load> = own.iter().map(|load| load.with(extra)).collect();
         let mut higher = self.of(is_higher);
-        waits_behind(&own, base, &mut heavier, &mut higher)
+        waits_in(&own, base, &mut heavier, &mut higher, self.is_whole)
     }
 
     /// Returns the loads of the chosen queues.
@@ -232,6 +279,17 @@ pub(crate) fn waits_behind(
     all: &mut [Load],
     higher: &mut [Load],
 ) -> Waits {
+    waits_in(own, base, all, higher, false)
+}
+
+/// The same; `is_whole` as [`Class::is_whole`].
+fn waits_in(
+    own: &[Load],
+    base: i64,
+    all: &mut [Load],
+    higher: &mut [Load],
+    is_whole: bool,
+) -> Waits {
     let mut costs: Vec<i64> = own.iter().map(|load| load.least).collect();
     costs.sort_unstable();
     costs.dedup();
@@ -243,6 +301,7 @@ pub(crate) fn waits_behind(
         own: all,
         higher,
         costs: &costs,
+        is_whole,
     })?;
     let wait_of = |load: &Load| found[costs.partition_point(|&cost| cost <= load.least) - 1];
     Ok(own.iter().map(wait_of).collect())
@@ -273,8 +332,11 @@ mod tests {
             in_flight: 0,
         };
         let port = Port {
+            selection: Selection::Fcfs,
+            top: 0,
             loads: &[load(10), load(2)],
             queues: &[(0, 0..2)],
+            is_whole: false,
         };
         assert_eq!(port.waits(0, 0, |_| false), Ok(vec![0, 8]));
     }

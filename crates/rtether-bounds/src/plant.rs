@@ -43,6 +43,14 @@ pub(crate) struct Server {
     pub(crate) discipline: Option<Box<Discipline>>,
 }
 
+impl Server {
+    /// Returns whether the earliest deadline goes first.
+    pub(crate) fn selects_by_deadline(&self) -> bool {
+        let earliest = Selection::EarliestDeadline;
+        matches!(self.kind, ServerKind::Switch { selection, .. } if selection == earliest)
+    }
+}
+
 /// What kind of place it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerKind {

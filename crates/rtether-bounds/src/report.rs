@@ -1,5 +1,6 @@
 //! Puts the answer together.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
@@ -17,16 +18,32 @@ use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
 use crate::source::{INFINITE, Source, add};
+use crate::tandem::Refined;
 use crate::wait::{Class, backlog, millionths, waits};
 
 /// Returns what the solution says.
-pub(crate) fn report(plant: &Plant, solution: &Solution, flows: &[Flow]) -> Analysis {
-    let streams = plant.streams.iter();
-    let streams = streams.map(|stream| stream_bound(plant, solution, stream, flows));
+pub(crate) fn report(
+    plant: &Plant,
+    solution: &Solution,
+    refined: Option<&Refined>,
+    flows: &[Flow],
+) -> Analysis {
+    let streams = plant.streams.iter().enumerate().map(|(index, stream)| {
+        let mut found = stream_bound(plant, solution, stream, flows);
+        if let (Ok(bound), Some(refined)) = (&mut found.bound, refined) {
+            improve(bound, plant, refined, index);
+        }
+        found
+    });
     let (mut ports, mut stacks) = (Vec::new(), Vec::new());
     let mut loads = Vec::new();
     for (index, server) in (0u32..).zip(&plant.servers) {
-        loads_of(plant, solution, index, &mut loads);
+        loads_of(
+            plant,
+            (&solution.jitter, &solution.drift),
+            index,
+            &mut loads,
+        );
         let load = PlaceLoad::of(plant, solution, index, &mut loads);
         match server.kind {
             ServerKind::Switch { port, .. } | ServerKind::Station(port) => ports.push(PortBound {
@@ -127,28 +144,67 @@ fn bound(
         return Err(reason(plant, solution, last, stream.flow));
     };
     let latency = Duration::from_ps(total);
+    let method = if solution.is_cyclic {
+        Method::FixedPoint
+    } else {
+        Method::TotalFlow
+    };
     Ok(Bound {
         latency,
         latency_min: Duration::from_ps(plant.latency_min(stream)),
-        hops: hops(plant, solution, last, gap),
-        method: if solution.is_cyclic {
-            Method::FixedPoint
-        } else {
-            Method::TotalFlow
-        },
+        hops: hops(plant, &solution.wait, last, gap),
+        method,
+        by_method: vec![(method, latency)],
         slack: flow.deadline.map(|deadline| deadline - latency),
     })
 }
 
+/// Puts the least bound of all methods in the place of a stream's bound.
+fn improve(bound: &mut Bound, plant: &Plant, refined: &Refined, stream: usize) {
+    let Ok((last, gap)) = plant.streams[stream].end else {
+        return;
+    };
+    for &(method, latency) in &refined.latencies[stream] {
+        bound.by_method.push((method, Duration::from_ps(latency)));
+    }
+    let least = bound.by_method.iter().min_by_key(|found| found.1);
+    let Some(&(method, latency)) = least.filter(|found| found.1 < bound.latency) else {
+        return;
+    };
+    bound.slack = bound.slack.map(|slack| slack + bound.latency - latency);
+    (bound.method, bound.latency) = (method, latency);
+    bound.hops = hops(plant, &refined.separated.wait, last, gap);
+    share(&mut bound.hops, latency);
+}
+
+/// Changes the waits in proportion, so that the hops add up to the latency.
+fn share(hops: &mut [HopBound], latency: Duration) {
+    let passages: Duration = hops.iter().map(|hop| hop.passage).sum();
+    let waits: Duration = hops.iter().map(|hop| hop.queueing).sum();
+    let (waits, mut left) = (waits.as_ps(), (latency - passages).as_ps());
+    if waits == left {
+        return;
+    }
+    let whole = i128::from(left);
+    let count = hops.len();
+    for (index, hop) in hops.iter_mut().enumerate() {
+        let part = whole * i128::from(hop.queueing.as_ps()) / i128::from(waits.max(1));
+        let part = i64::try_from(part).unwrap_or(left);
+        let part = if index + 1 == count { left } else { part };
+        hop.queueing = Duration::from_ps(part);
+        left -= part;
+    }
+}
+
 /// Returns the parts of a bound in the order of the way.
-fn hops(plant: &Plant, solution: &Solution, last: u32, end: Gap) -> Vec<HopBound> {
+fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
     let mut hops = Vec::new();
     let (mut at, mut passage) = (last, end.max);
     while at != NONE {
         let visit = &plant.visits[at as usize];
         hops.push(HopBound {
             place: place(&plant.servers[visit.server as usize], visit),
-            queueing: Duration::from_ps(solution.wait[at as usize]),
+            queueing: Duration::from_ps(waits[at as usize]),
             passage: Duration::from_ps(passage),
         });
         passage = visit.gap.max;
@@ -409,6 +465,7 @@ fn waiting(loads: &mut [Load], work: i64) -> u64 {
         own: &mut heavier,
         higher: &mut [],
         costs: &[longest],
+        is_whole: false,
     });
     // What is there as a packet arrives, itself included, is its wait and its service.
     let packets = match found {

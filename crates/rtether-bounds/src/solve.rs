@@ -488,7 +488,8 @@ impl<'a> Solver<'a> {
     }
 
     fn fill(&mut self, server: u32) {
-        loads_of(self.plant, &self.solution, server, &mut self.scratch.loads);
+        let now = (&self.solution.jitter[..], &self.solution.drift[..]);
+        loads_of(self.plant, now, server, &mut self.scratch.loads);
     }
 
     /// Evaluates the places of a cycle once more from the jitters found.
@@ -515,8 +516,13 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Returns the loads of a place, in the order of its members.
-pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mut Vec<Load>) {
+/// Returns the loads of a place, in the order of its members, from jitter and drift of all visits.
+pub(crate) fn loads_of(
+    plant: &Plant,
+    (jitter, drift): (&[i64], &[i64]),
+    server: u32,
+    out: &mut Vec<Load>,
+) {
     out.clear();
     let mut is_limited_on_the_way = false;
     for &id in plant.members.of(server) {
@@ -528,7 +534,7 @@ pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mu
             period: source.period,
             burst: source.burst,
             packets: source.burst,
-            jitter: solution.jitter[id as usize],
+            jitter: jitter[id as usize],
             group: group_of(&plant.visits, visit),
             ratio: visit.ratio.unwrap_or(0),
             spacing: visit.spacing,
@@ -542,6 +548,6 @@ pub(crate) fn loads_of(plant: &Plant, solution: &Solution, server: u32, out: &mu
         is_limited_on_the_way |= visit.limit != NONE;
     }
     if is_limited_on_the_way {
-        crate::limit::apply(plant, &solution.drift, out);
+        crate::limit::apply(plant, drift, out);
     }
 }

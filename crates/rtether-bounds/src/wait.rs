@@ -16,14 +16,16 @@
 //! higher packet that arrives as the choice is made goes first, and a lower one that arrives as
 //! the place falls idle may go first.
 
+mod backlog;
+
 use alloc::vec::Vec;
 
 use crate::answer::LayerPart;
 use crate::closed::longest_stay;
-use crate::curve::{
-    Affine, Change, Group, Load, ONE, PLACES, Stairs, affordable, changes, group, stepped,
-};
+use crate::curve::{Affine, Group, Load, ONE, PLACES, Stairs, affordable, group, stepped};
 use crate::source::INFINITE;
+use backlog::distance;
+pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 
 /// Steps of staircases that are looked at before token buckets take over.
 const STEPS_MAX: i64 = 1 << 14;
@@ -76,40 +78,6 @@ pub(crate) fn millionths(rate: i128) -> u64 {
     u64::try_from(scaled >> PLACES).unwrap_or(u64::MAX)
 }
 
-/// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
-/// in picoseconds, rounded up.
-pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
-    if loads.is_empty() {
-        return Ok(0);
-    }
-    let groups = group(loads);
-    let tails = tails(&groups, loads)?;
-    let mut wanted = first_horizon(&groups, loads);
-    loop {
-        let horizon = affordable(&stepped(&groups, loads), wanted, STEPS_MAX);
-        let mut all = Vec::new();
-        for group in &groups {
-            let own = &loads[group.range.clone()];
-            let stairs = match group.bucket {
-                Some(_) => Stairs::new(own, horizon),
-                None => Stairs::default(),
-            };
-            changes(&stairs, group.line, &mut all);
-        }
-        all.sort_unstable_by_key(|change| change.time);
-        let (most, is_over) = sweep(&all, horizon);
-        if is_over {
-            return Ok(round_up(most));
-        }
-        if horizon < wanted || horizon >= INFINITE {
-            let tail = tails.iter().copied().fold(Affine::default(), Affine::plus);
-            let left = tail.at(horizon).saturating_sub(i128::from(horizon) * ONE);
-            return Ok(round_up(most.max(left)));
-        }
-        wanted = horizon.saturating_mul(4).min(INFINITE);
-    }
-}
-
 /// Returns a guess of the length of a busy period: twice what is there at its beginning.
 fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
     let begin = groups.iter().map(|group| {
@@ -128,32 +96,12 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
         .clamp(1_000, INFINITE)
 }
 
-/// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
-/// whether the busy period is over by then.
-fn sweep(all: &[Change], horizon: i64) -> (i128, bool) {
-    let (mut offset, mut slope, mut most) = (0i128, 0i128, 0);
-    let mut index = 0;
-    while index < all.len() {
-        let time = all[index].time;
-        if time > horizon {
-            break;
-        }
-        while all.get(index).is_some_and(|change| change.time == time) {
-            offset += all[index].offset;
-            slope += all[index].slope;
-            index += 1;
-        }
-        let next = all
-            .get(index)
-            .map_or(horizon, |change| change.time.min(horizon));
-        let left = |at: i64| offset.saturating_add((slope - ONE).saturating_mul(at.into()));
-        // Between two changes the distance is linear: its largest values are at the ends.
-        most = most.max(left(time)).max(left((next - 1).max(time)));
-        if left(next) <= 0 {
-            return (most, true);
-        }
-    }
-    (most, false)
+/// Returns when time has caught up with `base` and the limits that hold in the long run.
+fn meeting(tails: &[Affine], base: i64) -> i64 {
+    let begin = i128::from(base) * ONE;
+    let sum = tails.iter().copied().fold(Affine::default(), Affine::plus);
+    let time = begin.saturating_add(sum.burst) / (ONE - sum.rate) + 1;
+    i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
 }
 
 /// Returns work in whole picoseconds, rounded up; infinite if it is too much, and never below what
@@ -209,6 +157,8 @@ pub(crate) struct Class<'a> {
     pub(crate) higher: &'a mut [Load],
     /// What is subtracted as a packet's own work; ascending.
     pub(crate) costs: &'a [i64],
+    /// Whether the loads are not those of one busy period, so that all times count.
+    pub(crate) is_whole: bool,
 }
 
 /// Returns the longest wait of packets with each of the costs.
@@ -227,7 +177,7 @@ pub(crate) fn waits(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
 /// The same, by the rates of all flows alone.
 fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     if class.higher.is_empty() {
-        let most = class.base + backlog(class.own)?;
+        let most = class.base + distance(class.own, class.is_whole, None)?;
         return Ok(class
             .costs
             .iter()
@@ -236,6 +186,11 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     }
     let pairs = pair_up(class);
     let tails = long_run(&pairs, class)?;
+    let least = if class.is_whole {
+        meeting(&[tails.own, tails.high], class.base)
+    } else {
+        0
+    };
     let first = first_horizon(&group(class.own), class.own)
         + first_horizon(&group(class.higher), class.higher);
     let mut wanted = first.saturating_add(class.base.saturating_mul(2));
@@ -255,6 +210,7 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
         let search = Search {
             levels: &levels,
             base: i128::from(class.base) * ONE,
+            least,
             horizon,
         };
         let (waits, unfinished) = search.run(class.costs);
@@ -390,6 +346,8 @@ fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
 struct Search<'a> {
     levels: &'a [Level],
     base: i128,
+    /// The end of a busy period before this is not the end.
+    least: i64,
     /// Staircases are complete up to here.
     horizon: i64,
 }
@@ -423,7 +381,7 @@ impl Search<'_> {
                     None => return (waits, Some(time)),
                 }
             }
-            if end <= next {
+            if end <= next && next >= self.least {
                 return (waits, None);
             }
         }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use rtether_bounds::{Analysis, Analyzer, Bound, Reason, analyze};
+use rtether_bounds::{Analysis, Analyzer, Bound, Method, Reason, analyze};
 use rtether_model::flow::{Delivery, Flow, FlowId, Phase, Reply, Tag, Traffic};
 use rtether_model::network::{
     AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
@@ -286,4 +286,77 @@ fn a_change_evaluates_what_it_reaches() {
     let changes = analyzer.remove(FlowId(0));
     assert_eq!(changes.streams.len(), 2);
     assert_eq!(analyzer.streams()[1].flow, FlowId(1));
+}
+
+/// Frames of 64 octets every 10 us, which wait at their talker for one of 1518 octets to somebody
+/// else, and at the switch, behind links of 1 Gbit/s and before one of 100 Mbit/s, for another one.
+/// Returns the bounds by total flow analysis and by separated flow.
+fn early_flow(jitter: Duration) -> [Duration; 2] {
+    let mut network = star(&Stack::Zero, Selection::Fcfs);
+    for link in &mut network.links[1..] {
+        link.rate = BitRate::from_mbps(1_000);
+    }
+    let mut flows = [flow(1, 0, 18), flow(1, 3, 1472), flow(2, 0, 1472)];
+    flows[0].traffic = Traffic::Periodic {
+        period: Duration::from_us(10),
+        phase: Phase::Random,
+        release_jitter: jitter,
+    };
+    let analysis = analyze(&network, &flows);
+    let bound = bound(&analysis, 0);
+    assert_eq!(bound.method, Method::SeparatedFlow);
+    let parts: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
+    assert_eq!(parts, bound.latency);
+    let [total, separated] = [0, 1].map(|index| bound.by_method[index]);
+    assert_eq!((total.0, separated.0), (Method::TotalFlow, bound.method));
+    assert_eq!(separated.1, bound.latency);
+    [total.1, separated.1]
+}
+
+#[test]
+fn a_flow_that_is_early_has_time() {
+    // By hand: 12.304 us at the talker, so that two may come to the switch together, 0.672 us
+    // apart, and wait for 123.04 us there. The second one is early by what the first is late, and
+    // from its latest arrival it waits no longer than the first; place by place it waits for the
+    // first as well, but for the 0.672 us between them.
+    let passages = 576 + 5_760;
+    let separated = Duration::from_ns(12_304 + 123_040 + passages);
+    let total = separated + Duration::from_ns(6_720 - 672);
+    assert_eq!(early_flow(Duration::ZERO), [total, separated]);
+}
+
+#[test]
+fn the_jitter_of_the_release_counts_at_every_place() {
+    // By hand: with a jitter of one period two are released at once, and one waits for the other
+    // at the talker, 0.672 us, and at the switch, 6.72 us less the 0.672 us between them. The wait
+    // at the talker, 12.976 us, brings a third one at once, and a fourth one 30 - 22.976 = 7.024 us
+    // later, which count only place by place.
+    let passages = 576 + 5_760;
+    let separated = Duration::from_ns(12_304 + 672 + 123_040 + 6_720 - 672 + passages);
+    let total = separated + Duration::from_ns(2 * 6_720 - (7_024 - 672));
+    assert_eq!(early_flow(Duration::from_us(10)), [total, separated]);
+}
+
+#[test]
+fn a_packet_is_not_in_front_of_itself() {
+    // By hand: two talkers, each with a frame of 1518 and one of 64 octets. A long one waits for
+    // the short one at its talker, 6.72 us. If that comes in front at the switch, too, it came
+    // 123.04 us before and is long gone; else the long one waits for the other long one, 123.04 us,
+    // and by the time the short one behind that has come the long one would be sent. Total flow
+    // analysis takes the long one itself for the first from its link, and 6.72 us more.
+    let network = star(&Stack::Zero, Selection::Fcfs);
+    let flows = [
+        flow(1, 0, 1472),
+        flow(1, 0, 18),
+        flow(2, 0, 1472),
+        flow(2, 0, 18),
+    ];
+    let analysis = analyze(&network, &flows);
+    let bound = bound(&analysis, 0);
+    let latency = Duration::from_ns(6_720 + 122_080 + 123_040 + 122_080);
+    assert_eq!(
+        (bound.method, bound.latency),
+        (Method::SeparatedFlow, latency)
+    );
+    assert_eq!(bound.by_method[0].1, latency + Duration::from_ns(6_720));
 }

@@ -131,6 +131,9 @@ pub(crate) struct BoundArgs {
     /// Write one self-contained HTML page with the parts of each bound
     #[arg(long, value_name = "FILE", conflicts_with_all = ["what_if", "sensitivity"])]
     pub(crate) report: Option<PathBuf>,
+    /// Which methods are applied
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t, conflicts_with_all = ["what_if", "sensitivity"])]
+    pub(crate) methods: MethodChoice,
 }
 
 const BOUND_CODES: &str = "Exit codes: 0 every bound meets its deadline, 1 one does not, 3 a flow \
@@ -158,6 +161,25 @@ pub(crate) struct AdmitArgs {
     /// Print one CSV row per stream whose bound changes
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+}
+
+/// Which methods are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodChoice {
+    /// All; the least bound of each stream counts.
+    #[default]
+    All,
+    /// Total flow analysis alone, which is faster.
+    TotalFlow,
+}
+
+impl From<MethodChoice> for rtether::bound::Methods {
+    fn from(choice: MethodChoice) -> Self {
+        match choice {
+            MethodChoice::All => Self::All,
+            MethodChoice::TotalFlow => Self::TotalFlow,
+        }
+    }
 }
 
 const ADMIT_CODES: &str = "Exit codes: 0 yes, 1 no: a deadline would be missed or a place \

@@ -40,7 +40,7 @@ fn judge(scenario: &rtether::scenario::Scenario, analysis: &bound::Analysis) -> 
 fn bounds(arguments: &BoundArgs) -> Result<Exit, Exit> {
     let loaded = scenario::load(&arguments.scenario, &arguments.overrides)?;
     let scenario = &loaded.scenario;
-    let analysis = bound::analyze(scenario);
+    let analysis = bound::analyze_with(scenario, arguments.methods.into());
     if let Some(path) = &arguments.report {
         files::write(path, &bound::html(scenario, &analysis))
             .map_err(|message| exit::fail(&message))?;

@@ -26,6 +26,7 @@ fn wait_of(base: i64, own: &[Load], higher: &[Load], cost: i64) -> i64 {
         own: &mut own,
         higher: &mut higher,
         costs: &[cost],
+        is_whole: false,
     };
     waits(&mut class).unwrap()[0]
 }

@@ -53,6 +53,8 @@ struct Stream<'a> {
     min_ns: Option<f64>,
     slack_ns: Option<f64>,
     method: Option<&'static str>,
+    /// Of every method that was tried and has a bound.
+    by_method_ns: Option<BTreeMap<&'static str, f64>>,
     hops: Option<Vec<Hop<'a>>>,
     verdict: &'static str,
     statistical: Option<Said>,
@@ -172,6 +174,10 @@ fn stream<'a>(
 ) -> Stream<'a> {
     let flow = &scenario.flows[stream.flow.index()];
     let bound = stream.bound.as_ref().ok();
+    let by_method = bound.map(|bound| {
+        let all = bound.by_method.iter();
+        all.map(|(method, latency)| (method.name(), latency.as_ns_f64()))
+    });
     let hops = bound.map(|bound| {
         let hops = bound.hops.iter().map(|hop| Hop {
             place: &places[&hop.place],
@@ -189,6 +195,7 @@ fn stream<'a>(
         min_ns: bound.map(|bound| bound.latency_min.as_ns_f64()),
         slack_ns: bound.and_then(|bound| Some(bound.slack?.as_ns_f64())),
         method: bound.map(|bound| bound.method.name()),
+        by_method_ns: by_method.map(Iterator::collect),
         hops,
         verdict: verdict(scenario, stream),
         statistical: of.map(said),

@@ -15,7 +15,7 @@ mod sensitivity;
 mod statistical;
 mod what_if;
 
-pub use rtether_bounds::Analysis;
+pub use rtether_bounds::{Analysis, Methods};
 use rtether_bounds::{Bound, Reason, StreamBound};
 use rtether_model::network::{NodeId, PortId};
 use rtether_model::quantity::Duration;
@@ -39,6 +39,11 @@ pub use what_if::{WhatIf, what_if};
 /// Computes the bounds of all streams, in the order of a run's record.
 pub fn analyze(scenario: &Scenario) -> Analysis {
     rtether_bounds::analyze(&scenario.network, &scenario.flows)
+}
+
+/// The same by the chosen methods.
+pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
+    rtether_bounds::analyze_with(&scenario.network, &scenario.flows, methods)
 }
 
 /// Returns the bounds of all streams; `None` where there is none.

@@ -1,6 +1,6 @@
 //! An analyzer after any changes says what a full analysis says.
 
-use rtether_bounds::{Analysis, Analyzer, Changes, Reason, analyze};
+use rtether_bounds::{Analysis, Analyzer, Changes, Methods, Reason, analyze_with};
 use rtether_model::flow::FlowId;
 use rtether_model::network::{Network, NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Duration};
@@ -94,7 +94,7 @@ fn an_analysis_again_is_a_full_one() {
         for number in 0..STEPS {
             let before = analyzer.analysis();
             let changes = step(&mut dice, &plant, &mut analyzer, number);
-            let full = analyze(analyzer.network(), analyzer.flows());
+            let full = analyze_with(analyzer.network(), analyzer.flows(), Methods::TotalFlow);
             met.evaluations += changes.effort.evaluations;
             met.full_evaluations += full.effort.evaluations;
             met.cycles += usize::from(full.effort.is_cyclic);

@@ -16,6 +16,8 @@ mod incremental;
 mod layers;
 mod plant;
 mod published;
+mod search;
+mod tightness;
 mod wide;
 
 use std::collections::BTreeMap;
@@ -164,16 +166,20 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
     for (bound, seen) in analysis.streams.iter().zip(&record.streams) {
         assert_eq!(bound.listener.0, seen.listener);
         if let Ok(bound) = &bound.bound {
-            assert!(
-                seen.latency.max <= bound.latency,
-                "flow {} to node {}: {} seen, {} proved: {:?}, {:?}",
-                seen.flow,
-                seen.listener,
-                seen.latency.max,
-                bound.latency,
-                bound.hops,
-                seen.worst,
-            );
+            for (method, latency) in &bound.by_method {
+                assert!(
+                    seen.latency.max <= *latency,
+                    "flow {} to node {}: {} seen, {latency} proved by {}: {:?}, {:?}",
+                    seen.flow,
+                    seen.listener,
+                    seen.latency.max,
+                    method.name(),
+                    bound.hops,
+                    seen.worst,
+                );
+            }
+            let least = bound.by_method.iter().map(|found| found.1).min();
+            assert_eq!(least, Some(bound.latency));
             assert!(seen.latency.count == 0 || bound.latency_min <= seen.latency.min);
             let sum: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
             assert_eq!(sum, bound.latency, "the hops are the whole");
@@ -215,6 +221,9 @@ struct Tightness {
     bounded: usize,
     /// Why the others have no bound.
     reasons: BTreeMap<String, usize>,
+    /// By name of the method that gives the bound: streams, and the sum of what it is better than
+    /// the first method.
+    methods: BTreeMap<&'static str, (usize, f64)>,
 }
 
 impl Tightness {
@@ -224,6 +233,9 @@ impl Tightness {
             match &stream.bound {
                 Ok(bound) => {
                     self.bounded += 1;
+                    let (count, gain) = self.methods.entry(bound.method.name()).or_default();
+                    *count += 1;
+                    *gain += bound.by_method[0].1.as_secs_f64() / bound.latency.as_secs_f64() - 1.0;
                     if *seen > Duration::ZERO {
                         self.ratios
                             .push(bound.latency.as_secs_f64() / seen.as_secs_f64());
@@ -258,6 +270,10 @@ impl Tightness {
         );
         for (reason, streams) in &self.reasons {
             println!("  {streams} not: {reason}");
+        }
+        for (method, (count, gain)) in &self.methods {
+            let percent = 100.0 * gain / *count as f64;
+            println!("    {method}: {count} streams, gain {percent:.1} % in the mean");
         }
     }
 }

@@ -1,18 +1,44 @@
-//! Tightness on the kinds of networks of the published comparisons: bound over the largest latency
-//! that a search for bad phases finds.
-//!
-//! The quotient is an upper bound of the pessimism, since the search may miss the worst case.
+//! The kinds of networks of the published comparisons.
 
-use rtether_bounds::{Analysis, analyze};
-use rtether_model::flow::{Flow, Phase, Traffic};
-use rtether_model::network::{NodeId, PortId, Stack};
-use rtether_model::quantity::{BitRate, Duration};
-use rtether_model::route::Routing;
-use rtether_model::wire;
+use rtether_bounds::{Methods, analyze_with};
+use rtether_model::flow::{Phase, Traffic};
+use rtether_model::network::{NodeId, Stack};
+use rtether_model::quantity::Duration;
 
 use crate::dice::Dice;
-use crate::plant::{Plant, plain_flow, plain_switch};
-use crate::{Tightness, check, meeting_at, simulate, way_to, with_phases};
+use crate::plant::{Plant, Variety, plain_flow, plain_switch};
+
+/// One kind of network.
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    /// Published mean of bound over simulated maximum in ten-thousandths, by total flow analysis
+    /// with line shaping and packet term; `None` if there is none.
+    pub(crate) published: Option<u64>,
+    pub(crate) build: fn(&mut Dice) -> Plant,
+}
+
+const fn kind(name: &'static str, published: Option<u64>, build: fn(&mut Dice) -> Plant) -> Kind {
+    Kind {
+        name,
+        published,
+        build,
+    }
+}
+
+/// All kinds.
+pub(crate) const KINDS: [Kind; 7] = [
+    kind("one switch with 3 flows", Some(10_700), single),
+    kind("line of 5 switches", Some(11_400), line),
+    kind("star", Some(10_600), star),
+    kind("avionics with 100 flows", Some(11_900), avionics),
+    kind("cyclic ring of 6", Some(12_800), ring),
+    kind("random plants", None, random),
+    kind("loaded lines of mixed rates", None, loaded),
+];
+
+fn random(dice: &mut Dice) -> Plant {
+    Plant::random(dice.range(0, 1 << 40), Variety::Plain)
+}
 
 impl Plant {
     /// Adds a switch with stations and returns both.
@@ -128,102 +154,28 @@ impl Plant {
     }
 }
 
-/// Returns phases with which the flows that join the way of `stream` at a hop get there just before
-/// it does, if it was delayed as long as its bound allows up to there.
-fn cascade(plant: &Plant, analysis: &Analysis, stream: usize) -> Vec<Flow> {
-    let Ok(bound) = &analysis.streams[stream].bound else {
-        return plant.flows.clone();
-    };
-    let release = Duration::from_ms(10);
-    let hops = bound.hops.iter().scan(release, |at, hop| {
-        let here = *at;
-        *at += hop.delay();
-        Some((hop.place.port, here))
-    });
-    let hops: Vec<(PortId, Duration)> = hops.collect();
-    let mut early = vec![Duration::ZERO; hops.len()];
-    with_phases(&plant.flows, |index, flow| {
-        if index == stream {
-            return release;
-        }
-        let joined = hops.iter().enumerate().find_map(|(at, &(port, here))| {
-            let way = way_to(plant, flow, port)?;
-            Some((at, here - way))
-        });
-        let Some((at, start)) = joined else {
-            return Duration::ZERO;
-        };
-        // One after the other, the last one just before the stream.
-        let frame = wire::frame_size(flow.payload, flow.encapsulation);
-        let start = start - early[at] - Duration::from_ps(1);
-        early[at] += wire::occupancy(frame, BitRate::from_mbps(100)) / 8;
-        start.max(Duration::ZERO)
-    })
-}
-
-/// Searches for phases that delay one stream most: meetings at each of its hops, then changes of
-/// single phases that are kept if they do no less.
-fn search(plant: &Plant, stream: usize, steps: u64, dice: &mut Dice) -> Duration {
-    let analysis = analyze(&plant.network, &plant.flows);
-    let routing = Routing::new(&plant.network);
-    let flow = &plant.flows[stream];
-    let path = routing.flow_path(&plant.network, flow, flow.listeners[0]);
-    let seen = |flows: &[Flow]| check(&analysis, &simulate(plant, flows, 0))[stream];
-    let starts = path.unwrap().into_iter().map(|hop| {
-        let flows = meeting_at(plant, hop.egress, stream);
-        (seen(&flows), flows)
-    });
-    let flows = cascade(plant, &analysis, stream);
-    let starts = starts.chain([(seen(&flows), flows)]);
-    let (mut most, mut best) = starts.max_by_key(|start| start.0).unwrap();
-    for _ in 0..steps {
-        let mut flows = best.clone();
-        let one = dice.index(flows.len());
-        if let Traffic::Periodic {
-            phase: Phase::Fixed(phase),
-            ..
-        } = &mut flows[one].traffic
-        {
-            let width = dice.pick(&[1_000, 10_000_000, 100_000_000, 400_000_000]);
-            let moved = *phase + Duration::from_ps(dice.time(-width, width));
-            *phase = moved.max(Duration::ZERO);
-        }
-        let found = seen(&flows);
-        if found >= most {
-            (most, best) = (found, flows);
-        }
+/// Two to five switches in a line with links of 10 to 1000 Mbit/s between them, and flows until a
+/// port is busy for more than two thirds of the time: busy periods hold several packets of a flow.
+fn loaded(dice: &mut Dice) -> Plant {
+    let mut plant = Plant::default();
+    let count = dice.range(2, 5);
+    let islands: Vec<_> = (0..count).map(|_| plant.island(2)).collect();
+    for pair in islands.windows(2) {
+        let rate = dice.pick(&[10, 100, 100, 1000]);
+        plant.join(pair[0].0, pair[1].0, rate, false);
     }
-    most
-}
-
-type Build = fn(&mut Dice) -> Plant;
-
-/// Oracle: the simulator; published means of bound over simulated maximum stand beside.
-#[test]
-fn tightness_on_published_kinds_of_networks() {
-    let is_nightly = std::env::var_os("RTETHER_NIGHTLY").is_some();
-    let (plants, steps) = if is_nightly { (10, 600) } else { (1, 40) };
-    let kinds: [(&str, Build); 5] = [
-        ("single switch (published: 1.07)", single),
-        ("line of five (1.14)", line),
-        ("star (1.06)", star),
-        ("avionics, 100 flows (1.19)", avionics),
-        ("ring of six (1.28)", ring),
-    ];
-    for (name, build) in kinds {
-        let mut tightness = Tightness::default();
-        for number in 0..plants {
-            let mut dice = Dice::new(number);
-            let plant = build(&mut dice);
-            let analysis = analyze(&plant.network, &plant.flows);
-            let streams = analysis.streams.len();
-            let chosen = if streams > 20 { streams / 10 } else { 1 };
-            let mut most = vec![Duration::ZERO; streams];
-            for stream in (0..streams).step_by(chosen) {
-                most[stream] = search(&plant, stream, steps, &mut dice);
-            }
-            tightness.add(&analysis, &most);
+    loop {
+        let period = Duration::from_us(dice.pick(&[1_000, 2_000, 3_000, 5_000]));
+        plant.any(dice, period, 600);
+        let analysis = analyze_with(&plant.network, &plant.flows, Methods::TotalFlow);
+        let load = analysis
+            .ports
+            .iter()
+            .filter_map(|port| port.utilization_ppm);
+        match load.max() {
+            Some(950_000..) => drop(plant.flows.pop()),
+            Some(670_000..) => return plant,
+            _ => {}
         }
-        tightness.print(name);
     }
 }

@@ -1,0 +1,115 @@
+//! Methods that look at the whole way of a flow instead of one place after the other.
+//!
+//! All start from true waits and jitters, those of total flow analysis, and give true ones, so that
+//! the least of them is a bound:
+//!
+//! - [`separated`]: the flow's own jitter counts once;
+//! - [`once`]: each cross flow's burst counts once, whatever the order of service;
+//! - [`nested`]: the same in order of arrival, with what that gains.
+//!
+//! The last two take the longest runs of ports on the way, in order of arrival or with strict
+//! priorities, and add what [`separated`] says of the places between: stacks, and ports that take
+//! turns. All are about the latest arrival of a packet after its release, so that they add up.
+//!
+//! **Whole packets.** The literature of the last two has fluid flows, for which they are no bounds
+//! of a network that stores and forwards; taking the longest packet off the service of each port
+//! makes them bounds, poor ones. Here a packet counts as gone when its transmission begins. A port
+//! then gives what a fluid one does, and from there to the next port it is a fixed delay, that of
+//! the packet itself.
+
+pub(crate) mod nested;
+pub(crate) mod once;
+pub(crate) mod path;
+pub(crate) mod separated;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::answer::Method;
+use crate::plant::{NONE, Plant, Stream};
+use crate::solve::Solution;
+use crate::source::{INFINITE, add};
+use path::{Tandem, is_port};
+use separated::Separated;
+
+/// What the methods of this module found.
+pub(crate) struct Refined {
+    pub(crate) separated: Separated,
+    /// By stream: the latency of each method.
+    pub(crate) latencies: Vec<Vec<(Method, i64)>>,
+}
+
+/// Applies the methods to a solved plant.
+pub(crate) fn refine(plant: &Plant, solution: &Solution) -> Refined {
+    let separated = Separated::new(plant, solution);
+    let mut slots = vec![NONE; plant.visits.len()];
+    let streams = plant.streams.iter();
+    let latencies = streams.map(|stream| latencies(plant, &separated, stream, &mut slots));
+    let latencies = latencies.collect();
+    Refined {
+        separated,
+        latencies,
+    }
+}
+
+fn latencies(
+    plant: &Plant,
+    known: &Separated,
+    stream: &Stream,
+    slots: &mut [u32],
+) -> Vec<(Method, i64)> {
+    let Ok((last, end)) = &stream.end else {
+        return Vec::new();
+    };
+    let mut way = Vec::new();
+    let mut at = *last;
+    while at != NONE {
+        way.push(at);
+        at = plant.visits[at as usize].parent;
+    }
+    way.reverse();
+    // In the order of the methods below.
+    let mut sums = [Some(0); 3];
+    let mut rest = &way[..];
+    while let Some(&first) = rest.first() {
+        let ports = rest.iter().take_while(|&&visit| is_port(plant, visit));
+        let (run, next) = rest.split_at(ports.count().max(1));
+        rest = next;
+        let gap = plant.visits[first as usize].gap.max;
+        let alone = separately(plant, known, run);
+        let tandem = (run.len() > 1).then(|| Tandem::new(plant, known, run, slots));
+        let [once, nested] = match &tandem {
+            None => [alone; 2],
+            Some(None) => [None; 2],
+            Some(Some(tandem)) => [once::once(tandem), nested::nested(tandem)],
+        };
+        for (sum, part) in sums.iter_mut().zip([alone, once, nested]) {
+            let both = sum.zip(part).map(|(sum, part)| add(add(sum, gap), part));
+            *sum = both.filter(|&sum| sum < INFINITE);
+        }
+    }
+    let methods = [
+        Method::SeparatedFlow,
+        Method::MultiplexingOnce,
+        Method::LeastUpperDelay,
+    ];
+    let found = methods.into_iter().zip(sums);
+    found
+        .filter_map(|(method, sum)| Some((method, add(sum?, end.max))))
+        .collect()
+}
+
+/// Returns the time from the arrival at the first place of a run to the beginning of service at
+/// the last one, place by place.
+fn separately(plant: &Plant, known: &Separated, run: &[u32]) -> Option<i64> {
+    let waits = run.iter().map(|&visit| known.wait[visit as usize]);
+    let gaps = run
+        .iter()
+        .skip(1)
+        .map(|&visit| plant.visits[visit as usize].gap.max);
+    let sum = waits.chain(gaps).fold(0, add);
+    (sum < INFINITE).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests;
