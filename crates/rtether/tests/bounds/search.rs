@@ -79,7 +79,7 @@ impl Part {
             plant: Plant {
                 network: plant.network.clone(),
                 flows: vec![plant.flows[stream].clone()],
-                stations: Vec::new(),
+                ..Plant::default()
             },
             ways: vec![own],
             meetings: vec![(0, 0)],

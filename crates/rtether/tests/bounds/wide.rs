@@ -93,7 +93,7 @@ fn vary_switch(dice: &mut Dice, switch: &mut Switch, is_aware: bool) {
         let heavy = [(); 8].map(|()| u8::try_from(dice.range(1, 30)).unwrap());
         match &mut switch.selection {
             Selection::Wrr { weights } | Selection::StrictWrr { weights } => *weights = heavy,
-            Selection::Fcfs | Selection::StrictPriority => {}
+            Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {}
         }
     }
     if !is_aware || dice.chance(20) {
