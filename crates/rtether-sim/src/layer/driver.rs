@@ -211,6 +211,7 @@ impl DriverSide {
                     attempts,
                 };
                 pacer.smoother.handle_completion(now, class, sent);
+                pacer.drain();
             }
             let signal = pacer.watch.completed(now, &completed);
             pacer.smoother.handle_signal(now, signal);
