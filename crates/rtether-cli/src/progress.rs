@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -37,21 +37,43 @@ pub(crate) fn with_progress<T: Send>(
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let bar = bar(global, simulated_ms);
+    let outcome = watched(
+        || bar.set_position(milliseconds(&progress)),
+        || pool.install(|| work(&progress)),
+    );
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Does some work while another thread looks at it again and again.
+fn watched<T>(look: impl Fn() + Send + Sync, work: impl FnOnce() -> T) -> T {
     let is_done = AtomicBool::new(false);
-    let outcome = thread::scope(|scope| {
+    thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
-                bar.set_position(milliseconds(&progress));
+                look();
                 thread::park_timeout(REFRESH);
             }
         });
-        let outcome = pool.install(|| work(&progress));
-        is_done.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        outcome
-    });
-    bar.finish_and_clear();
-    Ok(outcome)
+        let _ends = EndOfWork {
+            is_done: &is_done,
+            watcher: watcher.thread().clone(),
+        };
+        work()
+    })
+}
+
+/// Lets the watcher go when work ends, also by a panic: the scope waits for it.
+struct EndOfWork<'a> {
+    is_done: &'a AtomicBool,
+    watcher: Thread,
+}
+
+impl Drop for EndOfWork<'_> {
+    fn drop(&mut self) {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
 }
 
 fn milliseconds(progress: &Progress) -> u64 {
@@ -78,4 +100,27 @@ fn bar(global: &Global, simulated_ms: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_comes_through() {
+        // Oracle: the panic itself, within a time in which a watcher that is left would still wait.
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                watched(|| (), || panic!("on purpose"));
+            }));
+            drop(ended.send(caught.is_err()));
+        });
+        let outcome = end.recv_timeout(WallDuration::from_secs(60));
+        assert_eq!(outcome, Ok(true), "the watcher waits for ever");
+        assert_eq!(watched(|| (), || 7), 7);
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rtether_model::quantity::Duration;
 
+use super::super::judge::all_of;
 use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::figure::{Drawing, over_active};
 use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
@@ -29,14 +30,14 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         .collect();
     cases.extend([case(Scheme::Fine, 10), case(Scheme::Coarse, 10)]);
     cases.extend(super::greedy::ACTIVE.map(|active| super::greedy::case(Scheme::Himd, active)));
-    let points = measure(&cases, progress)?;
-    let own: Vec<Arc<Point>> = points[..SCHEMES.len() * ACTIVE.len()].to_vec();
+    let measured = measure(&cases, progress)?;
+    let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
     Ok(Reproduction {
         id: "kweon-linux-nongreedy",
         title: "Files at random times beside real-time messages on a hub",
         mode: "sim",
         comparisons: comparisons(&own),
-        claims: judge(&points),
+        claims: measured.judge(judge),
         figures: vec![figure_misses(&own), figure_bursts(&own)],
         notes: vec![
             "A file takes its time from the opening of its connection to its last octet; files \
@@ -45,6 +46,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
             "The hosts take no time. The paper's floor of about 1e-4 misses comes from its end \
              systems and is not there."
                 .into(),
+            measured.ranges(&cases[..SCHEMES.len() * ACTIVE.len()]),
         ],
     })
 }
@@ -65,7 +67,7 @@ fn comparisons(points: &[Arc<Point>]) -> Vec<Comparison> {
             .map(|point| {
                 let shown = match value.statistic.as_str() {
                     "deadline_miss_ratio" => point.miss_words(),
-                    "burst_transmission_time" => words(point.burst),
+                    "burst_transmission_time" => words(point.burst()),
                     _ => return String::new(),
                 };
                 format!("{}: {shown}", point.case.active)
@@ -154,16 +156,29 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
 fn judge_misses(judge: &mut Judge, points: &[Arc<Point>]) {
     let at = |scheme, active| find(points, case(scheme, active));
     let miss = |scheme, active| at(scheme, active).miss();
-    let ordered = ACTIVE.iter().filter(|&&active| active >= 4).all(|&active| {
-        miss(Scheme::None, active) > miss(Scheme::Fixed, active)
-            && miss(Scheme::Fixed, active) >= miss(Scheme::Himd, active)
-    });
+    let busy = ACTIVE.iter().filter(|&&active| active >= 4);
+    let ordered: Vec<Option<bool>> = busy
+        .flat_map(|&active| {
+            let (fixed, adaptive) = (at(Scheme::Fixed, active), at(Scheme::Himd, active));
+            // Nothing is known of the order of two ratios below what the runs can tell from zero.
+            let is_told = fixed.messages.missed > 0 || adaptive.messages.missed > 0;
+            [
+                Some(miss(Scheme::None, active) > fixed.miss()),
+                is_told.then_some(fixed.miss() >= adaptive.miss()),
+            ]
+        })
+        .collect();
     let series = |scheme| {
         let ratios = ACTIVE.map(|active| format!("{:.1e}", miss(scheme, active)));
         format!("{} {}", scheme.name(), ratios.join(", "))
     };
     let all = SCHEMES.map(series).join("; ");
-    judge.judge("C048", ordered, all, "another order");
+    judge.decide(
+        "C048",
+        all_of(&ordered),
+        all,
+        "another order, or neither fixed nor adaptive misses anything",
+    );
     let none = ACTIVE.map(|active| miss(Scheme::None, active));
     judge.judge(
         "C049",
