@@ -117,9 +117,9 @@ mod tests {
             let caught = catch_unwind(AssertUnwindSafe(|| {
                 watched(|| (), || panic!("on purpose"));
             }));
-            drop(ended.send(caught.is_err()));
+            ended.send(caught.is_err()).expect("the test waits");
         });
-        let outcome = end.recv_timeout(WallDuration::from_secs(60));
+        let outcome = end.recv_timeout(WallDuration::from_mins(1));
         assert_eq!(outcome, Ok(true), "the watcher waits for ever");
         assert_eq!(watched(|| (), || 7), 7);
     }

@@ -200,16 +200,17 @@ pub fn tables() -> (String, String) {
          |---|---|---|---|---|\n",
     );
     for one in FITTED {
-        let experiments = one.experiments.replace('|', "*, ");
+        let experiments = one.experiments.replace('|', "*, ") + "*";
         let claims = one.claims.join(", ");
         let Fitted {
             what, value, to, ..
         } = one;
-        fitted += &format!("| {experiments}* | {what} | {value} | {to} | {claims} |\n");
+        let row = [&experiments, what, value, to, &claims].join(" | ");
+        fitted.extend(["| ", &row, " |\n"]);
     }
     let mut constructed = String::from("| claim | why it cannot fail |\n|---|---|\n");
     for (claim, why) in CONSTRUCTED {
-        constructed += &format!("| {claim} | {why} |\n");
+        constructed.extend(["| ", claim, " | ", why, " |\n"]);
     }
     (fitted, constructed)
 }

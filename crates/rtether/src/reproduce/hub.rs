@@ -328,15 +328,18 @@ fn figure(points: &[Point], arrivals: Arrivals) -> Figure {
     });
     let mut series: Vec<Series> = series.collect();
     // Ends of the ranges that the paper names: nothing below the lower, nothing above the upper.
-    for (name, low, high) in [
-        ("paper, 50000 packets/s", 1e-3, 20e-3),
-        ("paper, 66666 packets/s", 10e-3, 1.0),
-    ] {
-        series.push(Series {
-            name: name.into(),
-            points: vec![(low, 0.0), (high, 1.0)],
+    for load in ["50000", "66666"] {
+        let end = |qualifier| {
+            let values = reference::values("dolejs-hub").into_iter();
+            let mut own = values.filter(|value| value.subject == load);
+            own.find(|value| value.qualifier == qualifier)?.time()
+        };
+        let ends = end("range_low").zip(end("range_high"));
+        series.extend(ends.map(|(low, high)| Series {
+            name: format!("paper, {load} packets/s"),
+            points: vec![(low.as_secs_f64(), 0.0), (high.as_secs_f64(), 1.0)],
             style: Style::Markers,
-        });
+        }));
     }
     let chart = LineChart {
         title: format!("Communication time, arrivals {}", arrivals.name()),

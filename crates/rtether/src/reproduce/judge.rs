@@ -96,7 +96,8 @@ pub(super) fn over_seeds(
         let own = alone.iter().flatten().filter(|other| other.id == claim.id);
         let holds = own.filter(|other| other.status == Status::Pass).count();
         if claim.status != Status::Skipped {
-            claim.observed += &format!("; holds in {holds} of {} seeds alone", alone.len());
+            let words = format!("; holds in {holds} of {} seeds alone", alone.len());
+            claim.observed.push_str(&words);
         }
     }
     pooled

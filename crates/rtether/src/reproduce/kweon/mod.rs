@@ -29,7 +29,7 @@ use rtether_sim::observe::NoObserver;
 
 use super::judge::over_seeds;
 use super::observe::{count_f64, merge, run_one};
-use super::{Judgement, ReproduceError};
+use super::{Judgement, ReproduceError, reference};
 use crate::run::Progress;
 use plant::Platform;
 
@@ -347,6 +347,15 @@ fn known_or_simulated(key: (Case, u64), progress: &Progress) -> Result<Arc<Point
     let point = Arc::new(Point::new(key.0, &record, messages)?);
     known().insert(key, Arc::clone(&point));
     Ok(point)
+}
+
+/// Returns a number that the paper prints for a scheme.
+fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -> f64 {
+    let values = reference::values(experiment).into_iter();
+    let mut values = values.filter(|value| value.subject.split(", ").nth(2) == Some(scheme.name()));
+    let value = values.find(|value| value.statistic == statistic && value.qualifier == qualifier);
+    let number = value.and_then(|value| value.value.parse().ok());
+    number.expect("the table of the paper has it")
 }
 
 /// Returns the point of a case among measured ones.
