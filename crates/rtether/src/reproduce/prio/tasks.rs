@@ -3,6 +3,7 @@
 use rtether_model::network::Tasks;
 use rtether_model::quantity::Duration;
 
+use super::super::judge::all_of;
 use super::super::{Comparison, Judge, ReproduceError, Reproduction};
 use super::plant::{Load, Setup};
 use super::{Case, measure};
@@ -29,12 +30,17 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     };
     let mut comparisons = Vec::new();
     let mut observed = Vec::new();
-    let mut holds = true;
+    let mut parts = Vec::new();
     for load in Load::BOTH {
         let high = measure(&setup(load, true), progress)?;
         let default = measure(&setup(load, false), progress)?;
         let effect = default.mean_us() / high.mean_us() - 1.0;
-        holds &= effect >= EFFECT;
+        // The order is the paper's; how much it is depends on a cost that the paper does not give.
+        parts.push(match effect {
+            effect if effect >= EFFECT => Some(true),
+            effect if effect > 0.0 => None,
+            _ => Some(false),
+        });
         observed.push(format!(
             "{} load: default {:.1} us, high {:.1} us, {}",
             load.name(),
@@ -55,11 +61,12 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         comparisons.extend([compare("default", &default), compare("high", &high)]);
     }
     let mut judge = Judge::new("skeie-prio-taskprio");
-    judge.judge(
+    judge.decide(
         "C032",
-        holds,
+        all_of(&parts),
         observed.join("; "),
-        "not reproduced: under one load the default priority delays messages by less than 1 %",
+        "the means are in the paper's order at the most, and differ by less than 1 % under some load; \
+         that depends on what the file's program costs, which the paper does not say",
     );
     Ok(Reproduction {
         id: "skeie-prio-taskprio",
