@@ -205,7 +205,7 @@ pub fn tables() -> (String, String) {
         let Fitted {
             what, value, to, ..
         } = one;
-        let row = [&experiments, what, value, to, &claims].join(" | ");
+        let row = [experiments.as_str(), what, value, to, &claims].join(" | ");
         fitted.extend(["| ", &row, " |\n"]);
     }
     let mut constructed = String::from("| claim | why it cannot fail |\n|---|---|\n");
