@@ -19,7 +19,7 @@ const MESSAGE_GAP: Duration = Duration::from_ms(300);
 const FILE: Bytes = Bytes::new(1_000_000);
 const FILE_GAP: Duration = Duration::from_secs(25);
 /// About so many messages in a run, several of which make a point.
-const MESSAGES: i64 = 33_000;
+const MESSAGES: i64 = 66_000;
 /// Expedited forwarding.
 const DSCP: u8 = 46;
 
