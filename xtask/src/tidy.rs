@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks.
 
+mod codes;
 mod dependencies;
 mod edges;
 mod length;
@@ -41,6 +42,7 @@ pub(crate) fn run(repo: &Repo) -> Result<bool> {
     findings.extend(dependencies::check(repo, &metadata));
     findings.extend(length::check(&files));
     findings.extend(words::check(&files));
+    findings.extend(codes::check(&files));
     findings.extend(links::check(repo, &files));
     findings.extend(generate::check(repo).unwrap_or_else(|error| vec![not_generated(&error)]));
     for finding in &findings {

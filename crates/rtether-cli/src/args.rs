@@ -348,7 +348,7 @@ pub(crate) struct ReproduceArgs {
     /// List the experiments
     #[arg(long)]
     pub(crate) list: bool,
-    /// Only what is simulated or computed
+    /// Only what is simulated or computed: the one kind of experiment that there is so far
     #[arg(long)]
     pub(crate) sim: bool,
     /// Print one JSON document and nothing else

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -81,11 +81,25 @@ fn watched<T>(show: impl Fn() + Sync, work: impl FnOnce() -> T) -> T {
                 show();
             }
         });
-        let outcome = work();
-        is_done.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        outcome
+        let _ends = EndOfWork {
+            is_done: &is_done,
+            watcher: watcher.thread().clone(),
+        };
+        work()
     })
+}
+
+/// Lets the watcher go when work ends, also by a panic: the scope waits for it.
+struct EndOfWork<'a> {
+    is_done: &'a AtomicBool,
+    watcher: Thread,
+}
+
+impl Drop for EndOfWork<'_> {
+    fn drop(&mut self) {
+        self.is_done.store(true, Ordering::Relaxed);
+        self.watcher.unpark();
+    }
 }
 
 fn steps_bar(global: &Global) -> ProgressBar {
@@ -126,4 +140,27 @@ fn bar(global: &Global, simulated_ms: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_comes_through() {
+        // Oracle: the panic itself, within a time in which a watcher that is left would still wait.
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                watched(|| (), || panic!("on purpose"));
+            }));
+            ended.send(caught.is_err()).expect("the test waits");
+        });
+        let outcome = end.recv_timeout(WallDuration::from_mins(1));
+        assert_eq!(outcome, Ok(true), "the watcher waits for ever");
+        assert_eq!(watched(|| (), || 7), 7);
+    }
 }

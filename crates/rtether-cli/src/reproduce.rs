@@ -13,32 +13,52 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     if arguments.list {
         return terminal::print(&reproduce::list_text());
     }
-    let ids = reproduce::expand(&arguments.experiments);
-    let run = with_progress(global, 0, |progress| {
-        ids.iter()
-            .map(|id| reproduce::reproduce(id, progress))
-            .collect::<Result<Vec<_>, _>>()
-    });
-    let found: Vec<Reproduction> = match run {
-        Ok(Ok(found)) => found,
-        Ok(Err(ReproduceError::Interrupted)) => return Exit::Interrupted,
-        Ok(Err(error)) => {
+    let ids = match reproduce::expand(&arguments.experiments) {
+        Ok(ids) => ids,
+        Err(error) => {
             terminal::complain(&error.to_string());
             return Exit::WrongInput;
         }
+    };
+    let run = with_progress(global, 0, |progress| {
+        let mut found = Vec::new();
+        for id in &ids {
+            match reproduce::reproduce(id, progress) {
+                Ok(one) => found.push(one),
+                Err(error) => return (found, Some((id, error))),
+            }
+        }
+        (found, None)
+    });
+    let (found, stopped): (Vec<Reproduction>, _) = match run {
+        Ok(outcome) => outcome,
         Err(message) => return exit::fail(&message),
     };
+    let shown = show(&found, arguments);
+    let Some((id, error)) = stopped else {
+        return shown;
+    };
+    if error == ReproduceError::Interrupted {
+        return Exit::Interrupted;
+    }
+    // Names were checked before, so this is no mistake of the user.
+    terminal::complain(&format!("{id}: {error}; this is a defect of rtether"));
+    Exit::NoAnswer
+}
+
+/// Prints what was found.
+fn show(found: &[Reproduction], arguments: &ReproduceArgs) -> Exit {
     if let Some(path) = &arguments.report
-        && let Err(message) = files::write(path, &reproduce::html(&found))
+        && let Err(message) = files::write(path, &reproduce::html(found))
     {
         return exit::fail(&message);
     }
     let text = if arguments.json {
-        reproduce::json(&found)
+        reproduce::json(found)
     } else if arguments.csv {
-        reproduce::csv(&found)
+        reproduce::csv(found)
     } else {
-        reproduce::table(&found)
+        reproduce::table(found)
     };
     let printed = terminal::print(&text);
     if printed != Exit::Ok {

@@ -271,6 +271,9 @@ fn wrong_input_is_exit_code_2() {
         &["chekc", "dolejs-4nodes.yaml"],
         &["new", "x", "--template", "dodecahedron"],
         &["reproduce", "skeie-falt"],
+        // Nothing runs before all names are known.
+        &["reproduce", "skeie-volume", "skeie-falt"],
+        &["reproduce", "valentim-outliers"],
     ] {
         let output = run(arguments);
         assert_eq!(

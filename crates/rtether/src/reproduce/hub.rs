@@ -13,7 +13,8 @@ use rtether_model::record::{Record, StreamRecord};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::NoObserver;
 
-use super::observe::{count_f64, run_one};
+use super::judge::over_seeds;
+use super::observe::{count_f64, merge, run_one};
 use super::plant::{Plant, flow};
 use super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
 use crate::report::chart::{Axis, LineChart, Series, Style};
@@ -49,7 +50,11 @@ impl Arrivals {
     }
 }
 
-/// What one load showed.
+/// Runs of each point.
+const SEEDS: u64 = 5;
+
+/// What one load showed, in one run or in several together.
+#[derive(Clone)]
 struct Point {
     arrivals: Arrivals,
     load: u32,
@@ -59,6 +64,17 @@ struct Point {
 }
 
 impl Point {
+    /// Puts the runs of one case together.
+    fn pool<'a>(runs: impl Iterator<Item = &'a Self>) -> Self {
+        let runs: Vec<&Self> = runs.collect();
+        Self {
+            all: merge(runs.iter().map(|run| &run.all)),
+            collisions: runs.iter().map(|run| run.collisions).sum(),
+            frames: runs.iter().map(|run| run.frames).sum(),
+            ..runs[0].clone()
+        }
+    }
+
     fn quantile(&self, per_mille: u64) -> Duration {
         self.all.quantile(per_mille, 1000).unwrap_or_default()
     }
@@ -91,22 +107,22 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
         .into_iter()
         .flat_map(|arrivals| LOADS.map(|load| (arrivals, load)))
         .collect();
-    let points = cases
-        .par_iter()
-        .map(|&(arrivals, load)| measure(arrivals, load, progress))
-        .collect::<Result<Vec<Point>, ReproduceError>>()?;
-    let find = |arrivals, load| {
-        let mut points = points.iter();
-        points
-            .find(|point| point.arrivals == arrivals && point.load == load)
-            .expect("every case was measured")
+    let measure = |seed: u64| {
+        cases
+            .par_iter()
+            .map(|&(arrivals, load)| measure(arrivals, load, seed, progress))
+            .collect::<Result<Vec<Point>, ReproduceError>>()
     };
+    let seeds = (1..=SEEDS).map(measure).collect::<Result<Vec<_>, _>>()?;
+    let points: Vec<Point> = (0..cases.len())
+        .map(|at| Point::pool(seeds.iter().map(|points| &points[at])))
+        .collect();
     Ok(Reproduction {
         id: "dolejs-hub",
         title: "Ten senders on a 100 Mbit/s hub",
         mode: "sim",
-        comparisons: comparisons(&find),
-        claims: judge(&points, &find),
+        comparisons: comparisons(&points),
+        claims: over_seeds(judge(&points), seeds.iter().map(|points| judge(points))),
         figures: Arrivals::ALL
             .map(|arrivals| figure(&points, arrivals))
             .into(),
@@ -116,6 +132,7 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
              arrivals give its tails. 66 666 packets/s are more than the medium carries, so the \
              delays there grow with the length of the run (5 s)."
                 .into(),
+            format!("All values are of {SEEDS} seeds together."),
             collision_note(&points),
         ],
     })
@@ -183,16 +200,18 @@ fn scenario(arrivals: Arrivals, load: u32) -> Scenario {
     }
 }
 
-fn measure(arrivals: Arrivals, load: u32, progress: &Progress) -> Result<Point, ReproduceError> {
+fn measure(
+    arrivals: Arrivals,
+    load: u32,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Point, ReproduceError> {
     let scenario = scenario(arrivals, load);
-    let record: Record = run_one(&scenario, 1, progress, &mut NoObserver)?;
-    let mut streams = record.streams.iter();
-    let mut all = streams.next().cloned().unwrap_or_default();
-    for stream in streams {
-        let mut stream = stream.clone();
-        // All senders together.
-        (stream.flow, stream.listener) = (all.flow, all.listener);
-        all.merge(&stream);
+    let record: Record = run_one(&scenario, seed, progress, &mut NoObserver)?;
+    // All senders together.
+    let all = merge(&record.streams);
+    if all.delivered == 0 {
+        return Err(ReproduceError::Scenario("no packet arrived".into()));
     }
     let medium = record.media.first();
     Ok(Point {
@@ -204,7 +223,14 @@ fn measure(arrivals: Arrivals, load: u32, progress: &Progress) -> Result<Point, 
     })
 }
 
-fn comparisons<'a>(find: &impl Fn(Arrivals, u32) -> &'a Point) -> Vec<Comparison> {
+fn find(points: &[Point], arrivals: Arrivals, load: u32) -> &Point {
+    let mut points = points.iter();
+    points
+        .find(|point| point.arrivals == arrivals && point.load == load)
+        .expect("every case was measured")
+}
+
+fn comparisons(points: &[Point]) -> Vec<Comparison> {
     let values = reference::values("dolejs-hub").into_iter();
     let values = values.filter(|value| value.statistic == "communication_time");
     let compare = |value: reference::Value| {
@@ -213,7 +239,13 @@ fn comparisons<'a>(find: &impl Fn(Arrivals, u32) -> &'a Point) -> Vec<Comparison
             quantity: format!("communication time at {load} packets/s"),
             paper: value.words(),
             ours: Arrivals::ALL
-                .map(|arrivals| format!("{}: {}", arrivals.name(), find(arrivals, load).words()))
+                .map(|arrivals| {
+                    format!(
+                        "{}: {}",
+                        arrivals.name(),
+                        find(points, arrivals, load).words()
+                    )
+                })
                 .join("; "),
             source: value.source,
         })
@@ -221,10 +253,7 @@ fn comparisons<'a>(find: &impl Fn(Arrivals, u32) -> &'a Point) -> Vec<Comparison
     values.filter_map(compare).collect()
 }
 
-fn judge<'a>(
-    points: &[Point],
-    find: &impl Fn(Arrivals, u32) -> &'a Point,
-) -> Vec<super::Judgement> {
+fn judge(points: &[Point]) -> Vec<super::Judgement> {
     let mut judge = Judge::new("dolejs-hub");
     let usable = |arrivals| {
         points
@@ -250,7 +279,7 @@ fn judge<'a>(
     );
     let us = Duration::from_us;
     let both = |load, holds: &dyn Fn(&Point) -> bool| {
-        let two = Arrivals::ALL.map(|arrivals| find(arrivals, load));
+        let two = Arrivals::ALL.map(|arrivals| find(points, arrivals, load));
         let words = two.map(|point| format!("{}: {}", point.arrivals.name(), point.words()));
         (two.iter().all(|point| holds(point)), words.join("; "))
     };
@@ -299,15 +328,18 @@ fn figure(points: &[Point], arrivals: Arrivals) -> Figure {
     });
     let mut series: Vec<Series> = series.collect();
     // Ends of the ranges that the paper names: nothing below the lower, nothing above the upper.
-    for (name, low, high) in [
-        ("paper, 50000 packets/s", 1e-3, 20e-3),
-        ("paper, 66666 packets/s", 10e-3, 1.0),
-    ] {
-        series.push(Series {
-            name: name.into(),
-            points: vec![(low, 0.0), (high, 1.0)],
+    for load in ["50000", "66666"] {
+        let end = |qualifier| {
+            let values = reference::values("dolejs-hub").into_iter();
+            let mut own = values.filter(|value| value.subject == load);
+            own.find(|value| value.qualifier == qualifier)?.time()
+        };
+        let ends = end("range_low").zip(end("range_high"));
+        series.extend(ends.map(|(low, high)| Series {
+            name: format!("paper, {load} packets/s"),
+            points: vec![(low.as_secs_f64(), 0.0), (high.as_secs_f64(), 1.0)],
             style: Style::Markers,
-        });
+        }));
     }
     let chart = LineChart {
         title: format!("Communication time, arrivals {}", arrivals.name()),

@@ -12,8 +12,10 @@ mod deadline;
 mod dolejs;
 mod echo;
 mod fit;
+pub mod fitted;
 mod flat;
 mod hub;
+mod judge;
 mod kakanakov;
 mod kweon;
 mod observe;
@@ -31,11 +33,13 @@ use thiserror::Error;
 
 use crate::report::markup::Markup;
 use crate::run::Progress;
+use judge::Judge;
 use kakanakov::Protocol::{Cndep, Icmp};
 use kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
-use reference::{Claim, Experiment};
+use reference::Experiment;
 
-pub use output::{csv, html, json, table};
+pub use judge::{Basis, Judgement, Status};
+pub use output::{csv, html, json, table, verdict_table};
 
 /// What an experiment found.
 #[derive(Clone, Debug)]
@@ -78,47 +82,6 @@ pub struct Figure {
     pub drawing: Markup,
 }
 
-/// Verdict on one claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    /// Number of the claim.
-    pub id: String,
-    /// The claim in words.
-    pub statement: String,
-    /// `must` or `should`.
-    pub strength: String,
-    /// Verdict.
-    pub status: Status,
-    /// What we found.
-    pub observed: String,
-    /// What was expected.
-    pub expected: String,
-    /// Why it failed or was left out; empty if it passed.
-    pub reason: String,
-}
-
-/// Verdict on a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Holds.
-    Pass,
-    /// Does not hold.
-    Fail,
-    /// Could not be judged.
-    Skipped,
-}
-
-impl Status {
-    /// Returns the word used in tables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Skipped => "skipped",
-        }
-    }
-}
-
 /// Why an experiment cannot be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReproduceError {
@@ -130,7 +93,7 @@ pub enum ReproduceError {
         /// A similar name.
         suggestion: Option<String>,
     },
-    /// The experiment belongs to a later part of the product.
+    /// The experiment belongs to a later part of the product, or has to be measured.
     #[error("`{id}` cannot be repeated yet: {needs}")]
     NotYet {
         /// The experiment.
@@ -227,7 +190,8 @@ pub fn list() -> Vec<(Experiment, bool)> {
 
 /// Returns the list as text.
 pub fn list_text() -> String {
-    let mut text = String::new();
+    let mut text =
+        String::from("What would count as success is the catalogue's; judged are the claims.\n");
     for (experiment, is_available) in list() {
         let mark = if is_available { "" } else { "  (not yet)" };
         let Experiment {
@@ -243,30 +207,44 @@ pub fn list_text() -> String {
 }
 
 /// Replaces `all` by every experiment that can be repeated.
-pub fn expand(ids: &[String]) -> Vec<String> {
+///
+/// # Errors
+/// If one of the others does not exist or cannot be repeated.
+pub fn expand(ids: &[String]) -> Result<Vec<String>, ReproduceError> {
+    for id in ids.iter().filter(|id| *id != "all") {
+        find(id)?;
+    }
     if ids.iter().any(|id| id == "all") {
-        AVAILABLE.iter().map(|(id, _)| (*id).to_owned()).collect()
+        Ok(AVAILABLE.iter().map(|(id, _)| (*id).to_owned()).collect())
     } else {
-        ids.to_vec()
+        Ok(ids.to_vec())
     }
 }
 
 /// Repeats one experiment.
+///
+/// # Errors
+/// If there is no such experiment, it was interrupted, or one of its scenarios is broken.
 pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let mut found = find(id)?(progress)?;
+    found.notes.extend(fitted::notes(id));
+    if progress.is_cancelled() {
+        Err(ReproduceError::Interrupted)
+    } else {
+        Ok(found)
+    }
+}
+
+/// Returns what repeats an experiment.
+fn find(id: &str) -> Result<Run, ReproduceError> {
     if let Some((_, run)) = AVAILABLE.iter().find(|(available, _)| *available == id) {
-        let found = run(progress)?;
-        return if progress.is_cancelled() {
-            Err(ReproduceError::Interrupted)
-        } else {
-            Ok(found)
-        };
+        return Ok(*run);
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
-        let needs = "it needs shared Ethernet, prioritized end nodes, live measurement or RTPS";
         return Err(ReproduceError::NotYet {
             id: id.to_owned(),
-            needs,
+            needs: needs(id),
         });
     }
     let similar = experiments
@@ -281,63 +259,43 @@ pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, Reproduc
     })
 }
 
-/// Collects verdicts on the claims of one experiment, each claim once.
-struct Judge {
-    open: Vec<Claim>,
-    found: Vec<Judgement>,
-}
-
-impl Judge {
-    fn new(experiment: &str) -> Self {
-        let claims = reference::claims().into_iter();
-        Self {
-            open: claims.filter(|claim| claim.concerns(experiment)).collect(),
-            found: Vec::new(),
-        }
-    }
-
-    /// Judges a claim. `reason` is shown if it does not hold.
-    fn judge(&mut self, id: &str, holds: bool, observed: String, reason: &str) {
-        let position = self.open.iter().position(|claim| claim.id == id);
-        let claim = self
-            .open
-            .remove(position.expect("a claim of this experiment, judged once"));
-        self.found.push(Judgement {
-            expected: claim.expected(),
-            id: claim.id,
-            statement: claim.statement,
-            strength: claim.strength,
-            status: if holds { Status::Pass } else { Status::Fail },
-            observed,
-            reason: if holds {
-                String::new()
-            } else {
-                reason.to_owned()
-            },
-        });
-    }
-
-    /// Ends with all claims in their order; those that nobody judged are skipped.
-    fn finish(mut self) -> Vec<Judgement> {
-        for claim in self.open {
-            self.found.push(Judgement {
-                expected: claim.expected(),
-                id: claim.id,
-                statement: claim.statement,
-                strength: claim.strength,
-                status: Status::Skipped,
-                observed: String::new(),
-                reason: "not judged by simulation".into(),
-            });
-        }
-        self.found.sort_by(|a, b| a.id.cmp(&b.id));
-        self.found
+/// Returns what an experiment that cannot be repeated waits for.
+fn needs(id: &str) -> &'static str {
+    let claims = reference::claims();
+    let mut own = claims.iter().filter(|claim| claim.concerns(id)).peekable();
+    if own.peek().is_some() && own.all(|claim| claim.modes == "live") {
+        "it has to be measured, and there is no live measurement yet"
+    } else if id.starts_with("dolejs-orte") {
+        "it needs the publish-subscribe middleware"
+    } else {
+        "it is not in this version"
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_checked_before_anything_runs() {
+        // Oracle: what `experiments.csv` has and what is available.
+        let expand = |ids: &[&str]| {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+            super::expand(&ids)
+        };
+        assert_eq!(
+            expand(&["all", "skeie-flat"]).map(|all| all.len()),
+            Ok(AVAILABLE.len())
+        );
+        assert_eq!(expand(&["skeie-flat"]), Ok(vec!["skeie-flat".to_owned()]));
+        let unknown = expand(&["skeie-volume", "skeie-falt"]).expect_err("is no experiment");
+        assert!(
+            unknown.to_string().contains("did you mean `skeie-flat`"),
+            "{unknown}"
+        );
+        let live = expand(&["valentim-outliers"]).expect_err("is measured");
+        assert!(live.to_string().contains("has to be measured"), "{live}");
+    }
 
     #[test]
     fn what_is_arithmetic_holds() {

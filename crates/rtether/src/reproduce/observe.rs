@@ -1,7 +1,7 @@
 //! What experiments look at: scenarios of the repository, and packets within windows of time.
 
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::Record;
+use rtether_model::record::{Record, StreamRecord};
 use rtether_sim::observe::{Delivery, Observer, PacketInfo};
 
 use super::ReproduceError;
@@ -91,6 +91,18 @@ pub(super) fn run_one<O: Observer>(
         .map_err(|error| ReproduceError::Scenario(error.to_string()))
 }
 
+/// Returns all streams as one: an empty one without any.
+pub(super) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> StreamRecord {
+    let mut streams = streams.into_iter();
+    let mut all = streams.next().cloned().unwrap_or_default();
+    for stream in streams {
+        let mut stream = stream.clone();
+        (stream.flow, stream.listener) = (all.flow, all.listener);
+        all.merge(&stream);
+    }
+    all
+}
+
 /// Returns the mean of some times; `None` without any.
 pub(super) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duration> {
     let (mut sum, mut count) = (Duration::ZERO, 0i64);
@@ -106,6 +118,11 @@ pub(super) fn median(mut values: Vec<Duration>) -> Option<Duration> {
     values.sort_unstable();
     let middle = values.len().checked_sub(1)? / 2;
     Some(values[middle])
+}
+
+/// Returns a time for a table.
+pub(super) fn shown(time: Option<Duration>) -> String {
+    time.map_or_else(|| "too few packets".into(), |time| time.to_string())
 }
 
 /// Returns `a / b` for display and comparison.

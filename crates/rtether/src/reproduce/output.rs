@@ -1,12 +1,12 @@
 //! Reproductions as table, JSON, CSV and page.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use serde_json::{Value, json};
 
-use super::{Judgement, Reproduction, Status};
+use super::{Basis, Judgement, Reproduction, Status, reference};
 use crate::report::markup::{Markup, element};
 use crate::report::page::{self, DataTable, Page, TableCell, Tone};
 
@@ -31,8 +31,9 @@ pub fn json(found: &[Reproduction]) -> String {
                 })).collect::<Vec<_>>(),
                 "claims": one.claims.iter().map(|claim| json!({
                     "id": claim.id, "statement": claim.statement, "strength": claim.strength,
-                    "status": claim.status.name(), "observed": claim.observed,
-                    "expected": claim.expected, "reason": claim.reason,
+                    "status": claim.status.name(), "basis": claim.basis.map(Basis::name),
+                    "observed": claim.observed, "expected": claim.expected,
+                    "reason": claim.reason,
                 })).collect::<Vec<_>>(),
                 "notes": one.notes,
             })
@@ -40,7 +41,7 @@ pub fn json(found: &[Reproduction]) -> String {
         .collect();
     format!(
         "{:#}\n",
-        json!({ "schema": SCHEMA, "experiments": experiments })
+        json!({ "schema": SCHEMA, "summary": counts(found), "experiments": experiments })
     )
 }
 
@@ -59,12 +60,10 @@ pub fn table(found: &[Reproduction]) -> String {
         if !one.claims.is_empty() {
             let mut table = new_table(&["claim", "verdict", "observed", "expected"]);
             for claim in &one.claims {
-                let verdict = match claim.status {
-                    Status::Pass => "pass".to_owned(),
-                    Status::Fail | Status::Skipped => {
-                        format!("{}: {}", claim.status.name(), claim.reason)
-                    }
-                };
+                let mut verdict = words(claim);
+                if !claim.reason.is_empty() {
+                    let _ = write!(verdict, ": {}", claim.reason);
+                }
                 let what = format!("{} {}", claim.id, claim.statement);
                 table.add_row([&what, &verdict, &claim.observed, &claim.expected]);
             }
@@ -89,14 +88,84 @@ fn new_table(titles: &[&str]) -> Table {
     table
 }
 
-/// Returns how many claims got which verdict. One that several experiments judge counts once.
-fn summary(found: &[Reproduction]) -> String {
-    let count = |status: Status| {
-        let those = claims(found).filter(|claim| claim.status == status);
-        those.map(|claim| &claim.id).collect::<BTreeSet<_>>().len()
+/// Returns the verdict and what it rests on.
+fn words(claim: &Judgement) -> String {
+    let status = claim.status.name();
+    match claim.basis {
+        Some(basis) => format!("{status}, {}", basis.name()),
+        None => status.to_owned(),
+    }
+}
+
+/// Returns status and basis of each claim; of several verdicts on one the worst counts.
+fn verdicts(found: &[Reproduction]) -> BTreeMap<&str, (Status, Option<Basis>)> {
+    let mut verdicts = BTreeMap::new();
+    for claim in claims(found) {
+        let this = (claim.status, claim.basis);
+        let known = verdicts.entry(claim.id.as_str()).or_insert(this);
+        *known = this.max(*known);
+    }
+    verdicts
+}
+
+/// Returns how many claims pass, by what that rests on, and how many do not.
+fn counts(found: &[Reproduction]) -> Value {
+    let verdicts = verdicts(found);
+    let count = |wanted: &dyn Fn(Status, Option<Basis>) -> bool| {
+        let all = verdicts.values();
+        all.filter(|(status, basis)| wanted(*status, *basis))
+            .count()
     };
-    let [passed, failed, skipped] = [Status::Pass, Status::Fail, Status::Skipped].map(count);
-    format!("{passed} claims pass, {failed} fail, {skipped} skipped")
+    let passed = |of: Basis| count(&|status, basis| status == Status::Pass && basis == Some(of));
+    let of = |of: Status| count(&|status, _| status == of);
+    json!({
+        "pass_predicted": passed(Basis::Predicted),
+        "pass_calibrated": passed(Basis::Calibrated),
+        "pass_by_construction": passed(Basis::ByConstruction),
+        "fail": of(Status::Fail),
+        "undecided": of(Status::Undecided),
+        "skipped": of(Status::Skipped),
+    })
+}
+
+/// Returns the counts in words. One claim that several experiments judge counts once.
+fn summary(found: &[Reproduction]) -> String {
+    let counts = counts(found);
+    let count = |name: &str| counts[name].as_u64().unwrap_or_default();
+    format!(
+        "claims: {} predicted and passed, {} passed after calibration, {} by construction; {} failed, \
+         {} undecided, {} not judged",
+        count("pass_predicted"),
+        count("pass_calibrated"),
+        count("pass_by_construction"),
+        count("fail"),
+        count("undecided"),
+        count("skipped"),
+    )
+}
+
+/// Returns a Markdown table of the verdicts, without what was observed; of several on one claim the
+/// worst counts.
+pub fn verdict_table(found: &[Reproduction]) -> String {
+    let mut text = String::from(
+        "| claim | what it says | experiments | verdict | basis |\n|---|---|---|---|---|\n",
+    );
+    let verdicts = verdicts(found);
+    for claim in reference::claims() {
+        let Some((status, basis)) = verdicts.get(claim.id.as_str()) else {
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} |",
+            claim.id,
+            claim.statement.replace('|', "/"),
+            claim.experiments.replace('|', ", "),
+            status.name(),
+            basis.map_or("", Basis::name)
+        );
+    }
+    text
 }
 
 fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
@@ -106,7 +175,7 @@ fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
 /// Returns comparisons and claims as one CSV file; `kind` tells them apart.
 pub fn csv(found: &[Reproduction]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut row = |cells: [&str; 7]| drop(writer.write_record(cells));
+    let mut row = |cells: [&str; 8]| drop(writer.write_record(cells));
     row([
         "experiment",
         "kind",
@@ -114,11 +183,12 @@ pub fn csv(found: &[Reproduction]) -> String {
         "paper_or_expected",
         "observed",
         "status",
+        "basis",
         "reason",
     ]);
     for one in found {
         for c in &one.comparisons {
-            row([one.id, "value", &c.quantity, &c.paper, &c.ours, "", ""]);
+            row([one.id, "value", &c.quantity, &c.paper, &c.ours, "", "", ""]);
         }
         for c in &one.claims {
             row([
@@ -128,6 +198,7 @@ pub fn csv(found: &[Reproduction]) -> String {
                 &c.expected,
                 &c.observed,
                 c.status.name(),
+                c.basis.map_or("", Basis::name),
                 &c.reason,
             ]);
         }
@@ -196,6 +267,7 @@ fn claim_table(one: &Reproduction) -> Markup {
         "claim",
         "statement",
         "verdict",
+        "basis",
         "observed",
         "expected",
         "reason",
@@ -206,6 +278,7 @@ fn claim_table(one: &Reproduction) -> Markup {
             claim.id.as_str(),
             &claim.statement,
             claim.status.name(),
+            claim.basis.map_or("", Basis::name),
             &claim.observed,
             &claim.expected,
             &claim.reason,
@@ -221,4 +294,66 @@ fn claim_table(one: &Reproduction) -> Markup {
         filter: false,
     }
     .render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(claims: &[(&str, Status, Option<Basis>)]) -> Reproduction {
+        let judged = claims.iter().map(|&(id, status, basis)| Judgement {
+            id: id.to_owned(),
+            statement: String::new(),
+            strength: "must".to_owned(),
+            status,
+            basis,
+            observed: String::new(),
+            expected: String::new(),
+            reason: String::new(),
+        });
+        Reproduction {
+            id: "x",
+            title: "x",
+            mode: "sim",
+            comparisons: Vec::new(),
+            claims: judged.collect(),
+            figures: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn passes_are_counted_by_what_they_rest_on() {
+        // Oracle: counted by hand. C1 fails in one of two experiments and so counts as failed; C5 is
+        // judged by one experiment only.
+        let (predicted, calibrated) = (Some(Basis::Predicted), Some(Basis::Calibrated));
+        let found = [
+            one(&[
+                ("C1", Status::Pass, predicted),
+                ("C2", Status::Pass, calibrated),
+                ("C3", Status::Pass, Some(Basis::ByConstruction)),
+                ("C5", Status::Skipped, None),
+            ]),
+            one(&[
+                ("C1", Status::Fail, predicted),
+                ("C4", Status::Undecided, predicted),
+                ("C5", Status::Pass, predicted),
+                ("C6", Status::Skipped, None),
+            ]),
+        ];
+        let expected = "claims: 1 predicted and passed, 1 passed after calibration, 1 by construction; \
+                        1 failed, 1 undecided, 1 not judged";
+        assert_eq!(summary(&found), expected);
+        assert!(
+            csv(&found).contains("x,claim,C2,,,pass,calibrated,\n"),
+            "{}",
+            csv(&found)
+        );
+        let document: Value = serde_json::from_str(&json(&found)).expect("is JSON");
+        assert_eq!(document["summary"]["fail"], 1);
+        assert_eq!(
+            document["experiments"][1]["claims"][3]["basis"],
+            Value::Null
+        );
+    }
 }

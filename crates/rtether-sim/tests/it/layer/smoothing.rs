@@ -4,7 +4,7 @@ use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Traffic;
 use rtether_model::network::{NodeId, PortId, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Config, Fixed, Mode, Nt, Rule};
+use rtether_model::smoother::{Adaptive, Config, Fixed, Mode, Nt, Places, Rule};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::{NoObserver, Observer, PacketInfo};
 
@@ -214,4 +214,37 @@ fn adaptive_smoothers_speed_up_without_collisions() {
         (1_497_000..=1_503_000).contains(&smoother.bulk.get()),
         "{smoother:?}"
     );
+}
+
+/// Ten stations on a hub that always have something to send, each with a smoother.
+fn crowd(mode: Mode) -> Plant {
+    let mut plant = Plant::default();
+    let hub = plant.hub(10, Duration::ZERO);
+    let sink = plant.station(Stack::Zero);
+    plant.join(sink, hub, 10);
+    for number in 0..10 {
+        let talker = plant.station(Stack::Zero);
+        plant.join(talker, hub, 10);
+        let flow = plant.flow(periodic(&format!("bulk{number}"), talker, sink));
+        flow.payload = Bytes::new(1_472);
+        flow.traffic = Traffic::Poisson {
+            mean_interval: US(2_000),
+        };
+        let layer = smoother(mode, 2, EVERY_COLLISION);
+        station(&mut plant, talker).layer = Some(Box::new(layer));
+    }
+    plant
+}
+
+#[test]
+fn a_completion_and_a_signal_come_at_the_same_instant() {
+    // Oracle: the engine, which in debug builds refuses a mutation before the events of the last one
+    // are drained. With mode rtether a completion can change the state, and the signal that the
+    // detector derives from the same completion follows at once.
+    let record = crowd(Mode::Rtether(Places::DEFAULT)).run(5_000);
+    let smoothers = record.nodes.iter().filter_map(|node| node.layer.as_ref());
+    let signals = smoothers.map(|layer| layer.smoother.map_or(0, |smoother| smoother.signals));
+    let signals: Vec<u64> = signals.collect();
+    assert_eq!(signals.len(), 10);
+    assert!(signals.iter().all(|&count| count > 0), "{signals:?}");
 }

@@ -1,6 +1,7 @@
 //! Round trips to four boards over a switch (001 Kakanakov 2 to 3, tables 1 and 2).
 //!
-//! Boards are calibrated on scenario a, the direct connection; b to e are predictions.
+//! Boards are calibrated on scenario a, the direct connection; b to e are predictions but for the
+//! latency of the switch, which the minima of b decide.
 
 mod boards;
 mod claims;

@@ -28,16 +28,20 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     cases.extend([10, 2].map(|active| super::nongreedy::case(Scheme::Himd, active)));
     let nt = [Scheme::None, Scheme::Nt].map(|scheme| super::nt::case(scheme, 4));
     cases.extend(nt);
-    let points = measure(&cases, progress)?;
-    let own: Vec<Arc<Point>> = points[..SCHEMES.len() * ACTIVE.len()].to_vec();
+    let measured = measure(&cases, progress)?;
+    let own: Vec<Arc<Point>> = measured.pooled[..SCHEMES.len() * ACTIVE.len()].to_vec();
     Ok(Reproduction {
         id: "kweon-linux-greedy",
         title: "Files without a pause beside real-time messages on a hub",
         mode: "sim",
         comparisons: comparisons(&own),
-        claims: judge(&points),
+        claims: measured.judge(judge),
         figures: vec![figure_misses(&own), figure_throughput(&own)],
-        notes: vec![ours(&own), collisions(&own)],
+        notes: vec![
+            ours(&own),
+            collisions(&own),
+            measured.ranges(&cases[..SCHEMES.len() * ACTIVE.len()]),
+        ],
     })
 }
 

@@ -5,6 +5,9 @@
 //! a message whose round trip takes more than 129.6 ms is missed. Active PCs send files of 1 MB to
 //! the monitoring station, which has no smoother. Decisions where the paper is silent are those of
 //! the catalogue, 3b.
+//!
+//! Every point is simulated with several seeds. Claims are judged on all of them together, and say in
+//! how many seeds they hold alone.
 
 mod alternatives;
 mod figure;
@@ -24,8 +27,9 @@ use rtether_model::record::{Record, StreamRecord};
 use rtether_model::smoother::{Adaptive, Fixed, Increase, Mode, Nt, Places};
 use rtether_sim::observe::NoObserver;
 
-use super::ReproduceError;
-use super::observe::{count_f64, run_one};
+use super::judge::over_seeds;
+use super::observe::{count_f64, merge, run_one};
+use super::{Judgement, ReproduceError, reference};
 use crate::run::Progress;
 use plant::Platform;
 
@@ -132,25 +136,84 @@ struct Case {
     active: u16,
 }
 
-/// What a point showed.
+/// Runs of each point.
+const SEEDS: u64 = 5;
+
+/// What a point showed in one run, or in all of them together.
 #[derive(Clone, Debug)]
 struct Point {
     case: Case,
     /// All real-time messages.
     messages: StreamRecord,
-    /// Mean time of a file of 1 MB, if one was sent.
-    burst: Option<Duration>,
+    /// Part of them that were late or lost.
+    miss: f64,
+    /// Times of files of 1 MB: their sum, and how many there were.
+    files: (Duration, i64),
     /// Application data of files, in parts of 10 Mbit/s.
     throughput: f64,
     /// Collided transmissions per frame sent.
     collisions: f64,
     /// Frames given up after 16 attempts.
     given_up: u64,
+    /// Jain's index over the octets that active nodes got through: 1 if all the same, 1/n if one of
+    /// n all; the mean over runs.
+    jain: f64,
+}
+
+/// Points of one or several cases: all seeds together, and each for itself.
+#[derive(Clone, Debug)]
+struct Measured {
+    pooled: Vec<Arc<Point>>,
+    seeds: Vec<Vec<Arc<Point>>>,
+}
+
+impl Measured {
+    /// Judges all seeds together, and says in how many of them each claim holds alone.
+    fn judge(&self, judge: impl Fn(&[Arc<Point>]) -> Vec<Judgement>) -> Vec<Judgement> {
+        let alone = self.seeds.iter().map(|points| judge(points));
+        over_seeds(judge(&self.pooled), alone)
+    }
+
+    /// Returns smallest and largest value of a case over the seeds.
+    fn range(&self, case: Case, value: impl Fn(&Point) -> f64) -> (f64, f64) {
+        let values = self.seeds.iter().map(|points| value(find(points, case)));
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
+    }
+
+    /// Says what miss ratio, throughput, burst time and fairness of some cases range over.
+    fn ranges(&self, cases: &[Case]) -> String {
+        let words = cases.iter().map(|&case| {
+            let miss = self.range(case, Point::miss);
+            let part = self.range(case, |point| point.throughput);
+            let burst = self.range(case, Point::burst_seconds);
+            let jain = self.range(case, |point| point.jain);
+            format!(
+                "{} {}: miss {:.1e} to {:.1e}, throughput {:.3} to {:.3}, file {:.2} to {:.2} s, \
+                 Jain's index {:.2} to {:.2}",
+                case.scheme.name(),
+                case.active,
+                miss.0,
+                miss.1,
+                part.0,
+                part.1,
+                burst.0,
+                burst.1,
+                jain.0,
+                jain.1
+            )
+        });
+        format!(
+            "Ranges over {SEEDS} seeds, by smoothing and active nodes: {}.",
+            words.collect::<Vec<_>>().join("; ")
+        )
+    }
 }
 
 impl Point {
-    fn miss(&self) -> f64 {
-        self.messages.miss_ratio().unwrap_or(0.0)
+    const fn miss(&self) -> f64 {
+        self.miss
     }
 
     /// Returns the miss ratio, or what one miss would be: what the run can tell from zero.
@@ -169,16 +232,29 @@ impl Point {
         )
     }
 
-    fn burst_seconds(&self) -> f64 {
-        self.burst.map_or(f64::NAN, Duration::as_secs_f64)
+    /// Returns the mean time of a file of 1 MB; `None` if none was sent.
+    fn burst(&self) -> Option<Duration> {
+        let (sum, count) = self.files;
+        (count > 0).then(|| sum / count)
     }
 
-    fn new(case: Case, record: &Record, messages: usize) -> Self {
+    fn burst_seconds(&self) -> f64 {
+        self.burst().map_or(f64::NAN, Duration::as_secs_f64)
+    }
+
+    fn new(case: Case, record: &Record, messages: usize) -> Result<Self, ReproduceError> {
         let (messages, bulk) = record.streams.split_at(messages);
-        let transfers = || bulk.iter().flat_map(|stream| &stream.transfers);
-        let done = transfers().filter_map(|file| Some(file.finished_at? - file.started_at));
+        let messages = merge(messages);
+        let miss = messages.miss_ratio();
+        let transfers = bulk.iter().flat_map(|stream| &stream.transfers);
+        let mut files = (Duration::ZERO, 0);
+        for file in transfers {
+            if let Some(finished_at) = file.finished_at {
+                files = (files.0 + (finished_at - file.started_at), files.1 + 1);
+            }
+        }
         let counted = record.duration - record.warmup;
-        let octets: u64 = bulk.iter().map(|stream| stream.payload_bytes).sum();
+        let octets: Vec<u64> = bulk.iter().map(|stream| stream.payload_bytes).collect();
         let medium = record.media.first();
         let collided: u64 = medium.map_or(0, |medium| medium.collisions.iter().sum());
         let access = || {
@@ -188,60 +264,98 @@ impl Point {
                 .filter_map(|port| Some((port.sent, port.access?)))
         };
         let sent: u64 = access().map(|(sent, _)| sent).sum();
-        Self {
+        Ok(Self {
             case,
-            messages: merge(messages),
-            burst: super::observe::mean(done),
-            throughput: count_f64(octets) * 8.0 / counted.as_secs_f64() / MEDIUM_BPS,
+            messages,
+            miss: miss.ok_or_else(|| ReproduceError::Scenario("no messages".into()))?,
+            files,
+            throughput: count_f64(octets.iter().sum()) * 8.0 / counted.as_secs_f64() / MEDIUM_BPS,
             collisions: count_f64(collided) / count_f64(sent.max(1)),
             given_up: access()
                 .map(|(_, access)| access.excessive_collisions)
                 .sum(),
+            jain: jain(&octets),
+        })
+    }
+
+    /// Puts the runs of one case together.
+    fn pool(runs: &[Arc<Self>]) -> Self {
+        let first = &runs[0];
+        let mean = |value: fn(&Self) -> f64| {
+            let sum: f64 = runs.iter().map(|run| value(run)).sum();
+            sum / count_f64(runs.len() as u64)
+        };
+        let messages = merge(runs.iter().map(|run| &run.messages));
+        Self {
+            case: first.case,
+            miss: messages.miss_ratio().unwrap_or(first.miss),
+            messages,
+            files: runs.iter().fold((Duration::ZERO, 0), |sum, run| {
+                (sum.0 + run.files.0, sum.1 + run.files.1)
+            }),
+            throughput: mean(|run| run.throughput),
+            collisions: mean(|run| run.collisions),
+            given_up: runs.iter().map(|run| run.given_up).sum(),
+            jain: mean(|run| run.jain),
         }
     }
 }
 
-/// All streams as one.
-fn merge(streams: &[StreamRecord]) -> StreamRecord {
-    let Some((first, others)) = streams.split_first() else {
-        return StreamRecord::default();
-    };
-    let mut all = first.clone();
-    for other in others {
-        let mut other = other.clone();
-        (other.flow, other.listener) = (all.flow, all.listener);
-        all.merge(&other);
+/// Returns Jain's index of fairness: square of the sum over n times the sum of squares; 1 of nothing.
+fn jain(octets: &[u64]) -> f64 {
+    let values = || octets.iter().map(|&octets| count_f64(octets));
+    let (sum, squares) = (values().sum::<f64>(), values().map(|x| x * x).sum::<f64>());
+    if squares == 0.0 {
+        return 1.0;
     }
-    all
+    sum * sum / (count_f64(octets.len() as u64) * squares)
 }
 
-/// Points that several experiments look at are simulated once.
-static KNOWN: Mutex<BTreeMap<Case, Arc<Point>>> = Mutex::new(BTreeMap::new());
+/// Runs that several experiments look at are simulated once.
+static KNOWN: Mutex<BTreeMap<(Case, u64), Arc<Point>>> = Mutex::new(BTreeMap::new());
 
 /// Simulates what is not known yet, and returns all of it in order.
-fn measure(cases: &[Case], progress: &Progress) -> Result<Vec<Arc<Point>>, ReproduceError> {
-    let known = |case: &Case| {
-        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(case).cloned()
-    };
-    cases
+fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceError> {
+    let runs_of = |&case| (1..=SEEDS).map(move |seed| (case, seed));
+    let keys: Vec<(Case, u64)> = cases.iter().flat_map(runs_of).collect();
+    let runs = keys
         .par_iter()
-        .map(|case| {
-            if let Some(point) = known(case) {
-                return Ok(point);
-            }
-            let point = Arc::new(simulate(*case, progress)?);
-            let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(*case, Arc::clone(&point));
-            Ok(point)
-        })
-        .collect()
+        .map(|&key| known_or_simulated(key, progress))
+        .collect::<Result<Vec<_>, _>>()?;
+    let seeds = usize::try_from(SEEDS).unwrap_or(usize::MAX);
+    let by_case = runs.chunks(seeds);
+    let of_seed = |at: usize| {
+        let own = by_case.clone().map(|runs| Arc::clone(&runs[at]));
+        own.collect::<Vec<_>>()
+    };
+    Ok(Measured {
+        pooled: by_case
+            .clone()
+            .map(|runs| Arc::new(Point::pool(runs)))
+            .collect(),
+        seeds: (0..seeds).map(of_seed).collect(),
+    })
 }
 
-fn simulate(case: Case, progress: &Progress) -> Result<Point, ReproduceError> {
-    let (scenario, messages) = plant::scenario(case);
-    let record = run_one(&scenario, 1, progress, &mut NoObserver)?;
-    Ok(Point::new(case, &record, messages))
+fn known_or_simulated(key: (Case, u64), progress: &Progress) -> Result<Arc<Point>, ReproduceError> {
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(point) = known().get(&key) {
+        return Ok(Arc::clone(point));
+    }
+    let (scenario, messages) = plant::scenario(key.0);
+    let record = run_one(&scenario, key.1, progress, &mut NoObserver)?;
+    let point = Arc::new(Point::new(key.0, &record, messages)?);
+    known().insert(key, Arc::clone(&point));
+    Ok(point)
+}
+
+/// Returns a number that the paper prints for a scheme.
+fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -> f64 {
+    let values = reference::values(experiment).into_iter();
+    let mut values = values.filter(|value| value.subject.split(", ").nth(2) == Some(scheme.name()));
+    let value = values.find(|value| value.statistic == statistic && value.qualifier == qualifier);
+    let number = value.and_then(|value| value.value.parse().ok());
+    number.expect("the table of the paper has it")
 }
 
 /// Returns the point of a case among measured ones.
@@ -250,4 +364,17 @@ fn find(points: &[Arc<Point>], case: Case) -> &Point {
         .iter()
         .find(|point| point.case == case)
         .expect("every case was measured")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness() {
+        // Oracle: by hand: 1 for equal shares, 1/n for one of n, (1 + 3)^2 / (2 * (1 + 9)) = 0.8.
+        for (octets, expected) in [(&[5, 5, 5][..], 1.0), (&[7, 0, 0, 0], 0.25), (&[1, 3], 0.8)] {
+            assert!((jain(octets) - expected).abs() < 1e-12, "{octets:?}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The test bed: PCs and a monitoring station on a 10 Mbit/s hub.
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
-use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, Reply, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk as BulkTraffic, Bursts, Flow, TcpParameters, Traffic};
 use rtether_model::network::{Backoff, EndStation, Hub, NodeId, NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{Config, Limits, Mode, Rule};
@@ -18,7 +18,7 @@ const MESSAGE: Bytes = Bytes::new(100);
 const MESSAGE_GAP: Duration = Duration::from_ms(300);
 const FILE: Bytes = Bytes::new(1_000_000);
 const FILE_GAP: Duration = Duration::from_secs(25);
-/// At least so many messages a point.
+/// About so many messages in a run, several of which make a point.
 const MESSAGES: i64 = 66_000;
 /// Expedited forwarding.
 const DSCP: u8 = 46;
@@ -162,10 +162,6 @@ fn message(plant: &Plant, platform: Platform, from: NodeId, to: NodeId) -> Flow 
         dscp: DSCP,
         deadline: Some(DEADLINE),
         connection,
-        reply: Some(Reply {
-            payload: MESSAGE,
-            after: Duration::ZERO,
-        }),
         ..echoed(flow(&name, (from, to), (encapsulation, MESSAGE), traffic))
     }
 }

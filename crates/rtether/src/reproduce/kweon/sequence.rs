@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction, reference};
+use super::super::{Comparison, Figure, Judge, Judgement, ReproduceError, Reproduction, reference};
 use super::{Point, Scheme, find, measure, nongreedy};
 use crate::report::chart::{Axis, LineChart, Series, Style};
 use crate::run::Progress;
@@ -14,26 +14,9 @@ const LONG: f64 = 0.3;
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     let cases = SCHEMES.map(|scheme| nongreedy::case(scheme, ACTIVE));
-    let points = measure(&cases, progress)?;
-    let longest = |scheme| {
-        let point = find(&points, nongreedy::case(scheme, ACTIVE));
-        point.messages.latency.max.as_secs_f64()
-    };
-    let mut judge = Judge::new("kweon-linux-sequence");
-    let adaptive = longest(Scheme::Himd);
-    judge.judge(
-        "C057",
-        adaptive < LONG,
-        format!("{:.1} ms", adaptive * 1e3),
-        "a longer round trip",
-    );
-    let none = longest(Scheme::None);
-    judge.judge(
-        "C058",
-        none > LONG,
-        format!("{:.1} ms", none * 1e3),
-        "no long round trip",
-    );
+    let measured = measure(&cases, progress)?;
+    let points = &measured.pooled;
+    let longest = |scheme| longest(points, scheme);
     let values = reference::values("kweon-linux-sequence").into_iter();
     let values = values.filter(|value| value.statistic == "round_trip_delay");
     let compare = |value: reference::Value| {
@@ -52,14 +35,39 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         title: "Round trips with ten nodes that send files at random times",
         mode: "sim",
         comparisons: values.filter_map(compare).collect(),
-        claims: judge.finish(),
-        figures: vec![figure(&points)],
+        claims: measured.judge(judge),
+        figures: vec![figure(points)],
         notes: vec![
             "Where the paper plots one message after the other, the figure shows what \
                      share of them took longer."
                 .into(),
         ],
     })
+}
+
+/// Returns the longest round trip in seconds.
+fn longest(points: &[Arc<Point>], scheme: Scheme) -> f64 {
+    let point = find(points, nongreedy::case(scheme, ACTIVE));
+    point.messages.latency.max.as_secs_f64()
+}
+
+fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
+    let mut judge = Judge::new("kweon-linux-sequence");
+    let adaptive = longest(points, Scheme::Himd);
+    judge.judge(
+        "C057",
+        adaptive < LONG,
+        format!("{:.1} ms", adaptive * 1e3),
+        "a longer round trip",
+    );
+    let none = longest(points, Scheme::None);
+    judge.judge(
+        "C058",
+        none > LONG,
+        format!("{:.1} ms", none * 1e3),
+        "no long round trip",
+    );
+    judge.finish()
 }
 
 /// Shares of messages that take longer.

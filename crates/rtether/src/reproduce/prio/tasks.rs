@@ -3,6 +3,7 @@
 use rtether_model::network::Tasks;
 use rtether_model::quantity::Duration;
 
+use super::super::judge::all_of;
 use super::super::{Comparison, Judge, ReproduceError, Reproduction};
 use super::plant::{Load, Setup};
 use super::{Case, measure};
@@ -11,6 +12,9 @@ use crate::run::Progress;
 
 /// What the test program needs for a message.
 const MESSAGE: Duration = Duration::from_us(5);
+
+/// Smaller differences of the means are not taken for an effect.
+const EFFECT: f64 = 0.01;
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     // The program that writes or reads the file needs as long for a segment as the stack does: the
@@ -21,20 +25,32 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
             segment: SEGMENT,
             messages_first,
         }),
+        is_saturated: true,
         ..Setup::prioritized(load)
     };
     let mut comparisons = Vec::new();
     let mut observed = Vec::new();
-    let mut holds = true;
+    let mut parts = Vec::new();
     for load in Load::BOTH {
         let high = measure(&setup(load, true), progress)?;
         let default = measure(&setup(load, false), progress)?;
-        holds &= default.mean_us() > high.mean_us();
+        let effect = default.mean_us() / high.mean_us() - 1.0;
+        // The order is the paper's; how much it is depends on a cost that the paper does not give.
+        parts.push(match effect {
+            effect if effect >= EFFECT => Some(true),
+            effect if effect > 0.0 => None,
+            _ => Some(false),
+        });
         observed.push(format!(
-            "{} load: default {:.1} us, high {:.1} us",
+            "{} load: default {:.1} us, high {:.1} us, {}",
             load.name(),
             default.mean_us(),
-            high.mean_us()
+            high.mean_us(),
+            if effect >= EFFECT {
+                format!("{:.1} % more", effect * 100.0)
+            } else {
+                "no effect".into()
+            }
         ));
         let compare = |priority: &str, case: &Case| Comparison {
             quantity: format!("{} load, {priority} task priority", load.name()),
@@ -45,11 +61,12 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         comparisons.extend([compare("default", &default), compare("high", &high)]);
     }
     let mut judge = Judge::new("skeie-prio-taskprio");
-    judge.judge(
+    judge.decide(
         "C032",
-        holds,
+        all_of(&parts),
         observed.join("; "),
-        "the default priority does not delay messages",
+        "the means are in the paper's order at the most, and differ by less than 1 % under some load; \
+         that depends on what the file's program costs, which the paper does not say",
     );
     Ok(Reproduction {
         id: "skeie-prio-taskprio",

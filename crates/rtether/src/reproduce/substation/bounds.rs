@@ -18,10 +18,10 @@ mod textbook;
 use rtether_bounds::Analysis;
 use rtether_model::quantity::Duration;
 
-use super::{CLASSES, Comparison, Judge, ReproduceError, Reproduction, Run};
+use super::{CLASSES, Judge, ReproduceError, Reproduction, Run};
 use crate::bound;
 use crate::report::chart::{Axis, Column, ColumnChart};
-use crate::reproduce::Figure;
+use crate::reproduce::{Comparison, Figure};
 use crate::run::Progress;
 use textbook::{Method, Plant};
 
