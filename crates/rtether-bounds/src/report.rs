@@ -1,25 +1,23 @@
 //! Puts the answer together.
 
+mod load;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Flow, FlowId};
-use rtether_model::network::{NodeId, PortId, Selection};
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::network::PortId;
+use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, Segment};
 
 use crate::answer::{
-    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StackBound,
-    StreamBound,
+    Analysis, Bound, Effort, FlowLimit, HopBound, Method, OpenFlow, PortBound, Reason, StreamBound,
 };
-use crate::curve::Load;
-use crate::layer::Discipline;
 use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
-use crate::sites::wire_octets;
 use crate::solve::{Cause, Solution, latency, loads_of};
-use crate::source::{INFINITE, Source, add};
+use crate::source::Source;
 use crate::tandem::Refined;
-use crate::wait::{Class, backlog, millionths, waits};
+use load::{PlaceLoad, octets};
 
 /// Returns what the solution says.
 pub(crate) fn report(
@@ -294,183 +292,4 @@ fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
         None if plant.sources[flow as usize].is_limited() => Reason::OutOfRange,
         None => Reason::UnlimitedArrivals { flow: FlowId(flow) },
     }
-}
-
-/// What is offered to a place.
-struct PlaceLoad {
-    utilization_ppm: Option<u64>,
-    /// Work in picoseconds.
-    backlog: Option<i64>,
-    queueing: Option<Duration>,
-}
-
-impl PlaceLoad {
-    fn of(plant: &Plant, solution: &Solution, server: u32, loads: &mut [Load]) -> Self {
-        let place = &plant.servers[server as usize];
-        let is_known = place.obstacle.is_none();
-        let is_limited = |load: &Load| {
-            // A smoother has a rate; the distance that a stack keeps is far from one.
-            let limit = plant
-                .limits
-                .get(plant.visits[load.visit as usize].limit as usize);
-            let is_smoothed = limit.is_some_and(|limit| limit.shared != NONE);
-            plant.source_of(load.visit).is_limited() || (is_smoothed && load.is_limited())
-        };
-        let utilization_ppm = loads
-            .iter()
-            .all(is_limited)
-            .then(|| millionths(loads.iter().map(Load::rate).fold(0, i128::saturating_add)));
-        let waits = loads.iter().map(|load| solution.wait[load.visit as usize]);
-        let longest = waits.max().unwrap_or(0);
-        let discipline = place.discipline.as_deref();
-        let stays = match discipline {
-            None => stays(plant, solution, server, loads),
-            Some(_) => None,
-        };
-        let mut by_rates = || {
-            let found = backlog(loads).ok();
-            found.filter(|&work| is_known && work < INFINITE)
-        };
-        Self {
-            utilization_ppm,
-            queueing: (longest < INFINITE).then(|| Duration::from_ps(longest)),
-            backlog: match stays {
-                Some(Stays::InOrder(work)) => Some(work),
-                Some(Stays::ByClass(work)) => {
-                    Some(by_rates().map_or(work, |other| other.min(work)))
-                }
-                None if is_known && discipline.is_some_and(Discipline::pauses) => {
-                    let there =
-                        |load: &Load| Some(load.cost.saturating_mul(there(solution, load)?));
-                    loads.iter().map(there).sum()
-                }
-                None => by_rates(),
-            },
-        }
-    }
-
-    fn processor(
-        &self,
-        plant: &Plant,
-        solution: &Solution,
-        node: NodeId,
-        segment: Segment,
-        loads: &mut [Load],
-    ) -> StackBound {
-        let pauses = loads.first().is_some_and(|load| {
-            let server = plant.visits[load.visit as usize].server;
-            let discipline = plant.servers[server as usize].discipline.as_deref();
-            discipline.is_some_and(Discipline::pauses)
-        });
-        let is_bundled = loads.iter().any(|load| load.packets != load.burst);
-        let waiting = match self.backlog {
-            Some(_) if pauses || is_bundled => {
-                let all = loads.iter().map(|load| there(solution, load));
-                let all: Option<i64> = all.sum();
-                all.and_then(|all| u64::try_from(all).ok())
-            }
-            found => found.map(|work| waiting(loads, work)),
-        };
-        StackBound {
-            node,
-            is_receiver: segment == Segment::ReceiveStack,
-            segment,
-            utilization_ppm: self.utilization_ppm,
-            waiting,
-            queueing: self.queueing,
-        }
-    }
-}
-
-/// Returns how many packets of a visit may wait at once: those that came within its longest wait.
-fn there(solution: &Solution, load: &Load) -> Option<i64> {
-    let wait = solution.wait[load.visit as usize];
-    if load.in_flight > 0 {
-        return Some(load.in_flight);
-    }
-    let is_known = wait < INFINITE && load.is_limited();
-    is_known.then(|| load.packets * ((wait + load.jitter) / load.period + 1))
-}
-
-/// Work at a place at once, from how long its packets stay.
-enum Stays {
-    /// In order of arrival.
-    InOrder(i64),
-    /// Summed over the classes.
-    ByClass(i64),
-}
-
-/// Returns the work that may be at a place at once, if all its waits are finite.
-///
-/// **Theorem.** A class in order of arrival holds at most `wait + cost` work, for a flow of the
-/// largest sum. *Proof.* Work grows at arrivals alone. A packet that arrives and finds itself among
-/// work `b`, its own included, is served after the rest of it, so it waits for at least `b` less its
-/// own work, whatever the place does besides; and no packet waits longer than its bound. Where all
-/// packets are in one order and nothing else is served, every flow's bound is the most there can
-/// be less its own work, so that the smallest sum holds, too.
-fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
-    let selection = match plant.servers[server as usize].kind {
-        ServerKind::Switch { selection, .. } => selection,
-        _ => Selection::Fcfs,
-    };
-    let is_in_order = selection == Selection::Fcfs;
-    if selection == Selection::EarliestDeadline {
-        return None;
-    }
-    let mut classes = [0i64; 8];
-    let mut in_order = None;
-    for load in loads {
-        let wait = solution.wait[load.visit as usize];
-        if wait >= INFINITE || load.cost >= INFINITE {
-            return None;
-        }
-        let queue = usize::from(plant.visits[load.visit as usize].queue);
-        classes[queue] = classes[queue].max(wait + load.cost);
-        let work = wait + load.least;
-        in_order = Some(in_order.map_or(work, |other: i64| other.min(work)));
-    }
-    let work = in_order?;
-    Some(if is_in_order {
-        Stays::InOrder(work)
-    } else {
-        Stays::ByClass(classes.into_iter().fold(0, add))
-    })
-}
-
-/// Returns the octets of frames that make up this much work at a port.
-///
-/// Each frame brings its overhead, which takes no memory: the share of memory is largest for the
-/// longest frame.
-fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
-    let members = plant.members.of(index).iter();
-    let longest = members
-        .map(|&visit| plant.visits[visit as usize].service.max() / server.octet.max(1))
-        .max()
-        .unwrap_or(0);
-    let frame = longest - wire_octets(0);
-    let wire = i128::from(work) / i128::from(server.octet.max(1));
-    let octets = wire * i128::from(frame.max(0)) / i128::from(longest.max(1));
-    Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX))
-}
-
-/// Returns how many packets may wait where there is so much work: as if each took as long as the
-/// longest, if that still leaves time; else as if all the work were the shortest packets.
-fn waiting(loads: &mut [Load], work: i64) -> u64 {
-    let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
-    let shortest = loads.iter().map(|load| load.least).min().unwrap_or(0);
-    let heavier = loads.iter().map(|load| load.with(longest - load.least));
-    let mut heavier: Vec<Load> = heavier.collect();
-    let found = waits(&mut Class {
-        base: 0,
-        own: &mut heavier,
-        higher: &mut [],
-        costs: &[longest],
-        is_whole: false,
-    });
-    // What is there as a packet arrives, itself included, is its wait and its service.
-    let packets = match found {
-        Ok(found) => (found[0] + longest) / longest.max(1) + 1,
-        Err(_) => work / shortest.max(1) + 1,
-    };
-    u64::try_from(packets).unwrap_or(u64::MAX)
 }

@@ -35,6 +35,8 @@
 //! memory runs full is the condition of all bounds. Otherwise the flow is taken to give up at will. Copies that
 //! are flooded to where nobody answers are not waited for; their jitter grows as that of others.
 
+mod again;
+
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -194,16 +196,6 @@ struct Solver<'a> {
     scratch: Scratch,
 }
 
-/// What a solution says of a visit.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Found {
-    jitter: i64,
-    drift: i64,
-    jitter_cause: Option<Cause>,
-    wait: i64,
-    cause: Option<Cause>,
-}
-
 impl<'a> Solver<'a> {
     fn new(plant: &'a Plant, components: Components, before: Option<Before<'a>>) -> Self {
         let count = plant.visits.len();
@@ -260,95 +252,6 @@ impl<'a> Solver<'a> {
             self.certify(places);
         } else {
             self.visit(places[0], false);
-        }
-    }
-
-    /// Finds the waits of a component if its input is not as before, and marks what follows it.
-    fn search_again(&mut self, components: &Components, component: usize) {
-        let places = components.places(component);
-        let had_same_places = self.before.is_some_and(|before| {
-            let old = &before.solution.components;
-            let old_component = old.of_place(places[0]);
-            old_component.is_some_and(|component| old.places(component) == places)
-        });
-        let any = |marks: &[bool]| places.iter().any(|&place| marks[place as usize]);
-        let is_changed = !had_same_places || any(&self.is_changed);
-        if !is_changed && !any(&self.is_reached) {
-            self.keep(places);
-            return;
-        }
-        let plant = self.plant;
-        let visits = places.iter().flat_map(|&place| plant.members.of(place));
-        let old: Vec<(u32, Found)> = visits.map(|&visit| (visit, self.take(visit))).collect();
-        let is_cyclic = components.is_cyclic(component);
-        self.arrive(places, is_cyclic);
-        let arrives_alike = |&(visit, found): &(u32, Found)| {
-            let parent = plant
-                .visits
-                .get(plant.visits[visit as usize].parent as usize);
-            let is_inside =
-                parent.is_some_and(|parent| components.of_place(parent.server) == Some(component));
-            let now = Found {
-                wait: found.wait,
-                cause: found.cause,
-                ..self.found(visit)
-            };
-            is_inside || now == found
-        };
-        if !is_changed && old.iter().all(arrives_alike) {
-            for (visit, found) in old {
-                self.put(visit, found);
-            }
-            self.keep(places);
-            return;
-        }
-        self.evaluate(places, is_cyclic);
-        for (visit, found) in old {
-            if self.found(visit) != found {
-                self.reach_from(visit);
-            }
-        }
-    }
-
-    fn keep(&mut self, places: &[u32]) {
-        for &place in places {
-            self.solution.is_kept[place as usize] = true;
-        }
-    }
-
-    fn found(&self, visit: u32) -> Found {
-        let (id, now) = (visit as usize, &self.solution);
-        Found {
-            jitter: now.jitter[id],
-            drift: now.drift[id],
-            jitter_cause: now.jitter_cause[id],
-            wait: now.wait[id],
-            cause: now.cause[id],
-        }
-    }
-
-    fn put(&mut self, visit: u32, found: Found) {
-        let (id, now) = (visit as usize, &mut self.solution);
-        (now.jitter[id], now.drift[id]) = (found.jitter, found.drift);
-        (now.jitter_cause[id], now.wait[id]) = (found.jitter_cause, found.wait);
-        now.cause[id] = found.cause;
-    }
-
-    /// Returns what was found for a visit and forgets it.
-    fn take(&mut self, visit: u32) -> Found {
-        let found = self.found(visit);
-        self.put(visit, Found::default());
-        found
-    }
-
-    /// Marks the places to which a visit leads.
-    fn reach_from(&mut self, visit: u32) {
-        let flow = self.plant.visits[visit as usize].flow;
-        let rest = self.plant.visits[visit as usize + 1..].iter();
-        for next in rest.take_while(|next| next.flow == flow) {
-            if next.parent == visit {
-                self.is_reached[next.server as usize] = true;
-            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! a plant has a bound.
 
 mod inside;
+mod link;
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -24,8 +25,8 @@ use crate::classify::Way;
 use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::plant::{Gap, NONE, Plant, Server, Stream, Visit};
-use crate::sites::{HEADER, PREAMBLE, Sites, Wire, wire_octets};
-use crate::source::{add, times};
+use crate::sites::Sites;
+use crate::source::add;
 use crate::stack::Service;
 
 /// What is known of a network before any flow: routes, and numbers for its places.
@@ -273,56 +274,6 @@ impl Walker<'_> {
         }
     }
 
-    /// Leaves by a port, if there is a link.
-    fn emit(
-        &mut self,
-        port: PortId,
-        queue: u8,
-        mut token: Token,
-        under_way: &mut Vec<(PortId, Token)>,
-    ) -> Result<(), Reason> {
-        let Some(wire) = self.sites.wire(port) else {
-            return Ok(());
-        };
-        self.budget = self.budget.checked_sub(1).ok_or(self.loops())?;
-        if wire.server != NONE {
-            let cost = transmission(&token.frame, wire.octet);
-            self.visit(&mut token, wire.server, queue, cost, false);
-            self.cross(&wire, &mut token);
-        }
-        under_way.push((wire.to, token));
-        Ok(())
-    }
-
-    /// Sets the gap from the beginning of a transmission to the other end of the link.
-    fn cross(&self, wire: &Wire, token: &mut Token) {
-        let [small, large] = token.frame.tagged_sizes();
-        let last_bit = |size| times(wire.octet, size + PREAMBLE);
-        let whole = Gap {
-            min: last_bit(small),
-            max: last_bit(large),
-        };
-        let header = times(wire.octet, HEADER + token.frame.tag_octets());
-        let server = &self.plant.servers[wire.server as usize];
-        let seen = if server.is_cut_through {
-            Gap {
-                min: header,
-                max: header,
-            }
-        } else {
-            whole
-        };
-        token.tail = Gap {
-            min: whole.min - seen.min,
-            max: whole.max - seen.max,
-        };
-        token.gap = Gap {
-            min: add(seen.min, wire.flight),
-            max: add(seen.max, wire.flight),
-        };
-        token.octet = wire.octet;
-    }
-
     /// Arrives at the other end of a link.
     fn arrive(
         &mut self,
@@ -444,14 +395,6 @@ impl Walker<'_> {
         token.spacing = place.spaces.then_some(cost);
         token.visit = id;
     }
-}
-
-/// Returns for how long a frame keeps a link busy.
-fn transmission(frame: &Frame, octet: i64) -> Service {
-    let time = frame
-        .tagged_sizes()
-        .map(|size| times(octet, wire_octets(size)));
-    Service::fixed(time[0], time[1])
 }
 
 /// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if

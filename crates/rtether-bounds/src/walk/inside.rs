@@ -3,7 +3,8 @@
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
-use super::{Token, Walker, transmission};
+use super::link::transmission;
+use super::{Token, Walker};
 use crate::classify::{Level, Way};
 use crate::driver;
 use crate::limit::Limit;
