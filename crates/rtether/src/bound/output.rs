@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::{counts, peer, place_name, reason, responsible, verdict};
-use crate::report::text::{exact_ns, percent, plural, time, time_or_dash};
+use crate::report::text::{exact_ns, percent, plain_line, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
 /// Parts of a million as a share.
@@ -51,7 +51,7 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     format!(
         "{}\n{table}\n\nbusiest ports  {}\n{}: {}. A bound holds if nothing is lost for lack of \
          memory.\n",
-        scenario.name,
+        plain_line(&scenario.name),
         busiest(scenario, analysis),
         plural(analysis.streams.len(), "stream"),
         words.join(", ")

@@ -140,7 +140,7 @@ fn lower_all(
     let top = reader.fields(root, &keys::table::SCENARIO, "the scenario".into(), at)?;
     let name = lower::header(reader, &top, source_name);
     let mut plant = Plant::default();
-    let (run, overload) = lower::run(reader, &top);
+    let (mut run, overload, run_places) = lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
@@ -160,6 +160,7 @@ fn lower_all(
                     period: 2 ms, size: 64 B }]`";
         reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
     }
+    check::size::check(reader, &plant, &mut run, run_places);
     let accept = lower::accept(reader, &top, &plant, flows_are_complete);
     if plant_is_whole {
         check::check(reader, &plant, overload);

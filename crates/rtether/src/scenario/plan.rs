@@ -39,7 +39,8 @@ pub struct RunPlan {
 pub struct Requirement {
     /// Flow name, class, or a pattern with `*`.
     pub flow: String,
-    /// Upper limits on simulated statistics.
+    /// Upper limits on simulated statistics. Packets still under way past their deadline at the end
+    /// of a run count against quantiles and maximum.
     pub simulated: Vec<(Statistic, Limit)>,
     /// Upper limit on the proved bound.
     pub bound: Option<Limit>,
@@ -76,7 +77,7 @@ pub enum Limit {
 
 impl Requirement {
     /// Returns what holds where a scenario has no `accept:`: nothing lost, and no packet later than
-    /// its deadline in simulation.
+    /// its deadline in simulation, be it delivered or still under way.
     pub fn default_for_all() -> Self {
         Self {
             flow: "*".into(),
