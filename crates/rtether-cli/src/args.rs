@@ -1,5 +1,6 @@
 //! The definition of the command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -20,8 +21,8 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input, \
-3 no answer, 4 the machine cannot do it, 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
+const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
+(also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
 
 /// Flags that mean the same everywhere.
 #[derive(Args, Debug)]
@@ -32,9 +33,10 @@ pub(crate) struct Global {
     /// No progress on standard error (off by itself when that is not a terminal)
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
-    /// Threads for replications; results do not depend on it [default: all cores]
+    /// Threads for replications, at most four for each core; results do not depend on it [default:
+    /// all cores]
     #[arg(short, long, global = true, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 /// When to use colors.
@@ -80,7 +82,7 @@ pub(crate) struct CheckArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
     #[command(flatten)]
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: RunOverrides,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -133,10 +135,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "RATIO", default_value = "95%", value_parser = share)]
     pub(crate) confidence: f64,
     /// Distance between the load that passes and the one that fails
-    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = tolerance)]
     pub(crate) tolerance: f64,
     #[command(flatten)]
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: RunOverrides,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
@@ -166,12 +168,30 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Changes to a scenario for one run.
+/// Reads a share of at least a millionth: less than that no number of packets could tell.
+fn tolerance(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        value if value < 1e-6 => Err("write at least 1e-6, for example 2% or 1e-3".into()),
+        value => Ok(value),
+    }
+}
+
+/// Changes to a scenario.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Overrides {
     /// Override a value of the scenario, for example flows.setpoint.period=1ms
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// How mistakes and other errors are shown
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) message_format: MessageFormat,
+}
+
+/// Changes to a scenario that is simulated.
+#[derive(Args, Debug, Default)]
+pub(crate) struct RunOverrides {
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
     /// Seed of the first replication
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -184,9 +204,6 @@ pub(crate) struct Overrides {
     /// Start of each replication that does not count
     #[arg(long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
-    /// How mistakes in the scenario are shown
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    pub(crate) message_format: MessageFormat,
 }
 
 /// How diagnostics are shown.
@@ -224,7 +241,7 @@ pub(crate) struct Output {
     #[arg(long)]
     pub(crate) all: bool,
     /// Print the verdict line only
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["json", "format", "all", "histogram", "buckets"])]
     pub(crate) quiet: bool,
     /// Add distributions to JSON
     #[arg(long)]

@@ -6,10 +6,12 @@
 mod args;
 mod bound;
 mod check;
+mod drafts;
 mod exit;
 mod files;
 mod limit;
 mod new;
+mod outputs;
 mod progress;
 mod reproduce;
 mod scenario;

@@ -1,5 +1,6 @@
 //! A bar on standard error while a run goes on, and Ctrl-C.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -26,14 +27,18 @@ pub(crate) fn with_progress<T: Send>(
     ctrlc::set_handler(move || {
         if on_signal.is_cancelled() {
             // The second time means now.
-            #[allow(clippy::exit, reason = "nothing but memory is held")]
+            crate::drafts::abandon();
+            #[allow(
+                clippy::exit,
+                reason = "nothing but memory is held, and drafts are gone"
+            )]
             std::process::exit(130);
         }
         on_signal.cancel();
     })
     .map_err(|error| format!("listening for Ctrl-C: {error}"))?;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(global.jobs.unwrap_or(0))
+        .num_threads(threads(global))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let bar = bar(global, simulated_ms);
@@ -52,6 +57,16 @@ pub(crate) fn with_progress<T: Send>(
     });
     bar.finish_and_clear();
     Ok(outcome)
+}
+
+/// Returns the number of threads; zero for as many as there are cores. More than a few for each core
+/// only cost memory.
+fn threads(global: &Global) -> usize {
+    const MOST_PER_CORE: usize = 4;
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    global
+        .jobs
+        .map_or(0, |jobs| jobs.get().min(MOST_PER_CORE * cores))
 }
 
 fn milliseconds(progress: &Progress) -> u64 {

@@ -79,7 +79,7 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
     let mut merged = Merged::default();
     let mut begun = 0;
     while begun < runs && (begun == 0 || !progress.is_cancelled()) {
-        let some = begun..runs.min(begun + at_once());
+        let some = begun..runs.min(begun + at_once(scenario));
         begun = some.end;
         let records = some
             .into_par_iter()
@@ -98,9 +98,13 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
 }
 
 /// Returns how many records are held in memory before they are merged: enough for all threads to be
-/// busy most of the time, since a record of a large plant takes many megabytes.
-fn at_once() -> u64 {
-    u64::try_from(2 * rayon::current_num_threads()).unwrap_or(u64::MAX)
+/// busy most of the time, but no more points on time axes than one run may have.
+fn at_once(scenario: &Scenario) -> u64 {
+    let streams = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
+    let points = scenario.run.points(streams).max(1);
+    let most = u64::try_from(RunPlan::MOST_POINTS / points).unwrap_or(1);
+    let busy = u64::try_from(2 * rayon::current_num_threads()).unwrap_or(u64::MAX);
+    most.clamp(1, busy.max(1))
 }
 
 /// Runs one replication under an observer. One that was cancelled ends early: its record is shorter

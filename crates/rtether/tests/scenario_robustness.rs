@@ -179,7 +179,7 @@ proptest! {
     #[test]
     fn overrides_of_any_text(path in "[a-z0-9.]{1,30}", value in "\\PC{0,20}") {
         let text = "rtether: 1\nnodes: { a: { stack: zero } }\nflows: [{ name: x.y, from: a }]\n";
-        let loaded = load_with("x.yaml", text, &[Override { path, value }]);
+        let loaded = load_with("x.yaml", text, &[Override::new("--set", path, value)]);
         let _ = loaded.text(render::Style::Plain);
     }
 }

@@ -66,10 +66,17 @@ impl Loaded {
         render::all(&self.diagnostics, &self.sources, style)
     }
 
-    /// Returns all diagnostics for programs.
+    /// Returns all diagnostics for programs, as one array.
     pub fn json(&self) -> serde_json::Value {
         let list = self.diagnostics.iter();
         list.map(|diagnostic| render::json(diagnostic, &self.sources))
+            .collect()
+    }
+
+    /// Returns the same with one object on each line.
+    pub fn json_lines(&self) -> String {
+        let list = self.diagnostics.iter();
+        list.map(|diagnostic| format!("{}\n", render::json(diagnostic, &self.sources)))
             .collect()
     }
 

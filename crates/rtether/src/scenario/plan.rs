@@ -34,6 +34,19 @@ pub struct RunPlan {
     pub bucket: Duration,
 }
 
+impl RunPlan {
+    /// Points on the time axes of all streams that are held in memory at once, some 500 MB: no run
+    /// may have more, and fewer runs go side by side where each has many.
+    pub const MOST_POINTS: i64 = 10_000_000;
+
+    /// Returns the points on the time axes of so many streams in one run.
+    pub fn points(&self, streams: usize) -> i64 {
+        let buckets = self.duration.as_ps().checked_div(self.bucket.as_ps());
+        let streams = i64::try_from(streams).unwrap_or(i64::MAX);
+        buckets.map_or(0, |buckets| buckets.saturating_mul(streams))
+    }
+}
+
 /// One line of `accept:`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {

@@ -9,10 +9,6 @@ use crate::scenario::lower::{Plant, RunPlaces};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::Reader;
 
-/// Points on the time axes of all streams in one run: some 100 MB, of which every thread holds a
-/// few.
-const MOST_POINTS: i64 = 2_000_000;
-
 /// Times that a record may add up for every picosecond of a run: two servers of a stack and its
 /// instances.
 const PARTS: usize = 10;
@@ -31,11 +27,11 @@ pub(in crate::scenario) fn check(
 
 fn buckets(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: RunPlaces) {
     let streams: usize = plant.flows.iter().map(|flow| flow.listeners.len()).sum();
-    let most = (MOST_POINTS / i64::try_from(streams.max(1)).unwrap_or(i64::MAX)).max(1);
-    let length = plan.duration.as_ps();
-    if length / plan.bucket.as_ps().max(1) <= most {
+    if plan.points(streams) <= RunPlan::MOST_POINTS {
         return;
     }
+    let each = RunPlan::MOST_POINTS / i64::try_from(streams.max(1)).unwrap_or(i64::MAX);
+    let (most, length) = (each.max(1), plan.duration.as_ps());
     let shortest = Duration::from_ps(length / most + i64::from(length % most > 0));
     let Some(span) = places.bucket else {
         plan.bucket = shortest;
@@ -43,7 +39,7 @@ fn buckets(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: R
     };
     let rule = format!("at least {shortest} with {streams} streams");
     let found = plan.bucket.to_string();
-    let why = "two million points on all time axes together";
+    let why = "ten million points on all time axes together";
     reader.out_of_range("bucket", span, &rule, &found, why);
 }
 
