@@ -17,25 +17,57 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    #[command(flatten)]
-    pub(crate) global: Global,
+    /// When to use colors; pipes and the variable `NO_COLOR` are obeyed by themselves
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
 (also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
 
-/// Flags that mean the same everywhere.
-#[derive(Args, Debug)]
+/// What every verb is told besides its own arguments.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Global {
-    /// When to use colors; pipes and the variable `NO_COLOR` are obeyed by themselves
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// When to use colors.
     pub(crate) color: ColorChoice,
+    /// No progress on standard error.
+    pub(crate) no_progress: bool,
+    /// Threads for replications; all cores if `None`.
+    pub(crate) jobs: Option<NonZeroUsize>,
+}
+
+impl Cli {
+    /// Returns what was said besides the arguments of the verb; verbs that run nothing have no
+    /// flags for it.
+    pub(crate) fn global(&self) -> Global {
+        let pace = match &self.verb {
+            Verb::Check(arguments) => Some(arguments.pace),
+            Verb::Sim(arguments) => Some(arguments.check.pace),
+            Verb::Limit(arguments) => Some(arguments.pace),
+            Verb::Reproduce(arguments) => Some(arguments.pace),
+            Verb::Bound(_)
+            | Verb::New(_)
+            | Verb::Schema
+            | Verb::Completions { .. }
+            | Verb::Man { .. } => None,
+        };
+        Global {
+            color: self.color,
+            no_progress: pace.is_some_and(|pace| pace.no_progress),
+            jobs: pace.and_then(|pace| pace.jobs),
+        }
+    }
+}
+
+/// How runs go.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Pace {
     /// No progress on standard error (off by itself when that is not a terminal)
-    #[arg(long, global = true)]
+    #[arg(long)]
     pub(crate) no_progress: bool,
     /// Threads for replications, at most four for each core; results do not depend on it [default:
     /// all cores]
-    #[arg(short, long, global = true, value_name = "N")]
+    #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 }
 
@@ -72,8 +104,11 @@ pub(crate) enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, of the command or of a verb
+    Man {
+        /// The verb, for example `check`
+        verb: Option<String>,
+    },
 }
 
 /// Arguments of `check`.
@@ -85,6 +120,8 @@ pub(crate) struct CheckArgs {
     pub(crate) overrides: RunOverrides,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }
 
 /// Arguments of `sim`.
@@ -148,6 +185,8 @@ pub(crate) struct LimitArgs {
     /// Write one self-contained HTML page with charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }
 
 const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
@@ -306,4 +345,6 @@ pub(crate) struct ReproduceArgs {
     /// Write one self-contained HTML page with the figures
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }

@@ -92,9 +92,9 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
     });
     failed.extend(outputs.write(&outcome));
     let printed = print(&outcome, &arguments.output, failed.is_empty());
-    failed
-        .iter()
-        .for_each(|message| terminal::complain(message));
+    for message in &failed {
+        terminal::complain(message);
+    }
     if printed != Exit::Ok {
         printed
     } else if !contradicted.is_empty() {

@@ -1,5 +1,6 @@
 //! Files in, and single files out.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -56,21 +57,21 @@ fn not_text(octets: &[u8], valid: usize) -> String {
 }
 
 fn why(path: &Path, error: &io::Error) -> String {
-    match error.kind() {
-        ErrorKind::NotFound => missing(path),
-        ErrorKind::IsADirectory => {
-            let text = "it is a directory, not a scenario file";
-            let files = scenarios_in(path);
-            let name = |file: &PathBuf| path.join(file).display().to_string();
-            match files.as_slice() {
-                [] => text.to_owned(),
-                [one] => format!("{text}; it holds `{}`", name(one)),
-                [first, rest @ ..] => {
-                    format!("{text}; it holds `{}` and {} more", name(first), rest.len())
-                }
-            }
+    if error.kind() == ErrorKind::NotFound {
+        return missing(path);
+    }
+    if error.kind() != ErrorKind::IsADirectory {
+        return error.to_string();
+    }
+    let text = "it is a directory, not a scenario file";
+    let files = scenarios_in(path);
+    let name = |file: &PathBuf| path.join(file).display().to_string();
+    match files.as_slice() {
+        [] => text.to_owned(),
+        [one] => format!("{text}; it holds `{}`", name(one)),
+        [first, rest @ ..] => {
+            format!("{text}; it holds `{}` and {} more", name(first), rest.len())
         }
-        _ => error.to_string(),
     }
 }
 
@@ -107,7 +108,7 @@ fn scenarios_in(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| PathBuf::from(entry.file_name()));
     let is_yaml = |name: &PathBuf| {
-        let ending = name.extension().map(|ending| ending.to_ascii_lowercase());
+        let ending = name.extension().map(OsStr::to_ascii_lowercase);
         ending.is_some_and(|ending| ending == "yaml" || ending == "yml")
     };
     let mut names: Vec<PathBuf> = names.filter(is_yaml).collect();

@@ -302,8 +302,9 @@ pub fn name_of(statistic: Statistic) -> String {
         Statistic::Mean => "mean".into(),
         Statistic::Max => "max".into(),
         Statistic::Quantile { part, whole } => {
-            let hundredths = part * 10_000 / whole;
-            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            // Scenario files give quantiles with up to six decimals of a percent.
+            let millionths = u128::from(part) * 100_000_000 / u128::from(whole.max(1));
+            let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
             format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
         }
     }

@@ -218,3 +218,21 @@ fn merged_maps_take_no_longer_than_their_keys() {
     );
     assert!(loaded.diagnostics.iter().all(|d| d.code != "too-large"));
 }
+
+/// Oracle: the documented limit of 32 levels, and the library's own below it.
+#[test]
+fn depth_has_one_name() {
+    for depth in [40, 5_000] {
+        let text = format!(
+            "rtether: 1\nlinks: {}{}\n",
+            "[".repeat(depth),
+            "]".repeat(depth)
+        );
+        let codes: Vec<&str> = load("deep.yaml", &text)
+            .diagnostics
+            .iter()
+            .map(|d| d.code)
+            .collect();
+        assert_eq!(codes, ["too-large"], "{depth}");
+    }
+}

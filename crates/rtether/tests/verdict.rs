@@ -4,8 +4,8 @@
 
 use rtether::report::{Outcome, json, table};
 use rtether::run::{Progress, Results, simulate};
-use rtether::scenario::{Scenario, load, render};
-use rtether::verdict::{Assessment, Verdict, assess};
+use rtether::scenario::{Scenario, Statistic, load, render};
+use rtether::verdict::{Assessment, Verdict, assess, name_of};
 
 /// A flood of high priority fills the link to `c` from 2 s on: what `low` sends waits for ever.
 fn starved(accept: &str, run: &str) -> (Scenario, Results, Vec<Assessment>) {
@@ -129,4 +129,18 @@ fn the_summary_says_which_deadlines_are_not_judged() {
         summary.contains("The deadline of 1 stream is not judged."),
         "{summary}"
     );
+}
+
+/// Oracle: the names as scenario files write them.
+#[test]
+fn quantiles_keep_their_name() {
+    for (part, whole, name) in [
+        (1, 2, "p50"),
+        (999, 1_000, "p99.9"),
+        (99_999, 100_000, "p99.999"),
+        (99_999_999, 100_000_000, "p99.999999"),
+        (1, 100_000_000, "p0.000001"),
+    ] {
+        assert_eq!(name_of(Statistic::Quantile { part, whole }), name);
+    }
 }

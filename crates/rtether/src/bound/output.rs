@@ -49,9 +49,10 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
         .map(|(number, word)| format!("{number} {word}"))
         .collect();
     format!(
-        "{}\n{table}\n\nbusiest ports  {}\n{}: {}. A bound holds if nothing is lost for lack of \
+        "{}\n{}\n\nbusiest ports  {}\n{}: {}. A bound holds if nothing is lost for lack of \
          memory.\n",
         plain_line(&scenario.name),
+        table.trim_fmt(),
         busiest(scenario, analysis),
         plural(analysis.streams.len(), "stream"),
         words.join(", ")

@@ -119,7 +119,9 @@ fn rows(outcome: &Outcome<'_>, all: bool) -> Vec<Row> {
     };
     // The column says something where a deadline was missed.
     if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
-        rows.iter_mut().for_each(|row| row[MISSED].clear());
+        for row in &mut rows {
+            row[MISSED].clear();
+        }
     }
     rows
 }

@@ -73,11 +73,13 @@ impl Loaded {
             .collect()
     }
 
-    /// Returns the same with one object on each line.
+    /// Returns the same with one object on each line, without a newline at the end.
     pub fn json_lines(&self) -> String {
         let list = self.diagnostics.iter();
-        list.map(|diagnostic| format!("{}\n", render::json(diagnostic, &self.sources)))
-            .collect()
+        let lines: Vec<String> = list
+            .map(|diagnostic| render::json(diagnostic, &self.sources).to_string())
+            .collect();
+        lines.join("\n")
     }
 
     /// Returns whether any diagnostic is an error.

@@ -357,6 +357,14 @@ impl Builder<'_> {
             .and_then(|m| m.split(" at char ").next())
             .and_then(|m| m.split(" at line ").next())
             .unwrap_or("not YAML");
+        // The library gives up at a depth of its own.
+        if reason.contains("recursion limit") {
+            let title = "values are nested too deeply";
+            let label = "a scenario needs six levels and may have 32";
+            self.sink
+                .push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
+            return;
+        }
         let tab = tail.starts_with('\t') || text[..at.min(text.len())].ends_with('\t');
         let diagnostic = Diagnostic::new(
             &codes::SYNTAX,
