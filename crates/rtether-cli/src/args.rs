@@ -1,5 +1,6 @@
 //! The definition of the command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -16,25 +17,62 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    #[command(flatten)]
-    pub(crate) global: Global,
-}
-
-const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input, \
-3 no answer, 4 the machine cannot do it, 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
-
-/// Flags that mean the same everywhere.
-#[derive(Args, Debug)]
-pub(crate) struct Global {
     /// When to use colors; pipes and the variable `NO_COLOR` are obeyed by themselves
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
-    /// No progress on standard error (off by itself when that is not a terminal)
-    #[arg(long, global = true)]
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
+(also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
+
+/// What every verb is told besides its own arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Global {
+    /// When to use colors.
+    pub(crate) color: ColorChoice,
+    /// No progress on standard error.
     pub(crate) no_progress: bool,
-    /// Threads for replications; results do not depend on it [default: all cores]
-    #[arg(short, long, global = true, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    /// Threads for replications; all cores if `None`.
+    pub(crate) jobs: Option<NonZeroUsize>,
+}
+
+impl Cli {
+    /// Returns what was said besides the arguments of the verb; verbs that run nothing have no
+    /// flags for it.
+    pub(crate) fn global(&self) -> Global {
+        let pace = match &self.verb {
+            Verb::Check(arguments) => Some(arguments.pace),
+            Verb::Sim(arguments) => Some(arguments.check.pace),
+            Verb::Limit(arguments) => Some(arguments.pace),
+            Verb::Reproduce(arguments) => Some(arguments.pace),
+            Verb::Bound(arguments) => Some(Pace {
+                no_progress: arguments.no_progress,
+                jobs: None,
+            }),
+            Verb::Admit(_)
+            | Verb::New(_)
+            | Verb::Schema
+            | Verb::Completions { .. }
+            | Verb::Man { .. } => None,
+        };
+        Global {
+            color: self.color,
+            no_progress: pace.is_some_and(|pace| pace.no_progress),
+            jobs: pace.and_then(|pace| pace.jobs),
+        }
+    }
+}
+
+/// How runs go.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// No progress on standard error (off by itself when that is not a terminal)
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    /// Threads for replications, at most four for each core; results do not depend on it [default:
+    /// all cores]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
 }
 
 /// When to use colors.
@@ -72,8 +110,11 @@ pub(crate) enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, of the command or of a verb
+    Man {
+        /// The verb, for example `check`
+        verb: Option<String>,
+    },
 }
 
 /// Arguments of `check`.
@@ -82,9 +123,11 @@ pub(crate) struct CheckArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
     #[command(flatten)]
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: RunOverrides,
     #[command(flatten)]
     pub(crate) output: Output,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }
 
 /// Arguments of `sim`.
@@ -117,6 +160,9 @@ pub(crate) struct BoundArgs {
     /// Try them for this flow
     #[arg(long, value_name = "NAME", requires = "sensitivity")]
     pub(crate) flow: Option<String>,
+    /// No progress on standard error (off by itself when that is not a terminal)
+    #[arg(long, requires = "sensitivity")]
+    pub(crate) no_progress: bool,
     /// Show ports and stacks instead of streams: use, longest wait, memory
     #[arg(long)]
     pub(crate) ports: bool,
@@ -201,10 +247,10 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "RATIO", default_value = "95%", value_parser = share)]
     pub(crate) confidence: f64,
     /// Distance between the load that passes and the one that fails
-    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "RATIO", default_value = "2%", value_parser = tolerance)]
     pub(crate) tolerance: f64,
     #[command(flatten)]
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: RunOverrides,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
@@ -217,6 +263,8 @@ pub(crate) struct LimitArgs {
     /// Write one self-contained HTML page with charts
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }
 
 const LIMIT_CODES: &str = "Exit codes: 0 the present load is within the limit, 1 it is not, \
@@ -237,12 +285,30 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Changes to a scenario for one run.
+/// Reads a share of at least a millionth: less than that no number of packets could tell.
+fn tolerance(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        value if value < 1e-6 => Err("write at least 1e-6, for example 2% or 1e-3".into()),
+        value => Ok(value),
+    }
+}
+
+/// Changes to a scenario.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Overrides {
     /// Override a value of the scenario, for example flows.setpoint.period=1ms
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// How mistakes and other errors are shown
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) message_format: MessageFormat,
+}
+
+/// Changes to a scenario that is simulated.
+#[derive(Args, Debug, Default)]
+pub(crate) struct RunOverrides {
+    #[command(flatten)]
+    pub(crate) overrides: Overrides,
     /// Seed of the first replication
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -255,9 +321,6 @@ pub(crate) struct Overrides {
     /// Start of each replication that does not count
     #[arg(long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
-    /// How mistakes in the scenario are shown
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    pub(crate) message_format: MessageFormat,
 }
 
 /// How diagnostics are shown.
@@ -295,7 +358,7 @@ pub(crate) struct Output {
     #[arg(long)]
     pub(crate) all: bool,
     /// Print the verdict line only
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["json", "format", "all", "histogram", "buckets"])]
     pub(crate) quiet: bool,
     /// Add distributions to JSON
     #[arg(long)]
@@ -360,4 +423,6 @@ pub(crate) struct ReproduceArgs {
     /// Write one self-contained HTML page with the figures
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pace: Pace,
 }

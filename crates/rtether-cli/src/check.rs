@@ -1,7 +1,6 @@
 //! `check` and `sim`: run a scenario and judge it.
 
 use std::io;
-use std::path::Path;
 
 use rtether::bound;
 use rtether::report::{self, Outcome};
@@ -11,75 +10,47 @@ use rtether::trace::{CaptureLog, PacketLog};
 use rtether::verdict;
 
 use crate::args::{CheckArgs, Format, Global, Output, SimArgs};
+use crate::drafts::Draft;
 use crate::exit::{self, Exit};
+use crate::outputs::{Outputs, Traces};
 use crate::progress::with_progress;
-use crate::{files, scenario, terminal};
+use crate::{scenario, terminal};
 
 /// Runs `check`.
 pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
-    judge(arguments, global, 0, true, |_, _| Ok(()))
+    judge(arguments, global, Traces::default(), true)
 }
 
 /// Runs `sim`.
 pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
-    let traces = u32::from(arguments.pcap.is_some()) + u32::from(arguments.packets.is_some());
-    judge(
-        &arguments.check,
-        global,
-        traces,
-        false,
-        |scenario, progress| {
-            if let Some(path) = &arguments.pcap {
-                capture(scenario, progress, path)?;
-            }
-            if let Some(path) = &arguments.packets {
-                list_packets(scenario, progress, path)?;
-            }
-            Ok(())
-        },
-    )
+    let traces = Traces {
+        pcap: arguments.pcap.as_deref(),
+        packets: arguments.packets.as_deref(),
+    };
+    judge(&arguments.check, global, traces, false)
 }
 
-/// Simulates, traces and judges; `traces` is the number of runs that `trace` adds. `proves` says
-/// whether bounds are computed, too.
-fn judge(
-    arguments: &CheckArgs,
-    global: &Global,
-    traces: u32,
-    proves: bool,
-    trace: impl FnOnce(&Scenario, &Progress) -> Result<(), String> + Send,
-) -> Exit {
+/// Simulates, traces and judges. `proves` says whether bounds are computed, too.
+fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: bool) -> Exit {
     terminal::choose_color(global);
-    let loaded = match scenario::load(&arguments.scenario, &arguments.overrides) {
+    let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
-    let scenario = &loaded.scenario;
-    let plan = scenario.run;
-    let runs = i64::from(plan.runs) + i64::from(traces);
-    let total = plan.duration.as_ps() / 1_000_000_000 * runs;
-    let run = with_progress(global, u64::try_from(total).unwrap_or(0), |progress| {
-        let results = run::simulate(scenario, progress);
-        let traced = trace(scenario, progress);
-        // A trace that was cut short makes the results partial, too.
-        results.map(|results| {
-            (
-                Results {
-                    partial: progress.is_cancelled(),
-                    ..results
-                },
-                traced,
-            )
-        })
-    });
-    let results = match run {
-        Ok(Ok((results, Ok(())))) => results,
-        Ok(Err(error)) => {
-            terminal::complain(&error.to_string());
-            return Exit::WrongInput;
-        }
-        Ok(Ok((_, Err(message)))) | Err(message) => return exit::fail(&message),
+    let mut outputs = match Outputs::open(&arguments.scenario, &arguments.output, traces) {
+        Ok(outputs) => outputs,
+        Err(exit) => return exit,
     };
+    let scenario = &loaded.scenario;
+    let (results, traced) = match simulate(scenario, global, traces, &mut outputs) {
+        Ok(found) => found,
+        Err(exit) => return exit,
+    };
+    let mut failed: Vec<String> = traced
+        .into_iter()
+        .flatten()
+        .filter_map(Result::err)
+        .collect();
     let analysis = proves.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
     let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
@@ -101,54 +72,104 @@ fn judge(
     let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
         bound::contradictions(analysis, &results)
     });
+    let ending = Ending {
+        scenario,
+        results: &results,
+        outcome: &outcome,
+        contradicted: &contradicted,
+    };
     if !proves && scenario.accept.iter().any(|line| line.bound.is_some()) {
         terminal::tell("requirements of `bound` are not judged here; `rtether check` does");
     }
-    match deliver(&outcome, &arguments.output) {
-        Ok(Exit::Ok) if !contradicted.is_empty() => {
-            let lost = bound::broken_assumption(scenario, &results);
-            contradiction(&outcome, &contradicted, lost.as_deref());
-            match (lost, conclude(&outcome, &results)) {
-                (None, _) => Exit::Contradiction,
-                (Some(_), Exit::Ok) if requires_bounds(scenario) => Exit::NoAnswer,
-                (Some(_), exit) => exit,
-            }
-        }
-        Ok(Exit::Ok) => conclude(&outcome, &results),
-        Ok(other) => other,
-        Err(message) => exit::fail(&message),
+    failed.extend(outputs.write(&outcome));
+    let printed = print(&outcome, &arguments.output, failed.is_empty());
+    for message in &failed {
+        terminal::complain(message);
+    }
+    if printed == Exit::Ok {
+        ending.exit(!failed.is_empty())
+    } else {
+        printed
     }
 }
 
-/// Writes and prints what was asked for.
-fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
+/// What came of each trace that was asked for.
+type Traced = [Option<Result<(), String>>; 2];
+
+/// Runs all replications, then the traces.
+fn simulate(
+    scenario: &Scenario,
+    global: &Global,
+    traces: Traces<'_>,
+    outputs: &mut Outputs,
+) -> Result<(Results, Traced), Exit> {
+    let plan = scenario.run;
+    let runs = i64::from(plan.runs) + traces.count();
+    let total = plan.duration.as_ps() / 1_000_000_000 * runs;
+    let (pcap, packets) = (outputs.pcap.take(), outputs.packets.take());
+    let run = with_progress(global, u64::try_from(total).unwrap_or(0), |progress| {
+        let results = run::simulate(scenario, progress);
+        let traced = [
+            pcap.map(|draft| capture(scenario, progress, draft)),
+            packets.map(|draft| list_packets(scenario, progress, draft)),
+        ];
+        // A trace that was cut short makes the results partial, too.
+        results.map(|results| {
+            let results = Results {
+                partial: progress.is_cancelled(),
+                ..results
+            };
+            (results, traced)
+        })
+    });
+    match run {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(error)) => {
+            terminal::complain(&error.to_string());
+            Err(Exit::WrongInput)
+        }
+        Err(message) => Err(exit::fail(&message)),
+    }
+}
+
+/// All that decides how the command ends.
+struct Ending<'a> {
+    scenario: &'a Scenario,
+    results: &'a Results,
+    outcome: &'a Outcome<'a>,
+    /// Streams beyond their bounds.
+    contradicted: &'a [usize],
+}
+
+impl Ending<'_> {
+    fn exit(&self, is_unwritten: bool) -> Exit {
+        let concluded = conclude(self.outcome, self.results);
+        if !self.contradicted.is_empty() {
+            let lost = bound::broken_assumption(self.scenario, self.results);
+            contradiction(self.outcome, self.contradicted, lost.as_deref());
+            match lost {
+                None => Exit::Contradiction,
+                Some(_) if concluded == Exit::Ok && requires_bounds(self.scenario) => {
+                    Exit::NoAnswer
+                }
+                Some(_) => concluded,
+            }
+        } else if is_unwritten {
+            Exit::Unfit
+        } else {
+            concluded
+        }
+    }
+}
+
+/// Prints what was asked for; `is_written` says whether all files are there.
+fn print(outcome: &Outcome<'_>, output: &Output, is_written: bool) -> Exit {
     let json = report::json::Options {
         buckets: output.buckets,
         histogram: output.histogram,
     };
-    if let Some(path) = &output.report {
-        files::write(path, &report::html::render(outcome))?;
-    }
-    if let Some(directory) = &output.out {
-        files::make_directory(directory)?;
-        for (name, text) in report::csv::files(outcome) {
-            files::write(&directory.join(name), &text)?;
-        }
-        let everything = report::json::Options {
-            buckets: true,
-            histogram: true,
-        };
-        files::write(
-            &directory.join("result.json"),
-            &report::json::text(outcome, everything),
-        )?;
-        files::write(
-            &directory.join("report.html"),
-            &report::html::render(outcome),
-        )?;
-    }
     if output.quiet {
-        return Ok(terminal::print(&format!("{}\n", outcome.summary())));
+        return terminal::print(&format!("{}\n", outcome.summary()));
     }
     let text = match output.format() {
         Format::Json => report::json::text(outcome, json),
@@ -165,10 +186,10 @@ fn deliver(outcome: &Outcome<'_>, output: &Output) -> Result<Exit, String> {
         ),
     };
     let exit = terminal::print(&text);
-    if let Some(path) = &output.report {
-        terminal::tell(&format!("report written to {}", path.display()));
+    if let Some(path) = output.report.as_ref().filter(|_| is_written) {
+        terminal::remark(&format!("report written to {}", path.display()));
     }
-    Ok(exit)
+    exit
 }
 
 /// Returns the columns of the terminal, or `None` for a pipe or file.
@@ -216,16 +237,16 @@ fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {
     }
 }
 
-fn capture(scenario: &Scenario, progress: &Progress, path: &Path) -> Result<(), String> {
-    files::write_with(path, |file| {
+fn capture(scenario: &Scenario, progress: &Progress, draft: Draft) -> Result<(), String> {
+    draft.fill(|file| {
         let mut log = CaptureLog::new(scenario, file);
         let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
         log.finish().and(run.map(drop).map_err(io::Error::other))
     })
 }
 
-fn list_packets(scenario: &Scenario, progress: &Progress, path: &Path) -> Result<(), String> {
-    files::write_with(path, |file| {
+fn list_packets(scenario: &Scenario, progress: &Progress, draft: Draft) -> Result<(), String> {
+    draft.fill(|file| {
         let mut log = PacketLog::new(scenario, file);
         let run = run::simulate_seed(scenario, scenario.run.seed, progress, &mut log);
         log.finish().and(run.map(drop).map_err(io::Error::other))

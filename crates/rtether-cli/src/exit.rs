@@ -9,11 +9,11 @@ pub(crate) enum Exit {
     Ok,
     /// A requirement does not hold.
     Failed,
-    /// The command line or the scenario is wrong.
+    /// The command line or the scenario is wrong; a file that is to be read cannot be.
     WrongInput,
     /// Nothing can be said: too little was delivered to judge.
     NoAnswer,
-    /// The machine cannot do it: a file cannot be read or written.
+    /// The machine cannot do it: a file cannot be written, a thread cannot be started.
     Unfit,
     /// A simulated delay exceeds its proved bound: a defect of rtether.
     Contradiction,

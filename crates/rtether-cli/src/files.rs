@@ -1,57 +1,124 @@
-//! Files in and out.
+//! Files in, and single files out.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use crate::drafts::Draft;
 
 /// Largest scenario file that is read; the loader has its own, smaller limits.
 const LARGEST_INPUT: u64 = 64 << 20;
+/// Files named in a message.
+const NAMED: usize = 5;
 
-/// Reads a text file, or standard input for `-`.
+/// Reads a text file, or standard input for `-`. The error says what to do.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
-    let text = if path == Path::new("-") {
+    let shown = path.display();
+    let octets = if path == Path::new("-") {
         read_limited(io::stdin().lock())
     } else {
         fs::File::open(path).and_then(read_limited)
     };
-    text.map_err(|error| format!("reading `{}`: {error}", path.display()))
+    let octets = octets.map_err(|error| format!("reading `{shown}`: {}", why(path, &error)))?;
+    String::from_utf8(octets).map_err(|error| {
+        let octets = error.as_bytes();
+        format!(
+            "reading `{shown}`: {}",
+            not_text(octets, error.utf8_error().valid_up_to())
+        )
+    })
 }
 
-fn read_limited(source: impl Read) -> io::Result<String> {
-    let mut text = String::new();
-    let size = source.take(LARGEST_INPUT + 1).read_to_string(&mut text)?;
+fn read_limited(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    let size = source.take(LARGEST_INPUT + 1).read_to_end(&mut octets)?;
     if size as u64 > LARGEST_INPUT {
         let limit = format!("larger than {} MiB", LARGEST_INPUT >> 20);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, limit));
+        return Err(io::Error::new(ErrorKind::InvalidData, limit));
     }
-    Ok(text)
+    Ok(octets)
+}
+
+/// Says where a file stops being UTF-8.
+fn not_text(octets: &[u8], valid: usize) -> String {
+    if octets.starts_with(&[0xff, 0xfe]) || octets.starts_with(&[0xfe, 0xff]) {
+        return "it is UTF-16; save it as UTF-8".to_owned();
+    }
+    let before = String::from_utf8_lossy(&octets[..valid]);
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .map_or(0, |line| line.chars().count())
+        + 1;
+    let octet = octets[valid];
+    format!("line {line}, column {column}: octet {octet:#04x} is not UTF-8; save the file as UTF-8")
+}
+
+fn why(path: &Path, error: &io::Error) -> String {
+    if error.kind() == ErrorKind::NotFound {
+        return missing(path);
+    }
+    if error.kind() != ErrorKind::IsADirectory {
+        return error.to_string();
+    }
+    let text = "it is a directory, not a scenario file";
+    let files = scenarios_in(path);
+    let name = |file: &PathBuf| path.join(file).display().to_string();
+    match files.as_slice() {
+        [] => text.to_owned(),
+        [one] => format!("{text}; it holds `{}`", name(one)),
+        [first, rest @ ..] => {
+            format!("{text}; it holds `{}` and {} more", name(first), rest.len())
+        }
+    }
+}
+
+/// Says what is there instead of a file that is missing.
+fn missing(path: &Path) -> String {
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        Some(_) | None => Path::new("."),
+    };
+    if !directory.is_dir() {
+        return format!("there is no directory `{}`", directory.display());
+    }
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut near: Vec<(f64, String)> = scenarios_in(directory)
+        .into_iter()
+        .map(|name| name.to_string_lossy().into_owned())
+        .map(|name| (strsim::jaro_winkler(&wanted, &name), name))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .collect();
+    near.sort_by(|(a, one), (b, other)| b.total_cmp(a).then_with(|| one.cmp(other)));
+    let near: Vec<String> = near
+        .into_iter()
+        .take(NAMED)
+        .map(|(_, name)| format!("`{}`", directory.join(name).display()))
+        .collect();
+    match near.as_slice() {
+        [] => "there is no such file; `rtether new` writes one to start from".to_owned(),
+        near => format!("there is no such file; did you mean {}?", near.join(" or ")),
+    }
+}
+
+/// Returns the names of the scenario files in a directory.
+fn scenarios_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| PathBuf::from(entry.file_name()));
+    let is_yaml = |name: &PathBuf| {
+        let ending = name.extension().map(OsStr::to_ascii_lowercase);
+        ending.is_some_and(|ending| ending == "yaml" || ending == "yml")
+    };
+    let mut names: Vec<PathBuf> = names.filter(is_yaml).collect();
+    names.sort();
+    names
 }
 
 /// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    write_with(path, |file| file.write_all(text.as_bytes()))
-}
-
-/// Lets `fill` write a file that appears whole or not at all: it has another name until it is
-/// complete.
-pub(crate) fn write_with(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<fs::File>) -> io::Result<()>,
-) -> Result<(), String> {
-    let mut draft = OsString::from(path);
-    draft.push(".part");
-    let written = fs::File::create(&draft)
-        .map(BufWriter::new)
-        .and_then(|mut file| {
-            fill(&mut file)?;
-            file.flush()?;
-            fs::rename(&draft, path)
-        });
-    written.map_err(|error| {
-        drop(fs::remove_file(&draft));
-        format!("writing `{}`: {error}", path.display())
-    })
+    Draft::open(path)?.write(text)
 }
 
 /// Makes a directory with those above it.

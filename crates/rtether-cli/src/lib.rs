@@ -7,10 +7,12 @@ mod admit;
 mod args;
 mod bound;
 mod check;
+mod drafts;
 mod exit;
 mod files;
 mod limit;
 mod new;
+mod outputs;
 mod progress;
 mod reproduce;
 mod scenario;
@@ -39,7 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return exit.into();
         }
     };
-    let global = &cli.global;
+    let global = &cli.global();
     let exit = match &cli.verb {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
@@ -54,14 +56,27 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             clap_complete::generate(*shell, &mut Cli::command(), "rtether", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
-        Verb::Man => man(),
+        Verb::Man { verb } => man(verb.as_deref()),
     };
     exit.into()
 }
 
-fn man() -> Exit {
+/// Prints the manual page of the command, or of one of its verbs.
+fn man(verb: Option<&str>) -> Exit {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(verb) = verb {
+        let Some(found) = command.find_subcommand(verb) else {
+            let names = command.get_subcommands().map(clap::Command::get_name);
+            let names: Vec<&str> = names.collect();
+            let names = names.join(", ");
+            terminal::complain(&format!("no verb `{verb}`; there are {names}"));
+            return Exit::WrongInput;
+        };
+        command = found.clone();
+    }
     let mut page = Vec::new();
-    match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+    match clap_mangen::Man::new(command).render(&mut page) {
         Ok(()) => terminal::print(&String::from_utf8_lossy(&page)),
         Err(error) => exit::fail(&format!("writing the manual page: {error}")),
     }

@@ -3,15 +3,20 @@
 use rtether::limit::{self, End, Limit, Question};
 
 use crate::args::{Global, LimitArgs};
+use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::progress::with_progress;
-use crate::{files, scenario, terminal};
+use crate::{scenario, terminal};
 
 /// Runs `limit`.
 pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let loaded = match scenario::load(&arguments.scenario, &arguments.overrides) {
+    let loaded = match scenario::load_for_run(&arguments.scenario, &arguments.overrides) {
         Ok(loaded) => loaded,
+        Err(exit) => return exit,
+    };
+    let report = match open_report(arguments) {
+        Ok(report) => report,
         Err(exit) => return exit,
     };
     let scenario = &loaded.scenario;
@@ -33,11 +38,7 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
         }
         Err(message) => return exit::fail(&message),
     };
-    if let Some(path) = &arguments.report
-        && let Err(message) = files::write(path, &limit::html(scenario, &limit))
-    {
-        return exit::fail(&message);
-    }
+    let written = report.map_or(Ok(()), |draft| draft.write(&limit::html(scenario, &limit)));
     let text = if arguments.quiet {
         limit::summary(&limit)
     } else if arguments.json {
@@ -48,11 +49,25 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
         limit::table(scenario, &limit)
     };
     let printed = terminal::print(&text);
-    if printed == Exit::Ok {
-        conclude(&limit)
-    } else {
-        printed
+    match written {
+        Err(message) => exit::fail(&message),
+        Ok(()) if printed == Exit::Ok => conclude(&limit),
+        Ok(()) => printed,
     }
+}
+
+/// Opens the report before the search begins; what is wrong has been said.
+fn open_report(arguments: &LimitArgs) -> Result<Option<Draft>, Exit> {
+    let Some(path) = &arguments.report else {
+        return Ok(None);
+    };
+    let outputs = [("--report", path.clone())];
+    drafts::check_distinct(&arguments.scenario, &outputs).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })?;
+    let draft = Draft::open(path).map_err(|message| exit::fail(&message))?;
+    Ok(Some(draft))
 }
 
 fn conclude(limit: &Limit) -> Exit {

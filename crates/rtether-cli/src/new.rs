@@ -1,6 +1,6 @@
 //! `new`: writes a commented scenario.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rtether::scenario::template::{Template, template};
 
@@ -12,6 +12,12 @@ use crate::{files, terminal};
 pub(crate) fn run(arguments: &NewArgs) -> Exit {
     let shape = || PathBuf::from(&arguments.template);
     let mut path = arguments.name.clone().unwrap_or_else(shape);
+    if path.to_string_lossy().chars().any(char::is_control) {
+        terminal::complain(
+            "the name of a file with control characters could not be shown or typed",
+        );
+        return Exit::WrongInput;
+    }
     if path.extension().is_none() {
         path.set_extension("yaml");
     }
@@ -34,10 +40,44 @@ pub(crate) fn run(arguments: &NewArgs) -> Exit {
     }
     match files::write(&path, &text) {
         Ok(()) => {
-            let path = path.display();
-            terminal::tell(&format!("{path} written; try `rtether check {path}`"));
+            let command = format!("rtether check {}", as_argument(&path));
+            terminal::tell(&format!("{} written; try `{command}`", path.display()));
             Exit::Ok
         }
         Err(message) => exit::fail(&message),
+    }
+}
+
+/// Returns a path as it has to be typed into a shell to be one argument and no flag.
+fn as_argument(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let text = if text.starts_with('-') {
+        format!("./{text}")
+    } else {
+        text.into_owned()
+    };
+    let is_plain = |c: char| c.is_alphanumeric() || "./_-+,:@%".contains(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the rules of quoting of a POSIX shell.
+    #[test]
+    fn hints_can_be_pasted() {
+        for (path, argument) in [
+            ("plant.yaml", "plant.yaml"),
+            ("a/b c.yaml", "'a/b c.yaml'"),
+            ("-x.yaml", "./-x.yaml"),
+            ("it's.yaml", "'it'\\''s.yaml'"),
+            ("$HOME;#.yaml", "'$HOME;#.yaml'"),
+        ] {
+            assert_eq!(as_argument(Path::new(path)), argument);
+        }
     }
 }

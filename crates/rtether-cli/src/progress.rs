@@ -1,5 +1,6 @@
 //! A bar on standard error while a run goes on, and Ctrl-C.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
@@ -25,7 +26,7 @@ pub(crate) fn with_progress<T: Send>(
     let progress = Arc::new(Progress::default());
     on_ctrl_c(&progress, Progress::is_cancelled, Progress::cancel)?;
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(global.jobs.unwrap_or(0))
+        .num_threads(threads(global))
         .build()
         .map_err(|error| format!("starting threads: {error}"))?;
     let bar = bar(global, simulated_ms);
@@ -63,7 +64,11 @@ fn on_ctrl_c<P: Send + Sync + 'static>(
     let progress = Arc::clone(progress);
     ctrlc::set_handler(move || {
         if is_cancelled(&progress) {
-            #[allow(clippy::exit, reason = "nothing but memory is held")]
+            crate::drafts::abandon();
+            #[allow(
+                clippy::exit,
+                reason = "nothing but memory is held, and drafts are gone"
+            )]
             std::process::exit(130);
         }
         cancel(&progress);
@@ -114,6 +119,16 @@ fn steps_bar(global: &Global) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Returns the number of threads; zero for as many as there are cores. More than a few for each core
+/// only cost memory.
+fn threads(global: &Global) -> usize {
+    const MOST_PER_CORE: usize = 4;
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    global
+        .jobs
+        .map_or(0, |jobs| jobs.get().min(MOST_PER_CORE * cores))
 }
 
 fn milliseconds(progress: &Progress) -> u64 {

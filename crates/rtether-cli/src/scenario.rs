@@ -5,7 +5,7 @@ use std::path::Path;
 use rtether::scenario::render::Style;
 use rtether::scenario::{self, FlowId, Override, Scenario, Source};
 
-use crate::args::{MessageFormat, Overrides};
+use crate::args::{MessageFormat, Overrides, RunOverrides};
 use crate::exit::Exit;
 use crate::{files, terminal};
 
@@ -17,8 +17,31 @@ pub(crate) struct Loaded {
 
 /// Loads a scenario file; all mistakes are shown at once.
 pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Exit> {
+    load_with(path, overrides, Vec::new())
+}
+
+/// Loads a scenario file that is to be simulated; all mistakes are shown at once.
+pub(crate) fn load_for_run(path: &Path, changes: &RunOverrides) -> Result<Loaded, Exit> {
+    let runs = changes.runs.map(|runs| runs.to_string());
+    let seed = changes.seed.map(|seed| seed.to_string());
+    let flags = [
+        ("--for", "run.for", &changes.duration),
+        ("--warmup", "run.warmup", &changes.warmup),
+        ("--runs", "run.seeds", &runs),
+        ("--seed", "run.seed", &seed),
+    ];
+    let given = flags.into_iter().filter_map(|(flag, path, value)| {
+        let value = value.as_ref()?.trim().to_owned();
+        Some(Override::new(flag, path, value))
+    });
+    load_with(path, &changes.overrides, given.collect())
+}
+
+fn load_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result<Loaded, Exit> {
+    terminal::choose_form(overrides.message_format);
     let text = read(path)?;
-    let changes = changes(overrides)?;
+    let mut changes = parse("--set", &overrides.set)?;
+    changes.extend(flags);
     let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
     show(&loaded, overrides.message_format);
     match loaded.scenario {
@@ -34,9 +57,10 @@ pub(crate) fn load_both(
     overrides: &Overrides,
     what_if: &[String],
 ) -> Result<(Scenario, Scenario, Vec<Override>), Exit> {
+    terminal::choose_form(overrides.message_format);
     let text = read(path)?;
     let name = path.display().to_string();
-    let mut all = changes(overrides)?;
+    let mut all = parse("--set", &overrides.set)?;
     let before = scenario::load_with(&name, &text, &all);
     show(&before, overrides.message_format);
     let Some(old) = before.scenario else {
@@ -62,12 +86,13 @@ pub(crate) fn load_and_add(
     file: Option<&Path>,
     flows: &[String],
 ) -> Result<(Scenario, Vec<FlowId>), Exit> {
+    terminal::choose_form(overrides.message_format);
     if file == Some(path) && path == Path::new("-") {
         terminal::complain("scenario and flow cannot both come from standard input");
         return Err(Exit::WrongInput);
     }
     let text = read(path)?;
-    let mut all = changes(overrides)?;
+    let mut all = parse("--set", &overrides.set)?;
     all.extend(Override::parse("run.overload=allow"));
     let mut added = Vec::new();
     if let Some(file) = file {
@@ -93,22 +118,6 @@ fn read(path: &Path) -> Result<String, Exit> {
     })
 }
 
-/// Returns the changes that the options ask for.
-fn changes(overrides: &Overrides) -> Result<Vec<Override>, Exit> {
-    let mut set = overrides.set.clone();
-    let runs = overrides.runs.map(|runs| runs.to_string());
-    let seed = overrides.seed.map(|seed| seed.to_string());
-    for (key, value) in [
-        ("run.for", &overrides.duration),
-        ("run.warmup", &overrides.warmup),
-        ("run.seeds", &runs),
-        ("run.seed", &seed),
-    ] {
-        set.extend(value.as_ref().map(|value| format!("{key}={value}")));
-    }
-    parse("--set", &set)
-}
-
 fn parse(option: &'static str, changes: &[String]) -> Result<Vec<Override>, Exit> {
     let parsed = changes.iter().map(|change| {
         Override::parse_for(option, change).ok_or_else(|| {
@@ -127,6 +136,6 @@ fn show(loaded: &scenario::Loaded, format: MessageFormat) {
     terminal::tell(&match format {
         MessageFormat::Text if terminal::errors_have_color() => loaded.text(Style::Colored),
         MessageFormat::Text => loaded.text(Style::Plain),
-        MessageFormat::Json => loaded.json().to_string(),
+        MessageFormat::Json => loaded.json_lines(),
     });
 }

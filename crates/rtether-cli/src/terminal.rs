@@ -1,8 +1,11 @@
 //! Standard output and standard error.
 
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::args::{ColorChoice, Global};
+use serde_json::json;
+
+use crate::args::{ColorChoice, Global, MessageFormat};
 use crate::exit::Exit;
 
 /// Writes data to standard output. A reader that has seen enough is no failure.
@@ -28,9 +31,35 @@ pub(crate) fn tell(text: &str) {
     drop(writeln!(err, "{}", text.trim_end_matches('\n')));
 }
 
-/// Writes an error message in the form of diagnostics.
+/// Whether errors are objects of JSON.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Obeys `--message-format` for all that follows.
+pub(crate) fn choose_form(form: MessageFormat) {
+    IS_JSON.store(form == MessageFormat::Json, Ordering::Relaxed);
+}
+
+/// Writes an error message in the form of diagnostics. It has no place in the scenario.
 pub(crate) fn complain(message: &str) {
-    tell(&format!("error: {message}"));
+    if IS_JSON.load(Ordering::Relaxed) {
+        let object = json!({
+            "severity": "error",
+            "code": "environment",
+            "title": message,
+            "spans": [],
+            "help": [],
+        });
+        tell(&object.to_string());
+    } else {
+        tell(&format!("error: {message}"));
+    }
+}
+
+/// Writes a remark for people, which programs do not want.
+pub(crate) fn remark(text: &str) {
+    if !IS_JSON.load(Ordering::Relaxed) {
+        tell(text);
+    }
 }
 
 /// Obeys `--color` for both streams; `NO_COLOR` and pipes are obeyed by themselves.

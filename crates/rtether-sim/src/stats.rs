@@ -43,7 +43,8 @@ pub(crate) struct Rest {
     bucket_end: i64,
 }
 
-/// Smallest and largest of some times, and the sum of their squares, in picoseconds.
+/// Smallest and largest of some times, and the sum of their squares, in picoseconds. The sum stays
+/// at its largest value where it has no room, see [`Summary::sum_sq_ps2`].
 struct Extremes {
     min: i64,
     max: i64,
@@ -56,7 +57,7 @@ impl Extremes {
         self.min = self.min.min(time);
         self.max = self.max.max(time);
         let magnitude = u128::from(time.unsigned_abs());
-        self.sum_sq += magnitude * magnitude;
+        self.sum_sq = self.sum_sq.saturating_add(magnitude * magnitude);
     }
 
     /// Returns the summary of `count` times that add up to `sum_ps`.

@@ -18,7 +18,7 @@ pub struct Results {
     pub record: Record,
     /// Per stream, how sure the figures are; same order as `record.streams`.
     pub confidence: Vec<Confidence>,
-    /// The seeds that were run, in order.
+    /// The seeds that were run, in order; fewer than planned after an interruption.
     pub seeds: Vec<u64>,
     /// Set when the run was interrupted: less simulated time than planned.
     pub partial: bool,
@@ -71,29 +71,44 @@ impl Progress {
 /// Runs all replications of a scenario on the threads of the current rayon pool.
 ///
 /// The result does not depend on their number: each replication is one seed on one thread, and
-/// records are merged in the order of seeds.
+/// records are merged in the order of seeds. After [`Progress::cancel`] no further replication
+/// begins; what those under way have found is merged, but tells nothing of how replications differ.
 pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
     let plan = scenario.run;
-    let seeds: Vec<u64> = (0..u64::from(plan.runs))
-        .map(|run| plan.seed.wrapping_add(run))
-        .collect();
+    let runs = u64::from(plan.runs);
     let mut merged = Merged::default();
-    for some in seeds.chunks(AT_ONCE) {
+    let mut begun = 0;
+    while begun < runs && (begun == 0 || !progress.is_cancelled()) {
+        let some = begun..runs.min(begun + at_once(scenario));
+        begun = some.end;
         let records = some
-            .par_iter()
-            .map(|&seed| simulate_seed(scenario, seed, progress, &mut NoObserver))
-            .collect::<Result<Vec<Record>, BuildError>>()?;
-        for record in records {
-            merged.add(record);
+            .into_par_iter()
+            .filter(|&run| run == 0 || !progress.is_cancelled())
+            .map(|run| {
+                let seed = plan.seed.wrapping_add(run);
+                let record = simulate_seed(scenario, seed, progress, &mut NoObserver)?;
+                Ok((seed, record))
+            })
+            .collect::<Result<Vec<(u64, Record)>, BuildError>>()?;
+        for (seed, record) in records {
+            merged.add(seed, record, plan.duration);
         }
     }
-    Ok(merged.finish(seeds, progress.is_cancelled()))
+    Ok(merged.finish(progress.is_cancelled()))
 }
 
-/// Records held in memory before they are merged: enough for many threads to be busy.
-const AT_ONCE: usize = 256;
+/// Returns how many records are held in memory before they are merged: enough for all threads to be
+/// busy most of the time, but no more points on time axes than one run may have.
+fn at_once(scenario: &Scenario) -> u64 {
+    let streams = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
+    let points = scenario.run.points(streams).max(1);
+    let most = u64::try_from(RunPlan::MOST_POINTS / points).unwrap_or(1);
+    let busy = u64::try_from(2 * rayon::current_num_threads()).unwrap_or(u64::MAX);
+    most.clamp(1, busy.max(1))
+}
 
-/// Runs one replication under an observer.
+/// Runs one replication under an observer. One that was cancelled ends early: its record is shorter
+/// than the plan.
 pub fn simulate_seed<O: Observer>(
     scenario: &Scenario,
     seed: u64,
@@ -112,34 +127,54 @@ pub fn simulate_seed<O: Observer>(
         bucket,
     };
     let mut simulation = Simulation::new(&scenario.network, &scenario.flows, &config)?;
-    let step = Duration::from_ps((duration.as_ps() / STEPS).max(1));
+    let longest = Duration::from_ps((duration.as_ps() / STEPS).max(1));
+    let mut step = Ord::min(longest, FIRST_STEP);
     let mut reached = Duration::ZERO;
     while reached < duration && !progress.is_cancelled() {
-        let next = Ord::min(reached + step, duration);
+        let next = Ord::min(step, duration - reached) + reached;
+        let before = simulation.events();
         simulation.run_until(Instant::ZERO + next, observer);
         progress
             .simulated_ps
             .fetch_add((next - reached).as_ps(), Ordering::Relaxed);
         reached = next;
+        step = match simulation.events() - before {
+            MANY_EVENTS.. => Ord::max(step / 2, Duration::from_ps(1)),
+            FEW_EVENTS.. => step,
+            _ => Ord::min(step + step, longest),
+        };
     }
     Ok(simulation.finish())
 }
 
-/// Steps of a run between which progress is told: often enough for an impatient Ctrl-C.
+/// Steps of a run, at least, between which progress is told.
 const STEPS: i64 = 1_000;
+/// Steps grow from here: nobody knows beforehand how much happens in a thousandth of a long run.
+const FIRST_STEP: Duration = Duration::from_ms(1);
+/// A step with so many events, some ten milliseconds of work, is followed by a shorter one: often
+/// enough for an impatient Ctrl-C.
+const MANY_EVENTS: u64 = 1 << 17;
+/// A step with fewer is followed by a longer one.
+const FEW_EVENTS: u64 = 1 << 15;
 
 /// Records of several seeds, taken in in their order.
 #[derive(Default)]
 struct Merged {
     record: Option<Record>,
     spreads: Vec<Spread>,
+    seeds: Vec<u64>,
 }
 
 impl Merged {
-    fn add(&mut self, record: Record) {
+    /// Takes in one run; one shorter than `duration` was cut off and is no replication of the
+    /// others.
+    fn add(&mut self, seed: u64, record: Record, duration: Duration) {
+        self.seeds.push(seed);
         self.spreads.resize(record.streams.len(), Spread::default());
-        for (spread, stream) in self.spreads.iter_mut().zip(&record.streams) {
-            spread.record(stream);
+        if record.duration >= duration {
+            for (spread, stream) in self.spreads.iter_mut().zip(&record.streams) {
+                spread.record(stream);
+            }
         }
         match &mut self.record {
             None => self.record = Some(record),
@@ -147,7 +182,7 @@ impl Merged {
         }
     }
 
-    fn finish(self, seeds: Vec<u64>, partial: bool) -> Results {
+    fn finish(self, partial: bool) -> Results {
         let record = self.record.unwrap_or_default();
         let streams = record.streams.iter().zip(&self.spreads);
         let confidence = streams
@@ -156,7 +191,7 @@ impl Merged {
         Results {
             record,
             confidence,
-            seeds,
+            seeds: self.seeds,
             partial,
         }
     }

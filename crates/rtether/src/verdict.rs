@@ -47,7 +47,8 @@ pub struct Assessment {
     pub stream: usize,
     /// The judgement.
     pub verdict: Verdict,
-    /// Deadline minus the largest simulated latency; negative when late.
+    /// Deadline minus the largest simulated latency; negative when late, `None` when packets are
+    /// still under way past their deadline although none was delivered late.
     pub margin: Option<Duration>,
     /// The place where the worst packet spent most, and how much.
     pub responsible: Option<(Place, Duration)>,
@@ -89,13 +90,17 @@ fn assess_stream(
         }
     }
     let worst = stream.worst;
+    // A packet that is still under way past its deadline will be later than any that arrived, by
+    // nobody knows how much: then there is no margin to give.
+    let margin = flow
+        .deadline
+        .zip(worst)
+        .map(|(deadline, worst)| deadline - worst.latency)
+        .filter(|margin| margin.is_negative() || not_in_time(stream) == 0);
     Assessment {
         stream: index,
         verdict,
-        margin: flow
-            .deadline
-            .zip(worst)
-            .map(|(deadline, worst)| deadline - worst.latency),
+        margin,
         responsible: worst.map(|worst| worst.responsible),
         reasons,
     }
@@ -106,6 +111,19 @@ pub fn matches(requirement: &Requirement, flow: &Flow) -> bool {
     let pattern = &requirement.flow;
     matches_pattern(pattern, &flow.name)
         || (!flow.class.is_empty() && matches_pattern(pattern, &flow.class))
+}
+
+/// Returns whether some requirement limits how late packets of this flow may be.
+pub fn judges_deadline(accept: &[Requirement], flow: &Flow) -> bool {
+    let limits_delay = |requirement: &&Requirement| {
+        !requirement.simulated.is_empty()
+            || requirement.bound.is_some()
+            || requirement.miss_per_billion.is_some()
+    };
+    accept
+        .iter()
+        .filter(limits_delay)
+        .any(|requirement| matches(requirement, flow))
 }
 
 fn matches_pattern(pattern: &str, text: &str) -> bool {
@@ -138,7 +156,18 @@ fn judge(
         let Some(limit) = resolve(limit, flow) else {
             continue;
         };
-        match value_of(statistic, stream) {
+        let value = value_of(statistic, stream);
+        if value.is_none_or(|value| value <= limit)
+            && flow.deadline.is_some_and(|deadline| limit <= deadline)
+            && exceeds_under_way(statistic, stream)
+        {
+            note(Verdict::Late, Some(under_way(limit, flow, stream)));
+            continue;
+        }
+        match value {
+            None if stream.released == 0 => {
+                note(Verdict::NoAnswer, Some("no packet was released".into()));
+            }
             None => note(Verdict::NoAnswer, Some("no packet was delivered".into())),
             Some(value) if value > limit => {
                 let name = name_of(statistic);
@@ -152,7 +181,9 @@ fn judge(
         }
     }
     if let Some(allowed) = requirement.lost.filter(|_| flow.is_real_time()) {
-        if stream.dropped > allowed {
+        if stream.released == 0 {
+            note(Verdict::NoAnswer, Some("no packet was released".into()));
+        } else if stream.dropped > allowed {
             let dropped = stream.dropped;
             note(
                 Verdict::Lost,
@@ -164,7 +195,9 @@ fn judge(
     }
     if let Some((allowed, _)) = requirement.miss_per_billion.zip(flow.deadline) {
         let missed = u128::from(stream.missed) * 1_000_000_000;
-        if missed > u128::from(allowed) * u128::from(stream.released) {
+        if stream.released == 0 {
+            note(Verdict::NoAnswer, Some("no packet was released".into()));
+        } else if missed > u128::from(allowed) * u128::from(stream.released) {
             let (missed, released) = (stream.missed, stream.released);
             note(
                 Verdict::Late,
@@ -175,6 +208,53 @@ fn judge(
         }
     }
     verdict
+}
+
+/// Returns the packets that missed their deadline but were not dropped: delivered late, or still
+/// under way past it at the end. Zero without deadline.
+const fn not_in_time(stream: &StreamRecord) -> u64 {
+    stream.missed.saturating_sub(stream.dropped)
+}
+
+/// Returns whether a quantile of all packets that were not dropped lies beyond the deadline, those
+/// still under way included.
+///
+/// The statistics know delivered packets only. Under a starved queue those that would be late never
+/// arrive, so that what arrives looks well. Packets under way within their deadline count as in
+/// time: nothing is held against them yet.
+fn exceeds_under_way(statistic: Statistic, stream: &StreamRecord) -> bool {
+    let (part, whole) = match statistic {
+        // A mean of packets without an end cannot be given; those that arrived have one.
+        Statistic::Mean => return false,
+        Statistic::Quantile { part, whole } => (part, whole),
+        Statistic::Max => (1, 1),
+    };
+    let all = u128::from(stream.delivered) + u128::from(stream.in_flight);
+    let permitted = u128::from(whole.saturating_sub(part)) * all;
+    u128::from(not_in_time(stream)) * u128::from(whole) > permitted
+}
+
+fn under_way(limit: Duration, flow: &Flow, stream: &StreamRecord) -> String {
+    let count = not_in_time(stream);
+    let packets = if count == 1 {
+        "1 packet was".to_owned()
+    } else {
+        format!("{count} packets were")
+    };
+    let after = if flow.deadline == Some(limit) {
+        "their deadline".to_owned()
+    } else {
+        format!("{limit}")
+    };
+    let all_delivered_in_time = stream.latency.count == 0
+        || flow
+            .deadline
+            .is_some_and(|deadline| stream.latency.max <= deadline);
+    if all_delivered_in_time {
+        format!("{packets} still under way after {after}")
+    } else {
+        format!("{packets} late or still under way after {after}")
+    }
 }
 
 /// Judges what is required of the bound.
@@ -222,8 +302,9 @@ pub fn name_of(statistic: Statistic) -> String {
         Statistic::Mean => "mean".into(),
         Statistic::Max => "max".into(),
         Statistic::Quantile { part, whole } => {
-            let hundredths = part * 10_000 / whole;
-            let text = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+            // Scenario files give quantiles with up to six decimals of a percent.
+            let millionths = u128::from(part) * 100_000_000 / u128::from(whole.max(1));
+            let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
             format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
         }
     }

@@ -57,6 +57,19 @@ fn find(scenario: &Scenario, question: &Question) -> Limit {
     limit::find(scenario, question, &Progress::default()).unwrap()
 }
 
+/// Oracle: between two neighbours among the doubles there is nothing to try; from a bracket of one
+/// octave they are 52 halvings away.
+#[test]
+fn the_search_ends_where_numbers_do() {
+    let question = Question {
+        tolerance: 1e-300,
+        ..question()
+    };
+    let limit = find(&port(), &question);
+    assert!(matches!(limit.end, End::Found { .. }), "{:?}", limit.end);
+    assert!(limit.trials.len() < 70, "{}", limit.trials.len());
+}
+
 #[test]
 fn the_limit_of_a_port_is_what_its_link_has_left() {
     // Oracle: the queue of the port grows without limit as soon as more comes than 100 Mbit/s. The

@@ -405,3 +405,18 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     );
     parse(&texts[3]);
 }
+
+/// Oracle: no control character but the end of a line may reach a terminal from a file.
+#[test]
+fn a_title_is_no_command_to_the_terminal() {
+    let mut plant = plants::line();
+    plant.scenario.name = "a\u{1b}]0;title\u{7}\u{9b}2Jb".into();
+    let text = with(&plant, |outcome| {
+        table::render(outcome, table::Options::default())
+    });
+    let bounds = rtether::bound::analyze(&plant.scenario);
+    for text in [text, rtether::bound::table(&plant.scenario, &bounds)] {
+        let harmless = |c: char| c == '\n' || !c.is_control();
+        assert!(text.chars().all(harmless), "{text:?}");
+    }
+}

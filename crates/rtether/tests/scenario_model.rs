@@ -304,7 +304,8 @@ fn run_and_accept() {
                 - { flow: x, sim: { p99.9: 600 us, max: deadline, mean: 1 ms, median: 1 ms }, \
                 bound: deadline, lost: 2, missed: 0.1 % }\n\
                 - { flow: '*', sim: 2 ms }\n";
-    let full = small("zero", "{ ports: 4 }", &format!("{FLOW}{tail}"));
+    let flow = FLOW.replace("size:", "deadline: 1 ms, size:");
+    let full = small("zero", "{ ports: 4 }", &format!("{flow}{tail}"));
     assert_eq!(full.run.warmup, Duration::from_secs(1));
     assert_eq!((full.run.runs, full.run.seed), (3, 9));
     assert_eq!(full.run.bucket, Duration::from_secs(1));

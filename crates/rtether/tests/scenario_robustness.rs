@@ -179,7 +179,60 @@ proptest! {
     #[test]
     fn overrides_of_any_text(path in "[a-z0-9.]{1,30}", value in "\\PC{0,20}") {
         let text = "rtether: 1\nnodes: { a: { stack: zero } }\nflows: [{ name: x.y, from: a }]\n";
-        let loaded = load_with("x.yaml", text, &[Override { path, value, option: "--set" }]);
+        let loaded = load_with("x.yaml", text, &[Override::new("--set", path, value)]);
         let _ = loaded.text(render::Style::Plain);
+    }
+}
+
+/// Oracle: the limit on what aliases expand to. A hundred copies of a mebibyte are few values and
+/// much memory.
+#[test]
+fn long_texts_do_not_multiply() {
+    let long = "a".repeat(1 << 20);
+    let copies = vec!["*a"; 100].join(", ");
+    let text = format!("rtether: 1\nx-a: &a \"{long}\"\nx-b: [{copies}]\n");
+    let loaded = load("long.yaml", &text);
+    let codes: Vec<&str> = loaded.diagnostics.iter().map(|d| d.code).collect();
+    assert_eq!(codes, ["too-large"]);
+}
+
+/// Oracle: time. Merging compares each key with those that are known, by name; a comparison with all
+/// of them would be three thousand million.
+#[test]
+fn merged_maps_take_no_longer_than_their_keys() {
+    let map = |letter: char| {
+        let keys: Vec<String> = (0..60_000).map(|n| format!("{letter}{n}: 1")).collect();
+        keys.join(", ")
+    };
+    let text = format!(
+        "rtether: 1\nx-a: &a {{ {} }}\nx-b: &b {{ {} }}\nx-c: {{ <<: [*a, *b] }}\n",
+        map('a'),
+        map('b')
+    );
+    let begin = Instant::now();
+    let loaded = load("merge.yaml", &text);
+    assert!(
+        begin.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert!(loaded.diagnostics.iter().all(|d| d.code != "too-large"));
+}
+
+/// Oracle: the documented limit of 32 levels, and the library's own below it.
+#[test]
+fn depth_has_one_name() {
+    for depth in [40, 5_000] {
+        let text = format!(
+            "rtether: 1\nlinks: {}{}\n",
+            "[".repeat(depth),
+            "]".repeat(depth)
+        );
+        let codes: Vec<&str> = load("deep.yaml", &text)
+            .diagnostics
+            .iter()
+            .map(|d| d.code)
+            .collect();
+        assert_eq!(codes, ["too-large"], "{depth}");
     }
 }

@@ -13,7 +13,8 @@ pub struct Summary {
     pub max: Duration,
     /// Sum in picoseconds.
     pub sum_ps: i128,
-    /// Sum of squares in square picoseconds.
+    /// Sum of squares in square picoseconds; [`u128::MAX`] if there is no room for it, as with
+    /// thousands of latencies of days.
     pub sum_sq_ps2: u128,
 }
 
@@ -39,7 +40,7 @@ impl Summary {
         self.max = Ord::max(self.max, value);
         self.sum_ps += i128::from(ps);
         let magnitude = u128::from(ps.unsigned_abs());
-        self.sum_sq_ps2 += magnitude * magnitude;
+        self.sum_sq_ps2 = self.sum_sq_ps2.saturating_add(magnitude * magnitude);
     }
 
     /// Takes in all values of `other`.
@@ -48,7 +49,7 @@ impl Summary {
         self.min = Ord::min(self.min, other.min);
         self.max = Ord::max(self.max, other.max);
         self.sum_ps += other.sum_ps;
-        self.sum_sq_ps2 += other.sum_sq_ps2;
+        self.sum_sq_ps2 = self.sum_sq_ps2.saturating_add(other.sum_sq_ps2);
     }
 
     /// Returns the mean, rounded down to a picosecond; `None` without values.
@@ -58,8 +59,11 @@ impl Summary {
     }
 
     /// Returns the population standard deviation (the `mdev` of iputils), rounded down to a
-    /// picosecond; `None` without values.
+    /// picosecond; `None` without values, or if the sum of squares had no room.
     pub fn standard_deviation(&self) -> Option<Duration> {
+        if self.sum_sq_ps2 == u128::MAX {
+            return None;
+        }
         let count = u128::from(self.count);
         let sum = u128::try_from(self.sum_ps).ok()?;
         let (quotient, rest) = (sum.checked_div(count)?, sum % count);
@@ -90,5 +94,21 @@ mod tests {
         );
         assert_eq!(Summary::default().mean(), None);
         assert_eq!(Summary::default().standard_deviation(), None);
+    }
+
+    /// Oracle: a constant does not deviate; 120 h squared is 1.9e35 square picoseconds, and 128 bits
+    /// end at 3.4e38.
+    #[test]
+    fn squares_without_room_give_no_deviation() {
+        let days = Duration::from_secs(120 * 3600);
+        let mut summary = Summary::default();
+        (0..1_000).for_each(|_| summary.record(days));
+        assert_eq!(summary.standard_deviation(), Some(Duration::ZERO));
+        let half = summary;
+        summary.merge(&half);
+        assert_eq!((summary.count, summary.mean()), (2_000, Some(days)));
+        assert_eq!(summary.standard_deviation(), None);
+        summary.record(days);
+        assert_eq!(summary.standard_deviation(), None);
     }
 }

@@ -7,7 +7,7 @@ use rtether_bounds::{Analysis, FlowLimit, PortBound, StreamBound};
 use rtether_model::quantity::Duration;
 
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
-use crate::report::text::{exact_ns, percent, plural, time, time_or_dash};
+use crate::report::text::{exact_ns, percent, plain_line, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
 /// Parts of a million as a share.
@@ -62,9 +62,10 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
         String::new()
     };
     format!(
-        "{}\n{table}\n\n{footnote}busiest ports  {}\n{}{}: {}. A bound holds if nothing is lost \
+        "{}\n{}\n\n{footnote}busiest ports  {}\n{}{}: {}. A bound holds if nothing is lost \
          for lack of memory.\n",
-        scenario.name,
+        plain_line(&scenario.name),
+        table.trim_fmt(),
         busiest(scenario, analysis),
         open_flows(scenario, analysis),
         plural(analysis.streams.len(), "stream"),

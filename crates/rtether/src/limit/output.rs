@@ -11,7 +11,7 @@ use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
 use crate::report::csv::write;
 use crate::report::json::ns;
-use crate::report::text::{exact_ns, percent, plural, time};
+use crate::report::text::{exact_ns, percent, plain_line, plural, time};
 use crate::scenario::Scenario;
 pub use page::html;
 
@@ -157,7 +157,7 @@ pub fn summary(limit: &Limit) -> String {
 pub fn table(scenario: &Scenario, limit: &Limit) -> String {
     let mut text = format!(
         "{}\n{}\nscaled         {}\n\n",
-        scenario.name,
+        plain_line(&scenario.name),
         sentence(limit),
         flow_names(scenario, limit)
     );

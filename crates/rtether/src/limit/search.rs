@@ -99,7 +99,12 @@ impl Search<'_> {
             if high - low <= self.question.tolerance * high {
                 return Ok(End::Found { passing, failing });
             }
-            match self.step(low.midpoint(high))? {
+            let middle = low.midpoint(high);
+            // Closer than this no two factors can be told apart.
+            if middle <= low || middle >= high {
+                return Ok(End::Found { passing, failing });
+            }
+            match self.step(middle)? {
                 Step::Stop(end) => return Ok(end),
                 Step::Pass(at) => passing = at,
                 Step::Fail(at) => failing = at,

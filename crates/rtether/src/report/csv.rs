@@ -16,19 +16,34 @@ pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files with their names.
 pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
-    vec![
-        ("flows.csv", flows(outcome)),
-        ("ports.csv", ports(outcome)),
-        ("nodes.csv", nodes(outcome)),
-        ("histogram.csv", histogram(outcome)),
-        ("buckets.csv", buckets(outcome)),
-        ("transfers.csv", transfers(outcome)),
-        ("media.csv", media(outcome)),
-        ("collisions.csv", collisions(outcome)),
-        ("layer-queues.csv", queues(outcome)),
-        ("smoothers.csv", smoothers(outcome)),
-    ]
+    let texts = [
+        flows(outcome),
+        ports(outcome),
+        nodes(outcome),
+        histogram(outcome),
+        buckets(outcome),
+        transfers(outcome),
+        media(outcome),
+        collisions(outcome),
+        queues(outcome),
+        smoothers(outcome),
+    ];
+    NAMES.into_iter().zip(texts).collect()
 }
+
+/// Names of the files that [`files`] returns, in its order.
+pub const NAMES: [&str; 10] = [
+    "flows.csv",
+    "ports.csv",
+    "nodes.csv",
+    "histogram.csv",
+    "buckets.csv",
+    "transfers.csv",
+    "media.csv",
+    "collisions.csv",
+    "layer-queues.csv",
+    "smoothers.csv",
+];
 
 /// Returns one row for each stream.
 pub fn flows(outcome: &Outcome<'_>) -> String {

@@ -15,7 +15,7 @@ use super::text;
 use crate::bound::Statistical;
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
-use crate::verdict::{Assessment, Verdict};
+use crate::verdict::{self, Assessment, Verdict};
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]
@@ -309,6 +309,7 @@ impl<'a> Outcome<'a> {
         } else {
             ""
         };
+        let ignored = self.ignored_deadlines();
         let head = format!(
             "{}: {}.",
             text::plural(counts.streams, "stream"),
@@ -316,9 +317,24 @@ impl<'a> Outcome<'a> {
         );
         let first = self.worst_first().first().map(|&index| self.stream(index));
         let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
-            return format!("{head}{partial}");
+            return format!("{head}{ignored}{partial}");
         };
-        format!("{head} {tail}.{partial}")
+        format!("{head} {tail}.{ignored}{partial}")
+    }
+
+    /// Says of how many streams nobody asked whether they meet their deadline.
+    fn ignored_deadlines(&self) -> String {
+        let accept = &self.scenario.accept;
+        let is_ignored = |stream: &Stream<'_>| {
+            stream.flow.deadline.is_some() && !verdict::judges_deadline(accept, stream.flow)
+        };
+        match self.streams().filter(is_ignored).count() {
+            0 => String::new(),
+            count => format!(
+                " The deadline of {} is not judged.",
+                text::plural(count, "stream")
+            ),
+        }
     }
 
     fn sentence(&self, stream: &Stream<'_>) -> Option<String> {
@@ -345,7 +361,10 @@ impl<'a> Outcome<'a> {
             }
             Verdict::Late => {
                 let reason = stream.assessment.reasons.first()?;
-                Some(format!("Worst: {name}: {reason}{}", blame()))
+                // The packets under way are worse than the worst that arrived.
+                let is_known = deadline.is_none() || stream.assessment.margin.is_some();
+                let blame = if is_known { blame() } else { String::new() };
+                Some(format!("Worst: {name}: {reason}{blame}"))
             }
             Verdict::NoAnswer => Some(format!("Worst: {name} delivered nothing")),
             Verdict::Ok | Verdict::Unjudged => {

@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, Tab
 use rtether_model::quantity::Duration;
 
 use super::outcome::{Group, Outcome, Stream};
-use super::text::{self, percent, plural, time, time_or_dash};
+use super::text::{self, percent, plain_line, plural, time, time_or_dash};
 use crate::verdict::Verdict;
 use shared::Small;
 
@@ -30,7 +30,7 @@ pub const MOST_STREAMS: usize = 40;
 const BUSIEST: usize = 3;
 
 /// Columns, and their importance where the terminal is narrow (zero: never left out).
-const COLUMNS: [(&str, u8); 13] = [
+const COLUMNS: [(&str, u8); 14] = [
     ("flow", 0),
     ("talker > listener", 2),
     ("streams", 0),
@@ -42,11 +42,13 @@ const COLUMNS: [(&str, u8); 13] = [
     ("deadline", 0),
     ("margin", 5),
     ("lost", 0),
+    ("missed", 0),
     ("verdict", 0),
     ("worst packet", 6),
 ];
-const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 11, 12];
-const VERDICT: usize = 11;
+const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 12, 13];
+const MISSED: usize = 11;
+const VERDICT: usize = 12;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
 type Row = [String; COLUMNS.len()];
@@ -62,7 +64,7 @@ pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
     if options.color {
         drawn = colored(&drawn);
     }
-    let title = &outcome.scenario.name;
+    let title = plain_line(&outcome.scenario.name);
     let shared = shared::render(outcome, options);
     format!("{title}\n{drawn}\n\n{shared}{}", footer(outcome))
 }
@@ -106,18 +108,23 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
 
 fn rows(outcome: &Outcome<'_>, all: bool) -> Vec<Row> {
     let streams = outcome.results.record.streams.len();
-    if all || streams <= MOST_STREAMS {
+    let mut rows: Vec<Row> = if all || streams <= MOST_STREAMS {
         let order = outcome.worst_first();
-        let rows = order
-            .into_iter()
-            .map(|i| stream_row(outcome, &outcome.stream(i)));
-        return rows.collect();
+        let rows = order.into_iter();
+        rows.map(|index| stream_row(outcome, &outcome.stream(index)))
+            .collect()
+    } else {
+        let groups = outcome.groups();
+        let rows = groups.iter();
+        rows.map(|group| group_row(outcome, group)).collect()
+    };
+    // The column says something where a deadline was missed.
+    if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
+        for row in &mut rows {
+            row[MISSED].clear();
+        }
     }
-    outcome
-        .groups()
-        .iter()
-        .map(|group| group_row(outcome, group))
-        .collect()
+    rows
 }
 
 fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
@@ -142,6 +149,7 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         time_or_dash(stream.flow.deadline),
         time_or_dash(stream.assessment.margin),
         record.dropped.to_string(),
+        missed(std::iter::once(*stream)),
         shout(stream.verdict()),
         culprit(outcome, stream),
     ]
@@ -177,9 +185,17 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         least(&|s| s.flow.deadline),
         least(&|s| s.assessment.margin),
         streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
+        missed(streams()),
         shout(worst.verdict()),
         culprit(outcome, &worst),
     ]
+}
+
+/// Returns packets that missed their deadline; nothing for flows without one.
+fn missed<'a>(streams: impl Iterator<Item = Stream<'a>>) -> String {
+    let judged = streams.filter(|stream| stream.flow.deadline.is_some());
+    let missed: Option<u64> = judged.map(|s| s.record.missed).reduce(|a, b| a + b);
+    missed.map_or_else(String::new, |missed| missed.to_string())
 }
 
 /// Returns a name for streams of flows without a class.
@@ -211,8 +227,7 @@ fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
 
 /// Takes control characters out of a name: it must not reach the terminal as a command.
 fn plain(name: &str) -> String {
-    let harmless = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text::shorten(&name.chars().map(harmless).collect::<String>(), 60)
+    text::shorten(&plain_line(name), 60)
 }
 
 fn is_text(column: usize) -> bool {
@@ -380,12 +395,6 @@ pub fn footer(outcome: &Outcome<'_>) -> String {
 fn plain_list(entries: &[String]) -> String {
     let entries: Vec<String> = entries.iter().map(|entry| plain(entry)).collect();
     entries.join(", ")
-}
-
-fn plain_line(line: &str) -> String {
-    line.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }
 
 /// Makes everything Markdown or HTML would read plain text.

@@ -97,6 +97,13 @@ pub fn plural(number: usize, word: &str) -> String {
     format!("{number} {word}{ending}")
 }
 
+/// Takes control characters out of a text: it must not reach the terminal as a command.
+pub(crate) fn plain_line(line: &str) -> String {
+    line.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
 /// Shortens a text to `limit` characters, with an ellipsis in its middle.
 pub fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();

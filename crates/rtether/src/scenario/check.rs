@@ -17,6 +17,7 @@ use super::reader::Reader;
 mod deadline;
 mod domain;
 mod load;
+pub(super) mod size;
 mod smoothed;
 
 pub(crate) use domain::Domains;

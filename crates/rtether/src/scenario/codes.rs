@@ -295,6 +295,19 @@ pub(super) static NOTHING_REQUIRED: Code = error(
     "A line of `accept:` requires nothing.",
     "Give `sim`, `bound`, `lost` or `missed`.",
 );
+pub(super) static IDLE_REQUIREMENT: Code = error(
+    "idle-requirement",
+    "A requirement can apply to none of the flows that its line of `accept:` matches.",
+    "`deadline` and `missed` judge flows with a deadline; `lost` judges all but floods and bulk \
+     transfers, whose losses are their way of finding out what there is. A requirement that \
+     judges nothing would always hold.",
+);
+pub(super) static DEADLINE_NOT_JUDGED: Code = warning(
+    "deadline-not-judged",
+    "A flow has a deadline, and no line of `accept:` limits its latency or misses.",
+    "With `accept:` only what it says is required. Add a line with `sim: deadline` for the flow, \
+     or leave `accept:` out.",
+);
 pub(super) static UNKNOWN_PATH: Code = error(
     "unknown-path",
     "An override names a place that does not exist.",
@@ -351,5 +364,7 @@ pub static ALL: &[&Code] = &[
     &NEVER_STARTS,
     &UNMATCHED_ACCEPT,
     &NOTHING_REQUIRED,
+    &IDLE_REQUIREMENT,
+    &DEADLINE_NOT_JUDGED,
     &UNKNOWN_PATH,
 ];

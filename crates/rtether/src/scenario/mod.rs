@@ -79,11 +79,20 @@ impl Loaded {
         added.map(|(flow, _)| flow).collect()
     }
 
-    /// Returns all diagnostics for programs.
+    /// Returns all diagnostics for programs, as one array.
     pub fn json(&self) -> serde_json::Value {
         let list = self.diagnostics.iter();
         list.map(|diagnostic| render::json(diagnostic, &self.sources))
             .collect()
+    }
+
+    /// Returns the same with one object on each line, without a newline at the end.
+    pub fn json_lines(&self) -> String {
+        let list = self.diagnostics.iter();
+        let lines: Vec<String> = list
+            .map(|diagnostic| render::json(diagnostic, &self.sources).to_string())
+            .collect();
+        lines.join("\n")
     }
 
     /// Returns whether any diagnostic is an error.
@@ -170,7 +179,7 @@ fn lower_all(
     let top = reader.fields(root, &keys::table::SCENARIO, "the scenario".into(), at)?;
     let name = lower::header(reader, &top, source_name);
     let mut plant = Plant::default();
-    let (run, overload) = lower::run(reader, &top);
+    let (mut run, overload, run_places) = lower::run(reader, &top);
     lower::nodes(reader, &top, &mut plant);
     lower::switches(reader, &top, &mut plant);
     lower::hubs(reader, &top, &mut plant);
@@ -190,6 +199,7 @@ fn lower_all(
                     period: 2 ms, size: 64 B }]`";
         reader.report(Diagnostic::new(&codes::NOTHING_TO_RUN, title, place, "").help(help));
     }
+    check::size::check(reader, &plant, &mut run, run_places);
     let accept = lower::accept(reader, &top, &plant, flows_are_complete);
     if plant_is_whole {
         check::check(reader, &plant, overload);

@@ -17,8 +17,8 @@ pub struct Override {
     pub path: String,
     /// What to put there, in the syntax of the file.
     pub value: String,
-    /// The option it came by, for diagnostics.
-    pub option: &'static str,
+    /// What diagnostics call it: `--set`, or the flag that stands for it.
+    pub flag: &'static str,
 }
 
 /// Maps that may be made on the way; their keys are fixed, so that a slip is found.
@@ -39,6 +39,15 @@ const MADE: &[&str] = &[
 ];
 
 impl Override {
+    /// Puts a value at a path on behalf of a flag.
+    pub fn new(flag: &'static str, path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            value: value.into(),
+            flag,
+        }
+    }
+
     /// Splits `PATH=VALUE` of `--set`; `None` without `=` or with nothing before it.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_for("--set", text)
@@ -48,17 +57,13 @@ impl Override {
     pub fn parse_for(option: &'static str, text: &str) -> Option<Self> {
         let (path, value) = text.split_once('=')?;
         let (path, value) = (path.trim(), value.trim());
-        (!path.is_empty()).then(|| Self {
-            path: path.to_owned(),
-            value: value.to_owned(),
-            option,
-        })
+        (!path.is_empty()).then(|| Self::new(option, path, value))
     }
 
     /// Returns the text that diagnostics show.
     pub(super) fn source(&self) -> Source {
         Source {
-            name: self.option.to_owned(),
+            name: self.flag.to_owned(),
             text: format!("{}={}", self.path, self.value),
         }
     }

@@ -34,12 +34,26 @@ pub struct RunPlan {
     pub bucket: Duration,
 }
 
+impl RunPlan {
+    /// Points on the time axes of all streams that are held in memory at once, some 500 MB: no run
+    /// may have more, and fewer runs go side by side where each has many.
+    pub const MOST_POINTS: i64 = 10_000_000;
+
+    /// Returns the points on the time axes of so many streams in one run.
+    pub fn points(&self, streams: usize) -> i64 {
+        let buckets = self.duration.as_ps().checked_div(self.bucket.as_ps());
+        let streams = i64::try_from(streams).unwrap_or(i64::MAX);
+        buckets.map_or(0, |buckets| buckets.saturating_mul(streams))
+    }
+}
+
 /// One line of `accept:`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// Flow name, class, or a pattern with `*`.
     pub flow: String,
-    /// Upper limits on simulated statistics.
+    /// Upper limits on simulated statistics. Packets still under way past their deadline at the end
+    /// of a run count against quantiles and maximum.
     pub simulated: Vec<(Statistic, Limit)>,
     /// Upper limit on the proved bound.
     pub bound: Option<Limit>,
@@ -76,7 +90,7 @@ pub enum Limit {
 
 impl Requirement {
     /// Returns what holds where a scenario has no `accept:`: nothing lost, and no packet later than
-    /// its deadline in simulation.
+    /// its deadline in simulation, be it delivered or still under way.
     pub fn default_for_all() -> Self {
         Self {
             flow: "*".into(),

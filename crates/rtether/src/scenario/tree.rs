@@ -5,7 +5,7 @@
 //! the key as well as of the value. Input is not trusted: size, depth, number of values and what
 //! aliases may expand to are limited.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_saphyr::granit_parser::{Event, Options, Parser, ScalarStyle, ScanError};
 
@@ -16,6 +16,8 @@ use super::diagnostic::{Diagnostic, Sink, Span, quote};
 pub const MAX_FILE_SIZE: usize = 16 << 20;
 /// Values in a document, aliases expanded.
 const MAX_VALUES: usize = 4_000_000;
+/// Octets that aliases, and the copies kept for them, may take in memory.
+const MAX_EXPANDED: usize = 64 << 20;
 /// Levels of nesting; a scenario needs six.
 const MAX_DEPTH: usize = 32;
 
@@ -65,6 +67,17 @@ impl Value {
         }
     }
 
+    /// Returns the octets that a copy takes in memory, give or take what the allocator adds.
+    fn size(&self) -> usize {
+        size_of::<Entry>()
+            + match &self.data {
+                Data::Null => 0,
+                Data::Scalar(text) => text.len(),
+                Data::List(items) => items.iter().map(Self::size).sum(),
+                Data::Map(entries) => entries.iter().map(|e| e.key.len() + e.value.size()).sum(),
+            }
+    }
+
     fn depth(&self) -> usize {
         1 + match &self.data {
             Data::Null | Data::Scalar(_) => 0,
@@ -99,6 +112,7 @@ pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
         root: None,
         anchors: BTreeMap::new(),
         values: 0,
+        expanded: 0,
     };
     let mut options = Options::default();
     options.set_emit_comments(false);
@@ -171,6 +185,8 @@ struct Builder<'t> {
     root: Option<Value>,
     anchors: BTreeMap<usize, Value>,
     values: usize,
+    /// Octets of all copies made for anchors and aliases.
+    expanded: usize,
 }
 
 impl Builder<'_> {
@@ -262,6 +278,7 @@ impl Builder<'_> {
         };
         // What an alias stands for is counted as if it had been written out.
         self.values = self.values.saturating_add(value.count());
+        let size = value.size();
         if self.values > MAX_VALUES {
             let title = "aliases expand to more than four million values";
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
@@ -275,8 +292,19 @@ impl Builder<'_> {
                 "this alias goes below level 32",
             );
         }
-        let value = value.clone();
+        self.expand(size, span)?;
+        let value = self.anchors.get(&anchor)?.clone();
         self.finish(value, 0)
+    }
+
+    /// Takes octets from the budget for copies: few values can be long texts.
+    fn expand(&mut self, size: usize, span: Span) -> Option<()> {
+        self.expanded = self.expanded.saturating_add(size);
+        if self.expanded > MAX_EXPANDED {
+            let title = "anchors and aliases take more than 64 MiB";
+            return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
+        }
+        Some(())
     }
 
     /// Puts a complete value into the collection that is open.
@@ -290,8 +318,10 @@ impl Builder<'_> {
         if anchor != 0 {
             // The copy counts: an anchor on every level would else multiply the file.
             self.values = self.values.saturating_add(value.count());
+            self.expand(value.size(), value.span)?;
             self.anchors.insert(anchor, value.clone());
         }
+        let is_top = self.open.len() == 1;
         match self.open.last_mut().map(|open| &mut open.data) {
             None => self.root = Some(value),
             Some(Collecting::List(items)) => items.push(value),
@@ -317,6 +347,10 @@ impl Builder<'_> {
                             .also(first, "the first one"),
                         );
                     } else {
+                        // A place for anchors: nobody reads it once they are known.
+                        let is_aside = is_top && key.starts_with("x-");
+                        let data = if is_aside { Data::Null } else { value.data };
+                        let value = Value { data, ..value };
                         entries.push(Entry {
                             key,
                             key_span,
@@ -343,6 +377,14 @@ impl Builder<'_> {
             .and_then(|m| m.split(" at char ").next())
             .and_then(|m| m.split(" at line ").next())
             .unwrap_or("not YAML");
+        // The library gives up at a depth of its own.
+        if reason.contains("recursion limit") {
+            let title = "values are nested too deeply";
+            let label = "a scenario needs six levels and may have 32";
+            self.sink
+                .push(Diagnostic::new(&codes::TOO_LARGE, title, span, label));
+            return;
+        }
         let tab = tail.starts_with('\t') || text[..at.min(text.len())].ends_with('\t');
         let diagnostic = Diagnostic::new(
             &codes::SYNTAX,
@@ -366,6 +408,7 @@ fn expand_merges(entries: Vec<Entry>) -> Vec<Entry> {
         return entries;
     }
     let (merges, mut own): (Vec<_>, Vec<_>) = entries.into_iter().partition(|e| e.key == "<<");
+    let mut known: BTreeSet<String> = own.iter().map(|entry| entry.key.clone()).collect();
     for merge in merges {
         let maps = match merge.value.data {
             Data::List(maps) => maps,
@@ -378,7 +421,7 @@ fn expand_merges(entries: Vec<Entry>) -> Vec<Entry> {
         for map in maps {
             let Data::Map(more) = map.data else { continue };
             for entry in more {
-                if own.iter().all(|e| e.key != entry.key) {
+                if known.insert(entry.key.clone()) {
                     own.push(entry);
                 }
             }

@@ -181,7 +181,7 @@ pub(in crate::scenario) static RUN: Section = Section {
             },
             Default("1"),
             "32",
-            "Number of runs, each with its own seed.",
+            "Number of runs, each with its own seed. All together may take some ten days of plant time.",
         ),
         key(
             "seed",
@@ -198,7 +198,7 @@ pub(in crate::scenario) static RUN: Section = Section {
             TIME,
             Optional,
             "1.6 s",
-            "Length of the buckets on the time axis; a hundredth of the run if not given.",
+            "Length of the buckets on the time axis; a hundredth of the run if not given, longer with more than 100 000 streams. All streams together have ten million at most.",
         ),
         key(
             "overload",

@@ -56,15 +56,98 @@ pub(in crate::scenario) fn accept(
         }
         if let Some(flow) = flow.filter(|_| flows_are_complete) {
             check_match(reader, plant, &requirement, flow);
+            check_use(reader, plant, &requirement, &fields);
         }
         list.push(requirement);
+    }
+    if flows_are_complete {
+        check_deadlines(reader, plant, &list);
     }
     list
 }
 
+/// Complains of what a line requires of none of its flows.
+fn check_use(
+    reader: &mut Reader<'_>,
+    plant: &Plant,
+    requirement: &Requirement,
+    fields: &Fields<'_>,
+) {
+    if requirement.flow.matches('*').count() > MOST_STARS {
+        return;
+    }
+    let flows: Vec<&Flow> = plant
+        .flows
+        .iter()
+        .filter(|flow| verdict::matches(requirement, flow))
+        .collect();
+    if flows.is_empty() {
+        return;
+    }
+    let mut idle = |key: &str, lacks: &str, help: &str| {
+        let Some(span) = fields.key_span(key) else {
+            return;
+        };
+        let title = format!(
+            "`{key}` applies to no flow that {} matches",
+            quote(&requirement.flow)
+        );
+        let label = format!("none of them {lacks}");
+        reader.report(Diagnostic::new(&codes::IDLE_REQUIREMENT, title, span, label).help(help));
+    };
+    if flows.iter().all(|flow| flow.deadline.is_none()) {
+        let lacks = "has a deadline";
+        let help = "give the flow a `deadline`, or write a time such as `sim: 5 ms`";
+        let mut simulated = requirement.simulated.iter();
+        if simulated.any(|(_, limit)| *limit == Limit::Deadline) {
+            idle("sim", lacks, help);
+        }
+        if requirement.bound == Some(Limit::Deadline) {
+            idle("bound", lacks, help);
+        }
+        if requirement.miss_per_billion.is_some() {
+            idle("missed", lacks, "give the flow a `deadline`");
+        }
+    }
+    if requirement.lost.is_some() && flows.iter().all(|flow| !flow.is_real_time()) {
+        let lacks = "is anything but a flood or a bulk transfer, which may lose packets";
+        idle("lost", lacks, "remove `lost`, or name other flows");
+    }
+}
+
+/// Warns of deadlines that nobody asked to judge, once for all flows.
+fn check_deadlines(reader: &mut Reader<'_>, plant: &Plant, accept: &[Requirement]) {
+    if accept
+        .iter()
+        .any(|line| line.flow.matches('*').count() > MOST_STARS)
+    {
+        return;
+    }
+    let mut ignored = plant
+        .flows
+        .iter()
+        .zip(&plant.flow_spans)
+        .filter(|(flow, _)| flow.deadline.is_some() && !verdict::judges_deadline(accept, flow));
+    let Some((flow, &span)) = ignored.next() else {
+        return;
+    };
+    let others = match ignored.count() {
+        0 => String::new(),
+        1 => " and of another flow".to_owned(),
+        more => format!(" and of {more} other flows"),
+    };
+    let name = quote(&flow.name);
+    let title = format!("no line of `accept` judges the deadline of {name}{others}");
+    let label = "a packet that is late would not fail";
+    let help = "add `{ flow: \"*\", sim: deadline }` to `accept`";
+    reader.report(Diagnostic::new(&codes::DEADLINE_NOT_JUDGED, title, span, label).help(help));
+}
+
+/// A pattern with many stars takes long on long names; nobody writes one.
+const MOST_STARS: usize = 3;
+
 fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement, flow: At<&str>) {
-    // A pattern with many stars takes long on long names; nobody writes one.
-    if flow.value.matches('*').count() > 3 {
+    if flow.value.matches('*').count() > MOST_STARS {
         let title = format!("{} has more than three `*`", quote(flow.value));
         let label = "name the flows more closely";
         reader.report(Diagnostic::new(

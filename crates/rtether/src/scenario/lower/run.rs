@@ -3,7 +3,7 @@
 use rtether_model::quantity::Duration;
 
 use crate::scenario::codes;
-use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::diagnostic::{Diagnostic, Span};
 use crate::scenario::keys::table::RUN;
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{Fields, Reader};
@@ -15,8 +15,20 @@ pub(in crate::scenario) enum Overload {
     Allow,
 }
 
+/// Where the values of `run:` stand that only the whole plant can judge.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::scenario) struct RunPlaces {
+    /// The key `bucket`, if it is given.
+    pub(in crate::scenario) bucket: Option<Span>,
+    /// The key `seeds`, or else `for`.
+    pub(in crate::scenario) length: Option<Span>,
+}
+
 /// Reads `run:`.
-pub(in crate::scenario) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (RunPlan, Overload) {
+pub(in crate::scenario) fn run(
+    reader: &mut Reader<'_>,
+    top: &Fields<'_>,
+) -> (RunPlan, Overload, RunPlaces) {
     let default = RunPlan {
         duration: Duration::from_secs(10),
         warmup: Duration::ZERO,
@@ -25,7 +37,7 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (Ru
         bucket: Duration::from_ms(100),
     };
     let Some(fields) = reader.one(top, "run", &RUN) else {
-        return (default, Overload::Refuse);
+        return (default, Overload::Refuse, RunPlaces::default());
     };
     let duration = reader.positive_time(&fields, "for");
     let warmup = reader.time(&fields, "warmup");
@@ -71,5 +83,11 @@ pub(in crate::scenario) fn run(reader: &mut Reader<'_>, top: &Fields<'_>) -> (Ru
         seed: seed.map_or(1, |seed| seed.value),
         bucket: bucket_length,
     };
-    (plan, overload)
+    let places = RunPlaces {
+        bucket: bucket.map(|bucket| bucket.span),
+        length: runs
+            .map(|runs| runs.span)
+            .or(duration.map(|time| time.span)),
+    };
+    (plan, overload, places)
 }

@@ -14,7 +14,8 @@ impl Decimal {
 
     /// Reads the number at the start of `text` and returns it with what follows.
     ///
-    /// `1`, `0.25`, `1.5e3`, `20_000`; no more than 30 digits.
+    /// `1`, `0.25`, `1.5e3`, `20_000`. Of more than 30 digits the last one kept is a `1`: such a
+    /// number is too large or too fine for any quantity, and stays so.
     pub(super) fn scan(text: &str) -> Option<(Self, &str)> {
         let (negative, body) = match text.strip_prefix('-') {
             Some(body) => (true, body),
@@ -51,11 +52,12 @@ impl Decimal {
         if significant.is_empty() {
             exponent = 0;
         }
-        if significant.len() > Self::MAX_DIGITS {
-            return None;
-        }
         let mantissa = if significant.is_empty() {
             0
+        } else if significant.len() > Self::MAX_DIGITS {
+            let kept = Self::MAX_DIGITS - 1;
+            exponent += i32::try_from(significant.len() - Self::MAX_DIGITS).ok()?;
+            significant[..kept].parse::<u128>().ok()? * 10 + 1
         } else {
             significant.parse().ok()?
         };
@@ -82,10 +84,13 @@ impl Decimal {
 
     /// Returns whether the number times `factor` is above `limit`, whole or not.
     pub(super) fn exceeds(self, limit: u128, factor: u128) -> bool {
-        let Some(product) = self.mantissa.checked_mul(factor) else {
-            return self.exponent > -30;
-        };
         let power = 10u128.checked_pow(self.exponent.unsigned_abs());
+        let Some(product) = self.mantissa.checked_mul(factor) else {
+            // So many digits that only the whole units are counted: the rest is too fine anyway.
+            let whole = power.map_or(0, |power| self.mantissa / power);
+            let least = whole.checked_mul(factor);
+            return self.exponent >= 0 || least.is_none_or(|value| value > limit);
+        };
         if self.exponent >= 0 {
             return product > 0
                 && power

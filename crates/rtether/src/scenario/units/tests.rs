@@ -77,6 +77,24 @@ fn mistakes_are_told_apart() {
     );
 }
 
+/// Oracle: 10 days are 8.64e17 ps; a number of any length is compared with that, and a fraction of a
+/// picosecond is refused however long it is.
+#[test]
+fn numbers_with_many_digits_are_numbers() {
+    let long = "12345678901234567890123456789012345678";
+    let largest = Quantity::Time.largest().1;
+    assert_eq!(
+        time(&format!("{long} s")),
+        Err(Problem::TooLarge { largest })
+    );
+    let smallest = Quantity::Time.smallest();
+    assert_eq!(
+        time(&format!("1.{long} s")),
+        Err(Problem::TooFine { smallest })
+    );
+    assert_eq!(time(&format!("1.{:040} s", 0)), Ok(1_000_000_000_000));
+}
+
 proptest! {
     #[test]
     fn decimals_agree_with_integer_arithmetic(whole in 0u64..1_000_000, micro in 0u64..1_000_000) {

@@ -1,0 +1,104 @@
+//! The files that `check` and `sim` are asked for.
+
+use std::path::{Path, PathBuf};
+
+use rtether::report::{self, Outcome};
+
+use crate::args::Output;
+use crate::drafts::{self, Draft};
+use crate::exit::{self, Exit};
+use crate::{files, terminal};
+
+/// Files of a directory with all results, besides those of [`report::csv::NAMES`].
+const OTHERS: [&str; 2] = ["result.json", "report.html"];
+
+/// Traces of the first seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traces<'a> {
+    /// Where every frame goes.
+    pub(crate) pcap: Option<&'a Path>,
+    /// Where every delivery goes.
+    pub(crate) packets: Option<&'a Path>,
+}
+
+impl Traces<'_> {
+    /// Returns the number of runs they take.
+    pub(crate) fn count(self) -> i64 {
+        i64::from(self.pcap.is_some()) + i64::from(self.packets.is_some())
+    }
+}
+
+/// All files, opened before the run.
+pub(crate) struct Outputs {
+    report: Option<Draft>,
+    directory: Vec<(&'static str, Draft)>,
+    pub(crate) pcap: Option<Draft>,
+    pub(crate) packets: Option<Draft>,
+}
+
+impl Outputs {
+    /// Opens all files; what is wrong has been said.
+    pub(crate) fn open(scenario: &Path, output: &Output, traces: Traces<'_>) -> Result<Self, Exit> {
+        let in_directory = |directory: &PathBuf| {
+            let names = report::csv::NAMES.into_iter().chain(OTHERS);
+            names.map(|name| (name, directory.join(name))).collect()
+        };
+        let directory: Vec<(&str, PathBuf)> =
+            output.out.as_ref().map_or_else(Vec::new, in_directory);
+        let mut all: Vec<(&str, PathBuf)> = Vec::new();
+        all.extend(output.report.clone().map(|path| ("--report", path)));
+        all.extend(traces.pcap.map(|path| ("--pcap", path.into())));
+        all.extend(traces.packets.map(|path| ("--packets", path.into())));
+        all.extend(directory.iter().map(|(_, path)| ("--out", path.clone())));
+        drafts::check_distinct(scenario, &all).map_err(|message| {
+            terminal::complain(&message);
+            Exit::WrongInput
+        })?;
+        let open = |path: Option<&Path>| path.map(Draft::open).transpose();
+        let opened = || -> Result<Self, String> {
+            if let Some(directory) = &output.out {
+                files::make_directory(directory)?;
+            }
+            Ok(Self {
+                report: open(output.report.as_deref())?,
+                pcap: open(traces.pcap)?,
+                packets: open(traces.packets)?,
+                directory: directory
+                    .iter()
+                    .map(|(name, path)| Ok((*name, Draft::open(path)?)))
+                    .collect::<Result<_, String>>()?,
+            })
+        };
+        opened().map_err(|message| exit::fail(&message))
+    }
+
+    /// Writes report and directory. Returns what could not be written; the rest is there.
+    pub(crate) fn write(self, outcome: &Outcome<'_>) -> Vec<String> {
+        let mut failed = Vec::new();
+        if self.report.is_none() && self.directory.is_empty() {
+            return failed;
+        }
+        let page = report::html::render(outcome);
+        if let Some(draft) = self.report {
+            failed.extend(draft.write(&page).err());
+        }
+        if self.directory.is_empty() {
+            return failed;
+        }
+        let everything = report::json::Options {
+            buckets: true,
+            histogram: true,
+        };
+        let tables = report::csv::files(outcome);
+        for (name, draft) in self.directory {
+            let table = tables.iter().find(|(known, _)| *known == name);
+            let written = match (name, table) {
+                (_, Some((_, text))) => draft.write(text),
+                ("report.html", None) => draft.write(&page),
+                (_, None) => draft.write(&report::json::text(outcome, everything)),
+            };
+            failed.extend(written.err());
+        }
+        failed
+    }
+}

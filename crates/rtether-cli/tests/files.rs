@@ -1,0 +1,332 @@
+//! Files in and out of the command, and what is said where there are none.
+//!
+//! Oracle throughout: the documented exit codes, and what is in the directory afterwards.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SCENARIO: &str = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows: [{ name: x, from: a, to: b, period: 1 ms, size: 64 B, deadline: 1 ms }]
+run: { for: 100 ms }
+";
+
+/// A scenario in a directory of its own, removed at the end.
+struct Plant(PathBuf);
+
+impl Plant {
+    fn new(test: &str) -> Self {
+        let name = format!("rtether-files-{test}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("plant.yaml"), SCENARIO).unwrap();
+        Self(directory)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rtether"));
+        command.args(arguments).current_dir(&self.0);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Plant {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+#[test]
+fn a_report_that_cannot_be_written_costs_no_run() {
+    let plant = Plant::new("before");
+    let begin = Instant::now();
+    for verb in ["check", "limit"] {
+        let output = plant.run(&[
+            verb,
+            "plant.yaml",
+            "--for",
+            "100 h",
+            "--report",
+            "no/r.html",
+        ]);
+        assert_eq!(code(&output), 4, "{}", stderr(&output));
+        let text = stderr(&output);
+        assert!(text.contains("no directory `no`; make it first"), "{text}");
+    }
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    assert_eq!(plant.names(), ["plant.yaml"]);
+}
+
+#[test]
+fn the_table_is_printed_even_if_a_file_fails() {
+    let plant = Plant::new("full");
+    // A device that is always full.
+    let output = plant.run(&["check", "plant.yaml", "--report", "/dev/full"]);
+    assert_eq!(code(&output), 4);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 stream: 1 ok"));
+    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+    assert!(fs::metadata("/dev/full").is_ok());
+}
+
+#[test]
+fn pipes_are_written_straight_and_links_followed() {
+    let plant = Plant::new("pipe");
+    let fifo = plant.0.join("fifo");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let reader = thread::spawn(move || fs::read_to_string(fifo).unwrap());
+    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "fifo"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(reader.join().unwrap().contains("</html>"));
+
+    fs::write(plant.0.join("real.html"), "old").unwrap();
+    std::os::unix::fs::symlink("real.html", plant.0.join("link.html")).unwrap();
+    std::os::unix::fs::symlink("new.html", plant.0.join("dangling.html")).unwrap();
+    for (link, real) in [("link.html", "real.html"), ("dangling.html", "new.html")] {
+        let output = plant.run(&["check", "plant.yaml", "-q", "--report", link]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(
+            fs::symlink_metadata(plant.0.join(link))
+                .unwrap()
+                .is_symlink()
+        );
+        assert!(plant.read(real).contains("</html>"), "{real}");
+    }
+    let names = [
+        "dangling.html",
+        "fifo",
+        "link.html",
+        "new.html",
+        "plant.yaml",
+        "real.html",
+    ];
+    assert_eq!(plant.names(), names);
+}
+
+#[test]
+fn the_scenario_is_not_overwritten_and_no_file_is_written_twice() {
+    let plant = Plant::new("same");
+    fs::hard_link(plant.0.join("plant.yaml"), plant.0.join("other.yaml")).unwrap();
+    fs::remove_file(plant.0.join("other.yaml")).unwrap();
+    std::os::unix::fs::symlink("plant.yaml", plant.0.join("link.yaml")).unwrap();
+    for arguments in [
+        &["check", "plant.yaml", "--report", "plant.yaml"][..],
+        &["check", "plant.yaml", "--report", "./link.yaml"],
+        &["limit", "plant.yaml", "--report", "plant.yaml"],
+        &["sim", "plant.yaml", "--pcap", "x", "--packets", "./x"],
+        &[
+            "sim",
+            "plant.yaml",
+            "--out",
+            "d",
+            "--report",
+            "d/report.html",
+        ],
+    ] {
+        // The directory has to be there for two names of a file in it to be told to be one.
+        fs::create_dir_all(plant.0.join("d")).unwrap();
+        let output = plant.run(arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+        assert_eq!(plant.read("plant.yaml"), SCENARIO);
+    }
+    assert_eq!(plant.names(), ["d", "link.yaml", "plant.yaml"]);
+}
+
+#[test]
+fn a_file_of_the_user_with_the_name_of_a_draft_survives() {
+    let plant = Plant::new("part");
+    fs::write(plant.0.join("r.html.part"), "mine").unwrap();
+    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "r.html"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(plant.read("r.html.part"), "mine");
+}
+
+#[test]
+fn the_second_ctrl_c_leaves_no_draft() {
+    let plant = Plant::new("twice");
+    let mut child = plant
+        .command(&[
+            "sim",
+            "plant.yaml",
+            "--for",
+            "200 h",
+            "--packets",
+            "p.csv",
+            "--report",
+            "r.html",
+        ])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begin = Instant::now();
+    let limit = Duration::from_mins(1);
+    while plant.names().len() < 3 && begin.elapsed() < limit {
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(300));
+    let pid = child.id().to_string();
+    while child.try_wait().unwrap().is_none() && begin.elapsed() < limit {
+        let mut kill = Command::new("kill");
+        drop(kill.args(["-INT", &pid]).stderr(Stdio::null()).status());
+        thread::sleep(Duration::from_millis(5));
+    }
+    // No effect on one that has ended.
+    drop(child.kill());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let names = plant.names();
+    assert!(names.iter().all(|name| !name.contains("part")), "{names:?}");
+}
+
+#[test]
+fn what_cannot_be_read_comes_with_a_remedy() {
+    let plant = Plant::new("read");
+    fs::write(
+        plant.0.join("latin1.yaml"),
+        b"rtether: 1\nname: F\xf6rderband\n",
+    )
+    .unwrap();
+    fs::write(plant.0.join("utf16.yaml"), b"\xff\xfer\0t\0").unwrap();
+    for (file, words) in [
+        ("plnat.yaml", "did you mean `./plant.yaml`"),
+        ("nowhere/x.yaml", "no directory `nowhere`"),
+        (".", "it is a directory, not a scenario file"),
+        ("latin1.yaml", "line 2, column 8: octet 0xf6 is not UTF-8"),
+        ("utf16.yaml", "UTF-16"),
+    ] {
+        let output = plant.run(&["check", file]);
+        assert_eq!(code(&output), 2, "{file}");
+        assert!(
+            stderr(&output).contains(words),
+            "{file}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+/// Oracle: every line is an object with a title.
+#[test]
+fn messages_in_json_are_one_object_per_line() {
+    let plant = Plant::new("json");
+    fs::write(
+        plant.0.join("bad.yaml"),
+        "rtether: 2\nnodse: {}\nlinsk: []\n",
+    )
+    .unwrap();
+    for (arguments, least) in [
+        (&["bad.yaml"][..], 2),
+        (&["nowhere.yaml"], 1),
+        (&["plant.yaml", "--set", "no equals sign"], 1),
+        (&["plant.yaml", "--for", "5 parsec"], 1),
+        (&["plant.yaml", "--report", "no/r.html"], 1),
+    ] {
+        let mut all = vec!["check", "--message-format", "json"];
+        all.extend(arguments);
+        let output = plant.run(&all);
+        let text = stderr(&output);
+        assert!(text.lines().count() >= least, "{text}");
+        for line in text.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(object["title"].is_string(), "{line}");
+            assert_eq!(object["severity"], "error", "{line}");
+        }
+    }
+}
+
+#[test]
+fn messages_name_the_flag() {
+    let plant = Plant::new("flag");
+    for (flag, value) in [("--for", "5 parsec"), ("--warmup", "1 h"), ("--runs", "0")] {
+        let output = plant.run(&["check", "plant.yaml", flag, value]);
+        assert_eq!(code(&output), 2);
+        assert!(
+            stderr(&output).contains(&format!("--> {flag}:")),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let plant = Plant::new("flags");
+    for arguments in [
+        &["check", "plant.yaml", "--json", "-q"][..],
+        &["check", "plant.yaml", "-j", "0"],
+        &["bound", "plant.yaml", "--runs", "2"],
+        &["bound", "plant.yaml", "-j", "2"],
+        &["schema", "--no-progress"],
+        &["man", "nothing"],
+        &["limit", "plant.yaml", "--tolerance", "1e-300"],
+        &["new", "a\nb"],
+    ] {
+        let output = plant.run(arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}: {}", stderr(&output));
+    }
+    let many = plant.run(&["check", "plant.yaml", "-q", "-j", "100000"]);
+    assert_eq!(code(&many), 0, "{}", stderr(&many));
+}
+
+/// Oracle: `git diff --check` and the like complain of spaces at the end of a line.
+#[test]
+fn tables_have_no_spaces_at_the_end() {
+    let plant = Plant::new("spaces");
+    for arguments in [&["check", "plant.yaml"][..], &["bound", "plant.yaml"]] {
+        let output = plant.run(arguments);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.lines().count() > 3);
+        assert!(text.lines().all(|line| !line.ends_with(' ')), "{text}");
+    }
+}
+
+/// Oracle: a flag that only the verb has.
+#[test]
+fn every_verb_has_a_manual_page() {
+    let plant = Plant::new("man");
+    for (verb, word) in [("sim", "pcap"), ("limit", "tolerance"), ("new", "template")] {
+        let output = plant.run(&["man", verb]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(
+            text.contains(word) && text.contains(&format!("rtether-{verb}")),
+            "{text}"
+        );
+    }
+}

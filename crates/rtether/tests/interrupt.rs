@@ -1,0 +1,81 @@
+//! Runs that somebody ends, and what is kept of them.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rtether::run::{Progress, Results, simulate};
+use rtether::scenario::{Scenario, load, render};
+
+fn scenario(run: &str) -> Scenario {
+    let loaded = load(
+        "test.yaml",
+        &format!(
+            "rtether: 1
+nodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}
+links: [{{ ends: [a, b], rate: 1 Gbit/s }}]
+flows: [{{ name: flow, from: a, to: b, period: 10 us, jitter: 1 us, size: 64 B }}]
+run: {{ {run} }}
+"
+        ),
+    );
+    let words = loaded.text(render::Style::Plain);
+    loaded.scenario.unwrap_or_else(|| panic!("{words}"))
+}
+
+/// Cancels a run after half a second; returns it and how long it took to end.
+fn cut(scenario: &Scenario) -> (Results, Duration) {
+    let progress = Progress::default();
+    thread::scope(|scope| {
+        let run = scope.spawn(|| simulate(scenario, &progress).unwrap());
+        thread::sleep(Duration::from_millis(500));
+        progress.cancel();
+        let asked = Instant::now();
+        (run.join().unwrap(), asked.elapsed())
+    })
+}
+
+/// Generous: a debug build on a machine that does other things as well.
+const SOON: Duration = Duration::from_secs(10);
+
+/// Oracle: each run is of 100 packets; a million of them take minutes.
+#[test]
+fn runs_that_were_not_begun_are_left_out() {
+    let scenario = scenario("for: 1 ms, seeds: 1000000, seed: 7");
+    let (results, took) = cut(&scenario);
+    assert!(took < SOON, "{took:?}");
+    assert!(results.partial);
+    assert!(results.seeds.len() < 1_000_000);
+    assert_eq!(results.seeds.len(), results.record.runs as usize);
+    assert!(results.seeds.is_sorted() && results.seeds[0] == 7);
+}
+
+/// Oracle: a thousandth of 100 hours is 36 million packets.
+#[test]
+fn a_long_run_ends_soon() {
+    let (results, took) = cut(&scenario("for: 100 h"));
+    assert!(took < SOON, "{took:?}");
+    assert_eq!((results.partial, results.seeds.len()), (true, 1));
+    assert!(results.record.events > 0);
+}
+
+/// Oracle: an interval over replications needs two complete ones; those cut off at different times
+/// are none.
+#[test]
+fn runs_that_were_cut_off_are_no_replications() {
+    let scenario = scenario("for: 1 h, seeds: 2");
+    let (results, _) = cut(&scenario);
+    assert!(results.partial && results.record.streams[0].delivered > 0);
+    assert_eq!(results.confidence[0].mean, None);
+}
+
+/// Oracle: a packet every 10 us for 100 ms, three times.
+#[test]
+fn a_run_that_nobody_ends_is_whole() {
+    let whole = simulate(&scenario("for: 100 ms, seeds: 3"), &Progress::default()).unwrap();
+    assert_eq!(whole.seeds, [1, 2, 3]);
+    assert_eq!(whole.record.runs, 3);
+    assert!(!whole.partial && whole.confidence[0].mean.is_some());
+    assert_eq!(whole.record.streams[0].released, 3 * 10_000);
+}
