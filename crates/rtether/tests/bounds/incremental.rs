@@ -11,6 +11,8 @@ use crate::plant::{Plant, Variety};
 
 /// Changes of each plant.
 const STEPS: u64 = 12;
+/// Plants at most: each takes twelve full analyses, and the nightly run has an end.
+const CASES_MAX: u64 = 2_000;
 
 /// What was met on the way, so that the test says something.
 #[derive(Default)]
@@ -80,6 +82,9 @@ fn without_effort(mut analysis: Analysis) -> Analysis {
 fn an_analysis_again_is_a_full_one() {
     let mut met = Met::default();
     for_each_case("an_analysis_again_is_a_full_one", |number| {
+        if number >= CASES_MAX {
+            return;
+        }
         let variety = match number % 4 {
             0 => Variety::Plain,
             _ => Variety::Full,
