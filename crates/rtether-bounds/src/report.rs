@@ -256,6 +256,13 @@ fn place(server: &Server, visit: &Visit) -> Place {
 
 /// Returns why the way to a visit has no bound: the first cause on it.
 fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
+    // A medium that is shared is the reason whatever else there is.
+    for visit in plant.way_to(last) {
+        let obstacle = &plant.servers[visit.server as usize].obstacle;
+        if let Some(shared @ Reason::SharedMedium { .. }) = obstacle {
+            return shared.clone();
+        }
+    }
     let mut first = None;
     let mut at = last;
     while at != NONE {

@@ -135,6 +135,8 @@ fn what_is_statistical_stands_in_a_column_of_its_own() {
     let streams = document["streams"].as_array().unwrap();
     for stream in streams {
         assert!(stream["bound_ns"].is_null() && stream["slack_ns"].is_null());
+        let reason = stream["reason"].as_str().unwrap();
+        assert!(reason.starts_with("shared medium"), "{reason}");
         let said = &stream["statistical"];
         assert_eq!(said.is_null(), stream["deadline_ns"].is_null(), "{stream}");
         if let Some(ratio) = said["late_ratio"].as_f64() {
