@@ -12,6 +12,7 @@
 
 mod counterexamples;
 mod dice;
+mod draw;
 mod incremental;
 mod layers;
 mod plant;

@@ -6,7 +6,8 @@ use rtether_model::network::{NodeId, Stack};
 use rtether_model::quantity::Duration;
 
 use crate::dice::Dice;
-use crate::plant::{Plant, Variety, plain_flow, plain_switch};
+use crate::draw::plain_switch;
+use crate::plant::{Plant, Variety, plain_flow};
 
 /// One kind of network.
 pub(crate) struct Kind {

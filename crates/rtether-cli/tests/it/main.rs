@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod bounds;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -67,140 +69,6 @@ fn another_seed_is_another_run() {
         ])
     };
     assert_ne!(result("1").stdout, result("2").stdout);
-}
-
-#[test]
-fn bounds_have_a_verdict_or_a_reason() {
-    // The series of this scenario never meet, but a bound holds for any phases: some are late.
-    let output = run(&["bound", "dolejs-4nodes.yaml", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["schema"], "rtether.bound/1");
-    for stream in document["streams"].as_array().unwrap() {
-        let slack = stream["slack_ns"].as_f64().unwrap();
-        assert_eq!(stream["verdict"] == "ok", slack >= 0.0, "{stream}");
-        let hops = stream["hops"].as_array().unwrap();
-        let parts = |hop: &serde_json::Value| {
-            hop["queueing_ns"].as_f64().unwrap() + hop["passage_ns"].as_f64().unwrap()
-        };
-        let sum: f64 = hops.iter().map(parts).sum();
-        assert!((sum - stream["bound_ns"].as_f64().unwrap()).abs() < 1e-3);
-    }
-    // A shared medium: never a number, and the code says that there is no answer.
-    let output = run(&["bound", "hub.yaml", "--csv"]);
-    assert_eq!(output.status.code(), Some(3));
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("no-bound"), "{text}");
-}
-
-#[test]
-fn bulk_flows_say_what_limits_them() {
-    // Whoever has a deadline has a bound beside the files, which are limited by their windows.
-    let output = run(&["bound", "bottling-line.yaml", "--json"]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    for stream in document["streams"].as_array().unwrap() {
-        let is_file = stream["deadline_ns"].is_null();
-        assert_eq!(stream["bound_ns"].is_null(), is_file, "{stream}");
-    }
-    let expected = serde_json::json!([
-        { "flow": "recipe upload", "limit": "window" },
-        { "flow": "event log", "limit": "window" },
-    ]);
-    assert_eq!(document["open_flows"], expected);
-}
-
-#[test]
-fn sim_says_that_it_judges_no_bounds() {
-    // A bound of a picosecond holds for nobody; `check` says so, `sim` that it did not look.
-    let accept = |line: &str| {
-        let change = format!("accept={line}");
-        let arguments = ["dolejs-4nodes.yaml", "--quiet", "--for", "1s", "--set"];
-        ["check", "sim"].map(|verb| run(&[&[verb], &arguments[..], &[change.as_str()]].concat()))
-    };
-    let [checked, simulated] = accept("[{ flow: '*', sim: deadline, bound: 1 ns }]");
-    assert_eq!(checked.status.code(), Some(1), "{}", stderr(&checked));
-    assert_eq!(simulated.status.code(), Some(0), "{}", stderr(&simulated));
-    let note = "requirements of `bound` are not judged here; `rtether check` does";
-    assert!(stderr(&simulated).contains(note), "{}", stderr(&simulated));
-    assert!(!stderr(&checked).contains(note));
-    let [_, simulated] = accept("[{ flow: '*', sim: deadline }]");
-    assert!(!stderr(&simulated).contains(note));
-}
-
-#[test]
-fn what_is_statistical_stands_in_a_column_of_its_own() {
-    let output = run(&["bound", "hub.yaml", "--json"]);
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let streams = document["streams"].as_array().unwrap();
-    for stream in streams {
-        assert!(stream["bound_ns"].is_null() && stream["slack_ns"].is_null());
-        let reason = stream["reason"].as_str().unwrap();
-        assert!(reason.starts_with("shared medium"), "{reason}");
-        let said = &stream["statistical"];
-        assert_eq!(said.is_null(), stream["deadline_ns"].is_null(), "{stream}");
-        if let Some(ratio) = said["late_ratio"].as_f64() {
-            assert!(ratio > 0.0 && ratio < 1.0, "{stream}");
-            assert!(said["model"].as_str().unwrap().contains("no bound"));
-        }
-    }
-    let output = run(&["bound", "hub.yaml"]);
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        text.contains("statistical") && text.contains("P(late) <= "),
-        "{text}"
-    );
-    assert!(text.contains("is no bound"), "{text}");
-    let output = run(&["bound", "goose-multicast.yaml"]);
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("statistical"));
-}
-
-#[test]
-fn bounds_have_a_page() {
-    let directory = std::env::temp_dir().join(format!("rtether-bound-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let page = directory.join("bounds.html");
-    let path = page.to_str().unwrap();
-    let output = run(&["bound", "goose-multicast.yaml", "--report", path]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let text = std::fs::read_to_string(&page).unwrap();
-    for words in ["id=\"bounds\"", "id=\"ports\"", "id=\"stacks\"", "hop-mark"] {
-        assert!(text.contains(words), "{words}");
-    }
-    let output = run(&[
-        "check",
-        "goose-multicast.yaml",
-        "--for",
-        "2s",
-        "--report",
-        path,
-    ]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let text = std::fs::read_to_string(&page).unwrap();
-    assert!(text.contains("id=\"bounds\"") && text.contains("Bounds of ports"));
-    // Without bounds there is no section.
-    run(&[
-        "sim",
-        "goose-multicast.yaml",
-        "--for",
-        "2s",
-        "--report",
-        path,
-    ]);
-    assert!(
-        !std::fs::read_to_string(&page)
-            .unwrap()
-            .contains("id=\"bounds\"")
-    );
-    let missing = directory.join("missing").join("bounds.html");
-    let output = run(&[
-        "bound",
-        "goose-multicast.yaml",
-        "--report",
-        missing.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]

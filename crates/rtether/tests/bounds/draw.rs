@@ -1,0 +1,109 @@
+//! Switches and stacks drawn at random.
+
+use rtether_model::network::{
+    AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, Outliers,
+    QueueMap, RtosStack, Selection, Servers, Spread, Stack, Switch, TagHandling,
+};
+use rtether_model::quantity::{Bytes, Duration};
+
+use crate::dice::Dice;
+
+/// Returns a store-and-forward switch in order of arrival, with memory that never runs out.
+pub(crate) fn plain_switch() -> Switch {
+    Switch {
+        latency: Duration::from_us(2),
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(1).unwrap(),
+        selection: Selection::Fcfs,
+        buffer: Buffer {
+            per_port: Bytes::new(1 << 30),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Managed,
+        tags: TagHandling::Keep,
+        ports: Vec::new(),
+    }
+}
+
+pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
+    let mut switch = plain_switch();
+    if !is_full {
+        return switch;
+    }
+    switch.latency = Duration::from_ns(dice.pick(&[0, 500, 10_000]));
+    if dice.chance(30) {
+        switch.mode = ForwardingMode::CutThrough;
+    }
+    let count = u8::try_from(dice.range(1, 8)).unwrap();
+    switch.queues = QueueMap::standard(count).unwrap();
+    let weights = [(); 8].map(|()| u8::try_from(dice.range(1, 5)).unwrap());
+    switch.selection = match dice.index(6) {
+        0 => Selection::Fcfs,
+        1 | 2 => Selection::StrictPriority,
+        3 => Selection::Wrr { weights },
+        4 => Selection::EarliestDeadline,
+        _ => Selection::StrictWrr { weights },
+    };
+    if dice.chance(15) {
+        switch.tags = TagHandling::Strip;
+    }
+    if dice.chance(15) {
+        switch.multicast = MulticastForwarding::Unmanaged;
+    }
+    if dice.chance(6) {
+        let aging = Duration::from_secs(1);
+        switch.addresses = AddressTable::Learning { aging };
+    }
+    switch
+}
+
+pub(crate) fn stack(dice: &mut Dice) -> Stack {
+    let us = |dice: &mut Dice, max: i64| Duration::from_ns(dice.time(0, max * 1_000));
+    let cost = |dice: &mut Dice| Cost {
+        base: us(dice, 25),
+        per_octet: Duration::from_ps(dice.time(0, 12_000)),
+    };
+    let jitter = Jitter {
+        spread: match dice.index(3) {
+            0 => Spread::None,
+            1 => Spread::Uniform { max: us(dice, 30) },
+            _ => Spread::Exponential {
+                mean: us(dice, 5),
+                max: us(dice, 20),
+            },
+        },
+        outliers: dice.chance(20).then_some(Outliers {
+            per_million: 100_000,
+            min: Duration::from_us(5),
+            max: Duration::from_us(60),
+        }),
+    };
+    match dice.index(6) {
+        0 | 1 => Stack::Zero,
+        2 => Stack::IpRate {
+            service: us(dice, 60),
+        },
+        3 => Stack::Rtos(RtosStack {
+            datagram: cost(dice),
+            segment: cost(dice),
+            acknowledgement: cost(dice),
+            jitter,
+        }),
+        _ => Stack::Linear(LinearStack {
+            send: cost(dice),
+            receive: cost(dice),
+            interface: if dice.chance(50) {
+                Cost::default()
+            } else {
+                cost(dice)
+            },
+            jitter,
+            servers: if dice.chance(50) {
+                Servers::Shared
+            } else {
+                Servers::PerDirection
+            },
+        }),
+    }
+}
