@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 to 1 | `0x72 0x54` |
 //! | 2 | version, 1 |
-//! | 3 | 1 request, 2 reply |
+//! | 3 | 1 request, 2 reply, 3 wake-up |
 //! | 4 to 7 | session: replies to another run of the meter are not taken for ours |
 //! | 8 to 11 | sequence |
 //! | 12 to 15 | reply: time between receipt and answer in nanoseconds, all ones if longer |
@@ -35,6 +35,8 @@ pub enum Kind {
         /// The peer's clock at the receipt of the request; its origin is the peer's own.
         received_at: Instant,
     },
+    /// Asks for nothing: a responder that sleeps is to be awake for what comes next.
+    Wake,
 }
 
 /// The head of a message.
@@ -97,6 +99,7 @@ impl Message {
                     received_at: Instant::from_ps(ns.saturating_mul(1_000)),
                 }
             }
+            3 => Kind::Wake,
             _ => return Err(Malformed::Foreign { offset: 3 }),
         };
         Ok(Self {
@@ -113,6 +116,7 @@ impl Message {
         };
         let (kind, hold, received) = match self.kind {
             Kind::Request => (1, 0, 0),
+            Kind::Wake => (3, 0, 0),
             Kind::Reply { hold, received_at } => {
                 let ns = hold.as_ns_floor().max(0);
                 let hold = u32::try_from(ns).unwrap_or(u32::MAX);

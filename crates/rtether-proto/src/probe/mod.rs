@@ -2,10 +2,11 @@
 //! (R113 to R125).
 //!
 //! [`Prober`] keeps the schedule and the matching and knows no wire format; [`message`], [`icmp`]
-//! and [`cndep`] are formats, each with the side that answers. Sending one request:
+//! and [`cndep`] are formats, each with the side that answers, and [`Codec`] is the choice among
+//! them. Sending one request:
 //!
-//! 1. [`Prober::poll_transmit`] says which one; the host encodes and sends it.
-//! 2. The host decodes what comes back and calls [`Prober::handle_reply`].
+//! 1. [`Prober::poll_transmit`] says which one; the host has the codec write it and sends it.
+//! 2. The host has the codec read what comes back and calls [`Prober::handle_reply`].
 //! 3. [`Prober::poll_event`] gives samples, losses and oddities until there is none left.
 //! 4. [`Prober::poll_timeout`] says when to come back; [`Prober::handle_timeout`] is called then.
 //!
@@ -13,10 +14,12 @@
 //! nobody gains by forging the sender of a request.
 
 pub mod cndep;
+mod codec;
 pub mod icmp;
 pub mod message;
 mod prober;
 
+pub use codec::{Codec, Command, Received};
 pub use prober::{Config, ConfigError, Counters, Event, Interval, Prober, Request, Sample};
 
 #[cfg(test)]

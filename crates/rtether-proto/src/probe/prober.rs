@@ -334,6 +334,11 @@ impl Prober {
         self.next == self.total() && self.pending == 0
     }
 
+    /// Returns whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.pending == 0
+    }
+
     /// Returns how often what happened.
     pub fn counters(&self) -> Counters {
         self.counters
@@ -399,7 +404,8 @@ impl Prober {
         self.slots.len().checked_sub(behind).filter(|_| behind > 0)
     }
 
-    fn oldest_pending(&self) -> Option<u32> {
+    /// Returns the oldest request under way.
+    pub fn oldest_pending(&self) -> Option<u32> {
         (self.pending > 0).then_some(self.oldest)
     }
 
