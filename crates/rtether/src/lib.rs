@@ -10,6 +10,7 @@
 pub mod bound;
 mod csma;
 pub mod limit;
+pub mod meter;
 pub mod profiles;
 pub mod report;
 pub mod reproduce;

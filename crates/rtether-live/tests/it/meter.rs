@@ -5,7 +5,7 @@ use std::time::Duration as Sleep;
 
 use rtether_live::clock::Clock;
 use rtether_live::link::{Icmp, Link, Raw, RawOptions, Service, Udp, UdpOptions};
-use rtether_live::meter::Meter;
+use rtether_live::meter::{Meter, Oddities};
 use rtether_live::responder::{Answered, Responder};
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
@@ -62,7 +62,7 @@ fn measure(link: impl Link, codec: Codec, waiting: Waiting, size: usize) -> Vec<
             Event::Lost(_) | Event::Late { .. } | Event::Duplicate(_) => panic!("{event:?}"),
         })
         .unwrap();
-    assert_eq!(meter.oddities(), Default::default());
+    assert_eq!(meter.oddities(), Oddities::default());
     samples
 }
 
