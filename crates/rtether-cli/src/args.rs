@@ -1,8 +1,14 @@
 //! The definition of the command line.
 
+#[cfg(target_os = "linux")]
+mod live;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+#[cfg(target_os = "linux")]
+pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -59,6 +65,12 @@ pub(crate) enum Verb {
     Bound(BoundArgs),
     /// Find the highest load of other traffic at which deadlines still hold
     Limit(LimitArgs),
+    /// Measure round trips to a host
+    #[cfg(target_os = "linux")]
+    Ping(PingArgs),
+    /// Answer the requests of `ping`, or be a controller board
+    #[cfg(target_os = "linux")]
+    Echo(EchoArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors

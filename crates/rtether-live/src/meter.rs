@@ -33,6 +33,8 @@ pub struct Oddities {
     pub unreachable: u64,
     /// Requests that the system did not take.
     pub unsent: u64,
+    /// Times a spinning thread slept, lest the kernel stop it.
+    pub rests: u64,
 }
 
 /// A meter on one link.
@@ -167,6 +169,7 @@ impl<L: Link> Meter<L> {
 
     fn rest(&mut self) -> io::Result<()> {
         self.waiter.rest();
+        self.oddities.rests += 1;
         if let Some(payload) = self.codec.wake() {
             match self.link.send(&payload) {
                 Err(error) if !is_passing(&error) => return Err(error),

@@ -6,7 +6,7 @@ use std::time::Duration as Sleep;
 use rtether_live::clock::Clock;
 use rtether_live::link::{Icmp, Link, Raw, RawOptions, Service, Udp, UdpOptions};
 use rtether_live::meter::{Meter, Oddities};
-use rtether_live::responder::{Answered, Responder};
+use rtether_live::responder::{Answered, Responder, Role};
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Sample};
@@ -33,7 +33,8 @@ fn with_responder<S: Service, T: Send>(
     std::thread::scope(|scope| {
         let far = scope.spawn(|| {
             wire.far.enter().unwrap();
-            let mut responder = Responder::new(service(), Clock::start(), Waiting::Block);
+            let mut responder =
+                Responder::new(service(), Role::Echo, Clock::start(), Waiting::Block);
             is_ready.store(true, Ordering::Release);
             responder.run(&stop).unwrap();
             responder.counters()
