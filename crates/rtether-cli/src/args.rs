@@ -1,9 +1,15 @@
 //! The definition of the command line.
 
+#[cfg(target_os = "linux")]
+mod live;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+#[cfg(target_os = "linux")]
+pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -49,6 +55,8 @@ impl Cli {
                 no_progress: arguments.no_progress,
                 jobs: None,
             }),
+            #[cfg(target_os = "linux")]
+            Verb::Ping(_) | Verb::Echo(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
             | Verb::Schema
@@ -99,6 +107,12 @@ pub(crate) enum Verb {
     Admit(AdmitArgs),
     /// Find the highest load of other traffic at which deadlines still hold
     Limit(LimitArgs),
+    /// Measure round trips to a host
+    #[cfg(target_os = "linux")]
+    Ping(PingArgs),
+    /// Answer the requests of `ping`, or be a controller board
+    #[cfg(target_os = "linux")]
+    Echo(EchoArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors

@@ -13,6 +13,8 @@ mod files;
 mod limit;
 mod new;
 mod outputs;
+#[cfg(target_os = "linux")]
+mod ping;
 mod progress;
 mod reproduce;
 mod scenario;
@@ -48,6 +50,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Bound(arguments) => bound::run(arguments, global),
         Verb::Admit(arguments) => admit::run(arguments, global),
         Verb::Limit(arguments) => limit::run(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Ping(arguments) => ping::ping(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Echo(arguments) => ping::echo(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),

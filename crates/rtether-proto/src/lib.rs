@@ -9,4 +9,5 @@ extern crate alloc;
 extern crate std;
 
 pub mod endnode;
+pub mod probe;
 pub mod smoother;

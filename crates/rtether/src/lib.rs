@@ -10,6 +10,9 @@
 pub mod bound;
 mod csma;
 pub mod limit;
+#[cfg(target_os = "linux")]
+pub mod live;
+pub mod meter;
 pub mod profiles;
 pub mod report;
 pub mod reproduce;

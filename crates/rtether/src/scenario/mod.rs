@@ -40,6 +40,18 @@ use reader::Reader;
 pub use rtether_model::flow::FlowId;
 use tree::{Data, Value};
 
+/// Reads a time as scenarios write it: `250 us`.
+///
+/// # Errors
+/// What is wrong, in words with an example.
+pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
+    let wrong =
+        || "write a number with its unit, for example 2 ms (ps, ns, us, ms or s)".to_owned();
+    let ps = units::read(text, units::Quantity::Time).map_err(|_| wrong())?;
+    let ps = i64::try_from(ps).map_err(|_| wrong())?;
+    Ok(rtether_model::quantity::Duration::from_ps(ps))
+}
+
 /// What came of a file.
 #[derive(Clone, Debug)]
 pub struct Loaded {

@@ -1,0 +1,151 @@
+//! Arguments of the verbs that measure on this host.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtether::live::{Duration, Pcp, Via, Vid};
+
+/// Arguments of `ping`.
+#[derive(Args, Debug)]
+#[command(after_help = PING_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct PingArgs {
+    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for `--via raw`
+    pub(crate) target: String,
+    /// How payloads travel
+    #[arg(long, value_name = "WAY", default_value = "udp")]
+    pub(crate) via: Way,
+    /// Requests in a series
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) count: u32,
+    /// Number of series
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) series: u32,
+    /// Between series
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
+    pub(crate) pause: Duration,
+    /// Between requests; `0 s`: the next as soon as the one before is answered
+    #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = time)]
+    pub(crate) interval: Duration,
+    /// After which a request is lost
+    #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = time)]
+    pub(crate) timeout: Duration,
+    /// Octets of payload; at least what the format needs
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 64)]
+    pub(crate) size: usize,
+    /// Round trips beyond it count as missed, with lost ones; exit code 1 if there are any
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) deadline: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
+    /// CNDEP command: `test`, `get:ID` or `set:ID:HEX`
+    #[arg(long, value_name = "COMMAND", default_value = "test")]
+    pub(crate) command: String,
+    /// CNDEP packets carry a sequence octet
+    #[arg(long)]
+    pub(crate) numbered: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per series
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Write one CSV row per round trip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) samples: Option<PathBuf>,
+    /// Write an interval log of `HdrHistogram`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hdr: Option<PathBuf>,
+    /// Write counters and percentiles as Prometheus text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics: Option<PathBuf>,
+}
+
+const PING_CODES: &str = "Exit codes: 0 every request was answered within the deadline, 1 one was \
+not, 3 none was answered, 4 the machine cannot do it, 130 interrupted.";
+
+/// Arguments of `echo`.
+#[derive(Args, Debug)]
+pub(crate) struct EchoArgs {
+    /// Address to listen at, with `:PORT` if not the usual one
+    #[arg(default_value = "0.0.0.0")]
+    pub(crate) listen: String,
+    /// How payloads travel; ICMP is answered by every kernel
+    #[arg(long, value_name = "WAY", default_value = "udp")]
+    pub(crate) via: Way,
+    #[command(flatten)]
+    pub(crate) socket: SocketArgs,
+    /// CNDEP: what the board takes between a request and its answer
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
+    pub(crate) delay: Duration,
+    /// CNDEP parameter of the board, `ID=HEX`, or `ID:=HEX` if it can be set; repeatable
+    #[arg(long, value_name = "PARAMETER")]
+    pub(crate) parameter: Vec<String>,
+    /// CNDEP packets carry a sequence octet
+    #[arg(long)]
+    pub(crate) numbered: bool,
+}
+
+/// What a measuring socket and its thread are like.
+#[derive(Args, Debug)]
+pub(crate) struct SocketArgs {
+    /// Device for raw frames
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// DSCP of IP packets
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    pub(crate) dscp: u8,
+    /// Priority of the tag of raw frames; of UDP packets inside the host
+    #[arg(long, value_name = "N", value_parser = pcp)]
+    pub(crate) pcp: Option<Pcp>,
+    /// VLAN of the tag of raw frames
+    #[arg(long, value_name = "N", value_parser = vid)]
+    pub(crate) vlan: Option<Vid>,
+    /// Run on this core
+    #[arg(long, value_name = "N")]
+    pub(crate) core: Option<usize>,
+    /// Run at this real-time priority (`SCHED_FIFO`, 1 to 99), memory locked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
+    pub(crate) priority: Option<u8>,
+    /// Keep asking for packets instead of sleeping: takes a core, saves the wake-up
+    #[arg(long)]
+    pub(crate) spin: bool,
+}
+
+/// How payloads travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// UDP datagrams.
+    Udp,
+    /// Ethernet frames of type 0x88B5.
+    Raw,
+    /// ICMP echo.
+    Icmp,
+    /// The controller protocol CNDEP over UDP.
+    Cndep,
+}
+
+impl From<Way> for Via {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::Udp => Self::Udp,
+            Way::Raw => Self::Raw,
+            Way::Icmp => Self::Icmp,
+            Way::Cndep => Self::Cndep,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    rtether::scenario::time(text)
+}
+
+fn pcp(text: &str) -> Result<Pcp, String> {
+    let value = text.parse().ok().and_then(Pcp::new);
+    value.ok_or_else(|| "write a number from 0 to 7".into())
+}
+
+fn vid(text: &str) -> Result<Vid, String> {
+    let value = text.parse().ok().and_then(Vid::new);
+    value.ok_or_else(|| "write a number from 0 to 4094".into())
+}

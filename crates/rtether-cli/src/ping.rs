@@ -1,0 +1,294 @@
+//! `ping` and `echo`: round trips on this host.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration as WallDuration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtether::live::{
+    self, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError, Marks,
+    PingOptions, Placement, Profile, Thread, Waiting,
+};
+use rtether::meter::{self, Measurement};
+
+use crate::args::{EchoArgs, Global, PingArgs, SocketArgs};
+use crate::exit::{self, Exit};
+use crate::{files, terminal};
+
+/// Milliseconds between two looks at the progress.
+const REFRESH: WallDuration = WallDuration::from_millis(100);
+
+/// Runs `ping`.
+pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
+    let options = match options(arguments) {
+        Ok(options) => options,
+        Err(message) => {
+            terminal::complain(&message);
+            return Exit::WrongInput;
+        }
+    };
+    let stop = match stop_on_signal() {
+        Ok(stop) => stop,
+        Err(exit) => return exit,
+    };
+    let measurement = match measure(&options, &stop, global) {
+        Ok(measurement) => measurement,
+        Err(error) => return refuse(&error),
+    };
+    if let Err(message) = write_files(arguments, &measurement) {
+        return exit::fail(&message);
+    }
+    let text = if arguments.json {
+        meter::json(&measurement)
+    } else if arguments.csv {
+        meter::csv(&measurement)
+    } else {
+        meter::table(&measurement)
+    };
+    let printed = terminal::print(&text);
+    if printed != Exit::Ok {
+        return printed;
+    }
+    conclude(&measurement, stop.load(Ordering::Relaxed))
+}
+
+fn conclude(measurement: &Measurement, is_interrupted: bool) -> Exit {
+    if is_interrupted {
+        return Exit::Interrupted;
+    }
+    if let Some(why) = &measurement.ended {
+        return exit::fail(&format!("the measurement ended early: {why}"));
+    }
+    let misses = measurement.misses().map_or(0, |(misses, ..)| misses);
+    if measurement.counters.answered == 0 {
+        Exit::NoAnswer
+    } else if misses + measurement.counters.lost > 0 {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}
+
+fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
+    let interval = if arguments.interval == Duration::ZERO {
+        Interval::Adaptive
+    } else {
+        Interval::Fixed(arguments.interval)
+    };
+    Ok(PingOptions {
+        target: arguments.target.clone(),
+        via: arguments.via.into(),
+        device: arguments.socket.device.clone(),
+        config: Config {
+            series: arguments.series,
+            samples: arguments.count,
+            interval,
+            pause: arguments.pause,
+            timeout: arguments.timeout,
+        },
+        payload: arguments.size,
+        marks: marks(&arguments.socket),
+        thread: thread_of(&arguments.socket),
+        deadline: arguments.deadline,
+        command: command(&arguments.command)?,
+        profile: profile(arguments.numbered),
+    })
+}
+
+fn marks(socket: &SocketArgs) -> Marks {
+    Marks {
+        dscp: socket.dscp,
+        pcp: socket.pcp,
+        vid: socket.vlan,
+    }
+}
+
+fn thread_of(socket: &SocketArgs) -> Thread {
+    Thread {
+        placement: Placement {
+            core: socket.core,
+            priority: socket.priority,
+            lock_memory: socket.priority.is_some(),
+        },
+        waiting: if socket.spin {
+            Waiting::Spin
+        } else {
+            Waiting::Block
+        },
+    }
+}
+
+fn profile(has_sequence: bool) -> Profile {
+    Profile {
+        has_sequence,
+        ..Profile::DEFAULT
+    }
+}
+
+/// Reads `test`, `get:ID` or `set:ID:HEX`.
+fn command(text: &str) -> Result<Command, String> {
+    let wrong = || format!("`{text}` is no CNDEP command; write test, get:ID or set:ID:HEX");
+    let mut parts = text.split(':');
+    let (name, id, value) = (parts.next(), parts.next(), parts.next());
+    let id = id.map(|id| id.parse::<u8>().map_err(|_| wrong()));
+    match (name, id.transpose()?, value, parts.next()) {
+        (Some("test"), None, None, None) => Ok(Command::Test),
+        (Some("get"), Some(id), None, None) => Ok(Command::Get(id)),
+        (Some("set"), Some(id), Some(value), None) => {
+            Ok(Command::Set(id, hex(value).ok_or_else(wrong)?))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    let pairs = (0..text.len()).step_by(2).map(|at| &text[at..at + 2]);
+    pairs
+        .map(|pair| u8::from_str_radix(pair, 16).ok())
+        .collect()
+}
+
+/// Returns what Ctrl-C sets.
+fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    let set = ctrlc::set_handler(move || {
+        if on_signal.swap(true, Ordering::Relaxed) {
+            // The second time means now.
+            #[allow(clippy::exit, reason = "nothing but sockets is held")]
+            std::process::exit(130);
+        }
+    });
+    set.map_err(|error| exit::fail(&format!("listening for Ctrl-C: {error}")))?;
+    Ok(stop)
+}
+
+/// Measures in a thread of its own, so that a real-time priority stays with it, and shows how far
+/// it is.
+fn measure(
+    options: &PingOptions,
+    stop: &AtomicBool,
+    global: &Global,
+) -> Result<Measurement, LiveError> {
+    let total = u64::from(options.config.series) * u64::from(options.config.samples);
+    let bar = bar(global, total);
+    let (done, worst) = (AtomicU64::new(0), AtomicU64::new(0));
+    let outcome = thread::scope(|scope| {
+        let meter = scope.spawn(|| {
+            live::ping(options, stop, |event| match event {
+                Event::Sample(sample) => {
+                    done.fetch_add(1, Ordering::Relaxed);
+                    let ns = u64::try_from(sample.round_trip.as_ns_floor()).unwrap_or(0);
+                    worst.fetch_max(ns, Ordering::Relaxed);
+                }
+                Event::Lost(_) => {
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+                Event::Late { .. } | Event::Duplicate(_) => {}
+            })
+        });
+        while !meter.is_finished() {
+            bar.set_position(done.load(Ordering::Relaxed));
+            let us = worst.load(Ordering::Relaxed) / 1_000;
+            bar.set_message(format!("worst {us} us"));
+            thread::sleep(REFRESH);
+        }
+        meter.join()
+    });
+    bar.finish_and_clear();
+    match outcome {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn bar(global: &Global, total: u64) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    bar.set_draw_target(if global.no_progress {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    });
+    let template = "measuring {wide_bar} {pos} of {len}  {msg}  {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn refuse(error: &LiveError) -> Exit {
+    terminal::complain(&error.to_string());
+    if error.is_wrong_input() {
+        Exit::WrongInput
+    } else {
+        Exit::Unfit
+    }
+}
+
+fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), String> {
+    if let Some(path) = &arguments.samples {
+        files::write(path, &meter::samples_csv(measurement))?;
+    }
+    if let Some(path) = &arguments.hdr {
+        files::write(path, &meter::hdr_log(measurement)?)?;
+    }
+    if let Some(path) = &arguments.metrics {
+        files::write(path, &meter::prometheus(measurement))?;
+    }
+    Ok(())
+}
+
+/// Runs `echo` until Ctrl-C, which is its ordinary end.
+pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
+    let board = match board(&arguments.parameter) {
+        Ok(board) => board,
+        Err(message) => {
+            terminal::complain(&message);
+            return Exit::WrongInput;
+        }
+    };
+    let options = EchoOptions {
+        listen: arguments.listen.clone(),
+        via: arguments.via.into(),
+        device: arguments.socket.device.clone(),
+        marks: marks(&arguments.socket),
+        thread: thread_of(&arguments.socket),
+        delay: arguments.delay,
+        profile: profile(arguments.numbered),
+        board,
+    };
+    let stop = match stop_on_signal() {
+        Ok(stop) => stop,
+        Err(exit) => return exit,
+    };
+    let answered = live::echo(&options, &stop, |at| {
+        terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
+    });
+    match answered {
+        Ok(answered) => terminal::print(&format!(
+            "{} answered, {} malformed, {} not sent\n",
+            answered.answered, answered.malformed, answered.unsent
+        )),
+        Err(error) => refuse(&error),
+    }
+}
+
+/// Reads parameters of a board: `ID=HEX`, or `ID:=HEX` if they can be set.
+fn board(parameters: &[String]) -> Result<Board, String> {
+    let mut board = Board::default();
+    for text in parameters {
+        let wrong =
+            || format!("`{text}` is no parameter; write 7=0a1b, or 7:=0a1b to let it be set");
+        let (id, value) = text.split_once('=').ok_or_else(wrong)?;
+        let (id, is_writable) = id.strip_suffix(':').map_or((id, false), |id| (id, true));
+        let id = id.parse().map_err(|_| wrong())?;
+        board.define(id, &hex(value).ok_or_else(wrong)?, is_writable);
+    }
+    Ok(board)
+}

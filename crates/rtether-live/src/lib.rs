@@ -1,0 +1,17 @@
+//! Drivers that host the engines of `rtether-proto` on Linux: clocks, threads, sockets.
+//!
+//! The only crate with `unsafe` code and the only one that knows an operating system. Drivers carry
+//! out what an engine says and decide nothing about a protocol.
+#![cfg(target_os = "linux")]
+#![allow(
+    unsafe_code,
+    reason = "system calls without a safe wrapper; each block has its reason"
+)]
+
+pub mod clock;
+pub mod link;
+pub mod meter;
+pub mod namespace;
+pub mod responder;
+pub mod thread;
+pub mod wait;

@@ -1,0 +1,121 @@
+//! UDP.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::{Link, Service, ready};
+
+/// How datagrams are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// DSCP, 0 to 63.
+    pub dscp: u8,
+    /// Priority inside the host (`SO_PRIORITY`): picks the class of a queueing discipline and the
+    /// PCP of a VLAN device.
+    pub priority: Option<u32>,
+}
+
+/// A UDP socket, connected or not.
+#[derive(Debug)]
+pub struct Udp {
+    socket: UdpSocket,
+}
+
+impl Udp {
+    /// Returns a socket that talks to `peer` only.
+    pub fn connect(peer: SocketAddr, options: UdpOptions) -> io::Result<Self> {
+        let any: SocketAddr = match peer {
+            SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
+            SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+        };
+        let this = Self::bind(any, options)?;
+        this.socket.connect(peer)?;
+        Ok(this)
+    }
+
+    /// Returns a socket that takes datagrams for `address` from anybody.
+    pub fn bind(address: SocketAddr, options: UdpOptions) -> io::Result<Self> {
+        let domain = Domain::for_address(address);
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+        let tos = u32::from(options.dscp) << 2;
+        if tos > 0 {
+            match address {
+                SocketAddr::V4(_) => socket.set_tos_v4(tos)?,
+                SocketAddr::V6(_) => socket.set_tclass_v6(tos)?,
+            }
+        }
+        if let Some(priority) = options.priority {
+            rustix_priority(&socket, priority)?;
+        }
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        Ok(Self {
+            socket: socket.into(),
+        })
+    }
+
+    /// Returns the address it listens at.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+}
+
+/// Sets `SO_PRIORITY`, for which no wrapper in use has a call.
+fn rustix_priority(socket: &Socket, priority: u32) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let value = libc::c_int::try_from(priority)
+        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PRIORITY,
+            (&raw const value).cast(),
+            libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(4),
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Link for Udp {
+    fn send(&mut self, payload: &[u8]) -> io::Result<()> {
+        self.socket.send(payload).map(|_| ())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        Ok(ready(self.socket.recv(buffer))?.map(|len| 0..len))
+    }
+}
+
+impl Service for Udp {
+    type Peer = SocketAddr;
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, SocketAddr)>> {
+        let found = ready(self.socket.recv_from(buffer))?;
+        Ok(found.map(|(len, peer)| (0..len, peer)))
+    }
+
+    fn answer(
+        &mut self,
+        buffer: &mut [u8],
+        payload: Range<usize>,
+        to: SocketAddr,
+    ) -> io::Result<()> {
+        self.socket.send_to(&buffer[payload], to).map(|_| ())
+    }
+}

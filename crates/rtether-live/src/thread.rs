@@ -1,0 +1,103 @@
+//! Where and how a measuring thread runs.
+
+use std::io;
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+/// Wishes for the calling thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Run on this core only.
+    pub core: Option<usize>,
+    /// Run at this priority of `SCHED_FIFO`, 1 to 99.
+    pub priority: Option<u8>,
+    /// Keep all memory of the process resident.
+    pub lock_memory: bool,
+}
+
+/// A wish that the system does not grant.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacementError {
+    /// The core does not exist or is not allowed.
+    #[error(
+        "cannot run on core {core}: {source}; `taskset -p $$` shows the cores that are allowed"
+    )]
+    Core {
+        /// The core.
+        core: usize,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No right to a real-time priority.
+    #[error(
+        "cannot run at real-time priority {priority}: {source}; run as root, or \
+         `sudo setcap cap_sys_nice,cap_ipc_lock,cap_net_raw+ep` on the program"
+    )]
+    Priority {
+        /// The priority.
+        priority: u8,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No right to lock memory.
+    #[error("cannot keep memory resident: {source}; raise `ulimit -l` or run as root")]
+    Memory {
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl Placement {
+    /// Applies the wishes to the calling thread.
+    pub fn apply(&self) -> Result<(), PlacementError> {
+        if let Some(core) = self.core {
+            let refused = |source| PlacementError::Core { core, source };
+            if core >= CpuSet::MAX_CPU {
+                return Err(refused(io::Error::from(io::ErrorKind::InvalidInput)));
+            }
+            let mut set = CpuSet::new();
+            set.set(core);
+            sched_setaffinity(None, &set).map_err(|error| refused(error.into()))?;
+        }
+        if self.lock_memory {
+            use rustix::mm::{MlockAllFlags, mlockall};
+            mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(|error| {
+                PlacementError::Memory {
+                    source: error.into(),
+                }
+            })?;
+        }
+        if let Some(priority) = self.priority {
+            set_fifo(priority).map_err(|source| PlacementError::Priority { priority, source })?;
+        }
+        Ok(())
+    }
+}
+
+fn set_fifo(priority: u8) -> io::Result<()> {
+    let parameters = libc::sched_param {
+        sched_priority: libc::c_int::from(priority),
+    };
+    // SAFETY: the pointer is to a live value, which the kernel only reads; 0 means this thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_that_does_not_exist_is_named() {
+        let placement = Placement {
+            core: Some(CpuSet::MAX_CPU),
+            ..Placement::default()
+        };
+        let message = placement.apply().expect_err("there is none").to_string();
+        assert!(message.contains("core 1024"), "{message}");
+    }
+}

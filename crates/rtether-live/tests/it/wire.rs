@@ -1,0 +1,60 @@
+//! Two namespaces with a wire between them.
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rtether_live::link::{Device, MacAddress};
+use rtether_live::namespace::{Namespace, run};
+
+/// Two hosts; the names of the devices are the same in both.
+pub(crate) struct Wire {
+    pub(crate) near: Namespace,
+    pub(crate) far: Namespace,
+}
+
+pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub(crate) const DEVICE: &str = "wire";
+
+impl Wire {
+    /// Makes both hosts; prints why that is not possible and returns `None`.
+    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
+    pub(crate) fn new(test: &str) -> Option<Self> {
+        match Self::build() {
+            Ok(wire) => Some(wire),
+            Err(reason) => {
+                eprintln!("SKIPPED {test}: {reason}");
+                None
+            }
+        }
+    }
+
+    fn build() -> Result<Self, Box<dyn std::error::Error>> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let tag = format!("t{}-{number}", std::process::id());
+        let near = Namespace::create(&format!("{tag}a"))?;
+        let far = Namespace::create(&format!("{tag}b"))?;
+        run(&format!(
+            "ip link add {DEVICE} netns {} type veth peer name {DEVICE} netns {}",
+            near.name(),
+            far.name()
+        ))?;
+        for (host, address) in [(&near, NEAR), (&far, FAR)] {
+            host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
+            host.run(&format!("ip link set {DEVICE} up"))?;
+        }
+        Ok(Self { near, far })
+    }
+
+    /// Returns the Ethernet address of the far host.
+    pub(crate) fn far_address(&self) -> MacAddress {
+        std::thread::scope(|scope| {
+            let look = scope.spawn(|| {
+                self.far.enter().unwrap();
+                Device::named(DEVICE).unwrap().address()
+            });
+            look.join().unwrap()
+        })
+    }
+}

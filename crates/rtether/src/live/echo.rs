@@ -1,0 +1,110 @@
+//! The side that answers.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use rtether_live::clock::Clock;
+use rtether_live::link::{Raw, Service, Udp};
+use rtether_live::responder::{Answered, Responder, Role};
+use rtether_model::quantity::Duration;
+use rtether_proto::probe::cndep::{Board, Profile};
+
+use super::{LiveError, Marks, PORT, Thread, Via, address};
+
+/// What to answer, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EchoOptions {
+    /// Address to listen at, with a port if not the usual one.
+    pub listen: String,
+    /// How payloads travel; ICMP is answered by the kernel.
+    pub via: Via,
+    /// Device for raw frames.
+    pub device: Option<String>,
+    /// DSCP, PCP, VLAN of the answers.
+    pub marks: Marks,
+    /// Core, priority, waiting.
+    pub thread: Thread,
+    /// Between a request and its answer: what a board's stack and program take (CNDEP).
+    pub delay: Duration,
+    /// CNDEP octet values.
+    pub profile: Profile,
+    /// CNDEP parameters.
+    pub board: Board,
+}
+
+impl Default for EchoOptions {
+    fn default() -> Self {
+        Self {
+            listen: "0.0.0.0".into(),
+            via: Via::Udp,
+            device: None,
+            marks: Marks::default(),
+            thread: Thread::default(),
+            delay: Duration::ZERO,
+            profile: Profile::DEFAULT,
+            board: Board::default(),
+        }
+    }
+}
+
+/// Answers until `stop`; `ready` is told where, once requests are taken.
+///
+/// # Errors
+/// If nothing can be answered, or not any more.
+pub fn echo(
+    options: &EchoOptions,
+    stop: &AtomicBool,
+    ready: impl FnOnce(&str),
+) -> Result<Answered, LiveError> {
+    let failed = |error| {
+        let doing = format!(
+            "answering at `{}` via {}",
+            options.listen,
+            options.via.name()
+        );
+        LiveError::socket(doing, error)
+    };
+    match options.via {
+        Via::Udp | Via::Cndep => {
+            let port = if options.via == Via::Udp {
+                PORT
+            } else {
+                Profile::PORT
+            };
+            let at = address(&options.listen, port, options.via)?;
+            let service = Udp::bind(at, options.marks.udp()).map_err(failed)?;
+            ready(&format!("{at} via {}", options.via.name()));
+            run(options, service, stop)?.map_err(failed)
+        }
+        Via::Raw => {
+            let device = options.device.as_deref().ok_or(LiveError::NoDevice)?;
+            let service = Raw::bind(device, options.marks.raw())?;
+            ready(&format!("{} on {device} via raw", service.address()));
+            run(options, service, stop)?.map_err(failed)
+        }
+        Via::Icmp => Err(LiveError::Target {
+            target: options.listen.clone(),
+            via: options.via.name(),
+            help: "the kernel of every host answers by itself".into(),
+        }),
+    }
+}
+
+fn run<S: Service>(
+    options: &EchoOptions,
+    service: S,
+    stop: &AtomicBool,
+) -> Result<io::Result<Answered>, LiveError> {
+    options.thread.placement.apply()?;
+    let role = match options.via {
+        Via::Cndep => Role::Board {
+            board: options.board.clone(),
+            profile: options.profile,
+            delay: options.delay,
+        },
+        Via::Udp | Via::Raw | Via::Icmp => Role::Echo,
+    };
+    let mut responder = Responder::new(service, role, Clock::start(), options.thread.waiting);
+    let ended = responder.run(stop);
+    Ok(ended.map(|()| responder.counters()))
+}

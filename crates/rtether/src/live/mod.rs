@@ -1,0 +1,207 @@
+//! Measuring on this host: the engines on real sockets (Linux).
+
+mod echo;
+mod ping;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+
+use rtether_live::link::{DeviceError, MacAddress, RawOptions, UdpOptions};
+use rtether_live::thread::PlacementError;
+use rtether_proto::probe::ConfigError;
+
+pub use echo::{EchoOptions, echo};
+pub use ping::{PingOptions, ping};
+pub use rtether_live::responder::Answered;
+pub use rtether_live::thread::Placement;
+pub use rtether_live::wait::Waiting;
+pub use rtether_model::network::{Pcp, Vid};
+pub use rtether_model::quantity::Duration;
+pub use rtether_proto::probe::cndep::{Board, Profile};
+pub use rtether_proto::probe::{Command, Config, Event, Interval};
+
+/// Port of the meter where none is named.
+pub const PORT: u16 = 7_254;
+
+/// How payloads travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Via {
+    /// UDP.
+    #[default]
+    Udp,
+    /// Raw Ethernet.
+    Raw,
+    /// ICMP echo, answered by any host.
+    Icmp,
+    /// CNDEP over UDP.
+    Cndep,
+}
+
+impl Via {
+    /// Returns the name used on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Udp => "udp",
+            Self::Raw => "raw",
+            Self::Icmp => "icmp",
+            Self::Cndep => "cndep",
+        }
+    }
+}
+
+/// How packets are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// DSCP of IP packets.
+    pub dscp: u8,
+    /// PCP of the tag of raw frames; for UDP the priority inside the host.
+    pub pcp: Option<Pcp>,
+    /// VLAN of the tag of raw frames.
+    pub vid: Option<Vid>,
+}
+
+impl Marks {
+    fn udp(self) -> UdpOptions {
+        UdpOptions {
+            dscp: self.dscp,
+            priority: self.pcp.map(|pcp| u32::from(pcp.get())),
+        }
+    }
+
+    fn raw(self) -> RawOptions {
+        let is_tagged = self.pcp.is_some() || self.vid.is_some();
+        let tag = (
+            self.pcp.unwrap_or_default(),
+            self.vid.unwrap_or(Vid::PRIORITY_ONLY),
+        );
+        RawOptions {
+            tag: is_tagged.then_some(tag),
+        }
+    }
+}
+
+/// How the measuring thread runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Core, priority and memory.
+    pub placement: Placement,
+    /// Asleep or spinning.
+    pub waiting: Waiting,
+}
+
+/// Why nothing can be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The target means nothing to this way.
+    #[error("`{target}` is no target for `--via {via}`: {help}")]
+    Target {
+        /// What was given.
+        target: String,
+        /// The way.
+        via: &'static str,
+        /// What to write.
+        help: String,
+    },
+    /// Raw frames need a device.
+    #[error("`--via raw` needs `--device NAME`; `ip -br link` lists the devices")]
+    NoDevice,
+    /// The schedule is not possible.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A wish for the thread is not granted.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+    /// The device cannot be used.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The socket cannot be had.
+    #[error("{doing}: {source}{remedy}")]
+    Socket {
+        /// What was tried.
+        doing: String,
+        /// What the system says.
+        source: io::Error,
+        /// What to do about it, with a separator.
+        remedy: &'static str,
+    },
+}
+
+impl LiveError {
+    /// Returns whether the command was wrong, rather than the machine unfit.
+    pub fn is_wrong_input(&self) -> bool {
+        matches!(self, Self::Target { .. } | Self::NoDevice | Self::Config(_))
+    }
+
+    fn socket(doing: String, source: io::Error) -> Self {
+        let remedy = [
+            (
+                io::ErrorKind::PermissionDenied,
+                "; run as root, or `sudo setcap cap_net_raw+ep` on the program",
+            ),
+            (
+                io::ErrorKind::AddrInUse,
+                "; another program listens there, choose another port",
+            ),
+            (
+                io::ErrorKind::AddrNotAvailable,
+                "; `ip -br address` lists the addresses of this host",
+            ),
+            (
+                io::ErrorKind::NetworkUnreachable,
+                "; `ip route` lists where this host can reach",
+            ),
+        ];
+        let remedy = remedy.into_iter().find(|(kind, _)| *kind == source.kind());
+        let remedy = remedy.map_or("", |(_, text)| text);
+        Self::Socket {
+            doing,
+            source,
+            remedy,
+        }
+    }
+}
+
+/// Returns the address of a host, with a port behind a colon or the usual one.
+fn address(target: &str, port: u16, via: Via) -> Result<SocketAddr, LiveError> {
+    let wrong = |help: String| LiveError::Target {
+        target: target.to_owned(),
+        via: via.name(),
+        help,
+    };
+    if let Ok(ip) = target.parse::<IpAddr>() {
+        return Ok((ip, port).into());
+    }
+    let with_port = match target.rsplit_once(':') {
+        Some((_, digits)) if digits.parse::<u16>().is_ok() => target.to_owned(),
+        _ => format!("{target}:{port}"),
+    };
+    let found = with_port.to_socket_addrs();
+    let found =
+        found.map_err(|error| wrong(format!("{error}; write an address or a host name")))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    // IPv4 first: what plants speak.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    let first = found.into_iter().next();
+    first.ok_or_else(|| wrong("the name has no address".into()))
+}
+
+fn address_v4(target: &str, via: Via) -> Result<Ipv4Addr, LiveError> {
+    match address(target, 0, via)?.ip() {
+        IpAddr::V4(ip) => Ok(ip),
+        IpAddr::V6(_) => Err(LiveError::Target {
+            target: target.to_owned(),
+            via: via.name(),
+            help: "write an IPv4 address".into(),
+        }),
+    }
+}
+
+fn mac_address(target: &str) -> Result<MacAddress, LiveError> {
+    target.parse().map_err(
+        |error: rtether_live::link::ParseMacError| LiveError::Target {
+            target: target.to_owned(),
+            via: Via::Raw.name(),
+            help: error.to_string(),
+        },
+    )
+}

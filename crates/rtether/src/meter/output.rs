@@ -1,0 +1,335 @@
+//! Measurements as table, JSON, CSV, `HdrHistogram` log and Prometheus text.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+use rtether_model::quantity::Duration;
+use serde_json::{Value, json};
+
+use super::{Measurement, Outlier, Statistics};
+use crate::report::text::{exact_ns, plural, time};
+
+/// Outliers that a table shows.
+const SHOWN: usize = 10;
+
+/// Columns of a set of statistics, with the name for programs.
+fn columns(of: &Statistics) -> [(&'static str, &'static str, Duration); 10] {
+    [
+        ("min", "min_ns", of.min),
+        ("mean", "mean_ns", of.mean),
+        ("median", "median_ns", of.median),
+        ("p90", "p90_ns", of.percentiles[0]),
+        ("p99", "p99_ns", of.percentiles[1]),
+        ("p99.9", "p99_9_ns", of.percentiles[2]),
+        ("max", "max_ns", of.max),
+        ("std", "standard_deviation_ns", of.standard_deviation),
+        ("mdev", "mdev_ns", of.mdev),
+        ("mad", "mean_deviation_ns", of.mean_deviation),
+    ]
+}
+
+/// Series with samples, and all of them together.
+fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
+    let numbers = 0..measurement.subject.series;
+    let series = numbers.filter_map(|number| {
+        let found = measurement.of_series(number)?;
+        Some((format!("series {}", number + 1), found))
+    });
+    let mut rows: Vec<_> = series.collect();
+    rows.extend(measurement.all().map(|all| ("all".to_owned(), all)));
+    if rows.len() == 2 {
+        rows.remove(0);
+    }
+    rows
+}
+
+/// Returns the measurement as a table with remarks.
+pub fn table(measurement: &Measurement) -> String {
+    let subject = &measurement.subject;
+    let mut text = format!(
+        "{} via {}, {} of payload: round trips\n",
+        subject.target,
+        subject.via,
+        plural(subject.payload, "octet"),
+    );
+    let rows = rows(measurement);
+    if let Some((_, all)) = rows.last() {
+        let mut table = Table::new();
+        let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
+        table.load_style(TableStyle::new().header_separator(rule));
+        let names = columns(all).map(|(name, ..)| name);
+        table.set_header(["", "samples"].into_iter().chain(names));
+        for (name, of) in &rows {
+            let cells = columns(of).map(|(.., value)| time(value));
+            table.add_row(
+                [name.clone(), of.count.to_string()]
+                    .into_iter()
+                    .chain(cells),
+            );
+        }
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        _ = writeln!(text, "{table}");
+    }
+    remarks(measurement, &mut text);
+    text
+}
+
+fn remarks(measurement: &Measurement, text: &mut String) {
+    let counters = &measurement.counters;
+    _ = writeln!(text, "\n{} of {} lost", counters.lost, counters.sent);
+    if let Some((misses, due, (low, high))) = measurement.misses() {
+        let deadline = measurement.subject.deadline.map_or_else(String::new, time);
+        _ = writeln!(
+            text,
+            "{misses} of {due} beyond {deadline} or lost; 95 % interval of the ratio {low:.2e} to \
+             {high:.2e}"
+        );
+    }
+    if let Some(combined) = measurement
+        .combined()
+        .filter(|_| measurement.subject.series > 1)
+    {
+        _ = writeln!(
+            text,
+            "standard deviation of all series: within {}, total {}",
+            time(combined.pooled_within),
+            time(combined.total)
+        );
+    }
+    let oddities = oddities(measurement).into_iter().filter(|odd| odd.1 > 0);
+    for (name, count) in oddities {
+        _ = writeln!(text, "{name}: {count}");
+    }
+    let outliers = measurement.outliers();
+    if !outliers.is_empty() {
+        _ = writeln!(
+            text,
+            "{} far from the others (more than three interquartile ranges above the third \
+             quartile):",
+            plural(outliers.len(), "place")
+        );
+        for outlier in outliers.iter().take(SHOWN) {
+            _ = writeln!(text, "  {}", outlier_line(outlier));
+        }
+        if outliers.len() > SHOWN {
+            _ = writeln!(text, "  and {} more", outliers.len() - SHOWN);
+        }
+    }
+    if let Some(why) = &measurement.ended {
+        _ = writeln!(text, "ended early: {why}");
+    }
+}
+
+fn outlier_line(outlier: &Outlier) -> String {
+    let sample = &outlier.sample;
+    let more = match outlier.count {
+        1 => String::new(),
+        count => format!(" and {} around it", count - 1),
+    };
+    format!(
+        "{} at {:.3} s, request {}{more}",
+        time(sample.round_trip),
+        sample.sent_at.since_start().as_secs_f64(),
+        sample.sequence
+    )
+}
+
+/// Counters that are zero when all is well.
+fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
+    let counters = &measurement.counters;
+    let mut all = vec![
+        ("late", counters.late),
+        ("duplicates", counters.duplicates),
+        ("reordered", counters.reordered),
+        ("unknown", counters.unknown),
+        ("skipped", counters.skipped),
+    ];
+    all.extend(&measurement.oddities);
+    all
+}
+
+/// Returns everything but the samples as one JSON document, schema `rtether.ping/1`.
+pub fn json(measurement: &Measurement) -> String {
+    let subject = &measurement.subject;
+    let statistics = |of: &Statistics| {
+        let mut value = json!({ "count": of.count });
+        for (_, name, span) in columns(of) {
+            value[name] = json!(span.as_ns_f64());
+        }
+        value
+    };
+    let series = (0..subject.series).map(|number| {
+        let found = measurement.of_series(number);
+        found.as_ref().map_or(Value::Null, statistics)
+    });
+    let counters = &measurement.counters;
+    let mut counts = json!({
+        "sent": counters.sent,
+        "answered": counters.answered,
+        "lost": counters.lost,
+    });
+    for (name, count) in oddities(measurement) {
+        counts[name] = json!(count);
+    }
+    let outliers = measurement.outliers().into_iter().map(|outlier| {
+        json!({
+            "sequence": outlier.sample.sequence,
+            "at_ns": outlier.sample.sent_at.since_start().as_ns_f64(),
+            "round_trip_ns": outlier.sample.round_trip.as_ns_f64(),
+            "count": outlier.count,
+        })
+    });
+    let document = json!({
+        "schema": "rtether.ping/1",
+        "target": subject.target,
+        "via": subject.via,
+        "payload_bytes": subject.payload,
+        "all": measurement.all().as_ref().map_or(Value::Null, statistics),
+        "series": series.collect::<Vec<_>>(),
+        "combined": measurement.combined().map(|combined| json!({
+            "pooled_within_ns": combined.pooled_within.as_ns_f64(),
+            "total_ns": combined.total.as_ns_f64(),
+        })),
+        "counters": counts,
+        "misses": measurement.misses().map(|(misses, due, (low, high))| json!({
+            "deadline_ns": subject.deadline.map(Duration::as_ns_f64),
+            "misses": misses,
+            "due": due,
+            "ratio_low": low,
+            "ratio_high": high,
+        })),
+        "outliers": outliers.collect::<Vec<_>>(),
+        "ended_early": measurement.ended,
+    });
+    format!("{document:#}\n")
+}
+
+/// Returns one CSV row a series, and one for all.
+pub fn csv(measurement: &Measurement) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (index, (name, of)) in rows(measurement).into_iter().enumerate() {
+        let columns = columns(&of);
+        if index == 0 {
+            let names = columns.map(|(_, name, _)| name);
+            drop(writer.write_record(["series", "samples"].into_iter().chain(names)));
+        }
+        let values = columns.map(|(.., value)| exact_ns(value.as_ps()));
+        drop(writer.write_record([name, of.count.to_string()].into_iter().chain(values)));
+    }
+    finish(writer)
+}
+
+/// Returns one CSV row a round trip, in the order of the replies (R128).
+pub fn samples_csv(measurement: &Measurement) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = [
+        "series",
+        "sequence",
+        "sent_at_ns",
+        "round_trip_ns",
+        "is_reordered",
+    ];
+    drop(writer.write_record(header));
+    for sample in &measurement.samples {
+        drop(writer.write_record([
+            sample.series.to_string(),
+            sample.sequence.to_string(),
+            exact_ns(sample.sent_at.since_start().as_ps()),
+            exact_ns(sample.round_trip.as_ps()),
+            u8::from(sample.is_reordered).to_string(),
+        ]));
+    }
+    finish(writer)
+}
+
+fn finish(writer: csv::Writer<Vec<u8>>) -> String {
+    // Writing into memory does not fail.
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns all round trips as an `HdrHistogram` interval log in nanoseconds, three digits exact.
+///
+/// # Errors
+/// If the histogram cannot be written, in words.
+pub fn hdr_log(measurement: &Measurement) -> Result<String, String> {
+    let mut histogram = Histogram::<u64>::new(3).map_err(|error| error.to_string())?;
+    for sample in &measurement.samples {
+        let ns = u64::try_from(sample.round_trip.as_ns_floor()).unwrap_or(0);
+        histogram.saturating_record(ns.max(1));
+    }
+    let ends = measurement.samples.iter().map(|s| s.sent_at + s.round_trip);
+    let length = ends.max().map_or(Duration::ZERO, |end| end.since_start());
+    let length = std::time::Duration::from_nanos(u64::try_from(length.as_ns_floor()).unwrap_or(0));
+    let (mut text, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
+    let failed = |error: &dyn std::fmt::Debug| format!("writing the histogram: {error:?}");
+    let mut log = IntervalLogWriterBuilder::new()
+        .add_comment("rtether ping, nanoseconds")
+        .begin_log_with(&mut text, &mut serializer)
+        .map_err(|error| failed(&error))?;
+    log.write_histogram(&histogram, std::time::Duration::ZERO, length, None)
+        .map_err(|error| failed(&error))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns counters and percentiles in the Prometheus text format.
+pub fn prometheus(measurement: &Measurement) -> String {
+    let subject = &measurement.subject;
+    let labels = format!(
+        "target=\"{}\",via=\"{}\"",
+        escaped(&subject.target),
+        escaped(&subject.via)
+    );
+    let counters = &measurement.counters;
+    let mut text = String::new();
+    for (name, help, value) in [
+        ("sent", "Requests sent", counters.sent),
+        ("answered", "Replies in time", counters.answered),
+        ("lost", "Requests without a reply in time", counters.lost),
+        ("late", "Replies after the timeout", counters.late),
+        ("duplicates", "Further replies", counters.duplicates),
+        (
+            "reordered",
+            "Replies overtaken by a later one",
+            counters.reordered,
+        ),
+    ] {
+        let name = format!("rtether_probe_{name}_total");
+        _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter");
+        _ = writeln!(text, "{name}{{{labels}}} {value}");
+    }
+    if let Some(all) = measurement.all() {
+        let name = "rtether_probe_round_trip_seconds";
+        _ = writeln!(text, "# HELP {name} Round-trip time\n# TYPE {name} summary");
+        let quantiles = [
+            ("0.5", all.median),
+            ("0.9", all.percentiles[0]),
+            ("0.99", all.percentiles[1]),
+            ("0.999", all.percentiles[2]),
+        ];
+        for (quantile, value) in quantiles {
+            let value = value.as_secs_f64();
+            _ = writeln!(text, "{name}{{{labels},quantile=\"{quantile}\"}} {value}");
+        }
+        let sum: f64 = measurement
+            .samples
+            .iter()
+            .map(|s| s.round_trip.as_secs_f64())
+            .sum();
+        _ = writeln!(text, "{name}_sum{{{labels}}} {sum}");
+        _ = writeln!(text, "{name}_count{{{labels}}} {}", all.count);
+    }
+    text
+}
+
+fn escaped(label: &str) -> String {
+    label
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}

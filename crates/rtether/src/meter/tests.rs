@@ -1,0 +1,112 @@
+use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::{Counters, Event, Sample};
+
+use super::*;
+
+fn us(us: i64) -> Duration {
+    Duration::from_us(us)
+}
+
+fn sample(sequence: u32, series: u32, round_trip: i64) -> Sample {
+    Sample {
+        sequence,
+        series,
+        sent_at: Instant::ZERO + us(1_000 * i64::from(sequence)),
+        round_trip: us(round_trip),
+        is_reordered: false,
+    }
+}
+
+fn measured(series: &[&[i64]]) -> Measurement {
+    let subject = Subject {
+        target: "10.0.0.2".into(),
+        via: "udp".into(),
+        payload: 64,
+        series: u32::try_from(series.len()).expect("few"),
+        samples: u32::try_from(series[0].len()).expect("few"),
+        deadline: Some(us(8)),
+    };
+    let mut measurement = Measurement::new(subject);
+    let mut sequence = 0;
+    for (number, values) in (0..).zip(series) {
+        for &value in *values {
+            measurement.record(Event::Sample(sample(sequence, number, value)));
+            sequence += 1;
+        }
+    }
+    measurement.counters = Counters {
+        sent: u64::from(sequence) + 2,
+        answered: u64::from(sequence),
+        lost: 2,
+        ..Counters::default()
+    };
+    measurement
+}
+
+#[test]
+fn statistics_by_hand() {
+    // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares about it 32: mdev 2, s = sqrt(32 / 7) = 2.138.
+    let measurement = measured(&[&[9, 2, 4, 4, 5, 4, 5, 7]]);
+    let all = measurement.all().expect("samples");
+    assert_eq!((all.count, all.min, all.max), (8, us(2), us(9)));
+    assert_eq!((all.mean, all.median, all.mdev), (us(5), us(4), us(2)));
+    assert_eq!(all.standard_deviation, Duration::from_ps(2_138_089));
+    // 3 + 1 + 1 + 1 + 0 + 0 + 2 + 4 = 12.
+    assert_eq!(all.mean_deviation, Duration::from_ns(1_500));
+    assert_eq!(all.quartiles, [us(4), us(5)]);
+    assert_eq!(all.percentiles, [us(9); 3]);
+}
+
+#[test]
+fn both_combined_deviations_by_hand() {
+    // Within: variances 2 and 2 (n - 1 = 1 each), pooled 2. Total: 1, 3, 11, 13 about 7:
+    // (36 + 16 + 16 + 36) / 3 = 34.667, whose root is 5.8878406; rounded down twice.
+    let combined = measured(&[&[1, 3], &[11, 13]]).combined().expect("series");
+    assert_eq!(combined.pooled_within, Duration::from_ps(1_414_213));
+    assert_eq!(combined.total, Duration::from_ps(5_887_839));
+}
+
+#[test]
+fn losses_are_misses() {
+    let measurement = measured(&[&[9, 2, 4, 4, 5, 4, 5, 7]]);
+    let (misses, due, (low, high)) = measurement.misses().expect("a deadline");
+    assert_eq!((misses, due), (3, 10));
+    // Clopper and Pearson for 3 of 10: 0.0667 to 0.6525.
+    assert!((low - 0.066_7).abs() < 1e-3 && (high - 0.652_5).abs() < 1e-3);
+}
+
+#[test]
+fn neighbors_of_an_outlier_are_put_together() {
+    let mut values = vec![10; 40];
+    values[7] = 900;
+    values[8] = 950;
+    values[20] = 400;
+    let outliers = measured(&[&values]).outliers();
+    let found: Vec<_> = outliers
+        .iter()
+        .map(|one| (one.sample.sequence, one.sample.round_trip, one.count))
+        .collect();
+    assert_eq!(found, [(8, us(950), 2), (20, us(400), 1)]);
+    // Quartiles are equal, and one per cent more is not far.
+    assert!(measured(&[&[100, 100, 100, 101]]).outliers().is_empty());
+}
+
+#[test]
+fn every_output_says_the_same() {
+    let measurement = measured(&[&[9, 2, 4, 4], &[5, 4, 5, 7]]);
+    let text = table(&measurement);
+    assert!(
+        text.contains("2 of 10 lost") && text.contains("median"),
+        "{text}"
+    );
+    let document: serde_json::Value = serde_json::from_str(&json(&measurement)).expect("JSON");
+    assert_eq!(document["all"]["median_ns"], 4_000.0);
+    assert_eq!(document["series"][1]["mean_ns"], 5_250.0);
+    assert_eq!(document["misses"]["misses"], 3);
+    let rows = csv(&measurement);
+    assert_eq!(rows.lines().count(), 1 + 2 + 1, "{rows}");
+    let raw = samples_csv(&measurement);
+    assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0"), "{raw}");
+    let metrics = prometheus(&measurement);
+    assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
+}
