@@ -33,6 +33,12 @@ const TOOLS: &[Tool] = &[
         packages: &["tshark"],
         purpose: "to read captures with another decoder",
     },
+    Tool {
+        names: &["ip"],
+        variable: "RTETHER_IP",
+        packages: &["iproute2"],
+        purpose: "to make hosts on this machine, as root",
+    },
 ];
 
 /// Returns the variables to set for the tests: one for each tool that is here in the end.

@@ -52,9 +52,15 @@ const ROOMS: &[Room] = &[
         ]),
     },
     Room {
+        name: "rtether-live",
+        ours: &["rtether-model", "rtether-proto", "rtether-sim"],
+        outside: Outside::WithReason,
+    },
+    Room {
         name: "rtether",
         ours: &[
             "rtether-bounds",
+            "rtether-live",
             "rtether-model",
             "rtether-proto",
             "rtether-sim",

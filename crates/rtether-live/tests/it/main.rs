@@ -1,6 +1,7 @@
 //! The meter between two namespaces of this host.
 //!
-//! Needs root and iproute2; a test that cannot run prints why. `cargo xtask test` counts them.
+//! Needs root and iproute2, which `cargo xtask test` installs where it may (`RTETHER_IP` is its
+//! path); a test that cannot run prints why, and is counted.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 

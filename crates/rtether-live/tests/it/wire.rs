@@ -1,10 +1,23 @@
 //! Two namespaces with a wire between them.
 
+use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{Namespace, run};
+
+/// Says, where it is counted, that a test could not run.
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
+pub(crate) fn skip(reason: &str) {
+    let reason = format!("SKIP: {reason}");
+    println!("{reason}");
+    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let mut options = std::fs::OpenOptions::new();
+        let mut log = options.create(true).append(true).open(log).unwrap();
+        writeln!(log, "{reason}").unwrap();
+    }
+}
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {
@@ -18,12 +31,11 @@ pub(crate) const DEVICE: &str = "wire";
 
 impl Wire {
     /// Makes both hosts; prints why that is not possible and returns `None`.
-    #[allow(clippy::print_stderr, reason = "a skipped test says why")]
     pub(crate) fn new(test: &str) -> Option<Self> {
         match Self::build() {
             Ok(wire) => Some(wire),
             Err(reason) => {
-                eprintln!("SKIPPED {test}: {reason}");
+                skip(&format!("{test}: {reason}"));
                 None
             }
         }

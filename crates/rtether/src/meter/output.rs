@@ -264,7 +264,10 @@ pub fn hdr_log(measurement: &Measurement) -> Result<String, String> {
         histogram.saturating_record(ns.max(1));
     }
     let ends = measurement.samples.iter().map(|s| s.sent_at + s.round_trip);
-    let length = ends.max().map_or(Duration::ZERO, |end| end.since_start());
+    let length = ends.max().map_or(
+        Duration::ZERO,
+        rtether_model::quantity::Instant::since_start,
+    );
     let length = std::time::Duration::from_nanos(u64::try_from(length.as_ns_floor()).unwrap_or(0));
     let (mut text, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let failed = |error: &dyn std::fmt::Debug| format!("writing the histogram: {error:?}");
