@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,6 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(target_os = "linux")]
 pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use testbed::LiveArgs;
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -52,6 +56,11 @@ impl Cli {
             Verb::Limit(arguments) => Some(arguments.pace),
             Verb::Reproduce(arguments) => Some(arguments.pace),
             Verb::Bound(arguments) => Some(Pace {
+                no_progress: arguments.no_progress,
+                jobs: None,
+            }),
+            #[cfg(target_os = "linux")]
+            Verb::Live(arguments) => Some(Pace {
                 no_progress: arguments.no_progress,
                 jobs: None,
             }),
@@ -113,6 +122,9 @@ pub(crate) enum Verb {
     /// Answer the requests of `ping`, or be a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
+    /// Run a scenario on this host, between network namespaces, and measure it
+    #[cfg(target_os = "linux")]
+    Live(LiveArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors

@@ -19,6 +19,8 @@ mod progress;
 mod reproduce;
 mod scenario;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -54,6 +56,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Ping(arguments) => ping::ping(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Echo(arguments) => ping::echo(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Live(arguments) => testbed::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),

@@ -1,13 +1,19 @@
 //! A bar on standard error while a run goes on, and Ctrl-C.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtether::bound::Steps;
+#[cfg(target_os = "linux")]
+use rtether::live::testbed;
 use rtether::run::Progress;
 
 use crate::args::Global;
@@ -55,6 +61,12 @@ pub(crate) fn with_steps<T: Send>(
     Ok(outcome)
 }
 
+/// Asks the work to end; says whether it had been asked before.
+type Cancel = Box<dyn Fn() -> bool + Send>;
+
+/// What Ctrl-C does now: a command has one handler, and may do several works one after the other.
+static ON_CTRL_C: Mutex<Option<Cancel>> = Mutex::new(None);
+
 /// Asks the work to end on Ctrl-C; the second time means now.
 fn on_ctrl_c<P: Send + Sync + 'static>(
     progress: &Arc<P>,
@@ -62,8 +74,19 @@ fn on_ctrl_c<P: Send + Sync + 'static>(
     cancel: fn(&P),
 ) -> Result<(), String> {
     let progress = Arc::clone(progress);
-    ctrlc::set_handler(move || {
-        if is_cancelled(&progress) {
+    let ask = move || {
+        let again = is_cancelled(&progress);
+        cancel(&progress);
+        again
+    };
+    let mut current = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
+    if current.replace(Box::new(ask)).is_some() {
+        return Ok(());
+    }
+    drop(current);
+    ctrlc::set_handler(|| {
+        let current = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|ask| ask()) {
             crate::drafts::abandon();
             #[allow(
                 clippy::exit,
@@ -71,7 +94,6 @@ fn on_ctrl_c<P: Send + Sync + 'static>(
             )]
             std::process::exit(130);
         }
-        cancel(&progress);
     })
     .map_err(|error| format!("listening for Ctrl-C: {error}"))
 }
@@ -107,18 +129,60 @@ impl Drop for EndOfWork<'_> {
     }
 }
 
-fn steps_bar(global: &Global) -> ProgressBar {
-    let bar = ProgressBar::new(0);
+/// Runs a test bed, shows how far it is, and ends it on Ctrl-C.
+#[cfg(target_os = "linux")]
+pub(crate) fn with_testbed<T: Send>(
+    global: &Global,
+    commands: usize,
+    seconds: u64,
+    work: impl FnOnce(&testbed::Progress) -> T + Send,
+) -> Result<T, String> {
+    let progress = Arc::new(testbed::Progress::default());
+    let is_cancelled = |progress: &testbed::Progress| progress.stop.load(Ordering::Relaxed);
+    let cancel = |progress: &testbed::Progress| progress.stop.store(true, Ordering::Relaxed);
+    on_ctrl_c(&progress, is_cancelled, cancel)?;
+    let bar = new_bar(
+        global,
+        commands as u64,
+        "setting up {wide_bar} {pos} of {len} commands",
+    );
+    let running: OnceLock<Instant> = OnceLock::new();
+    let show = || {
+        if !progress.is_running.load(Ordering::Relaxed) {
+            bar.set_position(progress.commands.load(Ordering::Relaxed) as u64);
+            return;
+        }
+        let begun = running.get_or_init(|| {
+            let template = "measuring {wide_bar} {pos} of {len} s";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.set_length(seconds);
+            Instant::now()
+        });
+        bar.set_position(begun.elapsed().as_secs());
+    };
+    let outcome = watched(show, || work(&progress));
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+fn new_bar(global: &Global, length: u64, template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
     bar.set_draw_target(if global.no_progress {
         ProgressDrawTarget::hidden()
     } else {
         ProgressDrawTarget::stderr()
     });
-    let template = "trying changes {wide_bar} {pos} of {len}  {eta} left";
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar
+}
+
+fn steps_bar(global: &Global) -> ProgressBar {
+    let template = "trying changes {wide_bar} {pos} of {len}  {eta} left";
+    new_bar(global, 0, template)
 }
 
 /// Returns the number of threads; zero for as many as there are cores. More than a few for each core

@@ -13,5 +13,7 @@ pub mod link;
 pub mod meter;
 pub mod namespace;
 pub mod responder;
+pub mod stall;
+pub mod station;
 pub mod thread;
 pub mod wait;

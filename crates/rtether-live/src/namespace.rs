@@ -2,6 +2,7 @@
 //!
 //! They are made and removed by `ip` (iproute2), so that a user can repeat by hand what was done.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -16,6 +17,79 @@ pub const PREFIX: &str = "rtether-";
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
+}
+
+/// A command with its arguments, as it is run and as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine(Vec<String>);
+
+impl CommandLine {
+    /// Returns the command of words that are separated by single spaces.
+    pub fn words(text: &str) -> Self {
+        Self(text.split(' ').map(str::to_owned).collect())
+    }
+
+    /// Adds one argument, which may contain spaces.
+    #[must_use]
+    pub fn argument(mut self, argument: String) -> Self {
+        self.0.push(argument);
+        self
+    }
+
+    /// Runs it and returns its output.
+    pub fn run(&self) -> Result<String, CommandError> {
+        let failed = |message: String| CommandError {
+            command: self.to_string(),
+            message,
+        };
+        let (program, arguments) = self.0.split_first().ok_or_else(|| failed("empty".into()))?;
+        let output = Command::new(program).args(arguments).output();
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        let text = |octets: &[u8]| String::from_utf8_lossy(octets).trim().to_owned();
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(failed(text(&output.stderr)))
+        }
+    }
+}
+
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, word) in self.0.iter().enumerate() {
+            let space = if index > 0 { " " } else { "" };
+            let is_plain = !word.is_empty()
+                && word
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"-_./:@,+=%".contains(&b));
+            if is_plain {
+                write!(f, "{space}{word}")?;
+            } else {
+                write!(f, "{space}'{}'", word.replace('\'', "'\\''"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Moves the calling thread into a namespace made by `ip netns`, for sockets that it opens from now
+/// on.
+pub fn enter(name: &str) -> io::Result<()> {
+    let file = File::open(format!("{FOLDER}/{name}"))?;
+    move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
+    Ok(())
+}
+
+/// Where `ip netns` keeps namespaces.
+const FOLDER: &str = "/run/netns";
+
+/// Returns the names of all namespaces that begin so.
+pub fn list(prefix: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort();
+    names
 }
 
 /// A command that failed.
@@ -50,9 +124,7 @@ impl Namespace {
 
     /// Moves the calling thread inside, for sockets that it opens from now on.
     pub fn enter(&self) -> io::Result<()> {
-        let file = File::open(format!("/run/netns/{}", self.name))?;
-        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
-        Ok(())
+        enter(&self.name)
     }
 }
 
@@ -65,18 +137,5 @@ impl Drop for Namespace {
 
 /// Runs a command of words separated by spaces and returns its output.
 pub fn run(command: &str) -> Result<String, CommandError> {
-    let failed = |message: String| CommandError {
-        command: command.to_owned(),
-        message,
-    };
-    let mut words = command.split_whitespace();
-    let program = words.next().unwrap_or_default();
-    let output = Command::new(program).args(words).output();
-    let output = output.map_err(|error| failed(error.to_string()))?;
-    let text = |octets: &[u8]| String::from_utf8_lossy(octets).trim().to_owned();
-    if output.status.success() {
-        Ok(text(&output.stdout))
-    } else {
-        Err(failed(text(&output.stderr)))
-    }
+    CommandLine::words(command).run()
 }

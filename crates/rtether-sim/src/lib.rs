@@ -36,6 +36,7 @@ mod packet;
 mod port;
 mod queues;
 mod random;
+pub mod release;
 mod servers;
 mod shared;
 mod source;

@@ -10,6 +10,8 @@ use std::os::fd::AsFd;
 
 pub use icmp::Icmp;
 pub use raw::{Device, DeviceError, MacAddress, ParseMacError, Raw, RawOptions};
+pub(crate) use raw::{link_address, write_header};
+pub(crate) use udp::set_priority;
 pub use udp::{Udp, UdpOptions};
 
 /// A socket that sends payloads to one peer and receives what comes back from it.

@@ -18,7 +18,6 @@ use super::{Link, Service, ready};
 pub(super) const ETHERTYPE: u16 = 0x88B5;
 const ETHERTYPE_TAG: u16 = 0x8100;
 const HEADER: usize = 14;
-const TAG: usize = 4;
 /// Addresses, type and the smallest payload.
 const FRAME_MIN: usize = 60;
 
@@ -178,7 +177,8 @@ impl Raw {
         let protocol = Protocol::from(i32::from(ETHERTYPE.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        socket.bind(&link_address(device.index)).map_err(failed)?;
+        let address = link_address(&device, ETHERTYPE);
+        socket.bind(&address).map_err(failed)?;
         Ok(Self {
             socket,
             own: device.address,
@@ -196,16 +196,8 @@ impl Raw {
     fn send_to(&mut self, payload: &[u8], to: MacAddress) -> io::Result<()> {
         let frame = &mut self.frame;
         frame.clear();
-        frame.extend(to.0);
-        frame.extend(self.own.0);
-        let mut shortest = FRAME_MIN;
-        if let Some((pcp, vid)) = self.options.tag {
-            frame.extend(ETHERTYPE_TAG.to_be_bytes());
-            let control = u16::from(pcp.get()) << 13 | vid.get();
-            frame.extend(control.to_be_bytes());
-            shortest += TAG;
-        }
-        frame.extend(ETHERTYPE.to_be_bytes());
+        write_header(frame, to, self.own, self.options.tag, ETHERTYPE);
+        let shortest = frame.len() - HEADER + FRAME_MIN;
         frame.extend(payload);
         if frame.len() < shortest {
             frame.resize(shortest, 0);
@@ -232,11 +224,12 @@ impl Raw {
     }
 }
 
-fn link_address(index: i32) -> SockAddr {
+/// Returns the address of a device for a packet socket that takes in frames of one type; 0 for none.
+pub(crate) fn link_address(device: &Device, ethertype: u16) -> SockAddr {
     let address = libc::sockaddr_ll {
         sll_family: libc::sa_family_t::try_from(libc::AF_PACKET).unwrap_or_default(),
-        sll_protocol: ETHERTYPE.to_be(),
-        sll_ifindex: index,
+        sll_protocol: ethertype.to_be(),
+        sll_ifindex: device.index,
         sll_hatype: 0,
         sll_pkttype: 0,
         sll_halen: 0,
@@ -250,6 +243,24 @@ fn link_address(index: i32) -> SockAddr {
         *storage.view_as::<libc::sockaddr_ll>() = address;
         SockAddr::new(storage, len)
     }
+}
+
+/// Appends addresses, tag and type.
+pub(crate) fn write_header(
+    frame: &mut Vec<u8>,
+    to: MacAddress,
+    from: MacAddress,
+    tag: Option<(Pcp, Vid)>,
+    ethertype: u16,
+) {
+    frame.extend(to.0);
+    frame.extend(from.0);
+    if let Some((pcp, vid)) = tag {
+        frame.extend(ETHERTYPE_TAG.to_be_bytes());
+        let control = u16::from(pcp.get()) << 13 | vid.get();
+        frame.extend(control.to_be_bytes());
+    }
+    frame.extend(ethertype.to_be_bytes());
 }
 
 impl AsFd for Raw {

@@ -49,7 +49,7 @@ impl Udp {
             }
         }
         if let Some(priority) = options.priority {
-            rustix_priority(&socket, priority)?;
+            set_priority(&socket, priority)?;
         }
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
@@ -65,10 +65,10 @@ impl Udp {
 }
 
 /// Sets `SO_PRIORITY`, for which no wrapper in use has a call.
-fn rustix_priority(socket: &Socket, priority: u32) -> io::Result<()> {
+pub(crate) fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
     use std::os::fd::AsRawFd;
-    let value = libc::c_int::try_from(priority)
-        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // The kernel takes an `int` and keeps an `unsigned`.
+    let value = libc::c_int::from_ne_bytes(priority.to_ne_bytes());
     // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
     let result = unsafe {
         libc::setsockopt(

@@ -2,6 +2,7 @@
 
 mod echo;
 mod ping;
+pub mod testbed;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};

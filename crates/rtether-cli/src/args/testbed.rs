@@ -1,0 +1,64 @@
+//! Arguments of `live`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtether::live::testbed::Backend;
+
+use super::RunOverrides;
+
+/// Arguments of `live`.
+#[derive(Args, Debug)]
+#[command(after_help = LIVE_CODES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct LiveArgs {
+    /// Scenario file, or `-` for standard input
+    #[arg(required_unless_present = "clean")]
+    pub(crate) scenario: Option<PathBuf>,
+    /// What carries frames between the stations
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub(crate) backend: BackendChoice,
+    /// Run stations at this real-time priority (`SCHED_FIFO`, 1 to 80), memory locked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=80))]
+    pub(crate) priority: Option<u8>,
+    /// Print the commands that make and remove the test bed, and do nothing
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub(crate) dry_run: bool,
+    /// Remove what test beds left behind whose process is gone
+    #[arg(long, conflicts_with_all = ["scenario", "dry_run", "json", "csv"])]
+    pub(crate) clean: bool,
+    #[command(flatten)]
+    pub(crate) overrides: RunOverrides,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per stream
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// No progress on standard error (off by itself when that is not a terminal)
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+const LIVE_CODES: &str = "Exit codes: 0 every requirement holds as measured, 1 one does not, \
+2 wrong input or a scenario that a test bed cannot have, 3 nothing arrived, 4 the machine cannot \
+do it, 130 interrupted. --runs and --warmup are those of the simulation and do nothing here.";
+
+/// What carries frames between the stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendChoice {
+    /// Virtual Ethernet, bridges and queueing disciplines of the kernel.
+    #[default]
+    Kernel,
+    /// The switches and hubs of the simulator in real time.
+    Emulated,
+}
+
+impl From<BackendChoice> for Backend {
+    fn from(choice: BackendChoice) -> Self {
+        match choice {
+            BackendChoice::Kernel => Self::Kernel,
+            BackendChoice::Emulated => Self::Emulated,
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! The loop of a station.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether_model::quantity::{Duration, Instant};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::mark::Mark;
+use super::sockets::{Inlet, Outlet, Stamps};
+use super::{
+    Answer, Answered, Arrived, Carrier, Duties, Incoming, Log, Outgoing, RECORDS_MAX, Sent,
+    StationError,
+};
+use crate::clock::{Clock, to_std};
+use crate::link::Device;
+
+/// How often a station looks whether to stop.
+const LOOK: Duration = Duration::from_ms(50);
+/// Packets of one socket that are taken in before releases get their turn.
+const AT_ONCE: usize = 64;
+/// Octets of the largest packet.
+const BUFFER: usize = 2_048;
+
+/// What a timer is for, in the order in which simultaneous ones are served.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    /// A flow releases; the second number tells an older wish from the present one.
+    Release(usize, u32),
+    /// An answer to a request of an incoming stream is given.
+    Answer(usize, u32, Instant),
+}
+
+struct Flow {
+    duty: Outgoing,
+    outlets: Vec<Outlet>,
+    number: u32,
+    /// Answers still awaited of the last release.
+    awaited: u32,
+    /// Changes whenever the next release is decided anew.
+    wish: u32,
+}
+
+struct Stream {
+    duty: Incoming,
+    outlet: Option<Outlet>,
+}
+
+/// A station with its sockets open, in the namespace of the thread that opened it.
+pub struct Station {
+    clock: Clock,
+    flows: Vec<Flow>,
+    streams: Vec<Stream>,
+    inlets: Vec<Inlet>,
+    stamps: Stamps,
+    timers: BinaryHeap<Reverse<(Instant, Due)>>,
+    payload: Vec<u8>,
+    buffer: Vec<u8>,
+    log: Log,
+    until: Instant,
+    end: Instant,
+}
+
+fn failed(doing: &str) -> impl Fn(std::io::Error) -> StationError {
+    move |source| StationError::Socket {
+        doing: doing.to_owned(),
+        source,
+    }
+}
+
+impl Station {
+    /// Opens the sockets.
+    ///
+    /// # Errors
+    /// If one cannot be opened.
+    pub fn open(duties: Duties) -> Result<Self, StationError> {
+        let clock = Clock::start();
+        let device = Device::named(&duties.device)?;
+        let opening = failed("opening a socket");
+        let mut carriers: Vec<Carrier> = duties.incoming.iter().map(|i| i.carrier).collect();
+        let answered = duties.outgoing.iter().filter(|flow| flow.answers > 0);
+        carriers.extend(answered.map(|flow| flow.carrier));
+        let mut inlets = Vec::new();
+        for (index, &carrier) in carriers.iter().enumerate() {
+            if !carriers[..index].contains(&carrier) {
+                let inlet = Inlet::open(&device, duties.address, &duties.groups, carrier);
+                inlets.push(inlet.map_err(&opening)?);
+            }
+        }
+        let outlet = |carrier, peer, tagging, payload| {
+            Outlet::open(&device, carrier, peer, tagging, payload).map_err(&opening)
+        };
+        let mut flows = Vec::new();
+        for duty in duties.outgoing {
+            let peers = duty.peers.iter();
+            let outlets = peers.map(|&peer| outlet(duty.carrier, peer, duty.tagging, duty.payload));
+            flows.push(Flow {
+                outlets: outlets.collect::<Result<_, _>>()?,
+                duty,
+                number: 0,
+                awaited: 0,
+                wish: 0,
+            });
+        }
+        let mut streams = Vec::new();
+        for duty in duties.incoming {
+            let back =
+                |answer: Answer| outlet(duty.carrier, answer.peer, answer.tagging, answer.payload);
+            let outlet = duty.answer.map(back).transpose()?;
+            streams.push(Stream { duty, outlet });
+        }
+        let mut station = Self {
+            clock,
+            flows,
+            streams,
+            inlets,
+            stamps: Stamps::new(clock),
+            timers: BinaryHeap::new(),
+            payload: vec![0; BUFFER],
+            buffer: vec![0; BUFFER],
+            log: Log::default(),
+            until: duties.until,
+            end: duties.until + duties.grace,
+        };
+        for index in 0..station.flows.len() {
+            let first = station.flows[index].duty.releases.first();
+            station.schedule(index, first);
+        }
+        Ok(station)
+    }
+
+    /// Runs until its time is over or `stop`; times count from the start of `clock`. What it saw is
+    /// returned in any case, with the error that ended it, if one did.
+    pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> (Log, Option<StationError>) {
+        self.clock = clock;
+        self.stamps = Stamps::new(clock);
+        let ended = self.turn(stop);
+        self.log.oddities.clock_steps = self.stamps.steps();
+        (self.log, ended.err())
+    }
+
+    /// Sets the next release of a flow, and forgets the one that was set before.
+    fn schedule(&mut self, index: usize, at: Option<Instant>) {
+        let flow = &mut self.flows[index];
+        flow.wish = flow.wish.wrapping_add(1);
+        if let Some(at) = at.filter(|&at| at < self.until) {
+            let due = Due::Release(index, flow.wish);
+            self.timers.push(Reverse((at, due)));
+        }
+    }
+
+    fn turn(&mut self, stop: &AtomicBool) -> Result<(), StationError> {
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            if now >= self.end {
+                break;
+            }
+            self.stamps.refresh(now);
+            self.serve_timers()?;
+            self.wait().map_err(failed("waiting for packets"))?;
+            self.take_in()?;
+        }
+        Ok(())
+    }
+
+    fn serve_timers(&mut self) -> Result<(), StationError> {
+        while let Some(&Reverse((at, due))) = self.timers.peek() {
+            if at > self.clock.now() {
+                break;
+            }
+            self.timers.pop();
+            match due {
+                Due::Release(index, wish) if wish == self.flows[index].wish => {
+                    self.release(index, at)?;
+                }
+                Due::Release(..) => {}
+                Due::Answer(index, number, released_at) => {
+                    self.answer(index, number, released_at, None)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, index: usize, due: Instant) -> Result<(), StationError> {
+        let next = self.flows[index].duty.releases.next(due);
+        self.schedule(index, next);
+        for _ in 0..self.flows[index].duty.releases.burst() {
+            let flow = &mut self.flows[index];
+            let number = flow.number;
+            flow.number = flow.number.wrapping_add(1);
+            flow.awaited = flow.duty.answers;
+            for (stream, outlet) in (flow.duty.stream..).zip(&mut flow.outlets) {
+                let at = self.clock.now();
+                let mark = Mark {
+                    stream,
+                    is_answer: false,
+                    number,
+                    released_at: at,
+                };
+                let payload = &mut self.payload[..flow.duty.payload];
+                mark.write(payload);
+                let is_sent = sent(outlet.send(payload), &mut self.log)?;
+                let call = self.clock.now() - at;
+                if is_sent && self.log.sent.len() == RECORDS_MAX {
+                    self.log.oddities.unrecorded += 1;
+                } else if is_sent {
+                    self.log.sent.push(Sent {
+                        stream,
+                        number,
+                        at,
+                        call,
+                        late: at - due,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the answer to a request; `receive` is what the request took from the kernel to here.
+    fn answer(
+        &mut self,
+        index: usize,
+        number: u32,
+        released_at: Instant,
+        receive: Option<Duration>,
+    ) -> Result<(), StationError> {
+        let Stream { duty, outlet } = &mut self.streams[index];
+        let (Some(answer), Some(outlet)) = (duty.answer, outlet) else {
+            return Ok(());
+        };
+        let mark = Mark {
+            stream: duty.stream,
+            is_answer: true,
+            number,
+            released_at,
+        };
+        let payload = &mut self.payload[..answer.payload];
+        mark.write(payload);
+        let at = self.clock.now();
+        sent(outlet.send(payload), &mut self.log)?;
+        let call = self.clock.now() - at;
+        if self.log.answered.len() < RECORDS_MAX {
+            self.log.answered.push(Answered {
+                stream: duty.stream,
+                number,
+                receive,
+                call,
+            });
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> std::io::Result<()> {
+        let now = self.clock.now();
+        let look = Ord::min(now + LOOK, self.end);
+        let next = self
+            .timers
+            .peek()
+            .map_or(look, |Reverse((at, _))| look.min(*at));
+        let left = to_std(next - now);
+        let limit = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let fds = self.inlets.iter();
+        let mut fds: Vec<PollFd<'_>> = fds.map(|inlet| PollFd::new(inlet, PollFlags::IN)).collect();
+        match poll(&mut fds, Some(&limit)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn take_in(&mut self) -> Result<(), StationError> {
+        for index in 0..self.inlets.len() {
+            for _ in 0..AT_ONCE {
+                let found = self.inlets[index].receive(&mut self.buffer);
+                let Some((payload, stamp)) = found.map_err(failed("receiving"))? else {
+                    break;
+                };
+                let now = self.clock.now();
+                let receive = stamp.and_then(|stamp| self.stamps.since(stamp, now));
+                match Mark::read(&self.buffer[payload]) {
+                    Some(mark) => self.handle(mark, now, receive)?,
+                    None => self.log.oddities.foreign += 1,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn handle(
+        &mut self,
+        mark: Mark,
+        now: Instant,
+        receive: Option<Duration>,
+    ) -> Result<(), StationError> {
+        if mark.is_answer {
+            let own = |flow: &Flow| {
+                let streams = flow.duty.stream..;
+                streams
+                    .take(flow.duty.answers as usize)
+                    .any(|s| s == mark.stream)
+            };
+            let Some(index) = self.flows.iter().position(own) else {
+                self.log.oddities.foreign += 1;
+                return Ok(());
+            };
+            self.record(mark.stream, mark, now, receive);
+            self.note_answer(index, mark.number, now);
+            return Ok(());
+        }
+        let own = |stream: &Stream| stream.duty.named == mark.stream;
+        let Some(index) = self.streams.iter().position(own) else {
+            self.log.oddities.foreign += 1;
+            return Ok(());
+        };
+        let duty = &self.streams[index].duty;
+        match duty.answer {
+            None => self.record(duty.stream, mark, now, receive),
+            Some(answer) if answer.after > Duration::ZERO => {
+                let due = Due::Answer(index, mark.number, mark.released_at);
+                // Requests beyond what fits are as good as lost; a flood must not fill the memory.
+                if self.timers.len() < RECORDS_MAX {
+                    self.timers.push(Reverse((now + answer.after, due)));
+                }
+            }
+            Some(_) => self.answer(index, mark.number, mark.released_at, receive)?,
+        }
+        Ok(())
+    }
+
+    /// Lets the next request follow when the last answer to the one before is there.
+    fn note_answer(&mut self, index: usize, number: u32, now: Instant) {
+        let flow = &mut self.flows[index];
+        if flow.awaited == 0 || number != flow.number.wrapping_sub(1) {
+            return;
+        }
+        flow.awaited -= 1;
+        if flow.awaited == 0 && flow.duty.releases.is_adaptive() {
+            let next = flow.duty.releases.after_answer(now);
+            self.schedule(index, next);
+        }
+    }
+
+    fn record(&mut self, stream: u16, mark: Mark, now: Instant, receive: Option<Duration>) {
+        if self.log.arrived.len() == RECORDS_MAX {
+            self.log.oddities.unrecorded += 1;
+            return;
+        }
+        self.log.arrived.push(Arrived {
+            stream,
+            number: mark.number,
+            released_at: mark.released_at,
+            latency: now - mark.released_at,
+            receive,
+            is_answer: mark.is_answer,
+        });
+    }
+}
+
+/// Counts what the system did not take; an error that will not pass ends the run.
+fn sent(result: std::io::Result<()>, log: &mut Log) -> Result<bool, StationError> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if crate::meter::is_passing(&error) => {
+            log.oddities.unsent += 1;
+            Ok(false)
+        }
+        Err(source) => Err(StationError::Socket {
+            doing: "sending".into(),
+            source,
+        }),
+    }
+}

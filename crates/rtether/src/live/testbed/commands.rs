@@ -1,0 +1,119 @@
+//! The commands that make and remove a test bed.
+
+use std::collections::BTreeSet;
+
+use rtether_live::link::MacAddress;
+use rtether_live::namespace::CommandLine;
+use rtether_model::network::{Network, NodeId, NodeKind, PortId};
+
+use super::{Backend, DEVICE, Host, Plan, kernel, namespace_of};
+use crate::scenario::Scenario;
+
+/// Turns a formatted text into a command.
+pub(super) fn command(text: &str) -> CommandLine {
+    CommandLine::words(text)
+}
+
+pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<Host>) -> Plan {
+    let network = &scenario.network;
+    let mut set_up = Vec::new();
+    let mut namespaces: Vec<String> = hosts.iter().map(|host| host.namespace.clone()).collect();
+    let emulator = match backend {
+        Backend::Kernel => {
+            let switches = network.iter_nodes();
+            let switches = switches.filter(|(_, node)| matches!(node.kind, NodeKind::Switch(_)));
+            namespaces.extend(switches.map(|(id, _)| namespace_of(tag, id)));
+            None
+        }
+        Backend::Emulated => {
+            let name = format!("{}-emulator", namespace_of(tag, NodeId(0)));
+            namespaces.push(name.clone());
+            let devices = (0..hosts.len()).map(|index| format!("s{index}"));
+            Some((name, devices.collect::<Vec<_>>()))
+        }
+    };
+    for name in &namespaces {
+        set_up.push(command(&format!("ip netns add {name}")));
+    }
+    match &emulator {
+        None => kernel::links(network, tag, &hosts, &mut set_up),
+        Some((name, devices)) => {
+            for (host, device) in hosts.iter().zip(devices) {
+                set_up.push(command(&format!(
+                    "ip link add {DEVICE} netns {} address {} type veth peer name {device} netns {name}",
+                    host.namespace, host.mac
+                )));
+                set_up.push(command(&format!(
+                    "ip -n {name} link set {device} addrgenmode none promisc on up"
+                )));
+            }
+        }
+    }
+    for host in &hosts {
+        set_up.extend(addresses(host));
+    }
+    set_up.extend(neighbors(scenario, &hosts));
+    let tear_down = namespaces.iter();
+    let tear_down = tear_down.map(|name| command(&format!("ip netns delete {name}")));
+    Plan {
+        backend,
+        set_up,
+        tear_down: tear_down.collect(),
+        hosts,
+        emulator,
+    }
+}
+
+/// Without addresses of IPv6 a host says nothing that the scenario does not know of.
+fn addresses(host: &Host) -> [CommandLine; 5] {
+    let Host { namespace, ip, .. } = host;
+    [
+        format!("ip -n {namespace} link set lo up"),
+        format!("ip -n {namespace} link set {DEVICE} addrgenmode none"),
+        format!("ip -n {namespace} address add {ip}/24 dev {DEVICE}"),
+        format!("ip -n {namespace} link set {DEVICE} up"),
+        format!("ip -n {namespace} route add 239.77.0.0/24 dev {DEVICE}"),
+    ]
+    .map(|text| command(&text))
+}
+
+/// Those who talk know each other's addresses from the start, so that nobody asks by ARP.
+fn neighbors(scenario: &Scenario, hosts: &[Host]) -> Vec<CommandLine> {
+    let mut pairs = BTreeSet::new();
+    for flow in &scenario.flows {
+        for &listener in &flow.listeners {
+            pairs.insert((flow.talker, listener));
+            pairs.insert((listener, flow.talker));
+        }
+    }
+    let host = |node: NodeId| hosts.iter().find(|host| host.node == node);
+    let known = pairs
+        .into_iter()
+        .filter_map(|(from, to)| Some((host(from)?, host(to)?)));
+    let commands = known
+        .filter(|(from, to)| from.node != to.node)
+        .map(|(from, to)| {
+            command(&format!(
+                "ip -n {} neighbor add {} lladdr {} dev {DEVICE} nud permanent",
+                from.namespace, to.ip, to.mac
+            ))
+        });
+    commands.collect()
+}
+
+/// Returns namespace, device and, for a host, the address of a port.
+pub(super) fn device_of(
+    network: &Network,
+    tag: &str,
+    hosts: &[Host],
+    port: PortId,
+) -> (String, String, Option<MacAddress>) {
+    let namespace = namespace_of(tag, port.node);
+    match network.node(port.node).kind {
+        NodeKind::EndStation(_) => {
+            let host = hosts.iter().find(|host| host.node == port.node);
+            (namespace, DEVICE.to_owned(), host.map(|host| host.mac))
+        }
+        NodeKind::Switch(_) | NodeKind::Hub(_) => (namespace, format!("p{}", port.port), None),
+    }
+}

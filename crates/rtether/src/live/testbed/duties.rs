@@ -1,0 +1,129 @@
+//! What each station does: the scenario's flows in the words of `rtether_live::station`.
+
+use std::collections::BTreeMap;
+
+use rtether_live::link::MacAddress;
+use rtether_live::station::{Answer, Carrier, Duties, Incoming, Outgoing, Peer, Tagging};
+use rtether_model::flow::{Delivery, Flow};
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::wire::Encapsulation;
+use rtether_sim::release::Releases;
+
+use super::{DEVICE, Options, Plan};
+use crate::scenario::Scenario;
+
+/// Packets that are under way at the end have so long to arrive.
+pub(super) const GRACE: Duration = Duration::from_ms(300);
+
+/// Returns what the stations do, by node.
+pub(super) fn duties(
+    scenario: &Scenario,
+    plan: &Plan,
+    options: &Options,
+) -> BTreeMap<NodeId, Duties> {
+    let mut duties: BTreeMap<NodeId, Duties> = BTreeMap::new();
+    for host in &plan.hosts {
+        let own = Duties {
+            device: DEVICE.into(),
+            address: host.ip,
+            outgoing: Vec::new(),
+            incoming: Vec::new(),
+            groups: Vec::new(),
+            until: Instant::ZERO + options.duration,
+            grace: GRACE,
+        };
+        duties.insert(host.node, own);
+    }
+    let mut stream = 0u16;
+    for (number, flow) in (0u8..=255).cycle().zip(&scenario.flows) {
+        add(&mut duties, plan, options, flow, stream, number);
+        stream += u16::try_from(flow.listeners.len()).unwrap_or(0);
+    }
+    duties
+}
+
+fn add(
+    duties: &mut BTreeMap<NodeId, Duties>,
+    plan: &Plan,
+    options: &Options,
+    flow: &Flow,
+    first: u16,
+    number: u8,
+) {
+    let peer = |node: NodeId| {
+        let host = plan.host(node)?;
+        Some(Peer {
+            ip: host.ip,
+            mac: host.mac,
+        })
+    };
+    let (carrier, group) = carrier(flow.encapsulation, number);
+    let tagging = Tagging {
+        dscp: flow.dscp,
+        tag: flow.tag.map(|tag| (tag.pcp, tag.vid)),
+    };
+    let octets = |payload: rtether_model::quantity::Bytes| {
+        usize::try_from(payload.get()).unwrap_or_default()
+    };
+    let is_multicast = flow.delivery == Delivery::Multicast;
+    let peers: Vec<Peer> = if is_multicast {
+        vec![group]
+    } else {
+        flow.listeners
+            .iter()
+            .filter_map(|&node| peer(node))
+            .collect()
+    };
+    let listeners = u32::try_from(flow.listeners.len()).unwrap_or(0);
+    if let Some(own) = duties.get_mut(&flow.talker) {
+        own.outgoing.push(Outgoing {
+            stream: first,
+            releases: Releases::new(flow, options.seed),
+            peers,
+            answers: if flow.reply.is_some() { listeners } else { 0 },
+            payload: octets(flow.payload),
+            carrier,
+            tagging,
+        });
+    }
+    for (stream, node) in (first..).zip(&flow.listeners) {
+        let answer = flow.reply.zip(peer(flow.talker));
+        let answer = answer.map(|(reply, peer)| Answer {
+            peer,
+            payload: octets(reply.payload),
+            after: reply.after,
+            tagging,
+        });
+        if let Some(own) = duties.get_mut(node) {
+            if is_multicast && carrier == Carrier::Udp && !own.groups.contains(&group.ip) {
+                own.groups.push(group.ip);
+            }
+            own.incoming.push(Incoming {
+                stream,
+                named: if is_multicast { first } else { stream },
+                carrier,
+                answer,
+            });
+        }
+    }
+}
+
+/// Returns how packets of an encapsulation travel, and the group of the flow.
+fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
+    let header = usize::try_from(encapsulation.header_size().get()).unwrap_or(0);
+    let raw = |ethertype| Carrier::Raw { ethertype, header };
+    let carrier = match encapsulation {
+        Encapsulation::Udp | Encapsulation::Icmp | Encapsulation::Tcp => Carrier::Udp,
+        Encapsulation::Raw => raw(0x88B5),
+        Encapsulation::Goose => raw(0x88B8),
+        Encapsulation::SampledValues => raw(0x88BA),
+        Encapsulation::Profinet => raw(0x8892),
+    };
+    let group = Peer {
+        ip: std::net::Ipv4Addr::new(239, 77, 0, number),
+        // The groups that IEC 61850-8-1 recommends for GOOSE; 239.77.0.x maps to 01:00:5e:4d:00:x.
+        mac: MacAddress([0x01, 0x0C, 0xCD, 0x01, 0x00, number]),
+    };
+    (carrier, group)
+}

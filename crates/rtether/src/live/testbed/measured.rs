@@ -1,0 +1,278 @@
+//! What the stations saw, put together by stream.
+
+use std::collections::BTreeMap;
+
+use rtether_live::stall::Stalls;
+use rtether_live::station::{Answered, Arrived, Log, Sent};
+use rtether_model::histogram::Histogram;
+use rtether_model::network::NodeId;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::record::{Record, StreamRecord, Summary};
+
+use super::Backend;
+use super::profile::Profile;
+use crate::scenario::Scenario;
+
+/// What was measured of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// What carried the frames.
+    pub backend: Backend,
+    /// How long packets were released.
+    pub duration: Duration,
+    /// Start of the run that does not count.
+    pub warmup: Duration,
+    /// Streams in the order of the simulated record.
+    pub streams: Vec<MeasuredStream>,
+    /// Times at which the host stood still, seen on some core.
+    pub stalls: usize,
+    /// The longest of them.
+    pub longest_stall: Option<Duration>,
+    /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
+    pub watched_in_real_time: bool,
+    /// Whether the run was ended before its time.
+    pub is_partial: bool,
+    /// Errors that ended stations, with their names.
+    pub errors: Vec<String>,
+    /// What did not go as it should, over all stations.
+    pub oddities: Oddities,
+}
+
+/// What did not go as it should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Payloads that belong to no stream.
+    pub foreign: u64,
+    /// Packets that the system did not take.
+    pub unsent: u64,
+    /// Packets of which no record was kept.
+    pub unrecorded: u64,
+    /// Times the wall clock was set.
+    pub clock_steps: u64,
+}
+
+/// One stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeasuredStream {
+    /// Packets sent after the warm-up.
+    pub released: u64,
+    /// Of these, those that arrived, or whose answer did.
+    pub delivered: u64,
+    /// Of these, those that did not.
+    pub lost: u64,
+    /// Packets that arrived more than once.
+    pub duplicates: u64,
+    /// Packets that arrived after one that was sent later.
+    pub reordered: u64,
+    /// Delivered packets that a stall of the host touched; they are not in the figures below.
+    pub stalled: u64,
+    /// Latency of the others, from the call that sends to the application that receives.
+    pub latency: Summary,
+    /// Distribution of the same.
+    pub histogram: Histogram,
+    /// The slowest of them.
+    pub worst: Option<Worst>,
+    /// Packets lost, and others that were later than the deadline. Zero without deadline.
+    pub missed: u64,
+    /// Delivered packets for which the end nodes took longer than the scenario says they can: the
+    /// host was outside its stated profile.
+    pub outside: u64,
+    /// The slowest of the others.
+    pub worst_inside: Option<Worst>,
+    /// Part of the latency before the call that sends came back: the sending stack.
+    pub send: Histogram,
+    /// Part of it after the kernel's receive stamp: the receiving stack and the wake-up.
+    pub receive: Histogram,
+    /// How late packets were released.
+    pub late: Histogram,
+}
+
+/// A slow packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// When it was sent, from the start of the run.
+    pub at: Instant,
+    /// Its latency.
+    pub latency: Duration,
+}
+
+impl Measured {
+    /// Returns the same as a record of runs, for what judges and compares records.
+    pub fn record(&self, scenario: &Scenario) -> Record {
+        let flows = (0u32..).zip(&scenario.flows);
+        let ends = flows.flat_map(|(flow, f)| f.listeners.iter().map(move |node| (flow, node.0)));
+        let streams = ends
+            .zip(&self.streams)
+            .map(|((flow, listener), stream)| StreamRecord {
+                flow,
+                listener,
+                released: stream.released,
+                delivered: stream.delivered,
+                dropped: stream.lost,
+                missed: stream.missed,
+                latency: stream.latency,
+                histogram: stream.histogram.clone(),
+                ..StreamRecord::default()
+            });
+        Record {
+            duration: self.duration,
+            observed: self.duration,
+            warmup: self.warmup,
+            runs: 1,
+            streams: streams.collect(),
+            ..Record::default()
+        }
+    }
+}
+
+impl MeasuredStream {
+    /// Returns a quantile of the latency, at most 0.8 % too high and never above the maximum.
+    ///
+    /// Samples that a stall touched do not count.
+    pub fn quantile(&self, part: u64, whole: u64) -> Option<Duration> {
+        let quantile = self.histogram.quantile(part, whole)?;
+        Some(Ord::min(quantile, self.latency.max))
+    }
+
+    fn arrive(&mut self, arrived: &Arrived, is_outside: bool) {
+        self.latency.record(arrived.latency);
+        self.histogram.record(arrived.latency);
+        let worst = Worst {
+            at: arrived.released_at,
+            latency: arrived.latency,
+        };
+        keep_slower(&mut self.worst, worst);
+        if is_outside {
+            self.outside += 1;
+        } else {
+            keep_slower(&mut self.worst_inside, worst);
+        }
+    }
+}
+
+fn keep_slower(kept: &mut Option<Worst>, new: Worst) {
+    if kept.is_none_or(|old| new.latency > old.latency) {
+        *kept = Some(new);
+    }
+}
+
+/// Packets of one stream, by number.
+#[derive(Default)]
+struct Packets {
+    sent: BTreeMap<u32, Sent>,
+    answered: BTreeMap<u32, Answered>,
+    arrived: BTreeMap<u32, Arrived>,
+    highest: Option<u32>,
+}
+
+/// Puts the logs of all stations together. `logs` are those of nodes, in any order.
+pub(super) fn streams(
+    scenario: &Scenario,
+    logs: &[(NodeId, Log)],
+    stalls: &Stalls,
+    warmup: Duration,
+) -> Vec<MeasuredStream> {
+    let mut streams = Vec::new();
+    let mut packets: Vec<Packets> = Vec::new();
+    let mut profiles = Vec::new();
+    for flow in &scenario.flows {
+        for &listener in &flow.listeners {
+            streams.push(MeasuredStream::default());
+            packets.push(Packets::default());
+            profiles.push(Profile::of(scenario, flow, listener));
+        }
+    }
+    let is_counted = |at: Instant| at.since_start() >= warmup;
+    let firsts = first_streams(scenario);
+    for (_, log) in logs {
+        for sent in log.sent.iter().filter(|sent| is_counted(sent.at)) {
+            // One packet of a multicast flow is sent for all of its streams.
+            let count = firsts.get(&sent.stream).copied().unwrap_or(1);
+            let first = usize::from(sent.stream);
+            for own in packets.iter_mut().skip(first).take(count) {
+                own.sent.insert(sent.number, *sent);
+            }
+        }
+        for answered in &log.answered {
+            if let Some(own) = packets.get_mut(usize::from(answered.stream)) {
+                own.answered.insert(answered.number, *answered);
+            }
+        }
+        for arrived in log
+            .arrived
+            .iter()
+            .filter(|packet| is_counted(packet.released_at))
+        {
+            let index = usize::from(arrived.stream);
+            if let Some((own, stream)) = packets.get_mut(index).zip(streams.get_mut(index)) {
+                take_in(own, stream, arrived);
+            }
+        }
+    }
+    let flows = scenario.flows.iter();
+    let deadlines = flows.flat_map(|flow| flow.listeners.iter().map(|_| flow.deadline));
+    let all = streams
+        .iter_mut()
+        .zip(&packets)
+        .zip(&profiles)
+        .zip(deadlines);
+    for (((stream, own), profile), deadline) in all {
+        finish(stream, own, profile, stalls);
+        if let Some(deadline) = deadline {
+            let in_time = |packet: &&Arrived| packet.latency <= deadline;
+            let late = own.arrived.values().filter(|packet| !in_time(packet));
+            let late = late.filter(|packet| !is_stalled(packet, stalls)).count();
+            stream.missed = stream.lost + late as u64;
+        }
+    }
+    streams
+}
+
+/// Returns, for each first stream of a multicast flow, how many it has.
+fn first_streams(scenario: &Scenario) -> BTreeMap<u16, usize> {
+    let mut first = 0u16;
+    let mut counts = BTreeMap::new();
+    for flow in &scenario.flows {
+        if flow.delivery == rtether_model::flow::Delivery::Multicast {
+            counts.insert(first, flow.listeners.len());
+        }
+        first += u16::try_from(flow.listeners.len()).unwrap_or(0);
+    }
+    counts
+}
+
+fn take_in(own: &mut Packets, stream: &mut MeasuredStream, arrived: &Arrived) {
+    if own.arrived.contains_key(&arrived.number) {
+        stream.duplicates += 1;
+        return;
+    }
+    stream.reordered += u64::from(own.highest.is_some_and(|highest| arrived.number < highest));
+    own.highest = own.highest.max(Some(arrived.number));
+    own.arrived.insert(arrived.number, *arrived);
+}
+
+fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {
+    stalls.touch(arrived.released_at, arrived.released_at + arrived.latency)
+}
+
+fn finish(stream: &mut MeasuredStream, own: &Packets, profile: &Profile, stalls: &Stalls) {
+    for (number, sent) in &own.sent {
+        stream.released += 1;
+        stream.late.record(Ord::max(sent.late, Duration::ZERO));
+        let Some(arrived) = own.arrived.get(number) else {
+            stream.lost += 1;
+            continue;
+        };
+        stream.delivered += 1;
+        if is_stalled(arrived, stalls) {
+            stream.stalled += 1;
+            continue;
+        }
+        stream.send.record(sent.call);
+        if let Some(receive) = arrived.receive {
+            stream.receive.record(receive);
+        }
+        let answered = own.answered.get(number);
+        stream.arrive(arrived, !profile.holds(sent, answered, arrived));
+    }
+}

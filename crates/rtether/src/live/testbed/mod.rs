@@ -1,0 +1,221 @@
+//! A scenario on this host: one network namespace for each end station, links and switches between
+//! them, and the scenario's flows through ordinary sockets (R133).
+//!
+//! [`Plan`] says what is made, as commands that can be read before they are run; [`run`] makes it,
+//! measures, and takes it down again, also when something fails on the way. What an earlier run left
+//! behind because it was killed is removed by the next, or by [`clean`].
+
+mod commands;
+mod duties;
+mod kernel;
+mod measured;
+mod output;
+mod profile;
+mod refuse;
+mod run;
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+use rtether_live::link::MacAddress;
+use rtether_live::namespace::{self, CommandLine, PREFIX};
+use rtether_model::network::{NodeId, NodeKind};
+use rtether_model::quantity::Duration;
+
+use crate::scenario::Scenario;
+
+pub use measured::{Measured, MeasuredStream, Oddities, Worst};
+pub use output::{csv, json, table};
+pub use run::{Progress, length, run};
+
+/// End stations that one host takes.
+pub const STATIONS_MAX: usize = 100;
+/// Begins the names of the namespaces of test beds.
+const NAMES: &str = "live-";
+
+/// What carries frames between the stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The kernel: virtual Ethernet devices, bridges, and queueing disciplines for rates and
+    /// priorities.
+    #[default]
+    Kernel,
+    /// The switches and hubs of the simulator, in real time.
+    Emulated,
+}
+
+impl Backend {
+    /// Returns the name used on the command line and in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Emulated => "emulated",
+        }
+    }
+}
+
+/// How to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What carries frames.
+    pub backend: Backend,
+    /// How long flows release packets; packets of the first tenth of it, at most a second, do not
+    /// count.
+    pub duration: Duration,
+    /// Seed of the releases.
+    pub seed: u64,
+    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by ten.
+    pub priority: Option<u8>,
+}
+
+/// An end station of the test bed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// The node of the scenario.
+    pub node: NodeId,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its address for IP.
+    pub ip: Ipv4Addr,
+    /// Its Ethernet address.
+    pub mac: MacAddress,
+}
+
+/// Name of the device of every host.
+pub const DEVICE: &str = "eth0";
+
+/// Why a scenario cannot be run live.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// It has what no test bed of this kind has.
+    #[error("this scenario cannot be run with `--backend {backend}`:\n{}", list(.reasons))]
+    Unsupported {
+        /// The backend.
+        backend: &'static str,
+        /// What and where, with the remedy; one sentence each.
+        reasons: Vec<String>,
+    },
+    /// A command of the set-up failed.
+    #[error("{source}{}", remedy(.source))]
+    Command {
+        /// Which, and what it said.
+        #[from]
+        source: namespace::CommandError,
+    },
+    /// A station could not be started.
+    #[error("station `{station}`: {source}")]
+    Station {
+        /// Its name.
+        station: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn list(reasons: &[String]) -> String {
+    let lines: Vec<String> = reasons
+        .iter()
+        .map(|reason| format!("  - {reason}"))
+        .collect();
+    lines.join("\n")
+}
+
+fn remedy(error: &namespace::CommandError) -> &'static str {
+    let message = &error.message;
+    if message.contains("ermitted") || message.contains("denied") {
+        "; network namespaces need root: run it with `sudo`"
+    } else if message.contains("No such file") {
+        "; install iproute2, which has the programs `ip` and `tc`"
+    } else {
+        ""
+    }
+}
+
+/// What is made for a scenario, and how it is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What carries frames.
+    pub backend: Backend,
+    /// Makes the test bed, in order.
+    pub set_up: Vec<CommandLine>,
+    /// Removes it.
+    pub tear_down: Vec<CommandLine>,
+    /// End stations, in the order of nodes.
+    pub hosts: Vec<Host>,
+    /// Namespace of the emulator, and its devices in the order of hosts.
+    pub emulator: Option<(String, Vec<String>)>,
+}
+
+impl Plan {
+    /// Plans a test bed; `tag` tells it from others on this host.
+    ///
+    /// # Errors
+    /// Everything in the scenario that such a test bed cannot have.
+    pub fn new(scenario: &Scenario, backend: Backend, tag: &str) -> Result<Self, TestbedError> {
+        let reasons = refuse::reasons(scenario, backend);
+        if !reasons.is_empty() {
+            return Err(TestbedError::Unsupported {
+                backend: backend.name(),
+                reasons,
+            });
+        }
+        let hosts = hosts(scenario, tag);
+        Ok(commands::plan(scenario, backend, tag, hosts))
+    }
+
+    /// Returns the host of a node.
+    pub fn host(&self, node: NodeId) -> Option<&Host> {
+        self.hosts.iter().find(|host| host.node == node)
+    }
+}
+
+impl fmt::Display for Plan {
+    /// A script for a shell.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# makes the test bed")?;
+        for command in &self.set_up {
+            writeln!(f, "{command}")?;
+        }
+        writeln!(f, "# removes it")?;
+        for command in &self.tear_down {
+            writeln!(f, "{command}")?;
+        }
+        Ok(())
+    }
+}
+
+fn hosts(scenario: &Scenario, tag: &str) -> Vec<Host> {
+    let nodes = scenario.network.iter_nodes();
+    let stations = nodes.filter(|(_, node)| matches!(node.kind, NodeKind::EndStation(_)));
+    let hosts = (1u8..).zip(stations).map(|(number, (id, _))| Host {
+        node: id,
+        namespace: namespace_of(tag, id),
+        ip: Ipv4Addr::new(10, 77, 0, number),
+        mac: MacAddress([0x02, b'r', b't', 0, 0, number]),
+    });
+    hosts.collect()
+}
+
+/// Returns the name of a node's namespace; the number, not the name of the node, so that any name
+/// will do.
+fn namespace_of(tag: &str, node: NodeId) -> String {
+    format!("{PREFIX}{NAMES}{tag}-{}", node.0)
+}
+
+/// Removes what test beds left behind whose process is gone; returns the names of the namespaces.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn clean() -> Result<Vec<String>, TestbedError> {
+    let prefix = format!("{PREFIX}{NAMES}");
+    let mut removed = Vec::new();
+    for name in namespace::list(&prefix) {
+        let pid = name[prefix.len()..].split('-').next().unwrap_or_default();
+        let is_running = std::path::Path::new("/proc").join(pid).exists();
+        if pid.parse::<u32>().is_ok() && !is_running {
+            CommandLine::words(&format!("ip netns delete {name}")).run()?;
+            removed.push(name);
+        }
+    }
+    Ok(removed)
+}

@@ -1,0 +1,345 @@
+//! What was measured, as table, JSON and CSV.
+
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use rtether_model::flow::Flow;
+use rtether_model::histogram::Histogram;
+use rtether_model::network::NodeId;
+use rtether_model::quantity::Duration;
+use serde_json::{Value, json};
+
+use super::{Measured, MeasuredStream};
+use crate::report::text::{plain_line, plural, time, time_or_dash};
+use crate::run::Results;
+use crate::scenario::Scenario;
+use crate::verdict::{self, Assessment, Verdict};
+
+const COLUMNS: [&str; 11] = [
+    "flow",
+    "talker > listener",
+    "sent",
+    "lost",
+    "stalled",
+    "p50",
+    "p99",
+    "p99.9",
+    "max",
+    "deadline",
+    "verdict",
+];
+
+impl Measured {
+    /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
+    /// out of latencies.
+    pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
+        let results = Results {
+            record: self.record(scenario),
+            confidence: Vec::new(),
+            seeds: Vec::new(),
+            partial: self.is_partial,
+        };
+        verdict::assess(scenario, &results)
+    }
+}
+
+struct Row<'a> {
+    flow: &'a Flow,
+    listener: NodeId,
+    stream: &'a MeasuredStream,
+    assessment: &'a Assessment,
+}
+
+fn rows<'a>(
+    scenario: &'a Scenario,
+    measured: &'a Measured,
+    assessments: &'a [Assessment],
+) -> impl Iterator<Item = Row<'a>> {
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
+    let said = measured.streams.iter().zip(assessments);
+    ends.zip(said)
+        .map(|((flow, listener), (stream, assessment))| Row {
+            flow,
+            listener,
+            stream,
+            assessment,
+        })
+}
+
+/// Returns the measured streams as a table, with what has to be known of the run below it.
+pub fn table(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let mut table = Table::new();
+    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
+    table.load_style(TableStyle::new().header_separator(rule));
+    let cell = |(column, text): (usize, String)| {
+        let is_text = matches!(column, 0 | 1 | 10);
+        Cell::new(text).set_alignment(if is_text {
+            CellAlignment::Left
+        } else {
+            CellAlignment::Right
+        })
+    };
+    table.set_header(
+        COLUMNS
+            .iter()
+            .map(|&title| title.to_owned())
+            .enumerate()
+            .map(cell),
+    );
+    for row in rows(scenario, measured, assessments) {
+        table.add_row(cells(scenario, &row).into_iter().enumerate().map(cell));
+    }
+    format!(
+        "{}\n{}\n\n{}",
+        plain_line(&scenario.name),
+        table.trim_fmt(),
+        footer(scenario, measured, assessments)
+    )
+}
+
+fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
+    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+    let Row { flow, stream, .. } = row;
+    let verdict = row.assessment.verdict;
+    let max = (stream.latency.count > 0).then_some(stream.latency.max);
+    [
+        plain_line(&flow.name),
+        plain_line(&format!("{} > {}", name(flow.talker), name(row.listener))),
+        stream.released.to_string(),
+        stream.lost.to_string(),
+        stream.stalled.to_string(),
+        time_or_dash(stream.quantile(1, 2)),
+        time_or_dash(stream.quantile(99, 100)),
+        time_or_dash(stream.quantile(999, 1_000)),
+        time_or_dash(max),
+        time_or_dash(flow.deadline),
+        if verdict.is_failure() {
+            verdict.name().to_uppercase()
+        } else {
+            verdict.name().to_owned()
+        },
+    ]
+}
+
+fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let mut lines = Vec::new();
+    let run = format!(
+        "measured       {} over `{}`, the first {} not counted",
+        time(measured.duration),
+        measured.backend.name(),
+        time(measured.warmup)
+    );
+    lines.push(run);
+    lines.push(match measured.longest_stall {
+        Some(longest) => format!(
+            "host stalls    {}, the longest {}; packets they touched are counted as stalled and left out",
+            measured.stalls,
+            time(longest)
+        ),
+        None => "host stalls    none of more than 1 ms".into(),
+    });
+    if !measured.watched_in_real_time {
+        lines.push("               stalls were watched without real-time priority: waiting for a core looks like one".into());
+    }
+    let late: Vec<Histogram> = measured.streams.iter().map(|s| s.late.clone()).collect();
+    let mut all = Histogram::default();
+    for one in &late {
+        all.merge(one);
+    }
+    lines.push(format!(
+        "late releases  p50 {}, p99 {}: latencies count from the release as it was",
+        time_or_dash(all.quantile(1, 2)),
+        time_or_dash(all.quantile(99, 100))
+    ));
+    let oddities = measured.oddities;
+    let odd = [
+        (oddities.foreign, "foreign packets"),
+        (oddities.unsent, "packets that the system did not take"),
+        (oddities.unrecorded, "packets without a record"),
+        (oddities.clock_steps, "steps of the wall clock"),
+    ];
+    let odd = odd.iter().filter(|(count, _)| *count > 0);
+    lines.extend(odd.map(|(count, what)| format!("note           {count} {what}")));
+    lines.extend(
+        measured
+            .errors
+            .iter()
+            .map(|error| format!("error          {}", plain_line(error))),
+    );
+    if measured.is_partial {
+        lines.push("interrupted: the figures are those of the part that was run".into());
+    }
+    for row in rows(scenario, measured, assessments) {
+        for reason in &row.assessment.reasons {
+            lines.push(format!("{}: {reason}", plain_line(&row.flow.name)));
+        }
+    }
+    let failed = assessments
+        .iter()
+        .filter(|a| a.verdict.is_failure())
+        .count();
+    lines.push(match failed {
+        0 => format!(
+            "{}: every requirement holds as measured",
+            plural(assessments.len(), "stream")
+        ),
+        failed => format!(
+            "{}: {failed} failed as measured",
+            plural(assessments.len(), "stream")
+        ),
+    });
+    lines.join("\n") + "\n"
+}
+
+/// Returns the verdict over all streams.
+pub(super) fn worst(assessments: &[Assessment]) -> Verdict {
+    assessments
+        .iter()
+        .map(|a| a.verdict)
+        .max()
+        .unwrap_or(Verdict::Unjudged)
+}
+
+fn number(time: Option<Duration>) -> Value {
+    time.map_or(Value::Null, |time| json!(time.as_ns_floor()))
+}
+
+/// Returns the same as one JSON document (`rtether.live/1`), times in nanoseconds.
+pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
+    let streams: Vec<Value> = rows(scenario, measured, assessments)
+        .map(|row| stream_json(scenario, &row))
+        .collect();
+    let document = json!({
+        "format": "rtether.live/1",
+        "scenario": scenario.name,
+        "backend": measured.backend.name(),
+        "duration_ns": measured.duration.as_ns_floor(),
+        "warmup_ns": measured.warmup.as_ns_floor(),
+        "partial": measured.is_partial,
+        "verdict": worst(assessments).name(),
+        "stalls": {
+            "count": measured.stalls,
+            "longest_ns": number(measured.longest_stall),
+            "real_time": measured.watched_in_real_time,
+        },
+        "oddities": {
+            "foreign": measured.oddities.foreign,
+            "unsent": measured.oddities.unsent,
+            "unrecorded": measured.oddities.unrecorded,
+            "clock_steps": measured.oddities.clock_steps,
+        },
+        "errors": measured.errors,
+        "streams": streams,
+    });
+    format!("{document:#}\n")
+}
+
+fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
+    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+    let Row { flow, stream, .. } = row;
+    let quantiles = |histogram: &Histogram| {
+        let of = |part, whole| number(histogram.quantile(part, whole));
+        json!({ "p50": of(1, 2), "p90": of(9, 10), "p99": of(99, 100), "p999": of(999, 1_000) })
+    };
+    let has_samples = stream.latency.count > 0;
+    let extreme = |time: Duration| number(has_samples.then_some(time));
+    json!({
+        "flow": flow.name,
+        "class": flow.class,
+        "talker": name(flow.talker),
+        "listener": name(row.listener),
+        "released": stream.released,
+        "delivered": stream.delivered,
+        "lost": stream.lost,
+        "missed": stream.missed,
+        "duplicates": stream.duplicates,
+        "reordered": stream.reordered,
+        "stalled": stream.stalled,
+        "outside_profile": stream.outside,
+        "latency_ns": {
+            "min": extreme(stream.latency.min),
+            "mean": number(stream.latency.mean()),
+            "p50": number(stream.quantile(1, 2)),
+            "p90": number(stream.quantile(9, 10)),
+            "p99": number(stream.quantile(99, 100)),
+            "p999": number(stream.quantile(999, 1_000)),
+            "max": extreme(stream.latency.max),
+        },
+        "send_ns": quantiles(&stream.send),
+        "receive_ns": quantiles(&stream.receive),
+        "late_release_ns": quantiles(&stream.late),
+        "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
+        "deadline_ns": number(flow.deadline),
+        "verdict": row.assessment.verdict.name(),
+        "reasons": row.assessment.reasons,
+    })
+}
+
+/// Returns one CSV row for each stream, times in nanoseconds.
+///
+/// # Errors
+/// If the rows cannot be written, which memory does not cause.
+pub fn csv(
+    scenario: &Scenario,
+    measured: &Measured,
+    assessments: &[Assessment],
+) -> Result<String, csv::Error> {
+    let name = |id: NodeId| scenario.network.node(id).name.as_str();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "flow",
+        "talker",
+        "listener",
+        "released",
+        "delivered",
+        "lost",
+        "missed",
+        "duplicates",
+        "reordered",
+        "stalled",
+        "outside_profile",
+        "mean_ns",
+        "p50_ns",
+        "p99_ns",
+        "p999_ns",
+        "max_ns",
+        "deadline_ns",
+        "verdict",
+    ])?;
+    for row in rows(scenario, measured, assessments) {
+        let Row { flow, stream, .. } = &row;
+        let ns = |time: Option<Duration>| {
+            time.map_or_else(String::new, |time| time.as_ns_floor().to_string())
+        };
+        let max = (stream.latency.count > 0).then_some(stream.latency.max);
+        let counts = [
+            stream.released,
+            stream.delivered,
+            stream.lost,
+            stream.missed,
+            stream.duplicates,
+            stream.reordered,
+            stream.stalled,
+            stream.outside,
+        ];
+        let mut record = vec![
+            flow.name.clone(),
+            name(flow.talker).to_owned(),
+            name(row.listener).to_owned(),
+        ];
+        record.extend(counts.map(|count| count.to_string()));
+        record.extend([
+            ns(stream.latency.mean()),
+            ns(stream.quantile(1, 2)),
+            ns(stream.quantile(99, 100)),
+            ns(stream.quantile(999, 1_000)),
+            ns(max),
+            ns(flow.deadline),
+            row.assessment.verdict.name().to_owned(),
+        ]);
+        writer.write_record(record)?;
+    }
+    let text = writer
+        .into_inner()
+        .map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

@@ -1,0 +1,119 @@
+//! What a test bed cannot have: said before anything is made, all at once, each with a remedy.
+
+use rtether_live::station::mark::Mark;
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{
+    EndStation, ForwardingMode, Network, NodeKind, Pcp, PortVlan, Selection, Switch,
+};
+use rtether_model::wire::Encapsulation;
+
+use super::{Backend, STATIONS_MAX};
+use crate::scenario::Scenario;
+
+/// Returns every reason, in the order of nodes, links and flows.
+pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
+    let network = &scenario.network;
+    let mut reasons = Vec::new();
+    let stations = network.nodes.iter();
+    let count = stations
+        .filter(|node| matches!(node.kind, NodeKind::EndStation(_)))
+        .count();
+    if count > STATIONS_MAX {
+        reasons.push(format!(
+            "{count} end stations are more than the {STATIONS_MAX} that one host takes"
+        ));
+    }
+    for node in &network.nodes {
+        let found = match &node.kind {
+            NodeKind::EndStation(station) => of_station(station),
+            NodeKind::Switch(switch) if backend == Backend::Kernel => of_kernel_switch(switch),
+            NodeKind::Switch(_) => None,
+            NodeKind::Hub(_) if backend == Backend::Kernel => {
+                Some("is a hub, which the kernel does not have; use `--backend emulated`")
+            }
+            NodeKind::Hub(_) => None,
+        };
+        reasons.extend(found.map(|why| format!("`{}` {why}", node.name)));
+    }
+    if backend == Backend::Kernel {
+        reasons.extend(of_kernel_links(network));
+    }
+    let streams: usize = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
+    if streams > Mark::STREAMS {
+        reasons.push(format!("{streams} streams are more than {}", Mark::STREAMS));
+    }
+    for flow in &scenario.flows {
+        reasons.extend(of_flow(flow).map(|why| format!("flow `{}` {why}", flow.name)));
+    }
+    reasons
+}
+
+fn of_station(station: &EndStation) -> Option<&'static str> {
+    (station.tasks.is_some() || station.layer.is_some()).then_some(
+        "has tasks, priority queues or a smoother, which a test bed does not run; remove them \
+         with `--set`, or simulate",
+    )
+}
+
+fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {
+    let is_plain = |vlan: &PortVlan| *vlan == PortVlan::Transparent;
+    if switch.mode == ForwardingMode::CutThrough {
+        Some("is cut-through, a bridge of the kernel stores frames; use `--backend emulated`")
+    } else if !matches!(
+        switch.selection,
+        Selection::Fcfs | Selection::StrictPriority
+    ) {
+        Some("has a selection other than fcfs and strict priority; use `--backend emulated`")
+    } else if switch.ports.iter().any(|port| !is_plain(&port.vlan)) {
+        Some("has VLANs, which bridges of this kind do not filter; use `--backend emulated`")
+    } else if switch
+        .ports
+        .iter()
+        .any(|port| port.default_pcp != Pcp::default())
+    {
+        Some("gives priorities to untagged frames; use `--backend emulated`")
+    } else if switch.tags == rtether_model::network::TagHandling::Strip {
+        Some("takes tags off, a bridge of the kernel keeps them; use `--backend emulated`")
+    } else {
+        None
+    }
+}
+
+fn of_kernel_links(network: &Network) -> Vec<String> {
+    let name = |index: usize| {
+        let ends = network.links[index].ends;
+        let [a, b] = ends.map(|end| network.node(end.node).name.as_str());
+        format!("link {a} to {b}")
+    };
+    let mut reasons = Vec::new();
+    for (index, link) in network.links.iter().enumerate() {
+        if link.errors_per_billion > 0 {
+            let link = name(index);
+            reasons.push(format!("{link} has bit errors; use `--backend emulated`"));
+        }
+        // A link to a hub is refused with the hub.
+        let joins_hub = link.ends.iter().any(|end| network.hub(end.node).is_some());
+        if network.is_half_duplex(link) && !joins_hub {
+            let link = name(index);
+            reasons.push(format!("{link} is half-duplex; use `--backend emulated`"));
+        }
+    }
+    reasons
+}
+
+fn of_flow(flow: &Flow) -> Option<String> {
+    let least = Mark::SIZE as u64;
+    let answer = flow.reply.map_or(least, |reply| reply.payload.get());
+    if matches!(flow.traffic, Traffic::Bulk(_)) || flow.connection.is_some() {
+        Some("travels over TCP; run it beside the test bed with `rtether load`".into())
+    } else if flow.encapsulation == Encapsulation::Icmp {
+        Some("is ICMP, which the kernel answers; measure it with `rtether ping --via icmp`".into())
+    } else if flow.payload.get().min(answer) < least {
+        Some(format!(
+            "has packets of less than {least} B, which what is measured with them needs; write \
+             at least that"
+        ))
+    } else {
+        None
+    }
+}
