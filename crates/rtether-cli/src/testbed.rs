@@ -111,6 +111,8 @@ pub(crate) fn refuse(error: &TestbedError) -> Exit {
     terminal::complain(&error.to_string());
     match error {
         TestbedError::Unsupported { .. } => Exit::WrongInput,
-        TestbedError::Command { .. } | TestbedError::Station { .. } => Exit::Unfit,
+        TestbedError::Command { .. } | TestbedError::Filter(_) | TestbedError::Station { .. } => {
+            Exit::Unfit
+        }
     }
 }

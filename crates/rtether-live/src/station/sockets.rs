@@ -10,11 +10,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Carrier, PORT, Peer, Tagging};
 use crate::clock::Clock;
+use crate::filter::TAG_PRIORITY;
 use crate::link::{Device, MacAddress, link_address, set_priority, write_header};
 
-/// Beginning of the priorities that the filter of a station's device turns into a tag: the lower
-/// 16 bits are its control information.
-pub(crate) const TAG_PRIORITY: u32 = 1 << 31;
 /// Octets of addresses and type.
 const HEADER: usize = 14;
 /// Addresses, type and the smallest payload.

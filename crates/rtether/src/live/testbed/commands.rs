@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use rtether_live::link::MacAddress;
-use rtether_live::namespace::CommandLine;
+use rtether_live::namespace::{CommandLine, PREFIX};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
+use rtether_model::wire::Encapsulation;
 
-use super::{Backend, DEVICE, Host, Plan, kernel, namespace_of};
+use super::{Backend, DEVICE, Host, NAMES, Plan, Step, kernel, namespace_of};
 use crate::scenario::Scenario;
 
 /// Turns a formatted text into a command.
@@ -53,6 +54,8 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
         set_up.extend(addresses(host));
     }
     set_up.extend(neighbors(scenario, &hosts));
+    let mut set_up: Vec<Step> = set_up.into_iter().map(Step::Command).collect();
+    set_up.extend(tags(scenario, tag, &hosts));
     let tear_down = namespaces.iter();
     let tear_down = tear_down.map(|name| command(&format!("ip netns delete {name}")));
     Plan {
@@ -99,6 +102,45 @@ fn neighbors(scenario: &Scenario, hosts: &[Host]) -> Vec<CommandLine> {
             ))
         });
     commands.collect()
+}
+
+/// Where the filters for tags are while the test bed is made.
+pub(super) const RUN: &str = "/run";
+
+/// Returns what puts tags on packets of UDP flows and takes them off, where there are such flows.
+///
+/// Once attached the filters stay without their files, so that these are gone before the run.
+fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
+    let mut nodes = BTreeSet::new();
+    for flow in &scenario.flows {
+        if flow.tag.is_some() && flow.encapsulation == Encapsulation::Udp {
+            nodes.insert(flow.talker);
+            nodes.extend(&flow.listeners);
+        }
+    }
+    if nodes.is_empty() {
+        return Vec::new();
+    }
+    let folder = format!("{RUN}/{PREFIX}{NAMES}{tag}");
+    let step = |text: String| Step::Command(command(&text));
+    let mut steps = vec![
+        step(format!("mkdir {folder}")),
+        step(format!("mount -t bpf none {folder}")),
+        Step::Pin(folder.clone().into()),
+    ];
+    for host in hosts.iter().filter(|host| nodes.contains(&host.node)) {
+        let name = &host.namespace;
+        let filter = format!("tc -n {name} filter add dev {DEVICE}");
+        steps.push(step(format!("tc -n {name} qdisc add dev {DEVICE} clsact")));
+        for (way, program) in [("egress", "push"), ("ingress", "pop")] {
+            steps.push(step(format!(
+                "{filter} {way} bpf direct-action object-pinned {folder}/{program}"
+            )));
+        }
+    }
+    steps.push(step(format!("umount {folder}")));
+    steps.push(step(format!("rmdir {folder}")));
+    steps
 }
 
 /// Returns namespace, device and, for a host, the address of a port.

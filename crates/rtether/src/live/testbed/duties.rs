@@ -14,7 +14,7 @@ use super::{DEVICE, Options, Plan};
 use crate::scenario::Scenario;
 
 /// Packets that are under way at the end have so long to arrive.
-pub(super) const GRACE: Duration = Duration::from_ms(300);
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 
 /// Returns what the stations do, by node.
 pub(super) fn duties(

@@ -16,7 +16,9 @@ mod run;
 
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
+use rtether_live::filter;
 use rtether_live::link::MacAddress;
 use rtether_live::namespace::{self, CommandLine, PREFIX};
 use rtether_model::network::{NodeId, NodeKind};
@@ -102,6 +104,12 @@ pub enum TestbedError {
         #[from]
         source: namespace::CommandError,
     },
+    /// The kernel does not take the programs that handle tags.
+    #[error(
+        "loading packet filters for tags of UDP flows: {0}; it needs root and a kernel with \
+         CONFIG_NET_CLS_BPF; or leave out `pcp` and `vlan` of UDP flows"
+    )]
+    Filter(std::io::Error),
     /// A station could not be started.
     #[error("station `{station}`: {source}")]
     Station {
@@ -131,13 +139,50 @@ fn remedy(error: &namespace::CommandError) -> &'static str {
     }
 }
 
+/// One step of the set-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A command.
+    Command(CommandLine),
+    /// The two programs that put tags on packets of ordinary sockets and take them off are pinned
+    /// in this folder (`rtether_live::filter`).
+    Pin(PathBuf),
+}
+
+impl Step {
+    fn run(&self) -> Result<(), TestbedError> {
+        match self {
+            Self::Command(command) => {
+                command.run()?;
+                Ok(())
+            }
+            Self::Pin(folder) => filter::pin(folder).map_err(TestbedError::Filter),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(command) => command.fmt(f),
+            Self::Pin(folder) => {
+                write!(
+                    f,
+                    "# rtether pins its filters `push` and `pop` in {}",
+                    folder.display()
+                )
+            }
+        }
+    }
+}
+
 /// What is made for a scenario, and how it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What carries frames.
     pub backend: Backend,
     /// Makes the test bed, in order.
-    pub set_up: Vec<CommandLine>,
+    pub set_up: Vec<Step>,
     /// Removes it.
     pub tear_down: Vec<CommandLine>,
     /// End stations, in the order of nodes.
@@ -173,8 +218,8 @@ impl fmt::Display for Plan {
     /// A script for a shell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "# makes the test bed")?;
-        for command in &self.set_up {
-            writeln!(f, "{command}")?;
+        for step in &self.set_up {
+            writeln!(f, "{step}")?;
         }
         writeln!(f, "# removes it")?;
         for command in &self.tear_down {
@@ -208,12 +253,29 @@ fn namespace_of(tag: &str, node: NodeId) -> String {
 /// If one cannot be removed.
 pub fn clean() -> Result<Vec<String>, TestbedError> {
     let prefix = format!("{PREFIX}{NAMES}");
+    let is_gone = |pid: &str| {
+        let is_running = std::path::Path::new("/proc").join(pid).exists();
+        pid.parse::<u32>().is_ok() && !is_running
+    };
     let mut removed = Vec::new();
     for name in namespace::list(&prefix) {
         let pid = name[prefix.len()..].split('-').next().unwrap_or_default();
-        let is_running = std::path::Path::new("/proc").join(pid).exists();
-        if pid.parse::<u32>().is_ok() && !is_running {
+        if is_gone(pid) {
             CommandLine::words(&format!("ip netns delete {name}")).run()?;
+            removed.push(name);
+        }
+    }
+    for entry in std::fs::read_dir(commands::RUN)
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(&prefix).unwrap_or_default();
+        if is_gone(pid) {
+            // It is mounted or not, depending on when the process was killed.
+            drop(CommandLine::words(&format!("umount {}", entry.path().display())).run());
+            drop(std::fs::remove_dir(entry.path()));
             removed.push(name);
         }
     }

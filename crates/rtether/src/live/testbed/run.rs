@@ -56,11 +56,11 @@ pub fn run(
 ) -> Result<Measured, TestbedError> {
     super::clean()?;
     let standing = Standing(&plan.tear_down);
-    for command in &plan.set_up {
+    for step in &plan.set_up {
         if progress.stop.load(Ordering::Relaxed) {
             break;
         }
-        command.run()?;
+        step.run()?;
         progress.commands.fetch_add(1, Ordering::Relaxed);
     }
     let duties = duties::duties(scenario, plan, options);
