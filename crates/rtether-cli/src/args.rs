@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 every requirement holds, 1 one does not, 2 wrong input \
-(also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), 130 interrupted.";
+(also one that cannot be read), 3 no answer, 4 the machine cannot do it (a file cannot be written), 5 a simulated delay exceeds its proved bound (please report it), or a measured one does with the host inside its stated profile, 130 interrupted.";
 
 /// What every verb is told besides its own arguments.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +148,9 @@ pub(crate) enum Verb {
 pub(crate) struct CheckArgs {
     /// Scenario file, or `-` for standard input
     pub(crate) scenario: PathBuf,
+    #[cfg(target_os = "linux")]
+    #[command(flatten)]
+    pub(crate) live: testbed::CheckLive,
     #[command(flatten)]
     pub(crate) overrides: RunOverrides,
     #[command(flatten)]

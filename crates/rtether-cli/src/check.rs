@@ -12,6 +12,7 @@ use rtether::verdict;
 use crate::args::{CheckArgs, Format, Global, Output, SimArgs};
 use crate::drafts::Draft;
 use crate::exit::{self, Exit};
+use crate::live::{Live, TestBed};
 use crate::outputs::{Outputs, Traces};
 use crate::progress::with_progress;
 use crate::{scenario, terminal};
@@ -37,6 +38,10 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         Ok(loaded) => loaded,
         Err(exit) => return exit,
     };
+    let test_bed = match TestBed::plan(arguments, &loaded.scenario, proves) {
+        Ok(test_bed) => test_bed,
+        Err(exit) => return exit,
+    };
     let mut outputs = match Outputs::open(&arguments.scenario, &arguments.output, traces) {
         Ok(outputs) => outputs,
         Err(exit) => return exit,
@@ -44,6 +49,10 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
     let scenario = &loaded.scenario;
     let (results, traced) = match simulate(scenario, global, traces, &mut outputs) {
         Ok(found) => found,
+        Err(exit) => return exit,
+    };
+    let live = match test_bed.measure(scenario, global) {
+        Ok(live) => live,
         Err(exit) => return exit,
     };
     let mut failed: Vec<String> = traced
@@ -65,6 +74,7 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         .with_source(&loaded.text)
         .with_bounds(shown);
     let statistical = bound::statistical(scenario);
+    let outcome = outcome.with_measured(&live.streams);
     let outcome = match &analysis {
         Some(analysis) => outcome.with_analysis(analysis, &statistical),
         None => outcome,
@@ -77,6 +87,8 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         results: &results,
         outcome: &outcome,
         contradicted: &contradicted,
+        exceeded: live.exceeded(bounds.as_deref()),
+        live: &live,
     };
     if !proves && scenario.accept.iter().any(|line| line.bound.is_some()) {
         terminal::tell("requirements of `bound` are not judged here; `rtether check` does");
@@ -137,13 +149,20 @@ struct Ending<'a> {
     scenario: &'a Scenario,
     results: &'a Results,
     outcome: &'a Outcome<'a>,
-    /// Streams beyond their bounds.
+    /// Streams simulated beyond their bounds.
     contradicted: &'a [usize],
+    /// Streams measured beyond them.
+    exceeded: Vec<usize>,
+    live: &'a Live,
 }
 
 impl Ending<'_> {
     fn exit(&self, is_unwritten: bool) -> Exit {
         let concluded = conclude(self.outcome, self.results);
+        let ended = self.live.note(self.outcome, &self.exceeded);
+        if !self.exceeded.is_empty() && self.contradicted.is_empty() {
+            return Exit::Contradiction;
+        }
         if !self.contradicted.is_empty() {
             let lost = bound::broken_assumption(self.scenario, self.results);
             contradiction(self.outcome, self.contradicted, lost.as_deref());
@@ -156,6 +175,8 @@ impl Ending<'_> {
             }
         } else if is_unwritten {
             Exit::Unfit
+        } else if let Some(exit) = ended {
+            exit
         } else {
             concluded
         }

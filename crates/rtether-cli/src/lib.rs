@@ -11,6 +11,7 @@ mod drafts;
 mod exit;
 mod files;
 mod limit;
+mod live;
 mod new;
 mod outputs;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ mod csma;
 pub mod limit;
 #[cfg(target_os = "linux")]
 pub mod live;
+pub mod measured;
 pub mod meter;
 pub mod profiles;
 pub mod report;

@@ -62,3 +62,26 @@ impl From<BackendChoice> for Backend {
         }
     }
 }
+
+/// Arguments of `check` that add what is measured.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct CheckLive {
+    /// Also run the scenario on this host and set what is measured beside simulation and bound; see
+    /// `rtether live`
+    #[arg(
+        long,
+        value_name = "BACKEND",
+        value_enum,
+        num_args = 0..=1,
+        default_missing_value = "kernel"
+    )]
+    pub(crate) live: Option<BackendChoice>,
+    /// Real-time priority of the stations with `--live`
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "live",
+        value_parser = clap::value_parser!(u8).range(1..=80)
+    )]
+    pub(crate) priority: Option<u8>,
+}

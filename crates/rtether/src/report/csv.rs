@@ -9,6 +9,8 @@ use ::csv::Writer;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
+use crate::measured::Measurement;
+
 use super::json::{segment_key, throughput};
 use super::outcome::{Outcome, Stream};
 use super::text::exact_ns;
@@ -50,7 +52,18 @@ pub fn flows(outcome: &Outcome<'_>) -> String {
     let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
     names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
     names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
-    let rows = outcome.streams().map(|s| flow_row(outcome, &s));
+    // Columns of their own at the end, and only where something was measured.
+    let is_measured = !outcome.measured.is_empty();
+    if is_measured {
+        names.extend(MEASURED_COLUMNS.map(str::to_owned));
+    }
+    let rows = outcome.streams().map(|stream| {
+        let mut row = flow_row(outcome, &stream);
+        if is_measured {
+            row.extend(measured_cells(stream.measured.unwrap_or_default()));
+        }
+        row
+    });
     write(&names, rows)
 }
 
@@ -88,6 +101,28 @@ const FLOW_COLUMNS: [&str; 32] = [
     "worst_place",
     "worst_place_delay_ns",
 ];
+
+const MEASURED_COLUMNS: [&str; 7] = [
+    "measured_packets",
+    "measured_lost_packets",
+    "measured_stalled_packets",
+    "measured_outside_packets",
+    "measured_p50_ns",
+    "measured_p999_ns",
+    "measured_max_ns",
+];
+
+fn measured_cells(measured: Measurement) -> [String; 7] {
+    [
+        measured.released.to_string(),
+        measured.lost.to_string(),
+        measured.stalled.to_string(),
+        measured.outside.to_string(),
+        ns(measured.p50),
+        ns(measured.p999),
+        ns(measured.max),
+    ]
+}
 
 fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
     let (flow, record) = (stream.flow, stream.record);

@@ -13,6 +13,7 @@ use serde_json::{Map, Number, Value, json};
 mod shared;
 
 use super::outcome::{Outcome, Stream};
+use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 pub(super) use shared::{bulk_wait, mean_wait};
 
@@ -112,7 +113,7 @@ fn stream(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value
         "bound_ns": ns_or_null(stream.bound),
         "statistical": stream.statistical.as_ref().map(crate::bound::said),
         "sim": simulated(outcome, stream, options),
-        "measured": null,
+        "measured": stream.measured.as_ref().map(Measurement::json),
         "verdict": stream.verdict().name(),
         "margin_ns": ns_or_null(stream.assessment.margin),
         "reasons": stream.assessment.reasons,

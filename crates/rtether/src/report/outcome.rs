@@ -13,6 +13,7 @@ use rtether_bounds::Analysis;
 use super::domain::Domain;
 use super::text;
 use crate::bound::Statistical;
+use crate::measured::Measurement;
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
 use crate::verdict::{self, Assessment, Verdict};
@@ -35,6 +36,8 @@ pub struct Outcome<'a> {
     /// What a model says of each stream on a shared medium, in the order of the record; empty where
     /// it was not asked for.
     pub statistical: &'a [Option<Statistical>],
+    /// What was measured of each stream, in the order of the record; empty where nothing was.
+    pub measured: &'a [Measurement],
 }
 
 /// One stream with everything said of it.
@@ -54,6 +57,8 @@ pub struct Stream<'a> {
     pub bound: Option<Duration>,
     /// How likely it is late on a shared medium, by a model; no bound.
     pub statistical: Option<Statistical>,
+    /// What was measured.
+    pub measured: Option<Measurement>,
 }
 
 /// Streams of one class.
@@ -132,6 +137,7 @@ impl<'a> Outcome<'a> {
             bounds: &[],
             analysis: None,
             statistical: &[],
+            measured: &[],
         }
     }
 
@@ -164,6 +170,12 @@ impl<'a> Outcome<'a> {
         }
     }
 
+    /// Adds what was measured, one a stream.
+    #[must_use]
+    pub const fn with_measured(self, measured: &'a [Measurement]) -> Self {
+        Self { measured, ..self }
+    }
+
     /// Returns whether a model has something to say of a stream.
     pub fn has_statistical(&self) -> bool {
         self.statistical.iter().any(Option::is_some)
@@ -188,6 +200,7 @@ impl<'a> Outcome<'a> {
                 .unwrap_or_default(),
             bound: self.bounds.get(index).copied().flatten(),
             statistical: self.statistical.get(index).copied().flatten(),
+            measured: self.measured.get(index).copied(),
         }
     }
 

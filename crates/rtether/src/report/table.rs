@@ -7,6 +7,7 @@ use rtether_model::quantity::Duration;
 
 use super::outcome::{Group, Outcome, Stream};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash};
+use crate::measured::Measurement;
 use crate::verdict::Verdict;
 use shared::Small;
 
@@ -30,7 +31,7 @@ pub const MOST_STREAMS: usize = 40;
 const BUSIEST: usize = 3;
 
 /// Columns, and their importance where the terminal is narrow (zero: never left out).
-const COLUMNS: [(&str, u8); 14] = [
+const COLUMNS: [(&str, u8); 17] = [
     ("flow", 0),
     ("talker > listener", 2),
     ("streams", 0),
@@ -39,6 +40,9 @@ const COLUMNS: [(&str, u8); 14] = [
     ("p50", 3),
     ("p99.9", 4),
     ("max", 0),
+    ("live p50", 3),
+    ("live p99.9", 4),
+    ("live max", 1),
     ("deadline", 0),
     ("margin", 5),
     ("lost", 0),
@@ -46,9 +50,9 @@ const COLUMNS: [(&str, u8); 14] = [
     ("verdict", 0),
     ("worst packet", 6),
 ];
-const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 12, 13];
-const MISSED: usize = 11;
-const VERDICT: usize = 12;
+const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 15, 16];
+const MISSED: usize = 14;
+const VERDICT: usize = 15;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
 type Row = [String; COLUMNS.len()];
@@ -146,6 +150,9 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         time_or_dash(record.quantile(1, 2)),
         time_or_dash(record.quantile(999, 1_000)),
         time_or_dash(stream.max()),
+        live(stream, |measured| measured.p50),
+        live(stream, |measured| measured.p999),
+        live(stream, |measured| measured.max),
         time_or_dash(stream.flow.deadline),
         time_or_dash(stream.assessment.margin),
         record.dropped.to_string(),
@@ -182,6 +189,9 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         largest(&|s| s.record.quantile(1, 2)),
         largest(&|s| s.record.quantile(999, 1_000)),
         largest(&|s| s.max()),
+        slowest(streams(), |measured| measured.p50),
+        slowest(streams(), |measured| measured.p999),
+        slowest(streams(), |measured| measured.max),
         least(&|s| s.flow.deadline),
         least(&|s| s.assessment.margin),
         streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
@@ -189,6 +199,20 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         shout(worst.verdict()),
         culprit(outcome, &worst),
     ]
+}
+
+/// Returns a measured time; nothing where nothing was measured.
+fn live(stream: &Stream<'_>, value: fn(&Measurement) -> Option<Duration>) -> String {
+    slowest(std::iter::once(*stream), value)
+}
+
+fn slowest<'a>(
+    streams: impl Iterator<Item = Stream<'a>>,
+    value: fn(&Measurement) -> Option<Duration>,
+) -> String {
+    let measured = streams.filter_map(|stream| stream.measured);
+    let largest = measured.map(|measured| value(&measured)).max();
+    largest.map_or_else(String::new, time_or_dash)
 }
 
 /// Returns packets that missed their deadline; nothing for flows without one.

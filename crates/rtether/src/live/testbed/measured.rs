@@ -11,6 +11,7 @@ use rtether_model::record::{Record, StreamRecord, Summary};
 
 use super::Backend;
 use super::profile::Profile;
+use crate::measured::Measurement;
 use crate::scenario::Scenario;
 
 /// What was measured of a scenario.
@@ -30,6 +31,9 @@ pub struct Measured {
     pub longest_stall: Option<Duration>,
     /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
     pub watched_in_real_time: bool,
+    /// What the test bed itself may add to a packet: how late the emulator sent one at most. The
+    /// kernel's links and switches are part of what is measured.
+    pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,
     /// Errors that ended stations, with their names.
@@ -126,6 +130,20 @@ impl Measured {
 }
 
 impl MeasuredStream {
+    /// Returns what is set beside simulation and bound.
+    pub fn measurement(&self) -> Measurement {
+        Measurement {
+            released: self.released,
+            lost: self.lost,
+            stalled: self.stalled,
+            outside: self.outside,
+            p50: self.quantile(1, 2),
+            p999: self.quantile(999, 1_000),
+            max: (self.latency.count > 0).then_some(self.latency.max),
+            max_inside: self.worst_inside.map(|worst| worst.latency),
+        }
+    }
+
     /// Returns a quantile of the latency, at most 0.8 % too high and never above the maximum.
     ///
     /// Samples that a stall touched do not count.

@@ -87,6 +87,7 @@ pub fn run(
             .map(|stall| stall.until - stall.from)
             .max(),
         watched_in_real_time: stalls.is_real_time,
+        tolerance: Duration::ZERO,
         is_partial: progress.stop.load(Ordering::Relaxed),
         errors: found.errors,
         oddities,

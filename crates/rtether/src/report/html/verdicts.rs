@@ -99,10 +99,11 @@ fn columns(outcome: &Outcome<'_>, first: &str) -> Vec<(String, bool)> {
     if outcome.has_statistical() {
         columns.push(("statistical", false));
     }
+    columns.extend([("p50", true), ("p99.9", true), ("max", true)]);
+    if !outcome.measured.is_empty() {
+        columns.extend([("measured p50", true), ("measured max", true)]);
+    }
     columns.extend([
-        ("p50", true),
-        ("p99.9", true),
-        ("max", true),
         ("deadline", true),
         ("margin", true),
         ("lost", true),
@@ -145,12 +146,31 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
         time_cell(record.quantile(1, 2)),
         time_cell(record.quantile(999, 1_000)),
         emphasized(time_cell(stream.max())),
+    ]);
+    row.extend(measured_cells(outcome, std::iter::once(*stream)));
+    row.extend([
         time_cell(stream.flow.deadline),
         emphasized(time_cell(stream.assessment.margin)),
         count_cell(record.dropped),
         blame_cell(outcome, stream),
     ]);
     row
+}
+
+/// Returns the slowest median and the slowest packet, where something was measured.
+fn measured_cells<'a>(
+    outcome: &Outcome<'_>,
+    streams: impl Iterator<Item = Stream<'a>>,
+) -> Vec<TableCell> {
+    if outcome.measured.is_empty() {
+        return Vec::new();
+    }
+    let (mut median, mut max) = (None, None);
+    for measured in streams.filter_map(|stream| stream.measured) {
+        median = median.max(measured.p50);
+        max = max.max(measured.max);
+    }
+    vec![time_cell(median), time_cell(max)]
 }
 
 fn statistical_cell(said: Option<Statistical>) -> TableCell {
@@ -210,6 +230,9 @@ fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
                 .max(),
         ),
         emphasized(time_cell(streams().filter_map(|s| s.max()).max())),
+    ]);
+    row.extend(measured_cells(outcome, streams()));
+    row.extend([
         time_cell(streams().filter_map(|s| s.flow.deadline).min()),
         emphasized(time_cell(margin)),
         count_cell(streams().map(|s| s.record.dropped).sum()),

@@ -1,0 +1,80 @@
+//! What was measured of a stream, to be set beside what was simulated and proved.
+
+pub use rtether_model::quantity::Duration;
+use serde_json::{Value, json};
+
+/// One stream as measured on a test bed. Times are those of packets that no stall of the host
+/// touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// Packets sent.
+    pub released: u64,
+    /// Of these, lost.
+    pub lost: u64,
+    /// Delivered packets that a stall of the host touched.
+    pub stalled: u64,
+    /// Delivered packets for which the host's end nodes took longer than the scenario says.
+    pub outside: u64,
+    /// Median latency.
+    pub p50: Option<Duration>,
+    /// 99.9 % of the packets were not slower.
+    pub p999: Option<Duration>,
+    /// Largest latency.
+    pub max: Option<Duration>,
+    /// Largest latency of packets for which the host was inside the stated profile.
+    pub max_inside: Option<Duration>,
+}
+
+impl Measurement {
+    /// Returns the same for programs, times in nanoseconds.
+    pub fn json(&self) -> Value {
+        let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
+        json!({
+            "released": self.released,
+            "lost": self.lost,
+            "stalled": self.stalled,
+            "outside_profile": self.outside,
+            "p50_ns": ns(self.p50),
+            "p999_ns": ns(self.p999),
+            "max_ns": ns(self.max),
+            "max_inside_ns": ns(self.max_inside),
+        })
+    }
+}
+
+/// Returns the streams of which a packet was measured beyond its proved bound although the host was
+/// inside the profile that the bound assumes.
+///
+/// `tolerance` is what the test bed itself may add to any packet.
+pub fn contradictions(
+    bounds: &[Option<Duration>],
+    measured: &[Measurement],
+    tolerance: Duration,
+) -> Vec<usize> {
+    let streams = bounds.iter().zip(measured).enumerate();
+    let found = streams.filter(|(_, (bound, stream))| {
+        let both = bound.zip(stream.max_inside);
+        both.is_some_and(|(bound, max)| max > bound + tolerance)
+    });
+    found.map(|(index, _)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: by hand.
+    #[test]
+    fn only_what_was_inside_the_profile_contradicts_a_bound() {
+        let us = Duration::from_us;
+        let stream = |max_inside| Measurement {
+            max: Some(us(500)),
+            max_inside,
+            ..Measurement::default()
+        };
+        let bounds = [Some(us(100)), Some(us(100)), Some(us(100)), None];
+        let measured = [Some(us(99)), Some(us(120)), None, Some(us(300))].map(stream);
+        assert_eq!(contradictions(&bounds, &measured, Duration::ZERO), [1]);
+        assert_eq!(contradictions(&bounds, &measured, us(20)), [0usize; 0]);
+    }
+}
