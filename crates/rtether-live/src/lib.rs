@@ -9,6 +9,7 @@
 )]
 
 pub mod clock;
+pub mod emulator;
 pub mod link;
 pub mod meter;
 pub mod namespace;

@@ -21,7 +21,7 @@ struct Frame {
 /// Listens to the simulation and writes down what becomes of the frames.
 #[derive(Default)]
 pub(super) struct Frames {
-    frames: Vec<Frame>,
+    all: Vec<Frame>,
     free: Vec<u32>,
     finished: u64,
     outputs: VecDeque<Output>,
@@ -36,12 +36,12 @@ impl Frames {
             is_told: false,
         };
         if let Some(number) = self.free.pop() {
-            self.frames[number as usize] = frame;
+            self.all[number as usize] = frame;
             return number;
         }
         // The simulator has room for fewer packets than that.
-        let number = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
-        self.frames.push(frame);
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(frame);
         number
     }
 
@@ -54,17 +54,17 @@ impl Frames {
     }
 
     pub(super) const fn under_way(&self) -> u64 {
-        (self.frames.len() - self.free.len()) as u64
+        (self.all.len() - self.free.len()) as u64
     }
 
     fn tell(&mut self, number: u32, output: Output) {
-        self.frames[number as usize].is_told = true;
+        self.all[number as usize].is_told = true;
         self.outputs.push_back(output);
     }
 
     /// A copy has come to its end at `node`.
     fn end(&mut self, number: u32, node: NodeId, at: Instant) {
-        let frame = &mut self.frames[number as usize];
+        let frame = &mut self.all[number as usize];
         frame.copies -= 1;
         if frame.copies > 0 {
             return;
@@ -90,7 +90,7 @@ impl Observer for Frames {
             .tag
             .and_then(|(pcp, vid)| Some((Pcp::new(pcp)?, Vid::new(vid)?)));
         let output = Output::Delivered {
-            token: self.frames[packet.number as usize].token,
+            token: self.all[packet.number as usize].token,
             station,
             at: now,
             tag,
@@ -100,14 +100,14 @@ impl Observer for Frames {
     }
 
     fn copied(&mut self, _now: Instant, packet: &PacketInfo) {
-        self.frames[packet.number as usize].copies += 1;
+        self.all[packet.number as usize].copies += 1;
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
         // Copies that nobody wants are part of how switches and hubs work.
         if reason != DropReason::Filtered {
             let output = Output::Dropped {
-                token: self.frames[packet.number as usize].token,
+                token: self.all[packet.number as usize].token,
                 node,
                 at: now,
                 reason,
@@ -121,7 +121,7 @@ impl Observer for Frames {
         // A switch on the medium collides too; its station is that of the frame only at first.
         if port.node == packet.source {
             self.outputs.push_back(Output::Collision {
-                token: self.frames[packet.number as usize].token,
+                token: self.all[packet.number as usize].token,
                 station: port.node,
                 at: now,
             });
