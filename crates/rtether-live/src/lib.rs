@@ -9,6 +9,7 @@
 )]
 
 pub mod clock;
+pub mod emulator;
 pub mod filter;
 pub mod link;
 pub mod meter;

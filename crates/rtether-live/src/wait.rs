@@ -83,20 +83,28 @@ impl Waiter {
     }
 
     fn sleep(&mut self, socket: BorrowedFd<'_>, left: Option<Duration>) -> io::Result<()> {
-        let limit = left.map(|left| {
-            let left = to_std(left);
-            Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(left.subsec_nanos()),
-            }
-        });
-        let mut sockets = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
-        match poll(&mut sockets, limit.as_ref()) {
-            // A signal: the caller looks whether it is to stop.
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        sleep_until_readable(socket, left)?;
         self.awake_since = self.clock.now();
         Ok(())
+    }
+}
+
+/// Sleeps until `socket` can be read, `left` is over or a signal comes.
+pub(crate) fn sleep_until_readable(
+    socket: BorrowedFd<'_>,
+    left: Option<Duration>,
+) -> io::Result<()> {
+    let limit = left.map(|left| {
+        let left = to_std(left);
+        Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        }
+    });
+    let mut sockets = [PollFd::from_borrowed_fd(socket, PollFlags::IN)];
+    match poll(&mut sockets, limit.as_ref()) {
+        // A signal: the caller looks whether it is to stop.
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -13,6 +13,9 @@
 //!
 //! [`medium`] is a shared segment as an engine of its own; `shared` drives it.
 //!
+//! [`emulation`] runs a network of switches and hubs for frames from outside, as a live emulation
+//! of a network needs it.
+//!
 //! How a packet travels: `source` releases it, `station` passes it through the stack (and `layer`
 //! through tasks and queues), `port` queues and sends it, `switch` forwards it, `station` receives
 //! it and `stats` books it.
@@ -27,6 +30,7 @@ mod agenda;
 mod build;
 mod bulk;
 mod conversation;
+pub mod emulation;
 mod finish;
 mod kernel;
 mod layer;

@@ -49,7 +49,7 @@ pub struct Delivery {
 }
 
 /// Why a packet ended before its destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
     /// The stack's queue was full.
     StackFull,
@@ -79,6 +79,22 @@ pub trait Observer {
     /// The first bit of a frame leaves a port; on a shared medium the last bit, when it is known
     /// that the frame got through.
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        let _ = (now, port, packet);
+    }
+
+    /// The last bit of a frame is at an end station it is addressed to, with the tag it travelled
+    /// with.
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        let _ = (now, station, packet);
+    }
+
+    /// One more copy of a packet is under way. Each of them is received or dropped.
+    fn copied(&mut self, now: Instant, packet: &PacketInfo) {
+        let _ = (now, packet);
+    }
+
+    /// A transmission on a shared medium collided; the last bit of the jam has left this port.
+    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         let _ = (now, port, packet);
     }
 
@@ -170,6 +186,21 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         self.0.transmitted(now, port, packet);
         self.1.transmitted(now, port, packet);
+    }
+
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.0.received(now, station, packet);
+        self.1.received(now, station, packet);
+    }
+
+    fn copied(&mut self, now: Instant, packet: &PacketInfo) {
+        self.0.copied(now, packet);
+        self.1.copied(now, packet);
+    }
+
+    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        self.0.collided(now, port, packet);
+        self.1.collided(now, port, packet);
     }
 
     fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {

@@ -29,16 +29,24 @@ pub(crate) enum Purpose {
 
 /// Returns the seed of a generator: a hash of the run's seed, the name and the purpose.
 pub(crate) fn seed_of(seed: u64, name: &str, purpose: Purpose) -> u64 {
-    // FNV-1a over the name, then the purpose and the seed.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    // The name, then the purpose and the seed.
     let words = (purpose as u64)
         .to_le_bytes()
         .into_iter()
         .chain(seed.to_le_bytes());
-    for byte in name.bytes().chain(words) {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash
+    hash(name.bytes().chain(words))
+}
+
+/// Returns a seed from several numbers.
+pub(crate) fn mix(words: &[u64]) -> u64 {
+    hash(words.iter().flat_map(|word| word.to_le_bytes()))
+}
+
+/// FNV-1a.
+fn hash(octets: impl Iterator<Item = u8>) -> u64 {
+    octets.fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// A generator of one purpose.

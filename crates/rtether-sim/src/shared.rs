@@ -26,6 +26,9 @@ pub(crate) struct Shared {
     pub(crate) attachments: Vec<u32>,
     pub(crate) hubs: Vec<HubState>,
     pub(crate) slot: u32,
+    /// Seed of back-offs that are drawn anew for each frame; `None` to draw them one after the
+    /// other.
+    pub(crate) seed_of_frames: Option<u64>,
     /// Events of the medium that are being handled.
     pub(crate) events: Vec<Event>,
 }
@@ -102,6 +105,7 @@ impl Simulation {
         let packet = self.pool.get_mut(id);
         let waited = now - packet.mark;
         let size = packet.frame_size().unsigned_abs();
+        let released_at = packet.released_at.unsigned_abs();
         packet.spend(
             self.ports[index as usize].owner.waiting_place(),
             index,
@@ -114,6 +118,10 @@ impl Simulation {
         own.frame = id;
         own.queue = queue;
         let shared = &mut self.shared[attachment.domain as usize];
+        if let Some(seed) = shared.seed_of_frames {
+            let own = crate::random::mix(&[seed, u64::from(attachment.station), released_at]);
+            shared.medium.reseed(attachment.station, own);
+        }
         shared.medium.offer(
             Instant::from_ps(now),
             attachment.station,
@@ -153,7 +161,11 @@ impl Simulation {
         let number = self.shared[domain as usize].attachments[event.station as usize];
         let index = self.attachments[number as usize].port;
         match event.kind {
-            EventKind::Collision { .. } => {}
+            EventKind::Collision { .. } => {
+                if O::ACTIVE {
+                    observer.collided(self.now(), self.port_id(index), &self.info(event.frame));
+                }
+            }
             EventKind::Started => {
                 if self.ports[index as usize].reports_completion {
                     self.attempt_begins(index);
@@ -275,6 +287,9 @@ impl Simulation {
                 continue;
             }
             if let Some((station, receiver)) = last.replace((station, receiver)) {
+                if O::ACTIVE {
+                    observer.copied(self.now(), &self.info(id));
+                }
                 let copy = self.pool.duplicate(id);
                 self.fly(domain, from, station, receiver, copy);
             }

@@ -101,6 +101,16 @@ impl Source {
         }
     }
 
+    /// Creates a source that never releases: others bring the frames.
+    pub(crate) fn silent() -> Self {
+        Self {
+            traffic: Timing::Idle,
+            stop: 0,
+            grid: 0,
+            draw: Box::new(Draw::new(0, "", Purpose::Release)),
+        }
+    }
+
     /// Returns the time of the first release, or [`NEVER`].
     pub(crate) fn first(&mut self) -> i64 {
         let at = match self.traffic {

@@ -89,13 +89,19 @@ impl Simulation {
             self.end_superfluous(id, node, observer);
             return;
         }
+        let servers = station.servers;
+        if O::ACTIVE {
+            let node = station.node;
+            observer.received(self.now(), node, &self.info(id));
+        }
+        let packet = self.pool.get_mut(id);
         packet.put(OUTBOUND, false);
         if is_layered {
             self.receive_layered(index, id, observer);
             return;
         }
         packet.put(TAGGED, false);
-        if station.servers == 0 {
+        if servers == 0 {
             self.deliver(index, id, observer);
         } else {
             self.enter_stack(index, id, observer);

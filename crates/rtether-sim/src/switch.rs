@@ -210,6 +210,9 @@ impl Simulation {
         };
         self.switches[index as usize].copied += others.len() as u64;
         for &egress in others {
+            if O::ACTIVE {
+                observer.copied(self.now(), &self.info(id));
+            }
             let copy = self.pool.duplicate(id);
             self.pass_on(index, copy, vid, from, egress, observer);
         }

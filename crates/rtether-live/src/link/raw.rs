@@ -113,6 +113,11 @@ impl Device {
     pub fn address(&self) -> MacAddress {
         self.address
     }
+
+    /// Returns its number in its namespace.
+    pub(crate) fn index(&self) -> i32 {
+        self.index
+    }
 }
 
 fn hardware_address(socket: &Socket, name: &str) -> Option<MacAddress> {

@@ -5,5 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod bed;
+mod emulator;
 mod meter;
 mod wire;

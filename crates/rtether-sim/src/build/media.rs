@@ -266,6 +266,7 @@ impl Builder<'_> {
             attachments,
             hubs,
             slot: NONE,
+            seed_of_frames: None,
             events: Vec::new(),
         });
         Ok(())

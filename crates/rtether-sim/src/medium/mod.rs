@@ -240,6 +240,14 @@ impl Medium {
         self.next = self.next.min(due);
     }
 
+    /// Gives a station a new generator for its next back-offs.
+    ///
+    /// Back-offs are else drawn one after the other, so that two runs in which one collision differs
+    /// differ ever after. A driver that compares runs seeds by frame.
+    pub fn reseed(&mut self, station: u32, seed: u64) {
+        self.stations[station as usize].dice = Dice::new(seed);
+    }
+
     /// Does what is due up to and including `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance_clock(now);

@@ -236,7 +236,7 @@ fn what_cannot_be_built_is_refused() {
 }
 
 /// A tree of hubs and switches with stations at each, and flows among them.
-fn random_plant(number: u64) -> (Plant, Duration) {
+pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
     let mut dice = Dice::new(number ^ 0x68_7562);
     let mut plant = Plant::default();
     let mut places = Vec::new();

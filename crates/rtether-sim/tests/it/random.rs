@@ -5,6 +5,7 @@
 
 mod closed_loop;
 pub(crate) mod dice;
+mod emulation;
 mod flows;
 pub(crate) mod layers;
 mod ledger;

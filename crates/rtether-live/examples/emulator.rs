@@ -1,0 +1,474 @@
+//! Measures the emulator: how late frames leave, and how many have another fate than their stamps
+//! demand.
+//!
+//! `cargo run --release -p rtether-live --example emulator -- [SECONDS [GUARD_US]]`, as root, on a
+//! machine with two cores or more that does nothing else. Builds namespaces and removes them.
+//!
+//! Hosts send UDP datagrams of all sizes to each other, at random times and to random hosts, from
+//! one thread on the first core. The emulator has the last core. Both run under `SCHED_FIFO`.
+//! Stalls of 1 ms or more are those of the host or of the kernel's share for other threads; figures
+//! are given with and without the windows of 100 ms that hold one.
+
+#![allow(clippy::print_stdout, reason = "it prints what it measures")]
+
+use std::error::Error;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether_live::clock::Clock;
+use rtether_live::emulator::{
+    Emulator, EmulatorError, EmulatorReport, Options, Port, offloads_off,
+};
+use rtether_live::link::{Device, MacAddress};
+use rtether_live::namespace::{Namespace, run};
+use rtether_live::thread::Placement;
+use rtether_model::histogram::Histogram;
+use rtether_model::network::{
+    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::wire;
+
+const DEVICE: &str = "eth";
+const PORT: u16 = 7_254;
+/// UDP and IP headers, Ethernet header and check sequence.
+const OVERHEAD: u64 = 46;
+/// Around a stall, what comes or leaves may suffer from it.
+const AROUND: Duration = Duration::from_ms(100);
+
+/// One measurement.
+struct Plan {
+    name: &'static str,
+    is_hub: bool,
+    mbps: u64,
+    hosts: u16,
+    /// Percent of what each link of a switch, or the whole hub, carries.
+    load: i64,
+}
+
+const PLANS: [Plan; 5] = [
+    Plan {
+        name: "switch",
+        is_hub: false,
+        mbps: 100,
+        hosts: 4,
+        load: 50,
+    },
+    Plan {
+        name: "switch",
+        is_hub: false,
+        mbps: 100,
+        hosts: 2,
+        load: 90,
+    },
+    Plan {
+        name: "switch",
+        is_hub: false,
+        mbps: 10,
+        hosts: 4,
+        load: 50,
+    },
+    Plan {
+        name: "switch",
+        is_hub: false,
+        mbps: 1_000,
+        hosts: 2,
+        load: 20,
+    },
+    Plan {
+        name: "hub",
+        is_hub: true,
+        mbps: 10,
+        hosts: 10,
+        load: 50,
+    },
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
+    let guard = arguments.next().map_or(Ok(0), |text| text.parse())?;
+    let (length, guard) = (Duration::from_secs(seconds), Duration::from_us(guard));
+    println!("{seconds} s each, guard {} us", guard.as_us_f64());
+    println!(
+        "{:20} {:>8} {:>7} {:>6}  departure error p50 p99 p99.9 us: {:>17} {:>19} {:>19}  {}",
+        "network",
+        "frames",
+        "windows",
+        "stalls",
+        "all",
+        "without stalls",
+        "call returned",
+        "late; differ from the replay, without stalls",
+    );
+    for plan in &PLANS {
+        let bed = Bed::new(plan)?;
+        let (report, sent, sender_stalls) = bed.measure(plan, length, guard)?;
+        print(plan, &report, sent, sender_stalls);
+    }
+    Ok(())
+}
+
+/// Hosts around an emulated center.
+struct Bed {
+    network: Network,
+    center: Namespace,
+    hosts: Vec<Namespace>,
+    ports: Vec<Port>,
+}
+
+impl Bed {
+    fn new(plan: &Plan) -> Result<Self, Box<dyn Error>> {
+        let tag = format!("emx{}", std::process::id());
+        let center = Namespace::create(&format!("{tag}c"))?;
+        let (mut hosts, mut ports) = (Vec::new(), Vec::new());
+        for index in 0..plan.hosts {
+            let host = Namespace::create(&format!("{tag}h{index}"))?;
+            let device = format!("port{index}");
+            let address = inside(&host, || {
+                let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
+                // There may be no IPv6 to switch off.
+                let _ = std::fs::write(switch, "1");
+                Ok(())
+            });
+            address?;
+            run(&format!(
+                "ip link add {device} netns {} type veth peer name {DEVICE} netns {}",
+                center.name(),
+                host.name()
+            ))?;
+            center.run(&format!("ip link set {device} up"))?;
+            host.run(&format!(
+                "ip address add {}/24 dev {DEVICE}",
+                address_of(index)
+            ))?;
+            host.run(&format!("ip link set {DEVICE} up"))?;
+            let address = inside(&host, || {
+                offloads_off(DEVICE)?;
+                Ok(Device::named(DEVICE)?.address())
+            })?;
+            hosts.push(host);
+            ports.push(Port {
+                station: NodeId(u32::from(index) + 1),
+                device,
+                address,
+            });
+        }
+        // Nobody has to ask for addresses while it is measured.
+        for host in &hosts {
+            for (index, port) in (0..).zip(&ports) {
+                let MacAddress(_) = port.address;
+                host.run(&format!(
+                    "ip neighbor replace {} lladdr {} dev {DEVICE}",
+                    address_of(index),
+                    port.address
+                ))?;
+            }
+        }
+        Ok(Self {
+            network: network(plan),
+            center,
+            hosts,
+            ports,
+        })
+    }
+
+    /// Returns the report, the datagrams sent and the stalls of their sender.
+    fn measure(
+        &self,
+        plan: &Plan,
+        length: Duration,
+        guard: Duration,
+    ) -> Result<(EmulatorReport, u64, u64), Box<dyn Error>> {
+        let cores = std::thread::available_parallelism()?.get();
+        let clock = Clock::start();
+        let mut sockets = Vec::new();
+        for (index, host) in (0..).zip(&self.hosts) {
+            let address = (address_of(index), PORT);
+            sockets.push(inside(host, || Ok(UdpSocket::bind(address)?))?);
+        }
+        let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let emulator = scope.spawn(|| -> Result<EmulatorReport, Failure> {
+                // Whoever waits is not to wait for ever.
+                let opened = self.open(clock, guard, cores - 1);
+                is_ready.store(true, Ordering::Release);
+                let mut emulator = opened?;
+                emulator.run(&stop)?;
+                let placement = Placement::default();
+                placement.apply()?;
+                Ok(emulator.finish()?)
+            });
+            while !is_ready.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let sender = scope.spawn(|| send(plan, &sockets, clock, length));
+            let sent = sender.join();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            stop.store(true, Ordering::Relaxed);
+            let report = emulator.join().map_err(|_| "the emulator panicked")?;
+            let (sent, stalls) = sent.map_err(|_| "the sender panicked")??;
+            Ok((report?, sent, stalls))
+        })
+    }
+
+    fn open(&self, clock: Clock, guard: Duration, core: usize) -> Result<Emulator, Failure> {
+        self.center.enter()?;
+        let mut options = Options::new(clock, 1);
+        options.guard = guard;
+        let emulator = Emulator::new(&self.network, &self.ports, options)?;
+        let placement = Placement {
+            core: Some(core),
+            priority: Some(50),
+            lock_memory: true,
+        };
+        placement.apply()?;
+        Ok(emulator)
+    }
+}
+
+/// What goes wrong in a thread.
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Sends datagrams at random times; returns their number and that of the sender's stalls.
+fn send(
+    plan: &Plan,
+    sockets: &[UdpSocket],
+    clock: Clock,
+    length: Duration,
+) -> Result<(u64, u64), Failure> {
+    let placement = Placement {
+        core: Some(0),
+        priority: Some(40),
+        lock_memory: false,
+    };
+    placement.apply()?;
+    let hosts = sockets.len() as u64;
+    let senders = if plan.is_hub {
+        1
+    } else {
+        i64::from(plan.hosts)
+    };
+    let mean = wire::occupancy(Bytes::new((64 + 1_518) / 2), BitRate::from_mbps(plan.mbps));
+    let gap = mean * 100 / (plan.load * senders);
+    let mut dice = Dice(1);
+    let payload = [0; 1_472];
+    let (mut sent, mut stalls) = (0, 0);
+    let mut due = clock.now() + Duration::from_ms(20);
+    let end = due + length;
+    let mut alive_at = clock.now();
+    while due < end {
+        let now = wait_until(due, clock, &mut alive_at, &mut stalls);
+        let from = dice.below(hosts);
+        let to = (from + 1 + dice.below(hosts - 1)) % hosts;
+        let size = 64 + dice.below(1_518 - 64 + 1) - OVERHEAD;
+        let to = (address_of(u16::try_from(to)?), PORT);
+        let octets = &payload[..usize::try_from(size)?];
+        match sockets[usize::try_from(from)?].send_to(octets, to) {
+            Ok(_) => sent += 1,
+            Err(error) if error.raw_os_error() == Some(libc_enobufs()) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // What a stall has held up is left out, not sent in one burst.
+        due = dice.after(due, gap);
+        if now - due > Duration::from_ms(1) {
+            due = now;
+        }
+    }
+    Ok((sent, stalls))
+}
+
+/// The system has no memory for a packet now.
+const fn libc_enobufs() -> i32 {
+    105
+}
+
+/// Sleeps, then spins; counts gaps of 1 ms while spinning.
+fn wait_until(due: Instant, clock: Clock, alive_at: &mut Instant, stalls: &mut u64) -> Instant {
+    loop {
+        let now = clock.now();
+        if now - *alive_at > Duration::from_ms(1) {
+            *stalls += 1;
+        }
+        *alive_at = now;
+        if now >= due {
+            return now;
+        }
+        let left = due - now;
+        if left > Duration::from_us(200) {
+            let ns = u64::try_from((left - Duration::from_us(150)).as_ns_floor()).unwrap_or(0);
+            std::thread::sleep(std::time::Duration::from_nanos(ns));
+            *alive_at = clock.now();
+        }
+    }
+}
+
+/// Numbers that look random: the generator of Knuth's MMIX.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        let Self(state) = self;
+        *state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        u64::try_from((u128::from(*state) * u128::from(limit)) >> 64).unwrap_or(0)
+    }
+
+    /// Returns a time after `at` by an exponential gap.
+    fn after(&mut self, at: Instant, mean: Duration) -> Instant {
+        #[allow(clippy::cast_precision_loss, reason = "53 bits are plenty")]
+        let uniform = (self.below(1 << 53) + 1) as f64 / (1_u64 << 53) as f64;
+        let ns = -uniform.ln() * mean.as_ns_f64();
+        #[allow(clippy::cast_possible_truncation, reason = "milliseconds at most")]
+        let ns = ns as i64;
+        at + Duration::from_ns(ns)
+    }
+}
+
+fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
+    let departures = &report.departures;
+    let counts = &report.counts;
+    let name = format!("{} {} x{} {}%", plan.name, plan.mbps, plan.hosts, plan.load);
+    let (differing, frames, calm_differing, calm_frames) = differences(report);
+    println!(
+        "{name:20} {frames:8} {:7} {:>6}  {:>33} {:>19} {:>19} {:>19}  {} late (max {:.1} us); {} = \
+         {:.3} %, {} = {:.3} %",
+        departures.windows,
+        format!("{}+{sender_stalls}", departures.stall_count),
+        "",
+        quantiles(&departures.all),
+        quantiles(&departures.calm),
+        quantiles(&departures.calm_returned),
+        report.injected.late,
+        report.injected.lateness_max.as_us_f64(),
+        differing,
+        percent(differing, frames),
+        calm_differing,
+        percent(calm_differing, calm_frames),
+    );
+    let lost = counts.received != sent
+        || counts.overruns + counts.no_room + counts.unsent + counts.unstamped > 0;
+    if lost || counts.clock_steps > 0 {
+        println!("    sent {sent}, {counts:?}");
+    } else {
+        println!(
+            "    collisions {}, dropped in the network {:?}, naps {}",
+            counts.collisions, counts.dropped, counts.naps
+        );
+    }
+}
+
+/// Returns how many frames differ and how many there are; all, and those that came in calm times.
+fn differences(report: &EmulatorReport) -> (u64, u64, u64, u64) {
+    let Some(comparison) = &report.comparison else {
+        return (0, 0, 0, 0);
+    };
+    let is_calm = |at: Instant| {
+        let stalls = &report.departures.stalls;
+        // Stalls are in order of time and few are near.
+        let first = stalls.partition_point(|stall| stall.at + stall.length + AROUND < at);
+        stalls.get(first).is_none_or(|stall| at + AROUND < stall.at)
+    };
+    let (mut calm_frames, mut calm_differing) = (0, 0);
+    for arrival in report.recording.arrivals() {
+        if is_calm(arrival.at) {
+            calm_frames += 1;
+            let differs = comparison.tokens.binary_search(&arrival.frame.token);
+            calm_differing += u64::from(differs.is_ok());
+        }
+    }
+    (
+        comparison.differing,
+        comparison.frames,
+        calm_differing,
+        calm_frames,
+    )
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    #[allow(clippy::cast_precision_loss, reason = "a share for a reader")]
+    let share = part as f64 * 100.0 / whole.max(1) as f64;
+    share
+}
+
+fn quantiles(histogram: &Histogram) -> String {
+    let at = |part| {
+        let value = histogram.quantile(part, 1_000);
+        value.map_or("-".to_owned(), |value| format!("{:.1}", value.as_us_f64()))
+    };
+    format!("{} {} {}", at(500), at(990), at(999))
+}
+
+fn address_of(host: u16) -> Ipv4Addr {
+    let [_, low] = host.to_be_bytes();
+    Ipv4Addr::new(10, 79, 0, low + 1)
+}
+
+/// Does something in a namespace.
+fn inside<T: Send>(
+    host: &Namespace,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            host.enter()?;
+            work()
+        });
+        thread.join().map_err(|_| "a thread panicked")?
+    })
+}
+
+fn network(plan: &Plan) -> Network {
+    let rate = BitRate::from_mbps(plan.mbps);
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    let center = if plan.is_hub {
+        NodeKind::Hub(Hub {
+            rate,
+            delay: Duration::ZERO,
+            backoff: Backoff::Standard,
+            ports: plan.hosts,
+        })
+    } else {
+        NodeKind::Switch(Switch {
+            latency: Duration::ZERO,
+            mode: ForwardingMode::StoreAndForward,
+            queues: QueueMap::standard(4).expect("four queues are legal"),
+            selection: Selection::StrictPriority,
+            buffer: Buffer {
+                per_port: Bytes::new(1 << 20),
+                shared: None,
+            },
+            addresses: AddressTable::Static,
+            multicast: MulticastForwarding::Unmanaged,
+            tags: TagHandling::Keep,
+            ports: vec![port; usize::from(plan.hosts)],
+        })
+    };
+    let mut network = Network::default();
+    let name = "center".to_owned();
+    network.nodes.push(Node { name, kind: center });
+    for host in 0..plan.hosts {
+        let name = format!("host{host}");
+        let kind = NodeKind::EndStation(EndStation::new(Stack::Zero));
+        network.nodes.push(Node { name, kind });
+        let port = |node, port| PortId {
+            node: NodeId(node),
+            port,
+        };
+        network.links.push(Link {
+            ends: [port(0, host), port(u32::from(host) + 1, 0)],
+            rate,
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        });
+    }
+    network
+}

@@ -1,0 +1,190 @@
+//! What the emulator reads and writes of a frame: addresses, tags, lengths, collision reports.
+
+use std::collections::BTreeMap;
+
+use rtether_model::network::{NodeId, Pcp, Vid};
+use rtether_model::quantity::Bytes;
+use rtether_model::wire::MIN_FRAME;
+use rtether_sim::emulation::Destination;
+
+use super::report::Discard;
+use crate::link::MacAddress;
+
+/// Two addresses and a type.
+const HEADER: usize = 14;
+const ADDRESSES: usize = 12;
+/// Header and the longest payload; the check sequence is not in the octets of a packet socket.
+const LENGTH_MAX: usize = HEADER + 1_500;
+const FCS: u64 = 4;
+const ETHERTYPE_TAG: u16 = 0x8100;
+
+/// `EtherType` of collision reports: local experimental 2 (IEEE 802-2014, 9.2.4).
+pub const COLLISION_ETHERTYPE: u16 = 0x88B6;
+/// Source of collision reports, locally administered; no host has it.
+const REPORTER: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x88, 0xB6];
+/// First octet of a report's payload.
+const REPORT_VERSION: u8 = 1;
+const REPORT_LENGTH: usize = 60;
+
+/// Tells a host how many of its transmissions have collided.
+///
+/// The payload: octet 0 the version, which is 1; octets 1 to 3 zero; octets 4 to 11 the number of
+/// collisions so far, most significant octet first; then padding to the shortest frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CollisionReport {
+    /// Collisions of the station since the emulator began.
+    pub collisions: u64,
+}
+
+impl CollisionReport {
+    /// Reads a frame without check sequence; `None` if it is no such report.
+    pub fn parse(frame: &[u8]) -> Option<Self> {
+        let payload = frame.get(HEADER..)?;
+        let is_report = frame[ADDRESSES..HEADER] == COLLISION_ETHERTYPE.to_be_bytes()
+            && payload.first() == Some(&REPORT_VERSION);
+        let count = payload.get(4..12)?.first_chunk()?;
+        is_report.then_some(Self {
+            collisions: u64::from_be_bytes(*count),
+        })
+    }
+
+    pub(super) fn frame(self, to: MacAddress) -> [u8; REPORT_LENGTH] {
+        let mut frame = [0; REPORT_LENGTH];
+        frame[..6].copy_from_slice(&to.0);
+        frame[6..ADDRESSES].copy_from_slice(&REPORTER);
+        frame[ADDRESSES..HEADER].copy_from_slice(&COLLISION_ETHERTYPE.to_be_bytes());
+        frame[HEADER] = REPORT_VERSION;
+        frame[HEADER + 4..HEADER + 12].copy_from_slice(&self.collisions.to_be_bytes());
+        frame
+    }
+}
+
+pub(super) const fn is_group(address: [u8; 6]) -> bool {
+    address[0] & 1 != 0
+}
+
+/// Returns who is to get a frame, of which `octets` holds the beginning.
+pub(super) fn destination(
+    octets: &[u8],
+    length: usize,
+    stations: &BTreeMap<[u8; 6], NodeId>,
+    floods: bool,
+) -> Result<Destination, Discard> {
+    if length < HEADER {
+        return Err(Discard::Short);
+    }
+    if length > LENGTH_MAX {
+        return Err(Discard::Long);
+    }
+    let address = *octets.first_chunk().ok_or(Discard::Short)?;
+    if is_group(address) {
+        return Ok(Destination::All);
+    }
+    match stations.get(&address) {
+        Some(&station) => Ok(Destination::One(station)),
+        None if floods => Ok(Destination::All),
+        None => Err(Discard::Unknown),
+    }
+}
+
+/// Reads the control information of a tag (IEEE 802.1Q-2022, 9.6); whether a frame may be dropped
+/// is not kept, as no switch here asks for it.
+pub(super) fn tag(control: Option<u16>) -> Result<Option<(Pcp, Vid)>, Discard> {
+    let Some(control) = control else {
+        return Ok(None);
+    };
+    let [high, _] = control.to_be_bytes();
+    let pcp = Pcp::new(high >> 5).ok_or(Discard::Tag)?;
+    let vid = Vid::new(control & 0x0FFF).ok_or(Discard::Tag)?;
+    Ok(Some((pcp, vid)))
+}
+
+/// Returns the size of a frame on the wire without tag: padded, with check sequence.
+pub(super) fn size(length: usize) -> Bytes {
+    MIN_FRAME.max(Bytes::new(length as u64 + FCS))
+}
+
+/// Returns the octets of a frame as it leaves: as they are, or with a tag put into a copy.
+pub(super) fn with_tag<'a>(
+    frame: &'a [u8],
+    tag: Option<(Pcp, Vid)>,
+    copy: &'a mut [u8],
+) -> &'a [u8] {
+    let Some((pcp, vid)) = tag else {
+        return frame;
+    };
+    let control = u16::from(pcp.get()) << 13 | vid.get();
+    let [after, end] = [ADDRESSES + 4, frame.len() + 4];
+    copy[..ADDRESSES].copy_from_slice(&frame[..ADDRESSES]);
+    copy[ADDRESSES..ADDRESSES + 2].copy_from_slice(&ETHERTYPE_TAG.to_be_bytes());
+    copy[ADDRESSES + 2..after].copy_from_slice(&control.to_be_bytes());
+    copy[after..end].copy_from_slice(&frame[ADDRESSES..]);
+    &copy[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_read_and_written() {
+        // Oracle: PCP 5, DEI 1, VID 0x123 by hand; 4095 is reserved.
+        let tag = tag(Some(0b1011_0001_0010_0011)).unwrap();
+        assert_eq!(tag, Some((Pcp::new(5).unwrap(), Vid::new(0x123).unwrap())));
+        assert_eq!(super::tag(Some(0x0FFF)), Err(Discard::Tag));
+        assert_eq!(super::tag(None), Ok(None));
+        let frame: Vec<u8> = (0..20).collect();
+        let mut copy = [0; 64];
+        let sent = with_tag(&frame, tag, &mut copy);
+        let expected = [&frame[..12], &[0x81, 0x00, 0xA1, 0x23], &frame[12..]].concat();
+        assert_eq!(sent, expected);
+        assert_eq!(with_tag(&frame, None, &mut copy), frame);
+    }
+
+    #[test]
+    fn destinations_by_hand() {
+        let own = [2, 0, 0, 0, 0, 7];
+        let stations = BTreeMap::from([(own, NodeId(3))]);
+        let mut octets = [0; 64];
+        let find = |octets: &[u8], length, floods| destination(octets, length, &stations, floods);
+        octets[..6].copy_from_slice(&own);
+        assert_eq!(find(&octets, 60, false), Ok(Destination::One(NodeId(3))));
+        assert_eq!(find(&octets, 13, false), Err(Discard::Short));
+        assert_eq!(find(&octets, 1_514, false), Ok(Destination::One(NodeId(3))));
+        assert_eq!(find(&octets, 1_515, false), Err(Discard::Long));
+        octets[5] = 8;
+        assert_eq!(find(&octets, 60, false), Err(Discard::Unknown));
+        assert_eq!(find(&octets, 60, true), Ok(Destination::All));
+        octets[0] = 0x33;
+        assert_eq!(find(&octets, 60, false), Ok(Destination::All));
+        // 42 octets of an ARP request are padded, 1514 with the check sequence are 1518.
+        assert_eq!(
+            [
+                size(42).get(),
+                size(60).get(),
+                size(61).get(),
+                size(1_514).get()
+            ],
+            [64, 64, 65, 1_518]
+        );
+    }
+
+    #[test]
+    fn collision_reports_are_read_and_written() {
+        let report = CollisionReport {
+            collisions: 0x0102_0304_0506_0708,
+        };
+        let frame = report.frame(MacAddress([2, 0, 0, 0, 0, 7]));
+        assert_eq!(
+            frame[12..26],
+            [0x88, 0xB6, 1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+        );
+        assert_eq!(CollisionReport::parse(&frame), Some(report));
+        for length in 0..26 {
+            assert_eq!(CollisionReport::parse(&frame[..length]), None);
+        }
+        let mut other = frame;
+        other[13] = 0xB5;
+        assert_eq!(CollisionReport::parse(&other), None);
+    }
+}

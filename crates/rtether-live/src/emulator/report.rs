@@ -1,0 +1,138 @@
+//! What an emulator has counted, and the comparison with the replay.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use rtether_model::record::Record;
+use rtether_sim::emulation::{self, Comparison, Recording};
+use rtether_sim::observe::DropReason;
+
+use super::{DepartureErrors, Emulator, EmulatorError};
+
+/// Why a frame does not enter the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Discard {
+    Short,
+    Long,
+    Unknown,
+    Tag,
+}
+
+/// What happened to frames outside the network, and in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames that came from the hosts.
+    pub received: u64,
+    /// Copies sent to the hosts, collision reports included.
+    pub sent: u64,
+    /// Frames on devices that are no ports; none in a namespace of its own.
+    pub elsewhere: u64,
+    /// Frames for an address that no station has.
+    pub unknown: u64,
+    /// Frames of fewer than 14 octets.
+    pub short: u64,
+    /// Frames of more than 1514 octets: segmentation offload is on at a host.
+    pub long: u64,
+    /// Frames of VLAN 4095, which is reserved.
+    pub bad_tags: u64,
+    /// Frames that found no place in the store.
+    pub no_room: u64,
+    /// Frames that found no room in the socket, since the emulator did not keep up.
+    pub overruns: u64,
+    /// Frames without a usable stamp, which were taken as if they came when they were read.
+    pub unstamped: u64,
+    /// Frames without a checksum: checksum offload is on at a host, which others will not accept.
+    pub unchecked: u64,
+    /// Copies for stations that have no port.
+    pub unconnected: u64,
+    /// Copies that the system did not take, such as for want of memory.
+    pub unsent: u64,
+    /// Copies lost in the network, by reason.
+    pub dropped: BTreeMap<DropReason, u64>,
+    /// Collisions of stations.
+    pub collisions: u64,
+    /// Times the real-time clock has been set.
+    pub clock_steps: u64,
+    /// Times the thread slept.
+    pub naps: u64,
+}
+
+impl Counts {
+    pub(super) fn discard(&mut self, reason: Discard) {
+        *match reason {
+            Discard::Short => &mut self.short,
+            Discard::Long => &mut self.long,
+            Discard::Unknown => &mut self.unknown,
+            Discard::Tag => &mut self.bad_tags,
+        } += 1;
+    }
+
+    /// Counts a frame that was handed to a device.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub(super) fn note_sent(
+        &mut self,
+        result: io::Result<()>,
+        device: &str,
+    ) -> Result<(), EmulatorError> {
+        let Err(source) = result else {
+            self.sent += 1;
+            return Ok(());
+        };
+        let error = source.raw_os_error();
+        if let Some(libc::ENXIO | libc::ENODEV | libc::ENETDOWN) = error {
+            return Err(EmulatorError::Gone {
+                device: device.to_owned(),
+                source,
+            });
+        }
+        self.unsent += 1;
+        Ok(())
+    }
+}
+
+/// What an emulator says at its end.
+#[derive(Clone, Debug)]
+pub struct EmulatorReport {
+    /// Frames outside and inside the network.
+    pub counts: Counts,
+    /// Frames taken in, and how late.
+    pub injected: emulation::Counters,
+    /// How late frames left.
+    pub departures: DepartureErrors,
+    /// The run against the replay of its arrivals; `None` without a recording.
+    pub comparison: Option<Comparison>,
+    /// The arrivals.
+    pub recording: Recording,
+    /// Counters of ports, nodes and media.
+    pub record: Record,
+}
+
+impl Emulator {
+    /// Ends the emulation, replays its arrivals offline and says how it went.
+    ///
+    /// # Errors
+    /// If the network cannot be built a second time, which it could the first time.
+    pub fn finish(mut self) -> Result<EmulatorReport, EmulatorError> {
+        let until = self.emulation.now();
+        let options = &self.options;
+        let comparison = if options.recording > 0 {
+            let recording = &self.recording;
+            let compared = recording.compare(&self.network, options.seed, options.draws, until)?;
+            Some(compared)
+        } else {
+            None
+        };
+        self.counts.overruns += self.tap.overruns();
+        self.counts.clock_steps = self.stamps.steps();
+        Ok(EmulatorReport {
+            counts: self.counts,
+            injected: self.emulation.counters(),
+            departures: self.timing.finish(),
+            comparison,
+            recording: self.recording,
+            record: self.emulation.finish(),
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! How late frames leave, with and without what the host's stalls make of it.
+
+use rtether_model::histogram::Histogram;
+use rtether_model::quantity::{Duration, Instant};
+
+/// Length of a window: what is in one with a stall is set apart.
+const WINDOW: Duration = Duration::from_ms(100);
+/// A spinning thread that does not get on for so long has been stopped by the host or the kernel.
+const STALL_MIN: Duration = Duration::from_ms(1);
+/// Stalls that are kept; more are counted.
+const STALLS_MAX: usize = 10_000;
+
+/// A time in which the emulator's thread did not run although it wanted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// Last sign of life before.
+    pub at: Instant,
+    /// Until the next one.
+    pub length: Duration,
+}
+
+/// Departure errors of a run: time of the call that sends a frame minus the time at which its last
+/// bit is there. A host has it by the time the call returns, which is given as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DepartureErrors {
+    /// Of all frames.
+    pub all: Histogram,
+    /// Of frames in windows of 100 ms in which no stall began or ended.
+    pub calm: Histogram,
+    /// Of frames in the same windows, at the return of the call.
+    pub calm_returned: Histogram,
+    /// Windows in which frames left or the thread stalled.
+    pub windows: u64,
+    /// Those of them that hold a stall.
+    pub stalled: u64,
+    /// Stalls of 1 ms or more, the first ten thousand of them.
+    pub stalls: Vec<Stall>,
+    /// All of them.
+    pub stall_count: u64,
+}
+
+/// Books departure errors while the emulator runs.
+#[derive(Debug)]
+pub(super) struct Timing {
+    errors: DepartureErrors,
+    window: Histogram,
+    window_returned: Histogram,
+    window_end: Instant,
+    has_stall: bool,
+    alive_at: Instant,
+}
+
+impl Timing {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            errors: DepartureErrors::default(),
+            window: Histogram::default(),
+            window_returned: Histogram::default(),
+            window_end: now + WINDOW,
+            has_stall: false,
+            alive_at: now,
+        }
+    }
+
+    /// The thread runs; it has not slept since the last sign of life.
+    #[inline]
+    pub(super) fn alive(&mut self, now: Instant) {
+        let gap = now - self.alive_at;
+        if gap >= STALL_MIN {
+            self.note_stall(gap);
+        }
+        self.alive_at = now;
+        if now >= self.window_end {
+            self.close_window();
+            self.window_end = now + WINDOW;
+        }
+    }
+
+    /// The thread wakes up, as it wanted to.
+    pub(super) fn awake(&mut self, now: Instant) {
+        self.alive_at = now;
+    }
+
+    fn note_stall(&mut self, length: Duration) {
+        let at = self.alive_at;
+        // What came out of a stall is sent after it: the window of its end counts as well, which
+        // is the one that is open.
+        self.has_stall = true;
+        self.errors.stall_count += 1;
+        if self.errors.stalls.len() < STALLS_MAX {
+            self.errors.stalls.push(Stall { at, length });
+        }
+    }
+
+    #[inline]
+    pub(super) fn departed(&mut self, called: Duration, returned: Duration) {
+        self.window.record(called);
+        self.window_returned.record(returned);
+    }
+
+    fn close_window(&mut self) {
+        let has_stall = std::mem::take(&mut self.has_stall);
+        let window = std::mem::take(&mut self.window);
+        let returned = std::mem::take(&mut self.window_returned);
+        if window.total() == 0 && !has_stall {
+            return;
+        }
+        self.errors.windows += 1;
+        self.errors.all.merge(&window);
+        if has_stall {
+            self.errors.stalled += 1;
+        } else {
+            self.errors.calm.merge(&window);
+            self.errors.calm_returned.merge(&returned);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> DepartureErrors {
+        self.close_window();
+        self.errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: i64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Oracle: three windows by hand, a stall of 30 ms in the second, a nap in the third.
+    #[test]
+    fn windows_with_a_stall_are_set_apart() {
+        let mut timing = Timing::new(ms(0));
+        let live = |timing: &mut Timing, from: i64, to: i64, us: i64| {
+            for quarter in from * 4..to * 4 {
+                timing.alive(ms(0) + Duration::from_us(quarter * 250));
+                timing.departed(Duration::from_us(us), Duration::from_us(us + 5));
+            }
+        };
+        live(&mut timing, 0, 100, 1);
+        live(&mut timing, 100, 150, 2);
+        live(&mut timing, 180, 200, 900);
+        live(&mut timing, 200, 250, 3);
+        timing.awake(ms(280));
+        live(&mut timing, 280, 300, 3);
+        let errors = timing.finish();
+        assert_eq!(
+            (errors.windows, errors.stalled, errors.stall_count),
+            (3, 1, 1)
+        );
+        let stall = errors.stalls[0];
+        assert!(
+            stall.at >= ms(149) && stall.length > Duration::from_ms(29),
+            "{stall:?}"
+        );
+        assert_eq!(errors.all.total(), 4 * 240);
+        assert!(errors.calm.total() >= 4 * 168 && errors.calm.total() <= 4 * 172);
+        assert!(errors.calm.quantile(1, 1) < Some(Duration::from_us(4)));
+        assert!(errors.all.quantile(1, 1) >= Some(Duration::from_us(900)));
+        assert_eq!(errors.calm_returned.total(), errors.calm.total());
+        assert!(errors.calm_returned.quantile(1, 1) > Some(Duration::from_us(7)));
+    }
+}

@@ -1,0 +1,204 @@
+//! Hosts whose devices lead to an emulator, all in namespaces of their own.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use rtether_live::clock::Clock;
+use rtether_live::emulator::{
+    Emulator, EmulatorError, EmulatorReport, Options, Port, offloads_off,
+};
+use rtether_live::link::{Device, MacAddress};
+use rtether_live::namespace::{Namespace, run};
+use rtether_live::wait::Waiting;
+use rtether_model::network::{
+    AddressTable, Backoff, Buffer, Duplex, EndStation, ForwardingMode, Hub, Link,
+    MulticastForwarding, Network, Node, NodeId, NodeKind, Pcp, PortId, PortVlan, QueueMap,
+    Selection, Stack, Switch, SwitchPort, TagHandling,
+};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+
+/// The device of every host.
+pub(crate) const DEVICE: &str = "eth";
+
+/// Node 0 joins all others, which are the hosts in order.
+pub(crate) fn star(center: NodeKind, hosts: u16, mbps: u64) -> Network {
+    let node = |name: String, kind| Node { name, kind };
+    let mut network = Network {
+        nodes: vec![node("center".into(), center)],
+        links: Vec::new(),
+    };
+    for host in 0..hosts {
+        let station = EndStation::new(Stack::Zero);
+        let kind = NodeKind::EndStation(station);
+        network.nodes.push(node(format!("host{host}"), kind));
+        let (center, own) = (NodeId(0), NodeId(u32::from(host) + 1));
+        let port = |node, port| PortId { node, port };
+        network.links.push(Link {
+            ends: [port(center, host), port(own, 0)],
+            rate: BitRate::from_mbps(mbps),
+            propagation: Duration::ZERO,
+            errors_per_billion: 0,
+            standby: false,
+            duplex: Duplex::Full,
+        });
+    }
+    network
+}
+
+/// A switch with eight queues and strict priority.
+pub(crate) fn switch(ports: u16) -> NodeKind {
+    let port = SwitchPort {
+        vlan: PortVlan::Transparent,
+        default_pcp: Pcp::default(),
+    };
+    NodeKind::Switch(Switch {
+        latency: Duration::ZERO,
+        mode: ForwardingMode::StoreAndForward,
+        queues: QueueMap::standard(8).unwrap(),
+        selection: Selection::StrictPriority,
+        buffer: Buffer {
+            per_port: Bytes::new(1 << 20),
+            shared: None,
+        },
+        addresses: AddressTable::Static,
+        multicast: MulticastForwarding::Unmanaged,
+        tags: TagHandling::Keep,
+        ports: vec![port; usize::from(ports)],
+    })
+}
+
+pub(crate) fn hub(ports: u16) -> NodeKind {
+    NodeKind::Hub(Hub {
+        rate: BitRate::from_mbps(10),
+        delay: Duration::ZERO,
+        backoff: Backoff::Standard,
+        ports,
+    })
+}
+
+/// Hosts around an emulated center.
+pub(crate) struct Bed {
+    pub(crate) hosts: Vec<Namespace>,
+    pub(crate) addresses: Vec<MacAddress>,
+    pub(crate) center: Namespace,
+    network: Network,
+}
+
+impl Bed {
+    /// Makes the hosts of a star; prints why that is not possible and returns `None`.
+    pub(crate) fn new(test: &str, network: Network) -> Option<Self> {
+        let bed = Self::with_offloads(test, network)?;
+        for host in &bed.hosts {
+            inside(host, || offloads_off(DEVICE).unwrap());
+        }
+        Some(bed)
+    }
+
+    /// The same, and the hosts' devices are as they come.
+    pub(crate) fn with_offloads(test: &str, network: Network) -> Option<Self> {
+        match Self::build(network) {
+            Ok(bed) => Some(bed),
+            Err(reason) => {
+                skip(test, &reason.to_string());
+                None
+            }
+        }
+    }
+
+    fn build(network: Network) -> Result<Self, Box<dyn std::error::Error>> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let tag = format!("em{}-{number}", std::process::id());
+        let center = Namespace::create(&format!("{tag}c"))?;
+        let mut hosts = Vec::new();
+        for index in 0..network.nodes.len() - 1 {
+            let host = Namespace::create(&format!("{tag}h{index}"))?;
+            // Hosts that look for routers and neighbors would send frames that no test expects.
+            let switch = "/proc/sys/net/ipv6/conf/all/disable_ipv6";
+            let _ = inside(&host, || std::fs::write(switch, "1"));
+            run(&format!(
+                "ip link add port{index} netns {} type veth peer name {DEVICE} netns {}",
+                center.name(),
+                host.name()
+            ))?;
+            center.run(&format!("ip link set port{index} up"))?;
+            let address = address(index);
+            host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
+            host.run(&format!("ip link set {DEVICE} up"))?;
+            hosts.push(host);
+        }
+        let address = |host| inside(host, || Device::named(DEVICE).unwrap().address());
+        Ok(Self {
+            addresses: hosts.iter().map(address).collect(),
+            hosts,
+            center,
+            network,
+        })
+    }
+
+    /// Runs the emulator while `work` runs in a thread of its own, and returns what both say.
+    pub(crate) fn run<T: Send>(
+        &self,
+        change: impl FnOnce(&mut Options),
+        work: impl FnOnce() -> T + Send,
+    ) -> (T, Result<EmulatorReport, EmulatorError>) {
+        let mut options = Options::new(Clock::start(), 1);
+        options.waiting = Waiting::Block;
+        change(&mut options);
+        let ports: Vec<Port> = (0u32..)
+            .zip(&self.addresses)
+            .map(|(index, &address)| Port {
+                station: NodeId(index + 1),
+                device: format!("port{index}"),
+                address,
+            })
+            .collect();
+        let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let emulator = scope.spawn(|| {
+                self.center.enter().unwrap();
+                let mut emulator = Emulator::new(&self.network, &ports, options).unwrap();
+                is_ready.store(true, Ordering::Release);
+                emulator.run(&stop)?;
+                emulator.finish()
+            });
+            while !is_ready.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            let result = scope.spawn(work).join();
+            stop.store(true, Ordering::Relaxed);
+            let report = emulator.join().unwrap();
+            (result.unwrap(), report)
+        })
+    }
+}
+
+/// Returns the address of a host.
+pub(crate) fn address(index: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 78, 0, u8::try_from(index + 1).unwrap())
+}
+
+/// Does something in a namespace.
+pub(crate) fn inside<T: Send>(host: &Namespace, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            host.enter().unwrap();
+            work()
+        });
+        thread.join().unwrap()
+    })
+}
+
+/// Says that a test cannot run here, and counts it where the tests are counted.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}

@@ -1,0 +1,130 @@
+//! Frames under way and how many copies there are of each.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use rtether_model::network::{NodeId, Pcp, PortId, Vid};
+use rtether_model::quantity::Instant;
+
+use super::Output;
+use crate::observe::{DropReason, Observer, PacketInfo};
+
+/// One frame. Its place in the list is the number of its packets.
+#[derive(Clone, Copy)]
+struct Frame {
+    token: u64,
+    copies: u32,
+    /// Whether any copy has been told of.
+    is_told: bool,
+}
+
+/// Listens to the simulation and writes down what becomes of the frames.
+#[derive(Default)]
+pub(super) struct Frames {
+    all: Vec<Frame>,
+    free: Vec<u32>,
+    finished: u64,
+    outputs: VecDeque<Output>,
+}
+
+impl Frames {
+    /// Takes in a frame and returns the number of its packets.
+    pub(super) fn insert(&mut self, token: u64) -> u32 {
+        let frame = Frame {
+            token,
+            copies: 1,
+            is_told: false,
+        };
+        if let Some(number) = self.free.pop() {
+            self.all[number as usize] = frame;
+            return number;
+        }
+        // The simulator has room for fewer packets than that.
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(frame);
+        number
+    }
+
+    pub(super) fn poll(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    pub(super) const fn finished(&self) -> u64 {
+        self.finished
+    }
+
+    pub(super) const fn under_way(&self) -> u64 {
+        (self.all.len() - self.free.len()) as u64
+    }
+
+    fn tell(&mut self, number: u32, output: Output) {
+        self.all[number as usize].is_told = true;
+        self.outputs.push_back(output);
+    }
+
+    /// A copy has come to its end at `node`.
+    fn end(&mut self, number: u32, node: NodeId, at: Instant) {
+        let frame = &mut self.all[number as usize];
+        frame.copies -= 1;
+        if frame.copies > 0 {
+            return;
+        }
+        let token = frame.token;
+        if !frame.is_told {
+            self.outputs.push_back(Output::Dropped {
+                token,
+                node,
+                at,
+                reason: DropReason::Filtered,
+            });
+        }
+        self.outputs.push_back(Output::Finished { token });
+        self.free.push(number);
+        self.finished += 1;
+    }
+}
+
+impl Observer for Frames {
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        let tag = packet
+            .tag
+            .and_then(|(pcp, vid)| Some((Pcp::new(pcp)?, Vid::new(vid)?)));
+        let output = Output::Delivered {
+            token: self.all[packet.number as usize].token,
+            station,
+            at: now,
+            tag,
+        };
+        self.tell(packet.number, output);
+        self.end(packet.number, station, now);
+    }
+
+    fn copied(&mut self, _now: Instant, packet: &PacketInfo) {
+        self.all[packet.number as usize].copies += 1;
+    }
+
+    fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
+        // Copies that nobody wants are part of how switches and hubs work.
+        if reason != DropReason::Filtered {
+            let output = Output::Dropped {
+                token: self.all[packet.number as usize].token,
+                node,
+                at: now,
+                reason,
+            };
+            self.tell(packet.number, output);
+        }
+        self.end(packet.number, node, now);
+    }
+
+    fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
+        // A switch on the medium collides too; its station is that of the frame only at first.
+        if port.node == packet.source {
+            self.outputs.push_back(Output::Collision {
+                token: self.all[packet.number as usize].token,
+                station: port.node,
+                at: now,
+            });
+        }
+    }
+}

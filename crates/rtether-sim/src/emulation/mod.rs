@@ -1,0 +1,367 @@
+//! Networks for frames from outside: the switches, hubs and links of the simulator without flows
+//! of its own.
+//!
+//! A driver says when a frame has been handed to the interface of a station; the emulation says
+//! where and when its copies arrive, or where they end. Nothing here reads a clock, and nothing
+//! decides twice: ports, queues, switches and media are those of [`crate::Simulation`].
+//!
+//! **Scope.** All that the simulator knows between two driver queues. Stations cost nothing: they
+//! are real ones, with stacks of their own. Not here: loops of switches without standby links, since
+//! broadcasts would circulate for ever, and queues sorted by deadlines, since nobody knows those of
+//! a foreign frame. Groups are not known either: a frame to many goes to all of its VLAN, as through
+//! a switch that does not manage multicast.
+//!
+//! **Late frames.** An arrival before the time that has been reached is taken as if it came now,
+//! and counted. [`Recording`] keeps the true times, and its replay says what the lateness changed.
+
+mod frames;
+mod recording;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use rtether_model::network::{
+    EndStation, MulticastForwarding, Network, NodeId, NodeKind, Pcp, Selection, Stack, Vid,
+};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::Record;
+use rtether_model::route::Routing;
+use rtether_model::wire::{HEADER, MAX_FRAME_PAYLOAD, MIN_FRAME};
+use thiserror::Error;
+
+use crate::agenda::NEVER;
+use crate::kernel::{BuildError, Config, FlowState, Listeners, Simulation};
+use crate::observe::DropReason;
+use crate::packet::{GROUP, NONE, Packet, TAGGED};
+use crate::source::Source;
+use crate::station::frame_octets;
+use frames::Frames;
+
+pub use recording::{Arrival, Comparison, Recording};
+
+/// Octets of the longest untagged frame, addresses to FCS.
+const MAX_FRAME: Bytes = Bytes::new(HEADER.get() + MAX_FRAME_PAYLOAD.get() + 4);
+
+/// A frame that is not of this simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Octets from addresses to FCS, without tag.
+    pub size: Bytes,
+    /// Who is to get it.
+    pub destination: Destination,
+    /// Priority and VLAN of its tag.
+    pub tag: Option<(Pcp, Vid)>,
+    /// The driver's name for it.
+    pub token: u64,
+}
+
+/// Who is to get a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// The station with this address.
+    One(NodeId),
+    /// Everybody but the sender: broadcast and multicast.
+    All,
+}
+
+/// What became of a frame, in order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A copy has arrived.
+    Delivered {
+        /// The driver's name for the frame.
+        token: u64,
+        /// Where.
+        station: NodeId,
+        /// When its last bit was there.
+        at: Instant,
+        /// The tag it arrived with; switches add, change and take off tags.
+        tag: Option<(Pcp, Vid)>,
+    },
+    /// A copy has been lost; or the frame got nowhere, as [`DropReason::Filtered`].
+    Dropped {
+        /// The driver's name for the frame.
+        token: u64,
+        /// Where.
+        node: NodeId,
+        /// When.
+        at: Instant,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A station's transmission has collided on a shared medium, and its jam is over.
+    Collision {
+        /// The driver's name for the frame.
+        token: u64,
+        /// Who has sent it.
+        station: NodeId,
+        /// When.
+        at: Instant,
+    },
+    /// No copy of the frame is under way any more.
+    Finished {
+        /// The driver's name for the frame.
+        token: u64,
+    },
+}
+
+/// How back-offs are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draws {
+    /// By frame: from the seed, the station and the time at which the frame was handed over. A
+    /// frame that comes late changes those it meets and no others.
+    #[default]
+    ByFrame,
+    /// One after the other, as a simulation does: equal arrivals give what the simulation gives.
+    InOrder,
+}
+
+/// Why a network cannot be emulated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EmulationError {
+    /// The simulator refuses it.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Broadcasts would circulate for ever.
+    #[error("switch `{switch}` is part of a loop; put one of its links on standby")]
+    Loop {
+        /// Name of one of the switches.
+        switch: String,
+    },
+    /// Nobody knows the deadline of a foreign frame.
+    #[error("switch `{switch}` sorts by deadlines, which frames from outside do not have")]
+    Deadlines {
+        /// Name of the switch.
+        switch: String,
+    },
+}
+
+/// Why a frame is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// It comes from a node that does not send, or has no link in use.
+    #[error("the sender is no end station with a link in use")]
+    Sender,
+    /// It is for a node that is no end station.
+    #[error("the destination is no end station")]
+    Destination,
+    /// It is shorter than 64 octets or longer than 1518.
+    #[error("frames have 64 to 1518 octets without tag")]
+    Size,
+}
+
+/// What an emulation has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames taken in.
+    pub injected: u64,
+    /// Those of them that came after their time had passed.
+    pub late: u64,
+    /// The latest of them.
+    pub lateness_max: Duration,
+    /// Frames not taken, for their sender, destination or size.
+    pub refused: u64,
+}
+
+/// A network that carries frames from outside.
+pub struct Emulation {
+    simulation: Simulation,
+    /// By node.
+    stations: Vec<Option<u32>>,
+    frames: Frames,
+    counters: Counters,
+}
+
+impl Emulation {
+    /// Builds the network. Stacks, tasks and layers of its stations are left out.
+    ///
+    /// # Errors
+    /// If the simulator refuses the network, switches form a loop, or one sorts by deadlines.
+    pub fn new(network: &Network, seed: u64, draws: Draws) -> Result<Self, EmulationError> {
+        let network = bare(network)?;
+        let config = Config {
+            seed,
+            warmup: Duration::ZERO,
+            bucket: Duration::ZERO,
+        };
+        let mut simulation = Simulation::new(&network, &[], &config)?;
+        simulation.open_to_all();
+        if draws == Draws::ByFrame {
+            for shared in &mut simulation.shared {
+                shared.seed_of_frames = Some(seed);
+            }
+        }
+        let mut stations = alloc::vec![None; network.nodes.len()];
+        for (number, station) in (0u32..).zip(&simulation.stations) {
+            stations[station.node.index()] = Some(number);
+        }
+        Ok(Self {
+            simulation,
+            stations,
+            frames: Frames::default(),
+            counters: Counters::default(),
+        })
+    }
+
+    /// Returns the time that has been reached.
+    pub const fn now(&self) -> Instant {
+        self.simulation.now()
+    }
+
+    /// Returns what has been counted.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// A frame has been handed to the driver of `station` at `at`: handles all events before, and
+    /// queues it there.
+    ///
+    /// # Errors
+    /// If the frame or its addresses are not of this network; it is counted.
+    pub fn inject(&mut self, station: NodeId, at: Instant, frame: Foreign) -> Result<(), Refusal> {
+        let packet = self.packet(station, &frame);
+        let (source, packet) = packet.inspect_err(|_| self.counters.refused += 1)?;
+        let lateness = self.now() - at;
+        if lateness > Duration::ZERO {
+            self.counters.late += 1;
+            self.counters.lateness_max = self.counters.lateness_max.max(lateness);
+        }
+        self.counters.injected += 1;
+        self.run_until(at);
+        let number = self.frames.insert(frame.token);
+        let simulation = &mut self.simulation;
+        let id = simulation.pool.insert(Packet {
+            released_at: simulation.now,
+            number,
+            ..packet
+        });
+        simulation.send(source, id, &mut self.frames);
+        Ok(())
+    }
+
+    fn packet(&self, station: NodeId, frame: &Foreign) -> Result<(u32, Packet), Refusal> {
+        let number = |node: NodeId| self.stations.get(node.index()).copied().flatten();
+        let source = number(station).ok_or(Refusal::Sender)?;
+        if self.simulation.stations[source as usize].port == NONE {
+            return Err(Refusal::Sender);
+        }
+        let destination = match frame.destination {
+            Destination::One(node) => number(node).ok_or(Refusal::Destination)?,
+            // Each station has a group of its own, with its own number: all others.
+            Destination::All => GROUP | source,
+        };
+        let is_legal = (MIN_FRAME..=MAX_FRAME).contains(&frame.size);
+        let size = frame_octets(frame.size).filter(|_| is_legal);
+        let packet = Packet {
+            flow: source,
+            source,
+            destination,
+            size: size.ok_or(Refusal::Size)?,
+            pcp: frame.tag.map_or(0, |(pcp, _)| pcp.get()),
+            vid: frame.tag.map_or(0, |(_, vid)| vid.get()),
+            flags: if frame.tag.is_some() { TAGGED } else { 0 },
+            ..Packet::default()
+        };
+        Ok((source, packet))
+    }
+
+    /// Handles all events before `until`; earlier times change nothing.
+    ///
+    /// Take the outputs with [`Self::poll_output`] before the next call: they wait in memory.
+    pub fn run_until(&mut self, until: Instant) {
+        self.simulation.run_until(until, &mut self.frames);
+    }
+
+    /// Returns when something happens next, if no frame comes before; `None` if nothing will.
+    pub fn next_event(&self) -> Option<Instant> {
+        let (time, _) = self.simulation.agenda.first();
+        (time != NEVER).then(|| Instant::from_ps(time))
+    }
+
+    /// Returns what has become of a frame.
+    #[inline]
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.frames.poll()
+    }
+
+    /// Checks that no frame got lost or came from nowhere.
+    ///
+    /// # Errors
+    /// The first rule that does not hold.
+    pub fn invariants(&self) -> Result<(), &'static str> {
+        self.simulation.invariants()?;
+        let counters = self.counters;
+        if self.frames.finished() + self.frames.under_way() != counters.injected {
+            return Err("frames taken in are those that are finished and those under way");
+        }
+        Ok(())
+    }
+
+    /// Ends the emulation and returns the counters of ports, nodes and media.
+    pub fn finish(self) -> Record {
+        self.simulation.finish()
+    }
+}
+
+impl Simulation {
+    /// Gives every station a flow with its own number, to all others, that never releases: packets
+    /// from outside belong to it. They do not count in any stream, of which there are none.
+    fn open_to_all(&mut self) {
+        let count = u32::try_from(self.stations.len()).unwrap_or(u32::MAX);
+        for talker in 0..count {
+            let others = (0..count).filter(|&station| station != talker);
+            self.flows.push(FlowState {
+                source: Source::silent(),
+                slot: NONE,
+                talker,
+                listeners: Listeners::new(others.collect()),
+                is_multicast: true,
+                first_stream: 0,
+                size: 0,
+                reply: None,
+                flags: 0,
+                pcp: 0,
+                vid: 0,
+                number: 0,
+                counted: 0,
+                bulk: None,
+                conversation: None,
+                awaited: 0,
+            });
+        }
+    }
+}
+
+/// Returns the network as it is between the interfaces of its stations.
+fn bare(network: &Network) -> Result<Network, EmulationError> {
+    let mut network = network.clone();
+    let routing = Routing::new(&network);
+    if let Some(links) = routing.find_loop(&network) {
+        let node = links
+            .first()
+            .map(|link| network.links[link.index()].ends[0].node);
+        let switch = node.map(|node| network.node(node).name.clone());
+        return Err(EmulationError::Loop {
+            switch: switch.unwrap_or_default(),
+        });
+    }
+    for node in &mut network.nodes {
+        match &mut node.kind {
+            NodeKind::EndStation(station) => {
+                *station = EndStation {
+                    driver_queue: station.driver_queue,
+                    ..EndStation::new(Stack::Zero)
+                };
+            }
+            NodeKind::Switch(switch) => {
+                if switch.selection == Selection::EarliestDeadline {
+                    let switch = node.name.clone();
+                    return Err(EmulationError::Deadlines { switch });
+                }
+                switch.multicast = MulticastForwarding::Unmanaged;
+            }
+            NodeKind::Hub(_) => {}
+        }
+    }
+    Ok(network)
+}
