@@ -47,6 +47,8 @@ impl TestBed {
         scenario: &Scenario,
         proves: bool,
     ) -> Result<Self, Exit> {
+        use std::num::NonZeroU8;
+
         use rtether::live::testbed::{Options, Plan};
         if arguments.live.live.is_some() && !proves {
             terminal::complain("`--live` is for `check`; `rtether live` measures alone");
@@ -59,7 +61,7 @@ impl TestBed {
             backend: backend.into(),
             duration: scenario.run.duration,
             seed: scenario.run.seed,
-            priority: arguments.live.priority,
+            priority: NonZeroU8::new(arguments.live.priority).map(NonZeroU8::get),
         };
         let tag = std::process::id().to_string();
         match Plan::new(scenario, options.backend, &tag) {

@@ -1,6 +1,8 @@
 //! `live`: a scenario on this host.
 
-use rtether::live::testbed::{self, Measured, Options, Plan, TestbedError};
+use std::num::NonZeroU8;
+
+use rtether::live::testbed::{self, EmulatorError, Measured, Options, Plan, TestbedError};
 use rtether::scenario::Scenario;
 use rtether::verdict::Verdict;
 
@@ -24,7 +26,7 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
         backend: arguments.backend.into(),
         duration: scenario.run.duration,
         seed: scenario.run.seed,
-        priority: arguments.priority,
+        priority: NonZeroU8::new(arguments.priority).map(NonZeroU8::get),
     };
     let plan = match Plan::new(scenario, options.backend, &std::process::id().to_string()) {
         Ok(plan) => plan,
@@ -110,9 +112,12 @@ fn clean() -> Exit {
 pub(crate) fn refuse(error: &TestbedError) -> Exit {
     terminal::complain(&error.to_string());
     match error {
-        TestbedError::Unsupported { .. } => Exit::WrongInput,
-        TestbedError::Command { .. } | TestbedError::Filter(_) | TestbedError::Station { .. } => {
-            Exit::Unfit
+        TestbedError::Unsupported { .. } | TestbedError::Emulator(EmulatorError::Network(_)) => {
+            Exit::WrongInput
         }
+        TestbedError::Command { .. }
+        | TestbedError::Filter(_)
+        | TestbedError::Emulator(_)
+        | TestbedError::Station { .. } => Exit::Unfit,
     }
 }

@@ -16,6 +16,7 @@ pub mod meter;
 pub mod namespace;
 pub mod responder;
 pub mod stall;
+mod stamps;
 pub mod station;
 pub mod thread;
 pub mod wait;

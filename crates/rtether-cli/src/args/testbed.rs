@@ -7,6 +7,10 @@ use rtether::live::testbed::Backend;
 
 use super::RunOverrides;
 
+/// Real-time priority of stations where nothing else is said: above the kernel's ordinary threads,
+/// below those of interrupts (50 on kernels that have them as threads).
+const PRIORITY: u8 = 40;
+
 /// Arguments of `live`.
 #[derive(Args, Debug)]
 #[command(after_help = LIVE_CODES)]
@@ -18,9 +22,14 @@ pub(crate) struct LiveArgs {
     /// What carries frames between the stations
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) backend: BackendChoice,
-    /// Run stations at this real-time priority (`SCHED_FIFO`, 1 to 80), memory locked
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=80))]
-    pub(crate) priority: Option<u8>,
+    /// Real-time priority of the stations (`SCHED_FIFO`, 1 to 80), memory locked; 0 for none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = PRIORITY,
+        value_parser = clap::value_parser!(u8).range(0..=80)
+    )]
+    pub(crate) priority: u8,
     /// Print the commands that make and remove the test bed, and do nothing
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub(crate) dry_run: bool,
@@ -76,12 +85,12 @@ pub(crate) struct CheckLive {
         default_missing_value = "kernel"
     )]
     pub(crate) live: Option<BackendChoice>,
-    /// Real-time priority of the stations with `--live`
+    /// Real-time priority of the stations with `--live`; 0 for none
     #[arg(
         long,
         value_name = "N",
-        requires = "live",
-        value_parser = clap::value_parser!(u8).range(1..=80)
+        default_value_t = PRIORITY,
+        value_parser = clap::value_parser!(u8).range(0..=80)
     )]
-    pub(crate) priority: Option<u8>,
+    pub(crate) priority: u8,
 }

@@ -38,7 +38,6 @@
 mod frame;
 mod offload;
 mod report;
-mod stamps;
 mod store;
 mod tap;
 mod timing;
@@ -56,8 +55,8 @@ use rtether_sim::emulation::{
 
 use crate::clock::Clock;
 use crate::link::{Device, DeviceError, MacAddress};
+use crate::stamps::Stamps;
 use crate::wait::{Waiting, sleep_until_readable};
-use stamps::Stamps;
 use store::{PLACE, Store};
 use tap::{Seen, Tap};
 use timing::Timing;

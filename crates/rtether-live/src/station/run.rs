@@ -8,16 +8,19 @@ use rtether_model::quantity::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::mark::Mark;
-use super::sockets::{Inlet, Outlet, Stamps};
+use super::sockets::{Inlet, Outlet};
 use super::{
     Answer, Answered, Arrived, Carrier, Duties, Incoming, Log, Outgoing, RECORDS_MAX, Sent,
     StationError,
 };
 use crate::clock::{Clock, to_std};
 use crate::link::Device;
+use crate::stamps::Stamps;
 
 /// How often a station looks whether to stop.
 const LOOK: Duration = Duration::from_ms(50);
+/// A stamp that is older is of another clock.
+const AGE_MAX: Duration = Duration::from_secs(1);
 /// Packets of one socket that are taken in before releases get their turn.
 const AT_ONCE: usize = 64;
 /// Octets of the largest packet.
@@ -54,6 +57,8 @@ pub struct Station {
     streams: Vec<Stream>,
     inlets: Vec<Inlet>,
     stamps: Stamps,
+    /// When the clocks were compared last.
+    looked_at: Instant,
     timers: BinaryHeap<Reverse<(Instant, Due)>>,
     payload: Vec<u8>,
     buffer: Vec<u8>,
@@ -116,6 +121,7 @@ impl Station {
             streams,
             inlets,
             stamps: Stamps::new(clock),
+            looked_at: Instant::ZERO,
             timers: BinaryHeap::new(),
             payload: vec![0; BUFFER],
             buffer: vec![0; BUFFER],
@@ -156,7 +162,10 @@ impl Station {
             if now >= self.end {
                 break;
             }
-            self.stamps.refresh(now);
+            if now - self.looked_at >= LOOK {
+                self.stamps.look();
+                self.looked_at = now;
+            }
             self.serve_timers()?;
             self.wait().map_err(failed("waiting for packets"))?;
             self.take_in()?;
@@ -281,7 +290,8 @@ impl Station {
                     break;
                 };
                 let now = self.clock.now();
-                let receive = stamp.and_then(|stamp| self.stamps.since(stamp, now));
+                let kernel = stamp.and_then(|stamp| self.stamps.map(stamp, now - AGE_MAX, now));
+                let receive = kernel.map(|at| now - at);
                 match Mark::read(&self.buffer[payload]) {
                     Some(mark) => self.handle(mark, now, receive)?,
                     None => self.log.oddities.foreign += 1,

@@ -3,13 +3,10 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::time::{Duration as Span, SystemTime};
 
-use rtether_model::quantity::{Duration, Instant};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Carrier, PORT, Peer, Tagging};
-use crate::clock::Clock;
 use crate::filter::TAG_PRIORITY;
 use crate::link::{Device, MacAddress, link_address, set_priority, write_header};
 
@@ -150,7 +147,7 @@ impl Inlet {
     pub(super) fn receive(
         &self,
         buffer: &mut [u8],
-    ) -> io::Result<Option<(std::ops::Range<usize>, Option<SystemTime>)>> {
+    ) -> io::Result<Option<(std::ops::Range<usize>, Option<i64>)>> {
         loop {
             let Some((len, stamp)) = receive_stamped(&self.socket, buffer)? else {
                 return Ok(None);
@@ -197,11 +194,8 @@ fn stamp_received(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Receives one packet with the time at which the kernel took it in.
-fn receive_stamped(
-    socket: &Socket,
-    buffer: &mut [u8],
-) -> io::Result<Option<(usize, Option<SystemTime>)>> {
+/// Receives one packet with the time at which the kernel took it in, nanoseconds since 1970.
+fn receive_stamped(socket: &Socket, buffer: &mut [u8]) -> io::Result<Option<(usize, Option<i64>)>> {
     let mut vector = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
         iov_len: buffer.len(),
@@ -239,82 +233,13 @@ fn receive_stamped(
                     .cast::<libc::timespec>()
                     .read_unaligned()
             };
-            let seconds = Span::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
-            let rest = Span::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0));
-            stamp = Some(SystemTime::UNIX_EPOCH + seconds + rest);
+            stamp = time
+                .tv_sec
+                .checked_mul(1_000_000_000)
+                .and_then(|s| s.checked_add(time.tv_nsec));
         }
         // SAFETY: as above; the message and the header belong together.
         header = unsafe { libc::CMSG_NXTHDR(&raw const message, header) };
     }
     Ok(Some((len, stamp)))
-}
-
-/// Turns stamps of the wall clock into times of the run.
-///
-/// The difference of the two clocks is looked at again and again: it drifts when the wall clock is
-/// slewed, and jumps when it is set.
-pub(super) struct Stamps {
-    clock: Clock,
-    /// Time of the run at the wall clock's epoch, negative.
-    offset_ns: i128,
-    looked_at: Instant,
-    steps: u64,
-}
-
-/// How often the difference of the clocks is taken.
-const LOOK: Duration = Duration::from_ms(100);
-/// A difference that changes by more was a step of the wall clock.
-const STEP_NS: u128 = 100_000;
-
-impl Stamps {
-    pub(super) fn new(clock: Clock) -> Self {
-        Self {
-            clock,
-            offset_ns: offset(&clock),
-            looked_at: clock.now(),
-            steps: 0,
-        }
-    }
-
-    /// Takes the difference again if it is old.
-    pub(super) fn refresh(&mut self, now: Instant) {
-        if now - self.looked_at < LOOK {
-            return;
-        }
-        let offset_ns = offset(&self.clock);
-        self.steps += u64::from(offset_ns.abs_diff(self.offset_ns) > STEP_NS);
-        self.offset_ns = offset_ns;
-        self.looked_at = now;
-    }
-
-    /// Returns the span from a stamp to `now`; `None` if it cannot be: a clock was set in between.
-    pub(super) fn since(&self, stamp: SystemTime, now: Instant) -> Option<Duration> {
-        let at = ns_of(stamp) + self.offset_ns;
-        let ns = i128::from(now.since_start().as_ns_floor()) - at;
-        let ns = i64::try_from(ns).ok()?;
-        // Two readings of the clocks are some ten nanoseconds apart.
-        (-1_000..1_000_000_000)
-            .contains(&ns)
-            .then(|| Duration::from_ns(ns.max(0)))
-    }
-
-    pub(super) fn steps(&self) -> u64 {
-        self.steps
-    }
-}
-
-fn ns_of(time: SystemTime) -> i128 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH);
-    i128::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(0)
-}
-
-/// Returns run time minus wall time in nanoseconds: of several readings the one that took least.
-fn offset(clock: &Clock) -> i128 {
-    let readings = (0..5).map(|_| {
-        let before = clock.now().since_start().as_ns_floor();
-        let wall = ns_of(SystemTime::now());
-        let after = clock.now().since_start().as_ns_floor();
-        (after - before, i128::from(before.midpoint(after)) - wall)
-    });
-    readings.min().map_or(0, |(_, offset)| offset)
 }

@@ -10,6 +10,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, StreamRecord, Summary};
 
 use super::Backend;
+use super::emulation::Emulation;
 use super::profile::Profile;
 use crate::measured::Measurement;
 use crate::scenario::Scenario;
@@ -31,6 +32,8 @@ pub struct Measured {
     pub longest_stall: Option<Duration>,
     /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
     pub watched_in_real_time: bool,
+    /// How the emulator did, if there was one.
+    pub emulation: Option<Emulation>,
     /// What the test bed itself may add to a packet: how late the emulator sent one at most. The
     /// kernel's links and switches are part of what is measured.
     pub tolerance: Duration,

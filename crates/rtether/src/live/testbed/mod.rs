@@ -7,6 +7,7 @@
 
 mod commands;
 mod duties;
+mod emulation;
 mod kernel;
 mod measured;
 mod output;
@@ -26,8 +27,10 @@ use rtether_model::quantity::Duration;
 
 use crate::scenario::Scenario;
 
+pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{csv, json, table};
+pub use rtether_live::emulator::EmulatorError;
 pub use run::{Progress, length, run};
 
 /// End stations that one host takes.
@@ -110,6 +113,9 @@ pub enum TestbedError {
          CONFIG_NET_CLS_BPF; or leave out `pcp` and `vlan` of UDP flows"
     )]
     Filter(std::io::Error),
+    /// The network cannot be emulated here.
+    #[error("emulator: {0}")]
+    Emulator(#[from] EmulatorError),
     /// A station could not be started.
     #[error("station `{station}`: {source}")]
     Station {

@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measured, MeasuredStream};
+use super::{Emulation, Measured, MeasuredStream};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -150,6 +150,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         time_or_dash(all.quantile(1, 2)),
         time_or_dash(all.quantile(99, 100))
     ));
+    lines.extend(measured.emulation.as_ref().map(emulated));
     let oddities = measured.oddities;
     let odd = [
         (oddities.foreign, "foreign packets"),
@@ -190,6 +191,46 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.join("\n") + "\n"
 }
 
+fn emulated(emulation: &Emulation) -> String {
+    let differing = match emulation.differing {
+        Some(0) => "all decided as in their replay".into(),
+        Some(differing) => format!(
+            "{} came late, {differing} decided otherwise than their replay (by p50 {}, max {})",
+            emulation.late,
+            time_or_dash(emulation.apart_p50),
+            time_or_dash(emulation.apart_max)
+        ),
+        None => "more than are recorded, so not replayed".into(),
+    };
+    format!(
+        "emulator       {} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
+         the network, {} by the emulator",
+        emulation.frames,
+        time_or_dash(emulation.late_p50),
+        time_or_dash(emulation.late_p99),
+        time(emulation.late_max),
+        emulation.dropped,
+        emulation.failed
+    )
+}
+
+fn emulated_json(emulation: &Emulation) -> Value {
+    json!({
+        "frames": emulation.frames,
+        "late": emulation.late,
+        "differing": emulation.differing,
+        "apart_p50_ns": number(emulation.apart_p50),
+        "apart_max_ns": number(emulation.apart_max),
+        "late_p50_ns": number(emulation.late_p50),
+        "late_p99_ns": number(emulation.late_p99),
+        "late_max_ns": emulation.late_max.as_ns_floor(),
+        "dropped": emulation.dropped,
+        "failed": emulation.failed,
+        "collisions": emulation.collisions,
+        "stalls": emulation.stalls,
+    })
+}
+
 /// Returns the verdict over all streams.
 pub(super) fn worst(assessments: &[Assessment]) -> Verdict {
     assessments
@@ -227,6 +268,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "unrecorded": measured.oddities.unrecorded,
             "clock_steps": measured.oddities.clock_steps,
         },
+        "emulator": measured.emulation.as_ref().map(emulated_json),
         "errors": measured.errors,
         "streams": streams,
     });

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration as Span;
 
 use rtether_live::clock::Clock;
+use rtether_live::emulator::offloads_off;
 use rtether_live::namespace::{self, CommandLine};
 use rtether_live::stall::{Stalls, Watch};
 use rtether_live::station::{Duties, Log, Station, StationError};
@@ -14,8 +16,9 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
 use super::duties::{self, GRACE};
+use super::emulation::{self, Emulation};
 use super::measured::{self, Measured, Oddities};
-use super::{Host, Options, Plan, TestbedError};
+use super::{DEVICE, Host, Options, Plan, TestbedError};
 use crate::scenario::Scenario;
 
 /// From the last set-up command to the first release: bridges and sockets are ready by then.
@@ -65,6 +68,7 @@ pub fn run(
     }
     let duties = duties::duties(scenario, plan, options);
     let found = stations(scenario, plan, options, duties, progress)?;
+    let emulation = found.emulation;
     drop(standing);
     let warmup = warmup(options.duration);
     let mut oddities = Oddities::default();
@@ -87,7 +91,10 @@ pub fn run(
             .map(|stall| stall.until - stall.from)
             .max(),
         watched_in_real_time: stalls.is_real_time,
-        tolerance: Duration::ZERO,
+        tolerance: emulation
+            .as_ref()
+            .map_or(Duration::ZERO, |emulation| emulation.late_max),
+        emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
         errors: found.errors,
         oddities,
@@ -100,10 +107,49 @@ fn warmup(duration: Duration) -> Duration {
 }
 
 /// What came of the stations.
+#[derive(Default)]
 struct Found {
     logs: Vec<(NodeId, Log)>,
     errors: Vec<String>,
     stalls: Stalls,
+    emulation: Option<Emulation>,
+}
+
+/// How a station ended: what it saw with what ended it early, or why it could not begin.
+type Outcome = Result<(Log, Option<StationError>), StationError>;
+
+/// All threads begin when the last of them has its sockets, on one clock.
+struct Meeting {
+    opened: Barrier,
+    begun: Barrier,
+    clock: OnceLock<Clock>,
+}
+
+impl Meeting {
+    fn new(threads: usize) -> Self {
+        Self {
+            opened: Barrier::new(threads + 1),
+            begun: Barrier::new(threads + 1),
+            clock: OnceLock::new(),
+        }
+    }
+
+    /// Waits for the others; returns the clock.
+    fn join(&self) -> Clock {
+        self.opened.wait();
+        self.begun.wait();
+        self.clock.get().copied().unwrap_or_else(Clock::start)
+    }
+
+    /// Waits for all threads to be ready, and lets them begin.
+    fn open(&self) -> Watch {
+        self.opened.wait();
+        // Bridges learn their ports, and the first frames find everything settled.
+        std::thread::sleep(LEAD);
+        let watch = Watch::start(*self.clock.get_or_init(Clock::start));
+        self.begun.wait();
+        watch
+    }
 }
 
 fn stations(
@@ -113,64 +159,76 @@ fn stations(
     mut duties: BTreeMap<NodeId, Duties>,
     progress: &Progress,
 ) -> Result<Found, TestbedError> {
-    let hosts: Vec<(&Host, Duties)> = plan
-        .hosts
-        .iter()
-        .filter_map(|host| Some((host, duties.remove(&host.node)?)))
-        .collect();
-    // All stations begin when the last of them has its sockets, on one clock.
-    let (opened, begun) = (Barrier::new(hosts.len() + 1), Barrier::new(hosts.len() + 1));
-    let clock: OnceLock<Clock> = OnceLock::new();
-    let mut found = Found {
-        logs: Vec::new(),
-        errors: Vec::new(),
-        stalls: Stalls::default(),
-    };
-    let outcomes = std::thread::scope(|scope| {
-        let mut threads = Vec::new();
-        for (host, duties) in hosts {
-            let (opened, begun, clock) = (&opened, &begun, &clock);
-            let thread = scope.spawn(move || {
-                let station = open(host, duties, options);
-                opened.wait();
-                begun.wait();
-                let clock = clock.get().copied().unwrap_or_else(Clock::start);
-                station.map(|station| station.run(clock, &progress.stop))
-            });
-            threads.push((host.node, thread));
-        }
-        opened.wait();
-        // Bridges learn their ports, and the first frames find everything settled.
-        std::thread::sleep(LEAD);
-        let clock = *clock.get_or_init(Clock::start);
-        let watch = Watch::start(clock);
-        progress.is_running.store(true, Ordering::Relaxed);
-        begun.wait();
-        let joined = threads
+    let hosts = plan.hosts.iter();
+    let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
+    let hosts: Vec<(&Host, Duties)> = hosts.collect();
+    let meeting = Meeting::new(hosts.len() + usize::from(plan.emulator.is_some()));
+    let end_of_emulation = AtomicBool::new(false);
+    let (outcomes, stalls, emulation) = std::thread::scope(|scope| {
+        let (meeting, end) = (&meeting, &end_of_emulation);
+        let emulator = plan.emulator.as_ref().map(|_| {
+            scope.spawn(move || {
+                let emulator = emulation::open(scenario, plan, options);
+                if emulator.is_err() {
+                    progress.stop.store(true, Ordering::Relaxed);
+                }
+                meeting.join();
+                emulation::run(emulator?, end)
+            })
+        });
+        let threads: Vec<_> = hosts
             .into_iter()
-            .map(|(node, thread)| (node, thread.join()));
-        let outcomes: Vec<_> = joined.collect();
-        found.stalls = watch.finish();
-        outcomes
+            .map(|(host, duties)| {
+                let thread = scope.spawn(move || {
+                    let station = open(host, duties, options);
+                    let clock = meeting.join();
+                    station.map(|station| station.run(clock, &progress.stop))
+                });
+                (host.node, thread)
+            })
+            .collect();
+        let watch = meeting.open();
+        progress.is_running.store(true, Ordering::Relaxed);
+        let threads = threads.into_iter();
+        let outcomes: Vec<_> = threads
+            .map(|(node, thread)| (node, joined(thread)))
+            .collect();
+        let stalls = watch.finish();
+        end.store(true, Ordering::Relaxed);
+        (outcomes, stalls, emulator.map(joined))
     });
+    let mut found = collect(scenario, outcomes)?;
+    found.stalls = stalls;
+    found.emulation = emulation.transpose()?;
+    Ok(found)
+}
+
+/// Waits for a thread; a panic in it goes on here.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Puts the outcomes of stations together; an error if none of them could run.
+fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Found, TestbedError> {
+    let mut found = Found::default();
     let mut first_error = None;
     for (node, outcome) in outcomes {
         let name = || scenario.network.node(node).name.clone();
         match outcome {
-            Ok(Ok((log, ended))) => {
-                found
-                    .errors
-                    .extend(ended.map(|error| format!("{}: {error}", name())));
+            Ok((log, ended)) => {
+                let ended = ended.map(|error| format!("{}: {error}", name()));
+                found.errors.extend(ended);
                 found.logs.push((node, log));
             }
-            Ok(Err(error)) => {
+            Err(error) => {
                 found.errors.push(format!("{}: {error}", name()));
                 first_error.get_or_insert_with(|| TestbedError::Station {
                     station: name(),
                     source: Box::new(error),
                 });
             }
-            Err(panic) => std::panic::resume_unwind(panic),
         }
     }
     match first_error {
@@ -191,6 +249,10 @@ fn open(host: &Host, duties: Duties, options: &Options) -> Result<Station, Stati
         lock_memory: options.priority.is_some(),
     };
     placement.apply()?;
+    offloads_off(DEVICE).map_err(|error| StationError::Socket {
+        doing: error.to_string(),
+        source: error.source,
+    })?;
     Station::open(duties)
 }
 

@@ -29,7 +29,7 @@ struct Look {
 
 /// The distance of the clocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stamps {
+pub(crate) struct Stamps {
     clock: Clock,
     offset: i64,
     /// Before the last step, for frames from before.
@@ -38,7 +38,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock) -> Self {
         Self {
             clock,
             offset: measure(&clock).offset,
@@ -48,13 +48,13 @@ impl Stamps {
     }
 
     /// Returns how often the real-time clock has been set.
-    pub(super) const fn steps(&self) -> u64 {
+    pub(crate) const fn steps(&self) -> u64 {
         self.steps
     }
 
     /// Looks whether the real-time clock has been set.
     #[inline]
-    pub(super) fn look(&mut self) {
+    pub(crate) fn look(&mut self) {
         if self.has_jumped(look(&self.clock)) {
             self.step_to(measure(&self.clock).offset);
         }
@@ -75,7 +75,7 @@ impl Stamps {
     /// 1970), given that this was between two times; `None` if it fits neither before nor after
     /// the last step.
     #[inline]
-    pub(super) fn map(&self, stamp: i64, after: Instant, before: Instant) -> Option<Instant> {
+    pub(crate) fn map(&self, stamp: i64, after: Instant, before: Instant) -> Option<Instant> {
         let candidates = [Some(self.offset), self.previous];
         let times = candidates.into_iter().flatten().filter_map(|offset| {
             let ns = stamp.checked_sub(offset)?;

@@ -1,0 +1,244 @@
+//! Scenarios run live between namespaces of this host.
+//!
+//! Needs root and iproute2, which `cargo xtask test` installs where it may (`RTETHER_IP`); a test
+//! that cannot run prints why, and is counted. Nothing here judges how fast the host is.
+#![cfg(target_os = "linux")]
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rtether::live::testbed::{self, Backend, Measured, Options, Plan, Progress, TestbedError};
+use rtether::run;
+use rtether::scenario::{self, Scenario};
+
+const STAR: &str = "
+rtether: 1
+name: star
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, latency: 2 us, queues: 4 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: question, from: a, to: b, period: 5 ms, size: 64 B, pcp: 6, reply: { size: 100 B, after: 200 us } }
+  - { name: adaptive, from: c, to: a, kind: adaptive, pause: 2 ms, size: 64 B, reply: { size: 64 B } }
+  - { name: event, from: b, to: [a, c], over: goose, period: 4 ms, size: 120 B, pcp: 4 }
+  - { name: group, from: a, to: [b, c], delivery: multicast, period: 10 ms, size: 60 B }
+  - { name: ordinary, from: c, to: b, period: 2 ms, size: 1000 B }
+run: { for: 1 s }
+";
+
+fn scenario(text: &str) -> Scenario {
+    let loaded = scenario::load("test.yaml", text);
+    assert!(
+        !loaded.has_errors(),
+        "{}",
+        loaded.text(scenario::render::Style::Plain)
+    );
+    loaded.scenario.expect("no errors")
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+/// Says, where it is counted, that a test could not run.
+fn skip(reason: &str) {
+    let reason = format!("SKIP: {reason}");
+    println!("{reason}");
+    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let mut options = std::fs::OpenOptions::new();
+        let mut log = options
+            .create(true)
+            .append(true)
+            .open(log)
+            .expect("the skip log");
+        writeln!(log, "{reason}").expect("the skip log");
+    }
+}
+
+fn options(scenario: &Scenario, backend: Backend) -> Options {
+    Options {
+        backend,
+        duration: scenario.run.duration,
+        seed: 1,
+        priority: None,
+    }
+}
+
+/// Runs a scenario; `None` where that is not possible.
+fn measure(test: &str, text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    if !is_root() {
+        skip(&format!("{test}: needs root"));
+        return None;
+    }
+    let scenario = scenario(text);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let tag = format!("{}-t{number}", std::process::id());
+    let plan = Plan::new(&scenario, backend, &tag).expect("possible");
+    let options = options(&scenario, backend);
+    let measured = testbed::run(&scenario, &plan, &options, &Progress::default());
+    let measured = measured.expect("runs");
+    let left = namespaces(&tag);
+    assert!(left.is_empty(), "left behind: {left:?}");
+    Some((scenario, measured))
+}
+
+fn namespaces(tag: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.contains(tag)).collect()
+}
+
+/// Everything that was sent is there, once.
+fn assert_complete(scenario: &Scenario, measured: &Measured) {
+    assert_eq!(measured.errors, [""; 0]);
+    assert_eq!(
+        (measured.oddities.foreign, measured.oddities.unsent),
+        (0, 0)
+    );
+    let flows = scenario.flows.iter();
+    let names = flows.flat_map(|flow| flow.listeners.iter().map(|_| &flow.name));
+    for (stream, name) in measured.streams.iter().zip(names) {
+        assert!(stream.released > 10, "{name}: {stream:?}");
+        assert_eq!(stream.delivered, stream.released, "{name}");
+        assert_eq!(
+            (stream.lost, stream.duplicates, stream.reordered),
+            (0, 0, 0),
+            "{name}"
+        );
+    }
+}
+
+/// Oracle: conservation; the sum of what each application sent and received.
+#[test]
+fn the_kernel_carries_everything() {
+    let test = "the_kernel_carries_everything";
+    if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
+        assert_complete(&scenario, &measured);
+    }
+}
+
+/// Oracles: conservation; and the simulator, which computes with stacks that take no time: no
+/// packet of the same network can be faster than its fastest, whatever the host adds.
+#[test]
+fn an_emulated_network_carries_everything_and_takes_its_time() {
+    let test = "an_emulated_network_carries_everything_and_takes_its_time";
+    let Some((scenario, measured)) = measure(test, STAR, Backend::Emulated) else {
+        return;
+    };
+    assert_complete(&scenario, &measured);
+    let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
+    for (stream, record) in measured.streams.iter().zip(&simulated.record.streams) {
+        let (live, least) = (stream.latency.min, record.latency.min);
+        assert!(
+            live >= least,
+            "{live} of flow {} is below {least}",
+            record.flow
+        );
+    }
+    let emulation = measured.emulation.expect("it was emulated");
+    assert_eq!(emulation.failed, 0);
+}
+
+/// Oracle: the priority rule of a strict-priority port. Both flows meet the same overload; the
+/// tagged one passes it, the other one waits for what is queued before it.
+#[test]
+fn tags_of_ordinary_sockets_count_on_both_backends() {
+    let text = "
+rtether: 1
+name: priority
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, queues: 4 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 10 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: high, from: a, to: b, period: 5 ms, size: 64 B, pcp: 6 }
+  - { name: low, from: a, to: b, period: 5 ms, size: 64 B }
+  - { name: flood, from: c, to: b, kind: flood, rate: 15 Mbit/s, size: 1400 B }
+run: { for: 1 s }
+";
+    for backend in [Backend::Kernel, Backend::Emulated] {
+        let test = "tags_of_ordinary_sockets_count_on_both_backends";
+        let Some((_, measured)) = measure(test, text, backend) else {
+            return;
+        };
+        let [high, low, _] = &measured.streams[..] else {
+            panic!("three streams");
+        };
+        assert_eq!(high.lost, 0, "{backend:?}");
+        // The queue grows by 6 Mbit/s: after half a second 300 ms.
+        let (high, low) = (high.quantile(1, 2).unwrap(), low.quantile(1, 2).unwrap());
+        assert!(high * 5 < low, "{backend:?}: {high} against {low}");
+    }
+}
+
+/// Oracle: conservation on a shared medium; the load is light enough that no frame is given up.
+#[test]
+fn an_emulated_hub_carries_everything() {
+    let text = "
+rtether: 1
+name: hub
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+hubs: { h: { ports: 3, rate: 10 Mbit/s } }
+links:
+  - { ends: [a, \"h:1\"] }
+  - { ends: [b, \"h:2\"] }
+  - { ends: [c, \"h:3\"] }
+flows:
+  - { name: x, from: a, to: b, period: 3 ms, phase: 0 us, size: 500 B }
+  - { name: y, from: b, to: c, period: 3 ms, phase: 0 us, size: 500 B }
+  - { name: z, from: c, to: a, period: 3 ms, phase: 0 us, size: 500 B }
+run: { for: 1 s }
+";
+    let test = "an_emulated_hub_carries_everything";
+    if let Some((scenario, measured)) = measure(test, text, Backend::Emulated) {
+        assert_complete(&scenario, &measured);
+    }
+}
+
+/// Oracle: what the model says the kernel does not have, each named with a remedy.
+#[test]
+fn what_a_test_bed_cannot_have_is_said_before_it_is_made() {
+    let text = "
+rtether: 1
+name: impossible
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 2, mode: cut-through } }
+hubs: { h: { ports: 2, rate: 10 Mbit/s } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s, errors: 10 ppm }
+flows:
+  - { name: short, from: a, to: b, period: 1 ms, size: 4 B }
+  - { name: file, from: a, to: b, over: tcp }
+";
+    let loaded = scenario::load("test.yaml", text);
+    let Some(scenario) = loaded.scenario else {
+        panic!("{}", loaded.text(scenario::render::Style::Plain));
+    };
+    let refused = Plan::new(&scenario, Backend::Kernel, "0").expect_err("impossible");
+    let TestbedError::Unsupported { reasons, .. } = &refused else {
+        panic!("{refused}");
+    };
+    insta::assert_snapshot!(reasons.join("\n"));
+}
+
+/// Oracle: a shell runs what is printed; here only that it is the same for the same scenario and
+/// names everything, the priorities as classes.
+#[test]
+fn the_plan_can_be_read_before_it_is_run() {
+    let plan = Plan::new(&scenario(STAR), Backend::Kernel, "0").expect("possible");
+    insta::assert_snapshot!(plan.to_string());
+    let plan = Plan::new(&scenario(STAR), Backend::Emulated, "0").expect("possible");
+    insta::assert_snapshot!(plan.to_string());
+}
