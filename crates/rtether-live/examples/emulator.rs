@@ -5,7 +5,7 @@
 //! machine with two cores or more that does nothing else. Builds namespaces and removes them.
 //!
 //! Hosts send UDP datagrams of all sizes to each other, at random times and to random hosts, from
-//! one thread on the first core. The emulator has the last core. Both run under `SCHED_FIFO`.
+//! one thread on the first core. The emulator has the last core and runs under `SCHED_FIFO`.
 //! Stalls of 1 ms or more are those of the host or of the kernel's share for other threads; figures
 //! are given with and without the windows of 100 ms that hold one.
 
@@ -16,10 +16,8 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_live::clock::Clock;
-use rtether_live::emulator::{
-    Emulator, EmulatorError, EmulatorReport, Options, Port, offloads_off,
-};
-use rtether_live::link::{Device, MacAddress};
+use rtether_live::emulator::{Emulator, EmulatorReport, Options, Port, offloads_off};
+use rtether_live::link::Device;
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::thread::Placement;
 use rtether_model::histogram::Histogram;
@@ -86,22 +84,26 @@ const PLANS: [Plan; 5] = [
     },
 ];
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
-    let guard = arguments.next().map_or(Ok(0), |text| text.parse())?;
+    let guard = arguments.next().map_or(Ok(10), |text| text.parse())?;
     let (length, guard) = (Duration::from_secs(seconds), Duration::from_us(guard));
     println!("{seconds} s each, guard {} us", guard.as_us_f64());
     println!(
-        "{:20} {:>8} {:>7} {:>6}  departure error p50 p99 p99.9 us: {:>17} {:>19} {:>19}  {}",
+        "departure error: p50 p99 p99.9 in us; differ: frames with another fate in the replay"
+    );
+    println!(
+        "{:20} {:>8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
         "network",
         "frames",
-        "windows",
-        "stalls",
-        "all",
+        "stalled",
+        "departure error",
         "without stalls",
-        "call returned",
-        "late; differ from the replay, without stalls",
+        "until call returned",
+        "late, latest us",
+        "differ",
+        "without stalls",
     );
     for plan in &PLANS {
         let bed = Bed::new(plan)?;
@@ -120,7 +122,7 @@ struct Bed {
 }
 
 impl Bed {
-    fn new(plan: &Plan) -> Result<Self, Box<dyn Error>> {
+    fn new(plan: &Plan) -> Result<Self, Failure> {
         let tag = format!("emx{}", std::process::id());
         let center = Namespace::create(&format!("{tag}c"))?;
         let (mut hosts, mut ports) = (Vec::new(), Vec::new());
@@ -159,7 +161,6 @@ impl Bed {
         // Nobody has to ask for addresses while it is measured.
         for host in &hosts {
             for (index, port) in (0..).zip(&ports) {
-                let MacAddress(_) = port.address;
                 host.run(&format!(
                     "ip neighbor replace {} lladdr {} dev {DEVICE}",
                     address_of(index),
@@ -181,7 +182,7 @@ impl Bed {
         plan: &Plan,
         length: Duration,
         guard: Duration,
-    ) -> Result<(EmulatorReport, u64, u64), Box<dyn Error>> {
+    ) -> Result<(EmulatorReport, u64, u64), Failure> {
         let cores = std::thread::available_parallelism()?.get();
         let clock = Clock::start();
         let mut sockets = Vec::new();
@@ -191,15 +192,13 @@ impl Bed {
         }
         let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let emulator = scope.spawn(|| -> Result<EmulatorReport, Failure> {
+            let emulator = scope.spawn(|| -> Result<Emulator, Failure> {
                 // Whoever waits is not to wait for ever.
                 let opened = self.open(clock, guard, cores - 1);
                 is_ready.store(true, Ordering::Release);
                 let mut emulator = opened?;
                 emulator.run(&stop)?;
-                let placement = Placement::default();
-                placement.apply()?;
-                Ok(emulator.finish()?)
+                Ok(emulator)
             });
             while !is_ready.load(Ordering::Acquire) {
                 std::thread::yield_now();
@@ -208,9 +207,10 @@ impl Bed {
             let sent = sender.join();
             std::thread::sleep(std::time::Duration::from_millis(20));
             stop.store(true, Ordering::Relaxed);
-            let report = emulator.join().map_err(|_| "the emulator panicked")?;
+            let emulator = emulator.join().map_err(|_| "the emulator panicked")?;
             let (sent, stalls) = sent.map_err(|_| "the sender panicked")??;
-            Ok((report?, sent, stalls))
+            // The replay is for a thread that holds up nobody.
+            Ok((emulator?.finish()?, sent, stalls))
         })
     }
 
@@ -239,10 +239,10 @@ fn send(
     clock: Clock,
     length: Duration,
 ) -> Result<(u64, u64), Failure> {
+    // No real-time priority: when it sends does not matter, and other threads need a core too.
     let placement = Placement {
         core: Some(0),
-        priority: Some(40),
-        lock_memory: false,
+        ..Placement::default()
     };
     placement.apply()?;
     let hosts = sockets.len() as u64;
@@ -251,7 +251,10 @@ fn send(
     } else {
         i64::from(plan.hosts)
     };
-    let mean = wire::occupancy(Bytes::new((64 + 1_518) / 2), BitRate::from_mbps(plan.mbps));
+    let mean = wire::occupancy(
+        Bytes::new(u64::midpoint(64, 1_518)),
+        BitRate::from_mbps(plan.mbps),
+    );
     let gap = mean * 100 / (plan.load * senders);
     let mut dice = Dice(1);
     let payload = [0; 1_472];
@@ -333,21 +336,20 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
     let counts = &report.counts;
     let name = format!("{} {} x{} {}%", plan.name, plan.mbps, plan.hosts, plan.load);
     let (differing, frames, calm_differing, calm_frames) = differences(report);
+    let share = |part, whole| format!("{part} = {:.3}%", percent(part, whole));
     println!(
-        "{name:20} {frames:8} {:7} {:>6}  {:>33} {:>19} {:>19} {:>19}  {} late (max {:.1} us); {} = \
-         {:.3} %, {} = {:.3} %",
-        departures.windows,
-        format!("{}+{sender_stalls}", departures.stall_count),
-        "",
+        "{name:20} {frames:8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
+        format!("{}/{}", departures.stalled, departures.windows),
         quantiles(&departures.all),
         quantiles(&departures.calm),
         quantiles(&departures.calm_returned),
-        report.injected.late,
-        report.injected.lateness_max.as_us_f64(),
-        differing,
-        percent(differing, frames),
-        calm_differing,
-        percent(calm_differing, calm_frames),
+        format!(
+            "{}, {:.1}",
+            report.injected.late,
+            report.injected.lateness_max.as_us_f64()
+        ),
+        share(differing, frames),
+        share(calm_differing, calm_frames),
     );
     let lost = counts.received != sent
         || counts.overruns + counts.no_room + counts.unsent + counts.unstamped > 0;
@@ -355,8 +357,9 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
         println!("    sent {sent}, {counts:?}");
     } else {
         println!(
-            "    collisions {}, dropped in the network {:?}, naps {}",
-            counts.collisions, counts.dropped, counts.naps
+            "    collisions {}, dropped in the network {:?}, naps {}, stalls {} and of the sender \
+             {sender_stalls}",
+            counts.collisions, counts.dropped, counts.naps, departures.stall_count
         );
     }
 }

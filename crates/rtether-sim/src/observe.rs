@@ -82,6 +82,12 @@ pub trait Observer {
         let _ = (now, port, packet);
     }
 
+    /// A frame is on its way to an end station over a link that it has for itself, and will be there
+    /// at `due`, whole. Not told of shared media, where a collision may come in between.
+    fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        let _ = (due, station, packet);
+    }
+
     /// The last bit of a frame is at an end station it is addressed to, with the tag it travelled
     /// with.
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
@@ -186,6 +192,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         self.0.transmitted(now, port, packet);
         self.1.transmitted(now, port, packet);
+    }
+
+    fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        self.0.landing(due, station, packet);
+        self.1.landing(due, station, packet);
     }
 
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {

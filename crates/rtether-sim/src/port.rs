@@ -5,7 +5,7 @@
 //! of the switch at the other end is added to the flight, so that a hop is one event.
 
 use rtether_model::network::{LinkId, NodeId, PortId, QueueMap};
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::{AccessRecord, PortRecord, Segment};
 use rtether_model::wire;
 
@@ -280,6 +280,21 @@ impl Simulation {
             port.is_wake_set = true;
             self.agenda.set(port.wake_slot, port.free_at);
             self.transmission_begins(index, queue);
+        }
+        if O::ACTIVE {
+            self.announce(index, id, observer);
+        }
+    }
+
+    /// Tells of a frame that has just been put on the wire, if it goes to a station and is whole.
+    fn announce<O: Observer>(&self, index: u32, id: u32, observer: &mut O) {
+        let port = &self.ports[index as usize];
+        let packet = self.pool.get(id);
+        if let Owner::Station(station) = port.peer_owner
+            && !packet.has(CORRUPTED)
+        {
+            let node = self.stations[station as usize].node;
+            observer.landing(Instant::from_ps(packet.due), node, &self.info(id));
         }
     }
 

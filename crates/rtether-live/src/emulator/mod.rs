@@ -42,12 +42,13 @@ mod store;
 mod tap;
 mod timing;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::network::{Network, NodeId};
+use rtether_model::network::{Network, NodeId, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::emulation::{
     Arrival, Draws, Emulation, EmulationError, Foreign, Output, Recording,
@@ -82,6 +83,8 @@ const NAPS_PER_MILLE: i64 = 75;
 const NAP_WINDOW: Duration = Duration::from_ms(500);
 /// A stamp this old is of another clock.
 const STAMP_AGE_MAX: Duration = Duration::from_secs(1);
+/// Where senders are interrupted once in some thousand frames, few are for longer.
+const GUARD: Duration = Duration::from_us(10);
 /// Places in the store that a token can name.
 const PLACES_MAX: u32 = 1 << 24;
 
@@ -117,8 +120,12 @@ pub struct Options {
     pub draws: Draws,
     /// Whether the thread spins.
     pub waiting: Waiting,
-    /// How long the emulator waits for frames that have a stamp and are not in the socket yet.
-    /// It delays every frame; what comes later still is late.
+    /// How long the emulator waits for frames that have a stamp and are not in the socket yet; what
+    /// comes later still is late. Between stamp and socket lies a microsecond, and whatever
+    /// interrupts the sender there.
+    ///
+    /// It delays no frame whose last way is a full-duplex link on which it takes as long: such a
+    /// frame is known ahead. On a shared medium it delays every frame.
     pub guard: Duration,
     /// Frames under way and not yet due; more are dropped and counted. Each takes 1.5 KiB.
     pub frames: u32,
@@ -132,7 +139,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the defaults: a spinning thread, no guard, 4096 frames under way, a recording of a
+    /// Returns the defaults: a spinning thread, a guard of 10 us, 4096 frames under way, a recording of a
     /// million.
     pub const fn new(clock: Clock, seed: u64) -> Self {
         Self {
@@ -140,7 +147,7 @@ impl Options {
             seed,
             draws: Draws::ByFrame,
             waiting: Waiting::Spin,
-            guard: Duration::ZERO,
+            guard: GUARD,
             frames: 4_096,
             recording: 1_000_000,
             unknown: Unknown::Drop,
@@ -213,6 +220,16 @@ struct Pending {
     frame: Foreign,
 }
 
+/// A copy that leaves when its time has come. Ordered by time, then in order of arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Departure {
+    at: Instant,
+    token: u64,
+    /// Position in `ports`.
+    port: usize,
+    tag: Option<(Pcp, Vid)>,
+}
+
 /// A network between devices of this host.
 pub struct Emulator {
     network: Network,
@@ -227,6 +244,7 @@ pub struct Emulator {
     store: Store,
     /// By time.
     pending: VecDeque<Pending>,
+    departures: BinaryHeap<Reverse<Departure>>,
     stamps: Stamps,
     timing: Timing,
     recording: Recording,
@@ -283,7 +301,8 @@ impl Emulator {
             by_station,
             by_address,
             store,
-            pending: VecDeque::new(),
+            pending: VecDeque::with_capacity(usize::try_from(options.frames).unwrap_or(0)),
+            departures: BinaryHeap::with_capacity(usize::try_from(options.frames).unwrap_or(0)),
             stamps: Stamps::new(clock),
             timing: Timing::new(now),
             recording,
@@ -307,6 +326,7 @@ impl Emulator {
         while !stop.load(Ordering::Relaxed) {
             let now = self.receive()?;
             self.timing.alive(now);
+            self.depart()?;
             self.advance(self.horizon - self.options.guard)?;
             self.rest(now)?;
         }
@@ -414,26 +434,50 @@ impl Emulator {
                     station,
                     at,
                     tag,
-                } => {
-                    let stored = self.store.get(place_of(token));
-                    let octets = frame::with_tag(stored, tag, &mut self.scratch[..]);
-                    let Some(&index) = self.by_station.get(&station) else {
-                        self.counts.unconnected += 1;
-                        continue;
-                    };
-                    let port = &self.ports[index];
-                    let now = self.options.clock.now();
-                    let sent = self.tap.send(port.device, octets);
-                    self.counts.note_sent(sent, &port.name)?;
-                    self.timing
-                        .departed(now - at, self.options.clock.now() - at);
-                }
+                } => match self.by_station.get(&station) {
+                    Some(&port) => self.departures.push(Reverse(Departure {
+                        at,
+                        token,
+                        port,
+                        tag,
+                    })),
+                    None => self.counts.unconnected += 1,
+                },
                 Output::Dropped { reason, .. } => {
                     *self.counts.dropped.entry(reason).or_default() += 1;
                 }
                 Output::Collision { station, .. } => self.report_collision(station)?,
-                Output::Finished { token } => self.store.free(place_of(token)),
+                Output::Finished { token } => {
+                    // Its copies have arrived, in the past; they are sent before it is forgotten.
+                    self.depart()?;
+                    self.store.free(place_of(token));
+                }
             }
+        }
+        self.depart()
+    }
+
+    /// Sends the frames that are due.
+    fn depart(&mut self) -> Result<(), EmulatorError> {
+        while let Some(Reverse(next)) = self.departures.peek() {
+            let now = self.options.clock.now();
+            if next.at > now {
+                break;
+            }
+            let Departure {
+                at,
+                token,
+                port,
+                tag,
+            } = *next;
+            self.departures.pop();
+            let stored = self.store.get(place_of(token));
+            let octets = frame::with_tag(stored, tag, &mut self.scratch[..]);
+            let port = &self.ports[port];
+            let sent = self.tap.send(port.device, octets);
+            self.counts.note_sent(sent, &port.name)?;
+            self.timing
+                .departed(now - at, self.options.clock.now() - at);
         }
         Ok(())
     }
@@ -459,7 +503,9 @@ impl Emulator {
     fn rest(&mut self, now: Instant) -> Result<(), EmulatorError> {
         let arrival = self.pending.front().map(|pending| pending.at);
         let times = arrival.into_iter().chain(self.emulation.next_event());
-        let next = times.min().map(|at| at + self.options.guard);
+        let decided = times.min().map(|at| at + self.options.guard);
+        let departure = self.departures.peek().map(|Reverse(next)| next.at);
+        let next = decided.into_iter().chain(departure).min();
         let left = next.map_or(LOOK, |next| next - now);
         let left = match self.options.waiting {
             // The socket and the timer wake it up.

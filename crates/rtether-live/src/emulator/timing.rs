@@ -66,13 +66,16 @@ impl Timing {
     #[inline]
     pub(super) fn alive(&mut self, now: Instant) {
         let gap = now - self.alive_at;
-        if gap >= STALL_MIN {
+        let is_stall = gap >= STALL_MIN;
+        if is_stall {
             self.note_stall(gap);
         }
         self.alive_at = now;
         if now >= self.window_end {
             self.close_window();
             self.window_end = now + WINDOW;
+            // What came out of the stall is yet to be sent.
+            self.has_stall = is_stall;
         }
     }
 
@@ -83,8 +86,6 @@ impl Timing {
 
     fn note_stall(&mut self, length: Duration) {
         let at = self.alive_at;
-        // What came out of a stall is sent after it: the window of its end counts as well, which
-        // is the one that is open.
         self.has_stall = true;
         self.errors.stall_count += 1;
         if self.errors.stalls.len() < STALLS_MAX {
@@ -127,6 +128,22 @@ mod tests {
 
     fn ms(ms: i64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Oracle: what leaves at the end of a stall counts with it, also in the next window.
+    #[test]
+    fn a_stall_over_the_end_of_a_window_spoils_both() {
+        let mut timing = Timing::new(ms(0));
+        timing.departed(Duration::ZERO, Duration::ZERO);
+        timing.alive(ms(120));
+        timing.departed(Duration::from_ms(119), Duration::from_ms(119));
+        for now in 120..300 {
+            timing.alive(ms(now));
+            timing.awake(ms(now + 1));
+        }
+        let errors = timing.finish();
+        assert_eq!((errors.windows, errors.stalled), (2, 2));
+        assert_eq!((errors.all.total(), errors.calm.total()), (2, 0));
     }
 
     /// Oracle: three windows by hand, a stall of 30 ms in the second, a nap in the third.

@@ -21,6 +21,9 @@ struct Frame {
 /// Listens to the simulation and writes down what becomes of the frames.
 #[derive(Default)]
 pub(super) struct Frames {
+    /// By node: whether it is a station on a shared medium, whose frames are not told of before
+    /// they are there.
+    on_media: Vec<bool>,
     all: Vec<Frame>,
     free: Vec<u32>,
     finished: u64,
@@ -28,6 +31,13 @@ pub(super) struct Frames {
 }
 
 impl Frames {
+    pub(super) fn new(on_media: Vec<bool>) -> Self {
+        Self {
+            on_media,
+            ..Self::default()
+        }
+    }
+
     /// Takes in a frame and returns the number of its packets.
     pub(super) fn insert(&mut self, token: u64) -> u32 {
         let frame = Frame {
@@ -62,6 +72,17 @@ impl Frames {
         self.outputs.push_back(output);
     }
 
+    fn tell_delivered(&mut self, at: Instant, station: NodeId, packet: &PacketInfo) {
+        let tag = packet.tag;
+        let output = Output::Delivered {
+            token: self.all[packet.number as usize].token,
+            station,
+            at,
+            tag: tag.and_then(|(pcp, vid)| Some((Pcp::new(pcp)?, Vid::new(vid)?))),
+        };
+        self.tell(packet.number, output);
+    }
+
     /// A copy has come to its end at `node`.
     fn end(&mut self, number: u32, node: NodeId, at: Instant) {
         let frame = &mut self.all[number as usize];
@@ -85,17 +106,20 @@ impl Frames {
 }
 
 impl Observer for Frames {
-    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        let tag = packet
-            .tag
-            .and_then(|(pcp, vid)| Some((Pcp::new(pcp)?, Vid::new(vid)?)));
-        let output = Output::Delivered {
-            token: self.all[packet.number as usize].token,
-            station,
-            at: now,
-            tag,
+    fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        let is_addressed = match packet.destination {
+            Some(destination) => destination == station,
+            None => packet.source != station,
         };
-        self.tell(packet.number, output);
+        if is_addressed {
+            self.tell_delivered(due, station, packet);
+        }
+    }
+
+    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        if self.on_media.get(station.index()) == Some(&true) {
+            self.tell_delivered(now, station, packet);
+        }
         self.end(packet.number, station, now);
     }
 

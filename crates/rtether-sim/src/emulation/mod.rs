@@ -64,10 +64,11 @@ pub enum Destination {
     All,
 }
 
-/// What became of a frame, in order of time.
+/// What became of a frame, in order of time but for [`Output::Delivered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A copy has arrived.
+    /// A copy arrives. Told as soon as it is certain: when its transmission to the station begins
+    /// on a full-duplex link, when it is there on a shared medium. So a driver knows it ahead.
     Delivered {
         /// The driver's name for the frame.
         token: u64,
@@ -192,13 +193,17 @@ impl Emulation {
             }
         }
         let mut stations = alloc::vec![None; network.nodes.len()];
+        let mut on_media = alloc::vec![false; network.nodes.len()];
         for (number, station) in (0u32..).zip(&simulation.stations) {
             stations[station.node.index()] = Some(number);
+            let port = simulation.ports.get(station.port as usize);
+            let is_shared = port.is_some_and(|port| port.attachment != NONE);
+            on_media[station.node.index()] = is_shared;
         }
         Ok(Self {
             simulation,
             stations,
-            frames: Frames::default(),
+            frames: Frames::new(on_media),
             counters: Counters::default(),
         })
     }

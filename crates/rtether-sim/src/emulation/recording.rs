@@ -130,12 +130,17 @@ impl Recording {
     ) -> Result<Comparison, EmulationError> {
         let until = until.min(self.whole_before);
         let replayed = self.replay(network, seed, draws, until)?;
-        let replayed = replayed.iter().filter_map(Ending::of).collect();
+        let replayed = replayed.iter().filter_map(Ending::of);
+        let replayed = replayed.filter(|ending| ending.at < until);
         let recorded = self.endings.iter();
         let recorded = recorded.filter(|ending| ending.at < until).copied();
         let arrived = self.arrivals.iter().filter(|arrival| arrival.at < until);
         let frames = arrived.count() as u64;
-        Ok(Comparison::of(frames, recorded.collect(), replayed))
+        Ok(Comparison::of(
+            frames,
+            recorded.collect(),
+            replayed.collect(),
+        ))
     }
 }
 

@@ -157,7 +157,8 @@ fn compare(plant: Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
         Err(error) => panic!("{error}"),
     };
     check_finished(&outputs);
-    let endings: Vec<Ending> = outputs.iter().filter_map(ending).collect();
+    let endings = outputs.iter().filter_map(ending);
+    let endings: Vec<Ending> = endings.filter(|ending| ending.2 < until).collect();
     let simulated = without_filtered(&seen.endings);
     assert_eq!(without_filtered(&endings), simulated);
     let mut recording = Recording::new(1_000_000);
