@@ -9,9 +9,14 @@
 )]
 
 pub mod clock;
+pub mod host;
+mod informant;
 pub mod link;
 pub mod meter;
 pub mod namespace;
 pub mod responder;
+pub mod stall;
+pub mod stamps;
 pub mod thread;
+pub mod timestamping;
 pub mod wait;

@@ -1,0 +1,137 @@
+//! Times at which this host stood still.
+//!
+//! A thread that looks at the clock all the time, or that is woken at known times, sees a gap if
+//! the machine was stopped from outside or the processor was given to somebody else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use rtether_model::quantity::{Duration, Instant};
+
+use crate::clock::{Clock, to_std};
+use crate::thread::Placement;
+
+/// A gap longer than this is a stall: forty times what a wake-up takes on an idle machine.
+pub const THRESHOLD: Duration = Duration::from_ms(1);
+/// Gaps that are kept; further ones are counted.
+pub const KEPT: usize = 1 << 16;
+/// How often the watcher wakes up.
+const PERIOD: Duration = Duration::from_us(500);
+
+/// A gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The last time at which all was well.
+    pub from: Instant,
+    /// The first time at which it was again.
+    pub until: Instant,
+}
+
+/// Gaps that were found, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// The first [`KEPT`] of them.
+    pub found: Vec<Stall>,
+    /// How many more there were.
+    pub dropped: u64,
+}
+
+impl Stalls {
+    /// Takes in two looks at the clock that were to follow each other after `expected`.
+    pub fn look(&mut self, from: Instant, until: Instant, expected: Duration) {
+        if until - from - expected <= THRESHOLD {
+            return;
+        }
+        if self.found.len() < KEPT {
+            self.found.push(Stall { from, until });
+        } else {
+            self.dropped += 1;
+        }
+    }
+}
+
+/// A thread that sleeps for short times and notes when it sleeps too long.
+///
+/// For measurements that block: they cannot tell a late reply from a late wake-up.
+#[derive(Debug)]
+pub struct Watcher {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Stalls>>,
+}
+
+impl Watcher {
+    /// Starts one on the core of `placement`, one priority above it, since a thread of the same
+    /// priority would wait for the measurement and call that a stall.
+    pub fn start(placement: Placement, clock: Clock) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&stop);
+        let placement = Placement {
+            priority: placement.priority.map(|own| own.saturating_add(1).min(99)),
+            lock_memory: false,
+            ..placement
+        };
+        let thread = std::thread::spawn(move || {
+            let mut stalls = Stalls::default();
+            // The measurement itself has been granted as much.
+            let _ = placement.apply();
+            let mut before = clock.now();
+            while !is_over.load(Ordering::Relaxed) {
+                std::thread::sleep(to_std(PERIOD));
+                let now = clock.now();
+                stalls.look(before, now, PERIOD);
+                before = now;
+            }
+            stalls
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Ends it and returns what it has found.
+    pub fn finish(mut self) -> Stalls {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take();
+        let found = thread.and_then(|thread| thread.join().ok());
+        found.unwrap_or_default()
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: i64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn a_gap_beyond_the_threshold_is_a_stall() {
+        let mut stalls = Stalls::default();
+        stalls.look(us(0), us(1_000), Duration::ZERO);
+        stalls.look(us(1_000), us(2_001), Duration::ZERO);
+        stalls.look(us(3_000), us(4_500), Duration::from_us(500));
+        let expected = Stall {
+            from: us(1_000),
+            until: us(2_001),
+        };
+        assert_eq!(stalls.found, [expected]);
+    }
+
+    #[test]
+    fn gaps_beyond_the_limit_are_counted() {
+        let mut stalls = Stalls::default();
+        for _ in 0..=KEPT {
+            stalls.look(us(0), us(5_000), Duration::ZERO);
+        }
+        assert_eq!((stalls.found.len(), stalls.dropped), (KEPT, 1));
+    }
+}

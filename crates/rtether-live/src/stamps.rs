@@ -1,0 +1,325 @@
+//! Stamps of requests and replies, put together by request.
+//!
+//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. Both are read
+//! together at each reply, and stamps are converted with that; if the clock of the day has been set
+//! meanwhile, the stamps of that reply are given up.
+
+use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::Sample;
+use rtether_proto::probe::details::{Details, Earlier};
+
+use crate::clock::Clock;
+use crate::timestamping::{Place, RealNs, Sent};
+
+/// Requests and replies that wait for stamps; older ones are handed out without.
+const WAITING: usize = 64;
+/// Round trips that are kept; further ones are counted.
+pub const KEPT: usize = 1 << 20;
+/// Two readings of the same clock that are further apart were interrupted.
+const SANDWICH: RealNs = 5_000;
+/// A change of the clock of the day against the monotonic one that no discipline makes between two
+/// replies (500 ppm of a fifth of a second).
+const STEP: RealNs = 100_000;
+
+/// Returns the clock of the day in nanoseconds since 1970.
+pub fn real_now() -> RealNs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        RealNs::try_from(since.as_nanos()).unwrap_or(RealNs::MAX)
+    })
+}
+
+/// What the clock of the day showed when the clock of the run showed zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    at: Option<RealNs>,
+}
+
+/// What became of a reading of both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As expected.
+    Steady,
+    /// Something came between; the one before holds.
+    Interrupted,
+    /// The clock of the day has been set.
+    Stepped,
+}
+
+impl Origin {
+    /// Takes in the clock of the day, read between two readings of the clock of the run.
+    pub fn update(&mut self, before: Instant, real: RealNs, after: Instant) -> Reading {
+        let [before, after] = [before, after].map(|at| at.since_start().as_ns_floor());
+        if after - before > SANDWICH && self.at.is_some() {
+            return Reading::Interrupted;
+        }
+        let now = real - (before + after) / 2;
+        let last = self.at.replace(now);
+        match last {
+            Some(last) if (now - last).abs() > STEP => Reading::Stepped,
+            _ => Reading::Steady,
+        }
+    }
+
+    fn read(&mut self, clock: &Clock) -> Reading {
+        let before = clock.now();
+        let real = real_now();
+        self.update(before, real, clock.now())
+    }
+
+    /// Converts a time of day.
+    pub fn to_run(self, real: RealNs) -> Instant {
+        let ns = real.saturating_sub(self.at.unwrap_or(0));
+        Instant::from_ps(ns.saturating_mul(1_000))
+    }
+}
+
+/// Where a request was when at the host that answers, by that host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerTrack {
+    /// Tells hosts apart.
+    pub host: [u8; 16],
+    /// Largest error of its clock in microseconds; none if it is not synchronized.
+    pub clock_error_us: Option<u32>,
+    /// The request was handed in by the driver.
+    pub arrived_at: Option<Instant>,
+    /// The program had it.
+    pub read_at: Instant,
+    /// The program sent the reply.
+    pub answered_at: Instant,
+    /// The reply entered the queueing discipline.
+    pub queued_at: Option<Instant>,
+    /// The reply was handed to the driver.
+    pub driver_at: Option<Instant>,
+}
+
+/// Where a request and its reply were when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The round trip.
+    pub sample: Sample,
+    /// The request entered the queueing discipline.
+    pub queued_at: Option<Instant>,
+    /// The request was handed to the driver.
+    pub driver_at: Option<Instant>,
+    /// What the peer said.
+    pub peer: Option<PeerTrack>,
+    /// The reply was handed in by the driver.
+    pub arrived_at: Option<Instant>,
+}
+
+/// A request whose stamps are awaited.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    number: u32,
+    sequence: u32,
+    queued_at: Option<RealNs>,
+    driver_at: Option<RealNs>,
+}
+
+/// Puts stamps together.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    clock: Clock,
+    origin: Origin,
+    /// How many payloads the socket has sent.
+    number: u32,
+    outgoing: VecDeque<Outgoing>,
+    /// Round trips of which the peer may still tell something.
+    waiting: VecDeque<Track>,
+    tracks: Vec<Track>,
+    dropped: u64,
+    steps: u64,
+}
+
+impl Collector {
+    /// Returns one for a run that begins now.
+    pub fn new(clock: Clock) -> Self {
+        let mut origin = Origin::default();
+        origin.read(&clock);
+        Self {
+            clock,
+            origin,
+            number: 0,
+            outgoing: VecDeque::with_capacity(WAITING),
+            waiting: VecDeque::with_capacity(WAITING),
+            tracks: Vec::new(),
+            dropped: 0,
+            steps: 0,
+        }
+    }
+
+    /// Takes in that the socket has sent a payload; a request if it has a sequence.
+    pub fn on_send(&mut self, sequence: Option<u32>) {
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        if let Some(sequence) = sequence {
+            if self.outgoing.len() == WAITING {
+                self.outgoing.pop_front();
+            }
+            self.outgoing.push_back(Outgoing {
+                number,
+                sequence,
+                queued_at: None,
+                driver_at: None,
+            });
+        }
+    }
+
+    /// Takes in a stamp of a payload sent.
+    pub fn on_stamp(&mut self, sent: Sent) {
+        let mut all = self.outgoing.iter_mut().rev();
+        if let Some(request) = all.find(|request| request.number == sent.number) {
+            match sent.place {
+                Place::Queue => request.queued_at = Some(sent.at),
+                Place::Driver => request.driver_at = Some(sent.at),
+            }
+        }
+    }
+
+    /// Takes in a round trip, with the kernel's stamp of the reply and what the peer says.
+    pub fn on_reply(&mut self, sample: Sample, arrived: Option<RealNs>, details: Option<Details>) {
+        let is_usable = self.origin.read(&self.clock) != Reading::Stepped;
+        self.steps += u64::from(!is_usable);
+        let origin = self.origin;
+        let within = |at: Option<RealNs>| {
+            let at = at.filter(|_| is_usable).map(|at| origin.to_run(at))?;
+            let end = sample.sent_at + sample.round_trip;
+            let error = Duration::from_ps(1_000 * SANDWICH);
+            (sample.sent_at - error <= at && at <= end + error).then_some(at)
+        };
+        let request = self.outgoing.iter().find(|r| r.sequence == sample.sequence);
+        let (queued, driver) = request.map_or((None, None), |r| (r.queued_at, r.driver_at));
+        let details = details.filter(|_| is_usable);
+        if let Some(details) = &details {
+            self.on_earlier(&details.earlier);
+        }
+        self.waiting.push_back(Track {
+            sample,
+            queued_at: within(queued),
+            driver_at: within(driver),
+            peer: details.map(|details| PeerTrack {
+                host: details.host,
+                clock_error_us: details.clock_error_us,
+                arrived_at: details.arrived_at.map(|at| origin.to_run(at)),
+                read_at: origin.to_run(details.read_at),
+                answered_at: origin.to_run(details.answered_at),
+                queued_at: None,
+                driver_at: None,
+            }),
+            arrived_at: within(arrived),
+        });
+        if self.waiting.len() == WAITING {
+            self.hand_out(1);
+        }
+    }
+
+    /// Takes in what the peer has learned of an earlier reply, and hands out those before.
+    fn on_earlier(&mut self, earlier: &Earlier) {
+        let origin = self.origin;
+        let of = |track: &Track| track.sample.sequence == earlier.sequence;
+        let Some(index) = self.waiting.iter().position(of) else {
+            return;
+        };
+        let round_trip = self.waiting[index].sample.round_trip;
+        if let Some(peer) = &mut self.waiting[index].peer {
+            // Stamps of a reply to somebody else with the same sequence are not taken.
+            let error = Duration::from_ps(1_000 * SANDWICH);
+            let soon = peer.answered_at + round_trip + error;
+            let within = |at: Option<RealNs>| {
+                let at = origin.to_run(at?);
+                (peer.answered_at - error <= at && at <= soon).then_some(at)
+            };
+            (peer.queued_at, peer.driver_at) =
+                (within(earlier.queued_at), within(earlier.driver_at));
+        }
+        self.hand_out(index + 1);
+    }
+
+    fn hand_out(&mut self, count: usize) {
+        for track in self.waiting.drain(..count) {
+            if self.tracks.len() < KEPT {
+                self.tracks.push(track);
+            } else {
+                self.dropped += 1;
+            }
+        }
+    }
+
+    /// Returns all round trips, how many more there were, and how often the clock was set.
+    pub fn finish(mut self) -> (Vec<Track>, u64, u64) {
+        self.hand_out(self.waiting.len());
+        (self.tracks, self.dropped, self.steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: i64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn a_step_of_the_clock_is_noticed() {
+        // Simulated readings; no clock is set.
+        let day = 1_700_000_000_000_000_000;
+        let mut origin = Origin::default();
+        assert_eq!(origin.update(us(0), day, us(0)), Reading::Steady);
+        assert_eq!(origin.to_run(day + 7_000), us(7));
+        assert_eq!(origin.update(us(10), day + 10_050, us(10)), Reading::Steady);
+        // Nine microseconds between both readings of the run: not to be relied upon.
+        let late = origin.update(us(20), day + 29_000, us(29));
+        assert_eq!(late, Reading::Interrupted);
+        let hour = 3_600_000_000_000;
+        let stepped = origin.update(us(30), day + 30_000 - hour, us(30));
+        assert_eq!(stepped, Reading::Stepped);
+        let after = origin.update(us(40), day + 40_000 - hour, us(40));
+        assert_eq!(after, Reading::Steady);
+        assert_eq!(origin.to_run(day - hour + 45_000), us(45));
+    }
+
+    #[test]
+    fn stamps_find_their_request() {
+        let clock = Clock::start();
+        let mut collector = Collector::new(clock);
+        // A wake-up is sent before, and is counted by the kernel.
+        collector.on_send(None);
+        collector.on_send(Some(0));
+        let sent_at = clock.now();
+        let real = real_now();
+        for (number, place, after) in [
+            (0, Place::Queue, 9),
+            (1, Place::Queue, 1_000),
+            (1, Place::Driver, 2_000),
+        ] {
+            let at = real + after;
+            collector.on_stamp(Sent { number, place, at });
+        }
+        let sample = Sample {
+            sequence: 0,
+            series: 0,
+            sent_at,
+            round_trip: Duration::from_us(50),
+            is_reordered: false,
+        };
+        collector.on_reply(sample, Some(real + 40_000), None);
+        // An hour off: not of this request.
+        collector.on_reply(sample, Some(real + 3_600_000_000_000), None);
+        let (tracks, dropped, steps) = collector.finish();
+        let [track, other] = tracks[..] else {
+            panic!("{tracks:?}");
+        };
+        let queued_for = track.driver_at.unwrap() - track.queued_at.unwrap();
+        assert_eq!(queued_for, Duration::from_us(1));
+        assert_eq!(
+            track.arrived_at.unwrap() - track.driver_at.unwrap(),
+            Duration::from_us(38)
+        );
+        assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
+    }
+}
