@@ -94,6 +94,8 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         deadline: arguments.deadline,
         command: command(&arguments.command)?,
         profile: profile(arguments.numbered),
+        stamps: arguments.stamps,
+        one_way: arguments.one_way,
     })
 }
 
@@ -234,6 +236,9 @@ fn write_files(arguments: &PingArgs, measurement: &Measurement) -> Result<(), St
     if let Some(path) = &arguments.samples {
         files::write(path, &meter::samples_csv(measurement))?;
     }
+    if let Some(path) = &arguments.parts {
+        files::write(path, &meter::parts_csv(measurement))?;
+    }
     if let Some(path) = &arguments.hdr {
         files::write(path, &meter::hdr_log(measurement)?)?;
     }
@@ -262,6 +267,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         delay: arguments.delay,
         profile: profile(arguments.numbered),
         board,
+        stamps: arguments.stamps,
     };
     let stop = match stop_on_signal() {
         Ok(stop) => stop,

@@ -11,12 +11,16 @@
 pub mod clock;
 pub mod emulator;
 pub mod filter;
+pub mod host;
+mod informant;
 pub mod link;
 pub mod meter;
 pub mod namespace;
 pub mod responder;
 pub mod stall;
-mod stamps;
+pub mod stamps;
 pub mod station;
 pub mod thread;
+pub mod timestamping;
 pub mod wait;
+mod wall;

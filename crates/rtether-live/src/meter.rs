@@ -3,18 +3,21 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::Duration;
+use rtether_proto::probe::details::{self, Details};
 use rtether_proto::probe::{Codec, Event, Prober, Received};
 
 use crate::clock::Clock;
 use crate::link::Link;
+use crate::stall::Stalls;
+use crate::stamps::Collector;
 use crate::wait::{Waiter, Waiting};
 
 /// Octets of the largest payload that is sent or received.
 pub const PAYLOAD_MAX: usize = 65_507;
 /// Times a spinning thread asks its socket before it looks at the clock again: the clock costs a
 /// tenth of an empty read.
-const READS: u32 = 8;
+pub(crate) const READS: u32 = 8;
 /// A responder has so long to wake up before the next request.
 const WAKE: std::time::Duration = std::time::Duration::from_micros(500);
 /// How often a blocking wait looks whether to stop.
@@ -29,7 +32,7 @@ pub struct Oddities {
     pub foreign: u64,
     /// Answers that say that the request cannot be done.
     pub refusals: u64,
-    /// Times the peer's host said that nobody listens there (ICMP port unreachable).
+    /// Times a host said that the peer, or its port, cannot be reached.
     pub unreachable: u64,
     /// Requests that the system did not take.
     pub unsent: u64,
@@ -47,6 +50,9 @@ pub struct Meter<L> {
     request: Vec<u8>,
     buffer: Vec<u8>,
     oddities: Oddities,
+    stalls: Stalls,
+    /// Where the peer is asked for details.
+    collector: Option<Collector>,
 }
 
 impl<L: Link> Meter<L> {
@@ -69,7 +75,40 @@ impl<L: Link> Meter<L> {
             request: vec![0; size],
             buffer: vec![0; PAYLOAD_MAX + 60],
             oddities: Oddities::default(),
+            stalls: Stalls::default(),
+            collector: None,
         }
+    }
+
+    /// Asks the peer for details and puts them together; requests become as large as that needs.
+    /// Only our own message has them.
+    #[must_use]
+    pub fn with_details(mut self) -> Self {
+        self.collector = Some(Collector::new(self.clock));
+        self.request
+            .resize(self.request.len().max(details::SIZE), 0);
+        self
+    }
+
+    /// As [`Self::with_details`], with the kernel's time stamps on this side.
+    pub fn with_stamps(mut self) -> io::Result<Self> {
+        self.link.enable_stamps()?;
+        Ok(self.with_details())
+    }
+
+    /// Returns the link, for another run on it.
+    pub fn into_link(self) -> L {
+        self.link
+    }
+
+    /// Returns what has been put together, if it was asked for.
+    pub fn take_collector(&mut self) -> Option<Collector> {
+        self.collector.take()
+    }
+
+    /// Returns the gaps that a spinning meter has seen while it did not sleep.
+    pub fn stalls(&self) -> &Stalls {
+        &self.stalls
     }
 
     /// Returns the prober with its counters.
@@ -86,16 +125,26 @@ impl<L: Link> Meter<L> {
     ///
     /// An error ends the run; what was measured before has been handed to `on_event`.
     pub fn run(&mut self, stop: &AtomicBool, mut on_event: impl FnMut(Event)) -> io::Result<()> {
+        let mut awake_since = self.clock.now();
         while !self.prober.is_finished() && !stop.load(Ordering::Relaxed) {
-            if self.prober.is_idle() && self.waiter.is_rest_due() {
+            let now = self.clock.now();
+            self.stalls.look(awake_since, now, Duration::ZERO);
+            awake_since = now;
+            if self.prober.is_idle() && self.waiter.is_rest_due(now) {
                 self.rest()?;
+                awake_since = self.clock.now();
+                continue;
             }
-            if let Some(request) = self.prober.poll_transmit(self.clock.now()) {
+            if let Some(request) = self.prober.poll_transmit(now) {
                 self.codec.write(request, &mut self.request);
-                self.send()?;
+                if self.collector.is_some() {
+                    details::ask(&mut self.request);
+                }
+                self.send(request.sequence)?;
             }
-            let until = self.prober.poll_timeout();
-            self.wait(until)?;
+            if self.wait()? {
+                awake_since = self.clock.now();
+            }
             if !self.receive(&mut on_event)? {
                 self.prober.handle_timeout(self.clock.now());
                 drain(&mut self.prober, &mut on_event);
@@ -104,10 +153,15 @@ impl<L: Link> Meter<L> {
         Ok(())
     }
 
-    fn wait(&mut self, until: Option<Instant>) -> io::Result<()> {
-        let look = self.clock.now() + LOOK;
-        let until = until.map_or(look, |until| until.min(look));
+    /// Waits for what comes next; returns whether the thread slept.
+    fn wait(&mut self) -> io::Result<bool> {
         let is_awaited = !self.prober.is_idle();
+        if self.waiter.is_busy(is_awaited) {
+            return Ok(false);
+        }
+        let look = self.clock.now() + LOOK;
+        let until = self.prober.poll_timeout();
+        let until = until.map_or(look, |until| until.min(look));
         self.waiter.wait(self.link.as_fd(), Some(until), is_awaited)
     }
 
@@ -121,15 +175,16 @@ impl<L: Link> Meter<L> {
             let payload = match self.link.receive(&mut self.buffer) {
                 Ok(Some(payload)) => payload,
                 Ok(None) => continue,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Err(error) if is_unreachable(&error) => {
                     self.oddities.unreachable += 1;
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             let now = self.clock.now();
+            let payload = &self.buffer[payload];
             let oldest = self.prober.oldest_pending();
-            match self.codec.read(&self.buffer[payload], oldest) {
+            match self.codec.read(payload, oldest) {
                 Received::Reply(sequence) => self.prober.handle_reply(now, sequence),
                 Received::ReplyLow(low) => {
                     self.prober.handle_reply(now, self.prober.widen(low));
@@ -142,28 +197,55 @@ impl<L: Link> Meter<L> {
                 Received::Foreign => self.oddities.foreign += 1,
                 Received::Malformed => self.oddities.malformed += 1,
             }
+            if self.collector.is_some() {
+                let details = Details::parse(payload);
+                self.collect(details, on_event)?;
+            }
             drain(&mut self.prober, on_event);
             return Ok(true);
+        }
+        if let Some(collector) = &mut self.collector {
+            // Stamps that wait wake a blocking thread again and again.
+            take_stamps(&mut self.link, collector)?;
         }
         Ok(false)
     }
 
-    /// Sends the request. What the system does not take is lost like a frame on the wire.
-    fn send(&mut self) -> io::Result<()> {
-        let sent = self.link.send(&self.request);
-        let Err(error) = sent else {
+    fn collect(
+        &mut self,
+        details: Option<Details>,
+        on_event: &mut impl FnMut(Event),
+    ) -> io::Result<()> {
+        let Some(collector) = &mut self.collector else {
             return Ok(());
         };
-        if error.kind() == io::ErrorKind::ConnectionRefused {
+        take_stamps(&mut self.link, collector)?;
+        while let Some(event) = self.prober.poll_event() {
+            if let Event::Sample(sample) = event {
+                collector.on_reply(sample, self.link.received_at(), details);
+            }
+            on_event(event);
+        }
+        Ok(())
+    }
+
+    /// Sends the request. What the system does not take is lost like a frame on the wire.
+    fn send(&mut self, sequence: u32) -> io::Result<()> {
+        let mut sent = self.link.send(&self.request);
+        if matches!(&sent, Err(error) if is_unreachable(error)) {
             // The news is about an earlier request, and this one has not been sent.
             self.oddities.unreachable += 1;
-            if self.link.send(&self.request).is_ok() {
-                return Ok(());
-            }
-        } else if !is_passing(&error) {
-            return Err(error);
+            sent = self.link.send(&self.request);
         }
-        self.oddities.unsent += 1;
+        match sent {
+            Ok(()) => {
+                if let Some(collector) = &mut self.collector {
+                    collector.on_send(Some(sequence));
+                }
+            }
+            Err(error) if is_passing(&error) => self.oddities.unsent += 1,
+            Err(error) => return Err(error),
+        }
         Ok(())
     }
 
@@ -174,6 +256,9 @@ impl<L: Link> Meter<L> {
             match self.link.send(&payload) {
                 Err(error) if !is_passing(&error) => return Err(error),
                 Ok(()) | Err(_) => std::thread::sleep(WAKE),
+            }
+            if let Some(collector) = &mut self.collector {
+                collector.on_send(None);
             }
         }
         Ok(())
@@ -186,10 +271,27 @@ fn drain(prober: &mut Prober, on_event: &mut impl FnMut(Event)) {
     }
 }
 
-/// Returns whether an error may be gone the next time.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
+fn take_stamps<L: Link>(link: &mut L, collector: &mut Collector) -> io::Result<()> {
+    while let Some(sent) = link.poll_sent()? {
+        collector.on_stamp(sent);
+    }
+    Ok(())
+}
+
+/// Returns whether an error is news about the peer: nobody listens there, or no host is there.
+fn is_unreachable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    ) || error.raw_os_error() == Some(libc::ENOBUFS)
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable
+    )
+}
+
+/// Returns whether an error may be gone the next time.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    let is_full = error.raw_os_error() == Some(libc::ENOBUFS);
+    let is_later = matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    );
+    is_full || is_later || is_unreachable(error)
 }

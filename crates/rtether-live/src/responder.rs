@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::cndep::{Board, Profile};
+use rtether_proto::probe::details;
 use rtether_proto::probe::message::{self, Kind, Message};
 
 use crate::clock::{Clock, to_std};
+use crate::informant::Informant;
 use crate::link::Service;
-use crate::meter::{PAYLOAD_MAX, is_passing};
+use crate::meter::{PAYLOAD_MAX, READS, is_passing};
 use crate::wait::{Waiter, Waiting};
 
 /// How often a blocking wait looks whether to stop.
@@ -54,6 +56,7 @@ pub struct Responder<S> {
     buffer: Vec<u8>,
     reply: Vec<u8>,
     counters: Answered,
+    informant: Informant,
 }
 
 impl<S: Service> Responder<S> {
@@ -67,7 +70,15 @@ impl<S: Service> Responder<S> {
             buffer: vec![0; PAYLOAD_MAX + 60],
             reply: Vec::new(),
             counters: Answered::default(),
+            informant: Informant::new(),
         }
+    }
+
+    /// Has the kernel stamp what comes and goes, for replies with details.
+    pub fn with_stamps(mut self) -> io::Result<Self> {
+        self.service.enable_stamps()?;
+        self.informant.is_stamped = true;
+        Ok(self)
     }
 
     /// Returns what has been done.
@@ -79,38 +90,60 @@ impl<S: Service> Responder<S> {
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
         let mut last = self.clock.now() - PATIENCE;
         while !stop.load(Ordering::Relaxed) {
-            let is_awaited = self.clock.now() - last < PATIENCE;
-            let until = self.clock.now() + LOOK;
+            let now = self.clock.now();
+            let is_awaited = now - last < PATIENCE;
             let socket = self.service.as_fd();
-            self.waiter.wait(socket, Some(until), is_awaited)?;
-            if self.answer_one()? {
-                last = self.clock.now();
+            self.waiter.wait(socket, Some(now + LOOK), is_awaited)?;
+            let reads = if self.waiter.is_busy(is_awaited) {
+                READS
+            } else {
+                1
+            };
+            for _ in 0..reads {
+                if let Some(received_at) = self.answer_one()? {
+                    last = received_at;
+                    break;
+                }
+            }
+            self.take_stamps()?;
+        }
+        Ok(())
+    }
+
+    /// Takes in stamps of answers; those that wait wake a blocking thread again and again.
+    fn take_stamps(&mut self) -> io::Result<()> {
+        if self.informant.is_stamped {
+            while let Some(sent) = self.service.poll_sent()? {
+                self.informant.on_stamp(sent);
             }
         }
         Ok(())
     }
 
-    /// Answers one request; returns whether anything was there.
-    fn answer_one(&mut self) -> io::Result<bool> {
+    /// Answers one request; returns when it came, if one was there.
+    fn answer_one(&mut self) -> io::Result<Option<Instant>> {
         let found = match self.service.receive(&mut self.buffer) {
             Ok(found) => found,
             // A peer has gone before its answer came.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Ok(true),
+            Err(error) if is_passing(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
         let Some((payload, peer)) = found else {
-            return Ok(false);
+            return Ok(None);
         };
         let received_at = self.clock.now();
         let Some(payload) = self.prepare(payload, received_at) else {
-            return Ok(true);
+            return Ok(Some(received_at));
         };
         match self.service.answer(&mut self.buffer, payload, peer) {
-            Ok(()) => self.counters.answered += 1,
+            Ok(()) => {
+                self.counters.answered += 1;
+                self.informant.on_send();
+            }
             Err(error) if is_passing(&error) => self.counters.unsent += 1,
             Err(error) => return Err(error),
         }
-        Ok(true)
+        Ok(Some(received_at))
     }
 
     /// Writes the answer over the request; returns where it is, if there is one.
@@ -118,7 +151,11 @@ impl<S: Service> Responder<S> {
         let request = &mut self.buffer[payload.clone()];
         match &mut self.role {
             Role::Echo => match answer(request, received_at, &self.clock) {
-                Ok(true) => Some(payload),
+                Ok(true) => {
+                    let arrived_at = self.service.received_at();
+                    self.informant.inform(request, arrived_at);
+                    Some(payload)
+                }
                 Ok(false) => None,
                 Err(_) => {
                     self.counters.malformed += 1;
@@ -147,7 +184,7 @@ impl<S: Service> Responder<S> {
     }
 }
 
-/// Returns whether there is something to send.
+/// Returns whether there is something to send; details that are asked for are still to be written.
 fn answer(
     payload: &mut [u8],
     received_at: Instant,
@@ -156,6 +193,10 @@ fn answer(
     if Message::parse(payload)?.kind == Kind::Wake {
         return Ok(false);
     }
+    let has_details = details::are_in(payload);
     message::answer(payload, received_at, clock.now())?;
+    if has_details {
+        details::ask(payload);
+    }
     Ok(true)
 }

@@ -1,8 +1,7 @@
-//! Stalls of the host: times in which a core ran nothing of ours, whatever its priority.
+//! Times at which this host stood still.
 //!
-//! A virtual machine stands still while its host does something else, and firmware stops a real one
-//! now and then. What is measured across a stall says nothing of the network, so such samples are
-//! told apart and counted.
+//! A thread that looks at the clock all the time, or that is woken at known times, sees a gap if
+//! the machine was stopped from outside or the processor was given to somebody else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,131 +12,138 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::{Clock, to_std};
 use crate::thread::Placement;
 
-/// A watcher sleeps so long at a time.
-const NAP: Duration = Duration::from_ms(1);
-/// A nap that is so much too long was a stall. A real-time thread wakes up within a tenth of it.
+/// A gap longer than this is a stall: forty times what a wake-up takes on an idle machine.
 pub const THRESHOLD: Duration = Duration::from_ms(1);
-/// Above the priority of every measuring thread, so that these do not look like stalls.
-const PRIORITY: u8 = 90;
-/// Stalls that are remembered; more are counted only.
-const STALLS_MAX: usize = 100_000;
+/// Gaps that are kept; further ones are counted.
+pub const KEPT: usize = 1 << 16;
+/// How often the watcher wakes up.
+const PERIOD: Duration = Duration::from_us(500);
 
-/// A time in which a core stood still.
+/// A gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// The core.
-    pub core: usize,
-    /// From the last time the watcher was awake; the stall lies within.
+    /// The last time at which all was well.
     pub from: Instant,
-    /// Until it was awake again.
+    /// The first time at which it was again.
     pub until: Instant,
 }
 
-/// What a watch has found.
+/// Gaps that were found, in the order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// In the order of cores and times.
-    pub stalls: Vec<Stall>,
-    /// Whether the watchers had a real-time priority; without one, ordinary competition for a core
-    /// looks like a stall.
-    pub is_real_time: bool,
+    /// The first [`KEPT`] of them.
+    pub found: Vec<Stall>,
+    /// How many more there were.
+    pub dropped: u64,
 }
 
 impl Stalls {
     /// Returns whether a stall touches a span of time.
     pub fn touch(&self, from: Instant, until: Instant) -> bool {
-        self.stalls
-            .iter()
-            .any(|stall| stall.from <= until && from <= stall.until)
+        let mut found = self.found.iter();
+        found.any(|stall| stall.from <= until && from <= stall.until)
+    }
+
+    /// Adds those of another watcher.
+    pub fn extend(&mut self, other: Self) {
+        self.found.extend(other.found);
+        self.dropped += other.dropped;
+    }
+
+    /// Takes in two looks at the clock that were to follow each other after `expected`.
+    pub fn look(&mut self, from: Instant, until: Instant, expected: Duration) {
+        if until - from - expected <= THRESHOLD {
+            return;
+        }
+        if self.found.len() < KEPT {
+            self.found.push(Stall { from, until });
+        } else {
+            self.dropped += 1;
+        }
     }
 }
 
-/// One watching thread on each core.
+/// A thread that sleeps for short times and notes when it sleeps too long.
+///
+/// For measurements that block: they cannot tell a late reply from a late wake-up.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Watcher {
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<(Vec<Stall>, bool)>>,
+    thread: Option<JoinHandle<Stalls>>,
 }
 
-impl Watch {
-    /// Begins to watch all cores.
-    pub fn start(clock: Clock) -> Self {
+impl Watcher {
+    /// Starts one on the core of `placement`, one priority above it, since a thread of the same
+    /// priority would wait for the measurement and call that a stall.
+    pub fn start(placement: Placement, clock: Clock) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let threads = (0..cores).map(|core| {
-            let stop = Arc::clone(&stop);
-            std::thread::spawn(move || watch(core, clock, &stop))
+        let is_over = Arc::clone(&stop);
+        let placement = Placement {
+            priority: placement.priority.map(|own| own.saturating_add(1).min(99)),
+            lock_memory: false,
+            ..placement
+        };
+        let thread = std::thread::spawn(move || {
+            let mut stalls = Stalls::default();
+            // The measurement itself has been granted as much.
+            let _ = placement.apply();
+            let mut before = clock.now();
+            while !is_over.load(Ordering::Relaxed) {
+                std::thread::sleep(to_std(PERIOD));
+                let now = clock.now();
+                stalls.look(before, now, PERIOD);
+                before = now;
+            }
+            stalls
         });
         Self {
-            threads: threads.collect(),
             stop,
+            thread: Some(thread),
         }
     }
 
-    /// Ends the watch and returns what it has found.
+    /// Ends it and returns what it has found.
     pub fn finish(mut self) -> Stalls {
         self.stop.store(true, Ordering::Relaxed);
-        let mut found = Stalls {
-            stalls: Vec::new(),
-            is_real_time: true,
-        };
-        for thread in self.threads.drain(..) {
-            if let Ok((stalls, is_real_time)) = thread.join() {
-                found.stalls.extend(stalls);
-                found.is_real_time &= is_real_time;
-            }
-        }
-        found
+        let thread = self.thread.take();
+        let found = thread.and_then(|thread| thread.join().ok());
+        found.unwrap_or_default()
     }
 }
 
-impl Drop for Watch {
+impl Drop for Watcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
-}
-
-fn watch(core: usize, clock: Clock, stop: &AtomicBool) -> (Vec<Stall>, bool) {
-    let placement = Placement {
-        core: Some(core),
-        priority: Some(PRIORITY),
-        lock_memory: false,
-    };
-    let is_real_time = placement.apply().is_ok();
-    let mut stalls = Vec::new();
-    let mut awake = clock.now();
-    while !stop.load(Ordering::Relaxed) {
-        std::thread::sleep(to_std(NAP));
-        let now = clock.now();
-        if now - awake > NAP + THRESHOLD && stalls.len() < STALLS_MAX {
-            stalls.push(Stall {
-                core,
-                from: awake,
-                until: now,
-            });
-        }
-        awake = now;
-    }
-    (stalls, is_real_time)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn us(us: i64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
     #[test]
-    fn a_stall_touches_what_overlaps_it() {
-        let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-        let stall = Stall {
-            core: 0,
-            from: at(10),
-            until: at(17),
+    fn a_gap_beyond_the_threshold_is_a_stall() {
+        let mut stalls = Stalls::default();
+        stalls.look(us(0), us(1_000), Duration::ZERO);
+        stalls.look(us(1_000), us(2_001), Duration::ZERO);
+        stalls.look(us(3_000), us(4_500), Duration::from_us(500));
+        let expected = Stall {
+            from: us(1_000),
+            until: us(2_001),
         };
-        let stalls = Stalls {
-            stalls: vec![stall],
-            is_real_time: true,
-        };
-        assert!(stalls.touch(at(5), at(10)) && stalls.touch(at(12), at(13)));
-        assert!(!stalls.touch(at(5), at(9)) && !stalls.touch(at(18), at(20)));
+        assert_eq!(stalls.found, [expected]);
+    }
+
+    #[test]
+    fn gaps_beyond_the_limit_are_counted() {
+        let mut stalls = Stalls::default();
+        for _ in 0..=KEPT {
+            stalls.look(us(0), us(5_000), Duration::ZERO);
+        }
+        assert_eq!((stalls.found.len(), stalls.dropped), (KEPT, 1));
     }
 }

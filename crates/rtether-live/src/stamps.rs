@@ -1,169 +1,325 @@
-//! From the kernel's receive stamps, which are of the real-time clock, to the clock of the run.
+//! Stamps of requests and replies, put together by request.
 //!
-//! Both clocks run at the same rate, however the time service slews them; their distance changes
-//! only when somebody steps the real-time clock. So it is measured, and measured again when a look
-//! shows that it has jumped.
+//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. Both are read
+//! together at each reply, and stamps are converted with that; if the clock of the day has been set
+//! meanwhile, the stamps of that reply are given up.
 
+use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::Sample;
+use rtether_proto::probe::details::{Details, Earlier};
 
 use crate::clock::Clock;
+use crate::timestamping::{Place, RealNs, Sent};
 
-/// Looks at both clocks in a good measurement.
-const LOOKS: u32 = 9;
-/// A look whose two readings of the run's clock are farther apart says nothing: something came
-/// between.
-const LOOK_MAX: Duration = Duration::from_us(5);
-/// A smaller change may be the measurement.
-const STEP_MIN_NS: i64 = 10_000;
+/// Requests and replies that wait for stamps; older ones are handed out without.
+const WAITING: usize = 64;
+/// Round trips that are kept; further ones are counted.
+pub const KEPT: usize = 1 << 20;
+/// Two readings of the same clock that are further apart were interrupted.
+const SANDWICH: RealNs = 5_000;
+/// A change of the clock of the day against the monotonic one that no discipline makes between two
+/// replies (500 ppm of a fifth of a second).
+const STEP: RealNs = 100_000;
 
-/// One look at both clocks, nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
-    /// Real time minus time of the run.
-    offset: i64,
-    /// Time the look took.
-    width: i64,
+/// Returns the clock of the day in nanoseconds since 1970.
+pub fn real_now() -> RealNs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        RealNs::try_from(since.as_nanos()).unwrap_or(RealNs::MAX)
+    })
 }
 
-/// The distance of the clocks.
+/// What the clock of the day showed when the clock of the run showed zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    at: Option<RealNs>,
+}
+
+/// What became of a reading of both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As expected.
+    Steady,
+    /// Something came between; the one before holds.
+    Interrupted,
+    /// The clock of the day has been set.
+    Stepped,
+}
+
+impl Origin {
+    /// Takes in the clock of the day, read between two readings of the clock of the run.
+    pub fn update(&mut self, before: Instant, real: RealNs, after: Instant) -> Reading {
+        let [before, after] = [before, after].map(|at| at.since_start().as_ns_floor());
+        if after - before > SANDWICH && self.at.is_some() {
+            return Reading::Interrupted;
+        }
+        let now = real - (before + after) / 2;
+        let last = self.at.replace(now);
+        match last {
+            Some(last) if (now - last).abs() > STEP => Reading::Stepped,
+            _ => Reading::Steady,
+        }
+    }
+
+    fn read(&mut self, clock: &Clock) -> Reading {
+        let before = clock.now();
+        let real = real_now();
+        self.update(before, real, clock.now())
+    }
+
+    /// Converts a time of day.
+    pub fn to_run(self, real: RealNs) -> Instant {
+        let ns = real.saturating_sub(self.at.unwrap_or(0));
+        Instant::from_ps(ns.saturating_mul(1_000))
+    }
+}
+
+/// Where a request was when at the host that answers, by that host's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerTrack {
+    /// Tells hosts apart.
+    pub host: [u8; 16],
+    /// Largest error of its clock in microseconds; none if it is not synchronized.
+    pub clock_error_us: Option<u32>,
+    /// The request was handed in by the driver.
+    pub arrived_at: Option<Instant>,
+    /// The program had it.
+    pub read_at: Instant,
+    /// The program sent the reply.
+    pub answered_at: Instant,
+    /// The reply entered the queueing discipline.
+    pub queued_at: Option<Instant>,
+    /// The reply was handed to the driver.
+    pub driver_at: Option<Instant>,
+}
+
+/// Where a request and its reply were when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// The round trip.
+    pub sample: Sample,
+    /// The request entered the queueing discipline.
+    pub queued_at: Option<Instant>,
+    /// The request was handed to the driver.
+    pub driver_at: Option<Instant>,
+    /// What the peer said.
+    pub peer: Option<PeerTrack>,
+    /// The reply was handed in by the driver.
+    pub arrived_at: Option<Instant>,
+}
+
+/// A request whose stamps are awaited.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stamps {
+struct Outgoing {
+    number: u32,
+    sequence: u32,
+    queued_at: Option<RealNs>,
+    driver_at: Option<RealNs>,
+}
+
+/// Puts stamps together.
+#[derive(Clone, Debug)]
+pub struct Collector {
     clock: Clock,
-    offset: i64,
-    /// Before the last step, for frames from before.
-    previous: Option<i64>,
+    origin: Origin,
+    /// How many payloads the socket has sent.
+    number: u32,
+    outgoing: VecDeque<Outgoing>,
+    /// Round trips of which the peer may still tell something.
+    waiting: VecDeque<Track>,
+    tracks: Vec<Track>,
+    dropped: u64,
     steps: u64,
 }
 
-impl Stamps {
-    pub(crate) fn new(clock: Clock) -> Self {
+impl Collector {
+    /// Returns one for a run that begins now.
+    pub fn new(clock: Clock) -> Self {
+        let mut origin = Origin::default();
+        origin.read(&clock);
         Self {
             clock,
-            offset: measure(&clock).offset,
-            previous: None,
+            origin,
+            number: 0,
+            outgoing: VecDeque::with_capacity(WAITING),
+            waiting: VecDeque::with_capacity(WAITING),
+            tracks: Vec::new(),
+            dropped: 0,
             steps: 0,
         }
     }
 
-    /// Returns how often the real-time clock has been set.
-    pub(crate) const fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Looks whether the real-time clock has been set.
-    #[inline]
-    pub(crate) fn look(&mut self) {
-        if self.has_jumped(look(&self.clock)) {
-            self.step_to(measure(&self.clock).offset);
+    /// Takes in that the socket has sent a payload; a request if it has a sequence.
+    pub fn on_send(&mut self, sequence: Option<u32>) {
+        let number = self.number;
+        self.number = number.wrapping_add(1);
+        if let Some(sequence) = sequence {
+            if self.outgoing.len() == WAITING {
+                self.outgoing.pop_front();
+            }
+            self.outgoing.push_back(Outgoing {
+                number,
+                sequence,
+                queued_at: None,
+                driver_at: None,
+            });
         }
     }
 
-    fn has_jumped(&self, look: Look) -> bool {
-        let moved = (look.offset - self.offset).abs();
-        moved > STEP_MIN_NS && look.width < nanoseconds(LOOK_MAX)
+    /// Takes in a stamp of a payload sent.
+    pub fn on_stamp(&mut self, sent: Sent) {
+        let mut all = self.outgoing.iter_mut().rev();
+        if let Some(request) = all.find(|request| request.number == sent.number) {
+            match sent.place {
+                Place::Queue => request.queued_at = Some(sent.at),
+                Place::Driver => request.driver_at = Some(sent.at),
+            }
+        }
     }
 
-    fn step_to(&mut self, offset: i64) {
-        self.previous = Some(self.offset);
-        self.offset = offset;
-        self.steps += 1;
-    }
-
-    /// Returns the time of the run at which the real-time clock showed `stamp` (nanoseconds since
-    /// 1970), given that this was between two times; `None` if it fits neither before nor after
-    /// the last step.
-    #[inline]
-    pub(crate) fn map(&self, stamp: i64, after: Instant, before: Instant) -> Option<Instant> {
-        let candidates = [Some(self.offset), self.previous];
-        let times = candidates.into_iter().flatten().filter_map(|offset| {
-            let ns = stamp.checked_sub(offset)?;
-            Some(Instant::from_ps(ns.checked_mul(1_000)?))
+    /// Takes in a round trip, with the kernel's stamp of the reply and what the peer says.
+    pub fn on_reply(&mut self, sample: Sample, arrived: Option<RealNs>, details: Option<Details>) {
+        let is_usable = self.origin.read(&self.clock) != Reading::Stepped;
+        self.steps += u64::from(!is_usable);
+        let origin = self.origin;
+        let within = |at: Option<RealNs>| {
+            let at = at.filter(|_| is_usable).map(|at| origin.to_run(at))?;
+            let end = sample.sent_at + sample.round_trip;
+            let error = Duration::from_ps(1_000 * SANDWICH);
+            (sample.sent_at - error <= at && at <= end + error).then_some(at)
+        };
+        let request = self.outgoing.iter().find(|r| r.sequence == sample.sequence);
+        let (queued, driver) = request.map_or((None, None), |r| (r.queued_at, r.driver_at));
+        let details = details.filter(|_| is_usable);
+        if let Some(details) = &details {
+            self.on_earlier(&details.earlier);
+        }
+        self.waiting.push_back(Track {
+            sample,
+            queued_at: within(queued),
+            driver_at: within(driver),
+            peer: details.map(|details| PeerTrack {
+                host: details.host,
+                clock_error_us: details.clock_error_us,
+                arrived_at: details.arrived_at.map(|at| origin.to_run(at)),
+                read_at: origin.to_run(details.read_at),
+                answered_at: origin.to_run(details.answered_at),
+                queued_at: None,
+                driver_at: None,
+            }),
+            arrived_at: within(arrived),
         });
-        let mut times = times.filter(|at| (after..=before).contains(at));
-        times.next()
-    }
-}
-
-fn nanoseconds(span: Duration) -> i64 {
-    span.as_ps() / 1_000
-}
-
-fn look(clock: &Clock) -> Look {
-    let before = clock.now().as_ps() / 1_000;
-    let real = SystemTime::now();
-    let after = clock.now().as_ps() / 1_000;
-    let real = real.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let real = i64::try_from(real.as_nanos()).unwrap_or(i64::MAX);
-    Look {
-        offset: real - before.midpoint(after),
-        width: after - before,
-    }
-}
-
-/// Returns the look that took the least time.
-fn measure(clock: &Clock) -> Look {
-    let mut best = look(clock);
-    for _ in 1..LOOKS {
-        let next = look(clock);
-        if next.width < best.width {
-            best = next;
+        if self.waiting.len() == WAITING {
+            self.hand_out(1);
         }
     }
-    best
+
+    /// Takes in what the peer has learned of an earlier reply, and hands out those before.
+    fn on_earlier(&mut self, earlier: &Earlier) {
+        let origin = self.origin;
+        let of = |track: &Track| track.sample.sequence == earlier.sequence;
+        let Some(index) = self.waiting.iter().position(of) else {
+            return;
+        };
+        let round_trip = self.waiting[index].sample.round_trip;
+        if let Some(peer) = &mut self.waiting[index].peer {
+            // Stamps of a reply to somebody else with the same sequence are not taken.
+            let error = Duration::from_ps(1_000 * SANDWICH);
+            let soon = peer.answered_at + round_trip + error;
+            let within = |at: Option<RealNs>| {
+                let at = origin.to_run(at?);
+                (peer.answered_at - error <= at && at <= soon).then_some(at)
+            };
+            (peer.queued_at, peer.driver_at) =
+                (within(earlier.queued_at), within(earlier.driver_at));
+        }
+        self.hand_out(index + 1);
+    }
+
+    fn hand_out(&mut self, count: usize) {
+        for track in self.waiting.drain(..count) {
+            if self.tracks.len() < KEPT {
+                self.tracks.push(track);
+            } else {
+                self.dropped += 1;
+            }
+        }
+    }
+
+    /// Returns all round trips, how many more there were, and how often the clock was set.
+    pub fn finish(mut self) -> (Vec<Track>, u64, u64) {
+        self.hand_out(self.waiting.len());
+        (self.tracks, self.dropped, self.steps)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(us: i64) -> Instant {
+    fn us(us: i64) -> Instant {
         Instant::ZERO + Duration::from_us(us)
     }
 
-    /// Oracle: the run began at 5 s real time; a stamp of 5 s and 7 us is 7 us after. Then the
-    /// clock is set back by 2 s.
     #[test]
-    fn stamps_from_before_and_after_a_step() {
-        let mut stamps = Stamps {
-            clock: Clock::start(),
-            offset: 5_000_000_000,
-            previous: None,
-            steps: 0,
-        };
-        assert_eq!(stamps.map(5_000_007_000, at(0), at(10)), Some(at(7)));
-        // Not yet.
-        assert_eq!(stamps.map(5_000_007_000, at(0), at(6)), None);
-        let look = |offset, width| Look { offset, width };
-        assert!(!stamps.has_jumped(look(5_000_009_000, 100)));
-        assert!(!stamps.has_jumped(look(3_000_000_000, 40_000)));
-        assert!(stamps.has_jumped(look(3_000_000_000, 100)));
-        stamps.step_to(3_000_000_000);
-        assert_eq!(stamps.steps(), 1);
-        assert_eq!(stamps.map(3_000_020_000, at(0), at(25)), Some(at(20)));
-        assert_eq!(stamps.map(5_000_019_000, at(0), at(25)), Some(at(19)));
-        assert_eq!(stamps.map(4_000_019_000, at(0), at(25)), None);
-        assert_eq!(stamps.map(i64::MIN, at(0), at(25)), None);
+    fn a_step_of_the_clock_is_noticed() {
+        // Simulated readings; no clock is set.
+        let day = 1_700_000_000_000_000_000;
+        let mut origin = Origin::default();
+        assert_eq!(origin.update(us(0), day, us(0)), Reading::Steady);
+        assert_eq!(origin.to_run(day + 7_000), us(7));
+        assert_eq!(origin.update(us(10), day + 10_050, us(10)), Reading::Steady);
+        // Nine microseconds between both readings of the run: not to be relied upon.
+        let late = origin.update(us(20), day + 29_000, us(29));
+        assert_eq!(late, Reading::Interrupted);
+        let hour = 3_600_000_000_000;
+        let stepped = origin.update(us(30), day + 30_000 - hour, us(30));
+        assert_eq!(stepped, Reading::Stepped);
+        let after = origin.update(us(40), day + 40_000 - hour, us(40));
+        assert_eq!(after, Reading::Steady);
+        assert_eq!(origin.to_run(day - hour + 45_000), us(45));
     }
 
-    /// Oracle: the definition; two measurements of one distance agree, since nobody sets the clock.
     #[test]
-    fn a_distance_is_measured_to_a_few_microseconds() {
+    fn stamps_find_their_request() {
         let clock = Clock::start();
-        let [one, other] = [measure(&clock), measure(&clock)];
-        let bound = one.width + other.width + 2;
-        assert!(
-            (one.offset - other.offset).abs() <= bound,
-            "{one:?} {other:?}"
+        let mut collector = Collector::new(clock);
+        // A wake-up is sent before, and is counted by the kernel.
+        collector.on_send(None);
+        collector.on_send(Some(0));
+        let sent_at = clock.now();
+        let real = real_now();
+        for (number, place, after) in [
+            (0, Place::Queue, 9),
+            (1, Place::Queue, 1_000),
+            (1, Place::Driver, 2_000),
+        ] {
+            let at = real + after;
+            collector.on_stamp(Sent { number, place, at });
+        }
+        let sample = Sample {
+            sequence: 0,
+            series: 0,
+            sent_at,
+            round_trip: Duration::from_us(50),
+            is_reordered: false,
+        };
+        collector.on_reply(sample, Some(real + 40_000), None);
+        // An hour off: not of this request.
+        collector.on_reply(sample, Some(real + 3_600_000_000_000), None);
+        let (tracks, dropped, steps) = collector.finish();
+        let [track, other] = tracks[..] else {
+            panic!("{tracks:?}");
+        };
+        let queued_for = track.driver_at.unwrap() - track.queued_at.unwrap();
+        assert_eq!(queued_for, Duration::from_us(1));
+        assert_eq!(
+            track.arrived_at.unwrap() - track.driver_at.unwrap(),
+            Duration::from_us(38)
         );
-        let mut stamps = Stamps::new(clock);
-        stamps.look();
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let stamp = i64::try_from(real.as_nanos()).unwrap();
-        let now = clock.now();
-        let mapped = stamps.map(stamp, Instant::ZERO, now + Duration::from_ms(1));
-        let error = now - mapped.expect("in between");
-        assert!(error < Duration::from_ms(100), "{error:?}");
+        assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
     }
 }

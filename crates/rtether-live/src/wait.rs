@@ -50,30 +50,38 @@ impl Waiter {
         self.waiting
     }
 
-    /// Waits until `socket` can be read or until about `until`, whichever comes first. A spinning
-    /// thread returns at once if `until` is near or `is_awaited`: a packet is expected soon.
+    /// Returns whether the thread is not to sleep now: a packet is expected soon.
+    pub fn is_busy(&self, is_awaited: bool) -> bool {
+        self.waiting == Waiting::Spin && is_awaited
+    }
+
+    /// Waits until `socket` can be read or until about `until`, whichever comes first, and returns
+    /// whether it slept. A spinning thread returns at once if `until` is near or `is_awaited`.
     pub fn wait(
         &mut self,
         socket: BorrowedFd<'_>,
         until: Option<Instant>,
         is_awaited: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
+        if self.is_busy(is_awaited) {
+            return Ok(false);
+        }
         let now = self.clock.now();
         let until = match self.waiting {
             Waiting::Block => until,
-            Waiting::Spin if is_awaited => return Ok(()),
             Waiting::Spin => until.map(|until| until - LEAD),
         };
         let left = until.map(|until| until - now);
         if left.is_some_and(|left| left <= Duration::ZERO) {
-            return Ok(());
+            return Ok(false);
         }
-        self.sleep(socket, left)
+        self.sleep(socket, left)?;
+        Ok(true)
     }
 
     /// Returns whether a spinning thread has to rest before it goes on.
-    pub fn is_rest_due(&self) -> bool {
-        self.waiting == Waiting::Spin && self.clock.now() - self.awake_since > SPIN_MAX
+    pub fn is_rest_due(&self, now: Instant) -> bool {
+        self.waiting == Waiting::Spin && now - self.awake_since > SPIN_MAX
     }
 
     /// Sleeps for as long as keeps the kernel from stopping the thread.

@@ -10,7 +10,7 @@ use rtether::live::{Duration, Pcp, Via, Vid};
 #[command(after_help = PING_CODES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct PingArgs {
-    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for `--via raw`
+    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for raw and xdp
     pub(crate) target: String,
     /// How payloads travel
     #[arg(long, value_name = "WAY", default_value = "udp")]
@@ -38,6 +38,14 @@ pub(crate) struct PingArgs {
     pub(crate) deadline: Option<Duration>,
     #[command(flatten)]
     pub(crate) socket: SocketArgs,
+    /// Take round trips apart by the kernel's time stamps, on both sides if `rtether echo --stamps`
+    /// answers (udp and raw)
+    #[arg(long)]
+    pub(crate) stamps: bool,
+    /// Delays of each direction; refused unless both sides have one clock, or clocks that PTP or NTP
+    /// keeps together
+    #[arg(long)]
+    pub(crate) one_way: bool,
     /// CNDEP command: `test`, `get:ID` or `set:ID:HEX`
     #[arg(long, value_name = "COMMAND", default_value = "test")]
     pub(crate) command: String,
@@ -53,6 +61,9 @@ pub(crate) struct PingArgs {
     /// Write one CSV row per round trip
     #[arg(long, value_name = "FILE")]
     pub(crate) samples: Option<PathBuf>,
+    /// Write one CSV row per round trip with its parts (needs `--stamps`)
+    #[arg(long, value_name = "FILE", requires = "stamps")]
+    pub(crate) parts: Option<PathBuf>,
     /// Write an interval log of `HdrHistogram`
     #[arg(long, value_name = "FILE")]
     pub(crate) hdr: Option<PathBuf>,
@@ -84,6 +95,9 @@ pub(crate) struct EchoArgs {
     /// CNDEP packets carry a sequence octet
     #[arg(long)]
     pub(crate) numbered: bool,
+    /// Have the kernel stamp what comes and goes, for `rtether ping --stamps` (udp and raw)
+    #[arg(long)]
+    pub(crate) stamps: bool,
 }
 
 /// What a measuring socket and its thread are like.
@@ -119,10 +133,14 @@ pub(crate) enum Way {
     Udp,
     /// Ethernet frames of type 0x88B5.
     Raw,
+    /// The same frames by AF_XDP, past the network stack.
+    Xdp,
     /// ICMP echo.
     Icmp,
     /// The controller protocol CNDEP over UDP.
     Cndep,
+    /// Messages on one TCP connection.
+    Tcp,
 }
 
 impl From<Way> for Via {
@@ -130,8 +148,10 @@ impl From<Way> for Via {
         match way {
             Way::Udp => Self::Udp,
             Way::Raw => Self::Raw,
+            Way::Xdp => Self::Xdp,
             Way::Icmp => Self::Icmp,
             Way::Cndep => Self::Cndep,
+            Way::Tcp => Self::Tcp,
         }
     }
 }

@@ -56,8 +56,8 @@ use rtether_sim::emulation::{
 
 use crate::clock::Clock;
 use crate::link::{Device, DeviceError, MacAddress};
-use crate::stamps::Stamps;
 use crate::wait::{Waiting, sleep_until_readable};
+use crate::wall::Stamps;
 use store::{PLACE, Store};
 use tap::{Seen, Tap};
 use timing::Timing;

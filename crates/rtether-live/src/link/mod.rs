@@ -1,18 +1,30 @@
 //! Ways for a payload to a peer and back.
 
+mod bpf;
+mod device;
+mod frame;
 mod icmp;
 mod raw;
+mod tcp;
 mod udp;
+mod xdp;
 
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use crate::timestamping::{RealNs, Sent};
+
+pub use device::{Device, DeviceError, MacAddress, ParseMacError};
+pub use frame::RawOptions;
+pub(crate) use frame::header;
 pub use icmp::Icmp;
-pub use raw::{Device, DeviceError, MacAddress, ParseMacError, Raw, RawOptions};
-pub(crate) use raw::{link_address, write_header};
-pub(crate) use udp::set_priority;
+pub use raw::Raw;
+pub(crate) use raw::link_address;
+pub use tcp::{CONNECTIONS_MAX, Tcp, TcpService};
+pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};
+pub use xdp::Xdp;
 
 /// A socket that sends payloads to one peer and receives what comes back from it.
 ///
@@ -28,6 +40,21 @@ pub trait Link: AsFd {
 
     /// Returns where in `buffer` the next payload lies; `None` if there is none now.
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>>;
+
+    /// Switches on kernel time stamps of what is sent and received from now on.
+    fn enable_stamps(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Returns the kernel's stamp of the payload received last.
+    fn received_at(&self) -> Option<RealNs> {
+        None
+    }
+
+    /// Returns the next stamp of a payload that was sent; `None` if there is none now.
+    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
+        Ok(None)
+    }
 }
 
 /// A socket that receives payloads from anybody and answers them.
@@ -46,10 +73,25 @@ pub trait Service: AsFd {
         payload: Range<usize>,
         to: Self::Peer,
     ) -> io::Result<()>;
+
+    /// Switches on kernel time stamps of what is sent and received from now on.
+    fn enable_stamps(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Returns the kernel's stamp of the payload received last.
+    fn received_at(&self) -> Option<RealNs> {
+        None
+    }
+
+    /// Returns the next stamp of a payload that was sent; `None` if there is none now.
+    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
+        Ok(None)
+    }
 }
 
 /// Turns "nothing there" into `None`.
-fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+pub(crate) fn ready<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error)

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Link, Service, ready};
+use crate::timestamping::{self, RealNs, Sent};
 
 /// How datagrams are marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct UdpOptions {
 #[derive(Debug)]
 pub struct Udp {
     socket: UdpSocket,
+    is_stamped: bool,
+    received_at: Option<RealNs>,
 }
 
 impl Udp {
@@ -41,20 +44,13 @@ impl Udp {
     pub fn bind(address: SocketAddr, options: UdpOptions) -> io::Result<Self> {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
-        let tos = u32::from(options.dscp) << 2;
-        if tos > 0 {
-            match address {
-                SocketAddr::V4(_) => socket.set_tos_v4(tos)?,
-                SocketAddr::V6(_) => socket.set_tclass_v6(tos)?,
-            }
-        }
-        if let Some(priority) = options.priority {
-            set_priority(&socket, priority)?;
-        }
+        mark(&socket, address, options)?;
         socket.set_nonblocking(true)?;
         socket.bind(&address.into())?;
         Ok(Self {
             socket: socket.into(),
+            is_stamped: false,
+            received_at: None,
         })
     }
 
@@ -62,10 +58,36 @@ impl Udp {
     pub fn local_address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
+
+    fn receive_stamped(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(Range<usize>, Option<SocketAddr>)>> {
+        let received = ready(timestamping::receive(self.socket.as_fd(), buffer))?;
+        Ok(received.map(|(len, stamp, from)| {
+            self.received_at = stamp;
+            (0..len, from.as_socket())
+        }))
+    }
+}
+
+/// Marks what a socket sends; `address` tells IPv4 from IPv6.
+pub(crate) fn mark(socket: &Socket, address: SocketAddr, options: UdpOptions) -> io::Result<()> {
+    let tos = u32::from(options.dscp) << 2;
+    if tos > 0 {
+        match address {
+            SocketAddr::V4(_) => socket.set_tos_v4(tos)?,
+            SocketAddr::V6(_) => socket.set_tclass_v6(tos)?,
+        }
+    }
+    match options.priority {
+        Some(priority) => set_priority(socket, priority),
+        None => Ok(()),
+    }
 }
 
 /// Sets `SO_PRIORITY`, for which no wrapper in use has a call.
-pub(crate) fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
+fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     // The kernel takes an `int` and keeps an `unsigned`.
     let value = libc::c_int::from_ne_bytes(priority.to_ne_bytes());
@@ -98,7 +120,24 @@ impl Link for Udp {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        if self.is_stamped {
+            return Ok(self.receive_stamped(buffer)?.map(|(payload, _)| payload));
+        }
         Ok(ready(self.socket.recv(buffer))?.map(|len| 0..len))
+    }
+
+    fn enable_stamps(&mut self) -> io::Result<()> {
+        timestamping::enable(self.socket.as_fd())?;
+        self.is_stamped = true;
+        Ok(())
+    }
+
+    fn received_at(&self) -> Option<RealNs> {
+        self.received_at
+    }
+
+    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
+        timestamping::sent(self.socket.as_fd())
     }
 }
 
@@ -106,6 +145,10 @@ impl Service for Udp {
     type Peer = SocketAddr;
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, SocketAddr)>> {
+        if self.is_stamped {
+            let found = self.receive_stamped(buffer)?;
+            return Ok(found.and_then(|(payload, from)| Some((payload, from?))));
+        }
         let found = ready(self.socket.recv_from(buffer))?;
         Ok(found.map(|(len, peer)| (0..len, peer)))
     }
@@ -117,5 +160,19 @@ impl Service for Udp {
         to: SocketAddr,
     ) -> io::Result<()> {
         self.socket.send_to(&buffer[payload], to).map(|_| ())
+    }
+
+    fn enable_stamps(&mut self) -> io::Result<()> {
+        timestamping::enable(self.socket.as_fd())?;
+        self.is_stamped = true;
+        Ok(())
+    }
+
+    fn received_at(&self) -> Option<RealNs> {
+        self.received_at
+    }
+
+    fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
+        timestamping::sent(self.socket.as_fd())
     }
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::clock::{Clock, to_std};
 use crate::link::Device;
-use crate::stamps::Stamps;
+use crate::wall::Stamps;
 
 /// How often a station looks whether to stop.
 const LOOK: Duration = Duration::from_ms(50);

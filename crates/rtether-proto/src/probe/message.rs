@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 to 1 | `0x72 0x54` |
 //! | 2 | version, 1 |
-//! | 3 | 1 request, 2 reply, 3 wake-up |
+//! | 3 | 1 request, 2 reply, 3 wake-up; with 16 added, [`super::details`] follow octet 23 |
 //! | 4 to 7 | session: replies to another run of the meter are not taken for ours |
 //! | 8 to 11 | sequence |
 //! | 12 to 15 | reply: time between receipt and answer in nanoseconds, all ones if longer |
@@ -19,6 +19,11 @@ use rtether_model::quantity::{Duration, Instant};
 
 /// Octets of a message without padding: the smallest payload.
 pub const SIZE_MIN: usize = 24;
+
+/// Set in octet 3 where details follow the head.
+pub(super) const WITH_DETAILS: u8 = 0x10;
+/// The octet that says what a message is.
+pub(super) const KIND_AT: usize = 3;
 
 const MAGIC: [u8; 2] = [0x72, 0x54];
 const VERSION: u8 = 1;
@@ -90,7 +95,7 @@ impl Message {
         }
         let word =
             |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let kind = match head[3] {
+        let kind = match head[KIND_AT] & !WITH_DETAILS {
             1 => Kind::Request,
             2 => {
                 let ns = (u64::from(word(16)) << 32 | u64::from(word(20))).cast_signed();
@@ -100,7 +105,7 @@ impl Message {
                 }
             }
             3 => Kind::Wake,
-            _ => return Err(Malformed::Foreign { offset: 3 }),
+            _ => return Err(Malformed::Foreign { offset: KIND_AT }),
         };
         Ok(Self {
             session: word(4),
@@ -109,7 +114,8 @@ impl Message {
         })
     }
 
-    /// Writes the head; what lies behind it stays as it is. Returns whether there is room.
+    /// Writes the head, which says that no details follow; what lies behind it stays as it is.
+    /// Returns whether there is room.
     pub fn write(&self, payload: &mut [u8]) -> bool {
         let Some(head) = payload.first_chunk_mut::<SIZE_MIN>() else {
             return false;

@@ -15,6 +15,8 @@
 
 pub mod cndep;
 mod codec;
+pub mod details;
+pub mod framing;
 pub mod icmp;
 pub mod message;
 mod prober;

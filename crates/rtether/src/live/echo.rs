@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
-use rtether_live::link::{Raw, Service, Udp};
+use rtether_live::link::{Raw, Service, TcpService, Udp, Xdp};
 use rtether_live::responder::{Answered, Responder, Role};
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::cndep::{Board, Profile};
@@ -30,6 +30,8 @@ pub struct EchoOptions {
     pub profile: Profile,
     /// CNDEP parameters.
     pub board: Board,
+    /// Whether the kernel stamps what comes and goes, for those who ask.
+    pub stamps: bool,
 }
 
 impl Default for EchoOptions {
@@ -43,6 +45,7 @@ impl Default for EchoOptions {
             delay: Duration::ZERO,
             profile: Profile::DEFAULT,
             board: Board::default(),
+            stamps: false,
         }
     }
 }
@@ -77,17 +80,34 @@ pub fn echo(
             run(options, service, stop)?.map_err(failed)
         }
         Via::Raw => {
-            let device = options.device.as_deref().ok_or(LiveError::NoDevice)?;
+            let device = device(options)?;
             let service = Raw::bind(device, options.marks.raw())?;
             ready(&format!("{} on {device} via raw", service.address()));
             run(options, service, stop)?.map_err(failed)
         }
-        Via::Icmp => Err(LiveError::Target {
-            target: options.listen.clone(),
+        Via::Xdp => {
+            let device = device(options)?;
+            let service = Xdp::bind(device, options.marks.raw())?;
+            ready(&format!("{} on {device} via xdp", service.address()));
+            run(options, service, stop)?.map_err(failed)
+        }
+        Via::Tcp => {
+            let at = address(&options.listen, PORT, options.via)?;
+            let service = TcpService::bind(at, options.marks.udp()).map_err(failed)?;
+            ready(&format!("{at} via tcp"));
+            run(options, service, stop)?.map_err(failed)
+        }
+        Via::Icmp => Err(LiveError::Unsuited {
+            option: "echo",
             via: options.via.name(),
-            help: "the kernel of every host answers by itself".into(),
+            help: "the kernel of every host answers by itself, nothing has to be started",
         }),
     }
+}
+
+fn device(options: &EchoOptions) -> Result<&str, LiveError> {
+    let via = options.via.name();
+    options.device.as_deref().ok_or(LiveError::NoDevice { via })
 }
 
 fn run<S: Service>(
@@ -102,9 +122,13 @@ fn run<S: Service>(
             profile: options.profile,
             delay: options.delay,
         },
-        Via::Udp | Via::Raw | Via::Icmp => Role::Echo,
+        Via::Udp | Via::Raw | Via::Xdp | Via::Icmp | Via::Tcp => Role::Echo,
     };
     let mut responder = Responder::new(service, role, Clock::start(), options.thread.waiting);
+    if options.stamps {
+        let stamped = responder.with_stamps();
+        responder = stamped.map_err(|error| super::no_stamps(options.via, &error))?;
+    }
     let ended = responder.run(stop);
     Ok(ended.map(|()| responder.counters()))
 }

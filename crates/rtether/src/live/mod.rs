@@ -1,6 +1,7 @@
 //! Measuring on this host: the engines on real sockets (Linux).
 
 mod echo;
+mod paths;
 mod ping;
 pub mod testbed;
 
@@ -32,10 +33,14 @@ pub enum Via {
     Udp,
     /// Raw Ethernet.
     Raw,
+    /// Raw Ethernet past the network stack, by AF_XDP.
+    Xdp,
     /// ICMP echo, answered by any host.
     Icmp,
     /// CNDEP over UDP.
     Cndep,
+    /// TCP, one connection.
+    Tcp,
 }
 
 impl Via {
@@ -44,8 +49,10 @@ impl Via {
         match self {
             Self::Udp => "udp",
             Self::Raw => "raw",
+            Self::Xdp => "xdp",
             Self::Icmp => "icmp",
             Self::Cndep => "cndep",
+            Self::Tcp => "tcp",
         }
     }
 }
@@ -104,8 +111,39 @@ pub enum LiveError {
         help: String,
     },
     /// Raw frames need a device.
-    #[error("`--via raw` needs `--device NAME`; `ip -br link` lists the devices")]
-    NoDevice,
+    #[error("`--via {via}` needs `--device NAME`; `ip -br link` lists the devices")]
+    NoDevice {
+        /// The way.
+        via: &'static str,
+    },
+    /// A payload does not fit a frame.
+    #[error("{payload} octets of payload do not fit a frame of `{device}`; at most {max} do")]
+    TooLarge {
+        /// The device.
+        device: String,
+        /// Octets wished for.
+        payload: usize,
+        /// Octets that fit.
+        max: usize,
+    },
+    /// Something was asked for that this way does not have.
+    #[error("`{option}` is not possible with `--via {via}`: {help}")]
+    Unsuited {
+        /// The option.
+        option: &'static str,
+        /// The way.
+        via: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// One-way delays cannot be told.
+    #[error("one-way delays to `{target}`: {why}")]
+    OneWay {
+        /// The peer.
+        target: String,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// The schedule is not possible.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -130,7 +168,14 @@ pub enum LiveError {
 impl LiveError {
     /// Returns whether the command was wrong, rather than the machine unfit.
     pub fn is_wrong_input(&self) -> bool {
-        matches!(self, Self::Target { .. } | Self::NoDevice | Self::Config(_))
+        matches!(
+            self,
+            Self::Target { .. }
+                | Self::NoDevice { .. }
+                | Self::TooLarge { .. }
+                | Self::Unsuited { .. }
+                | Self::Config(_)
+        )
     }
 
     fn socket(doing: String, source: io::Error) -> Self {
@@ -148,6 +193,14 @@ impl LiveError {
                 "; `ip -br address` lists the addresses of this host",
             ),
             (
+                io::ErrorKind::ConnectionRefused,
+                "; nobody listens there, start `rtether echo` with the same `--via`",
+            ),
+            (
+                io::ErrorKind::TimedOut,
+                "; is the address right, and does a filter let it through?",
+            ),
+            (
                 io::ErrorKind::NetworkUnreachable,
                 "; `ip route` lists where this host can reach",
             ),
@@ -161,6 +214,36 @@ impl LiveError {
         }
     }
 }
+
+/// Says why there are no kernel time stamps.
+fn no_stamps(via: Via, error: &io::Error) -> LiveError {
+    if error.kind() == io::ErrorKind::Unsupported {
+        return LiveError::Unsuited {
+            option: "--stamps",
+            via: via.name(),
+            help: "the kernel stamps no single message there, use `--via udp` or `--via raw`",
+        };
+    }
+    let doing = "switching time stamps on".to_owned();
+    LiveError::socket(doing, io::Error::from(error.kind()))
+}
+
+/// Says why a measurement ended before it was complete.
+fn why_ended(error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::NetworkDown => "; the device went down or was removed",
+        io::ErrorKind::NetworkUnreachable => {
+            "; the device or its address is gone: `ip route` lists where this host can reach"
+        }
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "; the peer has ended",
+        _ if error.raw_os_error() == Some(NO_DEVICE) => "; the device was removed",
+        _ => "",
+    };
+    format!("{error}{remedy}")
+}
+
+/// `ENXIO`: what a socket says whose device is gone.
+const NO_DEVICE: i32 = 6;
 
 /// Returns the address of a host, with a port behind a colon or the usual one.
 fn address(target: &str, port: u16, via: Via) -> Result<SocketAddr, LiveError> {
@@ -197,11 +280,11 @@ fn address_v4(target: &str, via: Via) -> Result<Ipv4Addr, LiveError> {
     }
 }
 
-fn mac_address(target: &str) -> Result<MacAddress, LiveError> {
+fn mac_address(target: &str, via: Via) -> Result<MacAddress, LiveError> {
     target.parse().map_err(
         |error: rtether_live::link::ParseMacError| LiveError::Target {
             target: target.to_owned(),
-            via: Via::Raw.name(),
+            via: via.name(),
             help: error.to_string(),
         },
     )

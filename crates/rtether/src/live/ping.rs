@@ -4,14 +4,16 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
-use rtether_live::link::{Icmp, Link, Raw, Udp};
+use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
 use rtether_live::meter::Meter;
+use rtether_live::stall::{Stall, Watcher};
+use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::cndep::Profile;
-use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober};
+use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober, Request, details};
 
-use super::{LiveError, Marks, PORT, Thread, Via, address, address_v4, mac_address};
-use crate::meter::{Measurement, Subject};
+use super::{LiveError, Marks, PORT, Thread, Via, address, address_v4, mac_address, paths};
+use crate::meter::{Gap, Measurement, Subject};
 
 /// What to measure, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +38,10 @@ pub struct PingOptions {
     pub command: Command,
     /// CNDEP octet values.
     pub profile: Profile,
+    /// Kernel time stamps on this side, and on the other if it has them.
+    pub stamps: bool,
+    /// Delays of each direction, if clocks allow it.
+    pub one_way: bool,
 }
 
 impl Default for PingOptions {
@@ -57,6 +63,8 @@ impl Default for PingOptions {
             deadline: None,
             command: Command::Test,
             profile: Profile::DEFAULT,
+            stamps: false,
+            one_way: false,
         }
     }
 }
@@ -73,49 +81,92 @@ pub fn ping(
     stop: &AtomicBool,
     mut watch: impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
-    let prober = Prober::new(options.config, Instant::ZERO)?;
-    // Sockets first: their mistakes are the user's, and the thread is placed only then.
+    // Mistakes of the user first.
+    Prober::new(options.config, Instant::ZERO)?;
+    check(options)?;
+    let message = Codec::Message { session: session() };
+    let opened = |error| opening(options, error);
     match options.via {
         Via::Udp => {
             let peer = address(&options.target, PORT, options.via)?;
-            let link = Udp::connect(peer, options.marks.udp());
-            let link = link.map_err(|error| opening(options, error))?;
-            let codec = Codec::Message { session: session() };
-            measure(options, link, codec, prober, stop, &mut watch)
+            let link = Udp::connect(peer, options.marks.udp()).map_err(opened)?;
+            measure(options, link, message, stop, &mut watch)
         }
         Via::Raw => {
-            let device = options.device.as_deref().ok_or(LiveError::NoDevice)?;
-            let peer = mac_address(&options.target)?;
+            let (device, peer) = (device(options)?, mac_address(&options.target, options.via)?);
             let link = Raw::connect(device, peer, options.marks.raw())?;
-            let codec = Codec::Message { session: session() };
-            measure(options, link, codec, prober, stop, &mut watch)
+            check_size(options, device, link.payload_max())?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Xdp => {
+            let (device, peer) = (device(options)?, mac_address(&options.target, options.via)?);
+            let link = Xdp::connect(device, peer, options.marks.raw())?;
+            check_size(options, device, link.payload_max())?;
+            measure(options, link, message, stop, &mut watch)
+        }
+        Via::Tcp => {
+            let peer = address(&options.target, PORT, options.via)?;
+            let link = Tcp::connect(peer, options.marks.udp()).map_err(opened)?;
+            measure(options, link, message, stop, &mut watch)
         }
         Via::Icmp => {
             let peer = address_v4(&options.target, options.via)?;
-            let link = Icmp::connect(peer, options.marks.dscp);
-            let link = link.map_err(|error| opening(options, error))?;
+            let link = Icmp::connect(peer, options.marks.dscp).map_err(opened)?;
             let [_, _, high, low] = session().to_be_bytes();
             let identifier = u16::from_be_bytes([high, low]);
-            measure(
-                options,
-                link,
-                Codec::Icmp { identifier },
-                prober,
-                stop,
-                &mut watch,
-            )
+            measure(options, link, Codec::Icmp { identifier }, stop, &mut watch)
         }
         Via::Cndep => {
             let peer = address(&options.target, Profile::PORT, options.via)?;
-            let link = Udp::connect(peer, options.marks.udp());
-            let link = link.map_err(|error| opening(options, error))?;
+            let link = Udp::connect(peer, options.marks.udp()).map_err(opened)?;
             let codec = Codec::Cndep {
                 profile: options.profile,
                 command: options.command.clone(),
             };
-            measure(options, link, codec, prober, stop, &mut watch)
+            measure(options, link, codec, stop, &mut watch)
         }
     }
+}
+
+/// Refuses what the way does not have.
+fn check(options: &PingOptions) -> Result<(), LiveError> {
+    let unsuited = |option, help| LiveError::Unsuited {
+        option,
+        via: options.via.name(),
+        help,
+    };
+    match options.via {
+        Via::Udp | Via::Raw => Ok(()),
+        Via::Xdp | Via::Tcp if options.stamps => Err(unsuited(
+            "--stamps",
+            "the kernel stamps no single message there, use `--via udp` or `--via raw`",
+        )),
+        Via::Icmp | Via::Cndep if options.stamps => Err(unsuited(
+            "--stamps",
+            "the message has no room for them, use `--via udp` or `--via raw`",
+        )),
+        Via::Icmp | Via::Cndep if options.one_way => Err(unsuited(
+            "--one-way",
+            "the message has no room for times, use udp, raw, xdp or tcp",
+        )),
+        Via::Xdp | Via::Tcp | Via::Icmp | Via::Cndep => Ok(()),
+    }
+}
+
+fn device(options: &PingOptions) -> Result<&str, LiveError> {
+    let via = options.via.name();
+    options.device.as_deref().ok_or(LiveError::NoDevice { via })
+}
+
+fn check_size(options: &PingOptions, device: &str, max: usize) -> Result<(), LiveError> {
+    if options.payload <= max {
+        return Ok(());
+    }
+    Err(LiveError::TooLarge {
+        device: device.to_owned(),
+        payload: options.payload,
+        max,
+    })
 }
 
 fn opening(options: &PingOptions, error: io::Error) -> LiveError {
@@ -135,20 +186,32 @@ fn session() -> u32 {
     ns.rotate_left(8) ^ std::process::id()
 }
 
+/// Returns the octets of payload of a request.
+fn payload(options: &PingOptions, codec: &Codec) -> usize {
+    let least = if options.stamps || options.one_way {
+        details::SIZE
+    } else {
+        codec.size_min()
+    };
+    let mut request = vec![0; options.payload.max(least)];
+    let first = Request {
+        sequence: 0,
+        series: 0,
+    };
+    // A command has the length it needs.
+    codec.write(first, &mut request);
+    request.len()
+}
+
 fn measure<L: Link>(
     options: &PingOptions,
     link: L,
     codec: Codec,
-    prober: Prober,
     stop: &AtomicBool,
     watch: &mut impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
     options.thread.placement.apply()?;
-    let payload = match codec {
-        // A command has the length it needs.
-        Codec::Cndep { .. } => 0,
-        Codec::Message { .. } | Codec::Icmp { .. } => options.payload.max(codec.size_min()),
-    };
+    let payload = payload(options, &codec);
     let mut measurement = Measurement::new(Subject {
         target: options.target.clone(),
         via: options.via.name().to_owned(),
@@ -158,25 +221,52 @@ fn measure<L: Link>(
         deadline: options.deadline,
     });
     let clock = Clock::start();
+    let link = if options.one_way {
+        paths::ask(options, link, &codec, stop)?
+    } else {
+        link
+    };
+    let prober = Prober::new(options.config, clock.now())?;
     let mut meter = Meter::new(link, codec, prober, clock, options.thread.waiting, payload);
+    if options.stamps {
+        let stamped = meter.with_stamps();
+        meter = stamped.map_err(|error| super::no_stamps(options.via, &error))?;
+    } else if options.one_way {
+        meter = meter.with_details();
+    }
+    let watcher = (options.thread.waiting == Waiting::Block)
+        .then(|| Watcher::start(options.thread.placement, clock));
     let ended = meter.run(stop, |event| {
         watch(&event);
         measurement.record(event);
     });
+    let stalls = watcher.map_or_else(|| meter.stalls().clone(), Watcher::finish);
+    let gap = |Stall { from, until }: &Stall| Gap {
+        from: *from,
+        until: *until,
+    };
+    measurement.gaps = stalls.found.iter().map(gap).collect();
+    if let Some(collector) = meter.take_collector() {
+        paths::take(options, collector, &mut measurement);
+    }
+    finish(&meter, ended, &mut measurement);
+    Ok(measurement)
+}
+
+fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Measurement) {
     measurement.counters = meter.prober().counters();
     let oddities = meter.oddities();
-    measurement.oddities = vec![
+    measurement.oddities.extend([
         ("malformed", oddities.malformed),
         ("foreign", oddities.foreign),
         ("refusals", oddities.refusals),
         ("unreachable", oddities.unreachable),
         ("unsent", oddities.unsent),
         ("rests", oddities.rests),
-    ];
+    ]);
     measurement.ended = match ended {
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(super::why_ended(&error)),
         Ok(()) if !meter.prober().is_finished() => Some("interrupted".to_owned()),
         Ok(()) => None,
     };
-    Ok(measurement)
 }

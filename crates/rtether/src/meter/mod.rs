@@ -3,13 +3,19 @@
 //! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whoever hosted it:
 //! a socket, or a wire in virtual time.
 
+mod gaps;
 mod output;
+mod parts;
+mod split;
 mod statistics;
 
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::{Counters, Event, Sample};
 
+pub use gaps::Gap;
 pub use output::{csv, hdr_log, json, prometheus, samples_csv, table};
+pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
+pub use split::parts_csv;
 pub use statistics::{Combined, Statistics};
 
 use crate::stats::clopper_pearson;
@@ -44,6 +50,14 @@ pub struct Measurement {
     pub counters: Counters,
     /// Counters of the host, in words.
     pub oddities: Vec<(&'static str, u64)>,
+    /// When this host stood still, in the order of time.
+    pub gaps: Vec<Gap>,
+    /// Where requests and replies were when, if that was asked for.
+    pub paths: Vec<Path>,
+    /// Whether kernel time stamps were asked for.
+    pub is_stamped: bool,
+    /// What allows delays of one direction, if they were asked for.
+    pub clocks: Option<Clocks>,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
 }
@@ -62,10 +76,16 @@ pub struct Outlier {
 /// out".
 const FAR_OUT: i64 = 3;
 
+/// Samples for which there is room from the start: 32 MiB.
+const RESERVED: u32 = 1 << 20;
+
 impl Measurement {
     /// Returns one without any samples.
     pub fn new(subject: Subject) -> Self {
+        // Memory that grows while it measures costs time, and is copied.
+        let expected = subject.series.saturating_mul(subject.samples).min(RESERVED);
         Self {
+            samples: Vec::with_capacity(usize::try_from(expected).unwrap_or(0)),
             subject,
             ..Self::default()
         }

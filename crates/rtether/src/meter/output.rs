@@ -9,7 +9,7 @@ use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
-use super::{Measurement, Outlier, Statistics};
+use super::{Measurement, Outlier, Statistics, split};
 use crate::report::text::{exact_ns, plural, time};
 
 /// Outliers that a table shows.
@@ -43,6 +43,10 @@ fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
     if rows.len() == 2 {
         rows.remove(0);
     }
+    if measurement.hit() > 0 {
+        let others = measurement.without_hit();
+        rows.extend(others.map(|others| ("without stalls".to_owned(), others)));
+    }
     rows
 }
 
@@ -57,26 +61,33 @@ pub fn table(measurement: &Measurement) -> String {
     );
     let rows = rows(measurement);
     if let Some((_, all)) = rows.last() {
-        let mut table = Table::new();
-        let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
-        table.load_style(TableStyle::new().header_separator(rule));
         let names = columns(all).map(|(name, ..)| name);
-        table.set_header(["", "samples"].into_iter().chain(names));
-        for (name, of) in &rows {
+        let header: Vec<&str> = ["", "samples"].into_iter().chain(names).collect();
+        let rows = rows.iter().map(|(name, of)| {
             let cells = columns(of).map(|(.., value)| time(value));
-            table.add_row(
-                [name.clone(), of.count.to_string()]
-                    .into_iter()
-                    .chain(cells),
-            );
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-        _ = writeln!(text, "{table}");
+            let head = [name.clone(), of.count.to_string()];
+            head.into_iter().chain(cells).collect()
+        });
+        _ = writeln!(text, "{}", aligned(&header, rows));
     }
+    split::append(measurement, &mut text);
     remarks(measurement, &mut text);
     text
+}
+
+/// Returns a table with numbers at the right.
+pub(super) fn aligned(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
+    table.load_style(TableStyle::new().header_separator(rule));
+    table.set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
 }
 
 fn remarks(measurement: &Measurement, text: &mut String) {
@@ -103,8 +114,12 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     }
     let oddities = oddities(measurement).into_iter().filter(|odd| odd.1 > 0);
     for (name, count) in oddities {
-        _ = writeln!(text, "{name}: {count}");
+        _ = writeln!(text, "{}: {count}", in_words(name));
     }
+    if counters.answered == 0 && counters.sent > 0 {
+        _ = writeln!(text, "nothing has answered{}", hint(measurement));
+    }
+    split::remark_gaps(measurement, text);
     let outliers = measurement.outliers();
     if !outliers.is_empty() {
         _ = writeln!(
@@ -114,7 +129,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
             plural(outliers.len(), "place")
         );
         for outlier in outliers.iter().take(SHOWN) {
-            _ = writeln!(text, "  {}", outlier_line(outlier));
+            _ = writeln!(text, "  {}", outlier_line(measurement, outlier));
         }
         if outliers.len() > SHOWN {
             _ = writeln!(text, "  and {} more", outliers.len() - SHOWN);
@@ -125,18 +140,52 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     }
 }
 
-fn outlier_line(outlier: &Outlier) -> String {
+fn outlier_line(measurement: &Measurement, outlier: &Outlier) -> String {
     let sample = &outlier.sample;
     let more = match outlier.count {
         1 => String::new(),
         count => format!(" and {} around it", count - 1),
     };
+    let cause = if measurement.is_hit(sample) {
+        "; this host stood still"
+    } else {
+        ""
+    };
     format!(
-        "{} at {:.3} s, request {}{more}",
+        "{} at {:.3} s, request {}{more}{cause}",
         time(sample.round_trip),
         sample.sent_at.since_start().as_secs_f64(),
         sample.sequence
     )
+}
+
+/// Says what a user may have forgotten.
+fn hint(measurement: &Measurement) -> &'static str {
+    match measurement.subject.via.as_str() {
+        "icmp" => "; is the host up, and does it let ICMP through?",
+        "cndep" => "; is the board up, or `rtether echo --via cndep` running there?",
+        _ => "; is `rtether echo` running there, with the same `--via`?",
+    }
+}
+
+/// Returns what a counter counts.
+fn in_words(name: &'static str) -> &'static str {
+    match name {
+        "late" => "replies after the timeout",
+        "duplicates" => "further replies to the same request",
+        "reordered" => "replies overtaken by a later one",
+        "unknown" => "replies to no request of ours",
+        "skipped" => "points of time left out, since this host came too late",
+        "malformed" => "received what is no message",
+        "foreign" => "messages for others",
+        "refusals" => "answers that say no",
+        "unreachable" => "times a host said that nobody listens there",
+        "unsent" => "requests that the system did not take",
+        "rests" => "rests, lest the kernel stop a spinning thread",
+        "clock_steps" => "times the clock of the day was set; stamps of that round trip left out",
+        "tracks_dropped" => "round trips whose stamps were not kept",
+        other => other,
+    }
 }
 
 /// Counters that are zero when all is well.
@@ -182,6 +231,7 @@ pub fn json(measurement: &Measurement) -> String {
             "at_ns": outlier.sample.sent_at.since_start().as_ns_f64(),
             "round_trip_ns": outlier.sample.round_trip.as_ns_f64(),
             "count": outlier.count,
+            "is_hit_by_stall": measurement.is_hit(&outlier.sample),
         })
     });
     let document = json!({
@@ -190,6 +240,7 @@ pub fn json(measurement: &Measurement) -> String {
         "via": subject.via,
         "payload_bytes": subject.payload,
         "all": measurement.all().as_ref().map_or(Value::Null, statistics),
+        "without_stalls": measurement.without_hit().as_ref().map_or(Value::Null, statistics),
         "series": series.collect::<Vec<_>>(),
         "combined": measurement.combined().map(|combined| json!({
             "pooled_within_ns": combined.pooled_within.as_ns_f64(),
@@ -204,6 +255,9 @@ pub fn json(measurement: &Measurement) -> String {
             "ratio_high": high,
         })),
         "outliers": outliers.collect::<Vec<_>>(),
+        "stalls": split::gaps_json(measurement),
+        "decomposition": split::parts_json(measurement),
+        "one_way": split::one_way_json(measurement),
         "ended_early": measurement.ended,
     });
     format!("{document:#}\n")
@@ -233,6 +287,7 @@ pub fn samples_csv(measurement: &Measurement) -> String {
         "sent_at_ns",
         "round_trip_ns",
         "is_reordered",
+        "is_hit_by_stall",
     ];
     drop(writer.write_record(header));
     for sample in &measurement.samples {
@@ -242,12 +297,13 @@ pub fn samples_csv(measurement: &Measurement) -> String {
             exact_ns(sample.sent_at.since_start().as_ps()),
             exact_ns(sample.round_trip.as_ps()),
             u8::from(sample.is_reordered).to_string(),
+            u8::from(measurement.is_hit(sample)).to_string(),
         ]));
     }
     finish(writer)
 }
 
-fn finish(writer: csv::Writer<Vec<u8>>) -> String {
+pub(super) fn finish(writer: csv::Writer<Vec<u8>>) -> String {
     // Writing into memory does not fail.
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -106,7 +106,33 @@ fn every_output_says_the_same() {
     let rows = csv(&measurement);
     assert_eq!(rows.lines().count(), 1 + 2 + 1, "{rows}");
     let raw = samples_csv(&measurement);
-    assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0"), "{raw}");
+    assert_eq!(raw.lines().nth(1), Some("0,0,0,9000,0,0"), "{raw}");
     let metrics = prometheus(&measurement);
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
+}
+
+#[test]
+fn round_trips_hit_by_a_stall_are_told_apart() {
+    let mut measurement = measured(&[&[9, 2, 4, 4]]);
+    // Requests leave at 0, 1000, 2000 and 3000 us. The first gap ends as the second one leaves, the
+    // second begins within the third round trip.
+    let at = |micros: i64| Instant::ZERO + us(micros);
+    for (from, until) in [(500, 1_000), (2_003, 2_900)] {
+        measurement.gaps.push(Gap {
+            from: at(from),
+            until: at(until),
+        });
+    }
+    let hit = measurement.samples.iter().map(|s| measurement.is_hit(s));
+    assert_eq!(hit.collect::<Vec<_>>(), [false, false, true, false]);
+    let others = measurement.without_hit().expect("three");
+    assert_eq!(
+        (others.count, others.mean, measurement.hit()),
+        (3, us(5), 1)
+    );
+    let text = table(&measurement);
+    assert!(
+        text.contains("without stalls") && text.contains("2 times"),
+        "{text}"
+    );
 }

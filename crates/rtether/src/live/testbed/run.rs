@@ -9,7 +9,7 @@ use std::time::Duration as Span;
 use rtether_live::clock::Clock;
 use rtether_live::emulator::offloads_off;
 use rtether_live::namespace::{self, CommandLine};
-use rtether_live::stall::{Stalls, Watch};
+use rtether_live::stall::{Stalls, Watcher};
 use rtether_live::station::{Duties, Log, Station, StationError};
 use rtether_live::thread::Placement;
 use rtether_model::network::NodeId;
@@ -23,6 +23,9 @@ use crate::scenario::Scenario;
 
 /// From the last set-up command to the first release: bridges and sockets are ready by then.
 const LEAD: Span = Span::from_millis(50);
+
+/// Priority of the watchers of stalls, less one: above every other thread of a test bed.
+const MOST_URGENT: u8 = 89;
 
 /// Shared with a caller who wants to know how far a run is, or to stop it.
 #[derive(Debug, Default)]
@@ -84,13 +87,13 @@ pub fn run(
         duration: options.duration,
         warmup,
         streams: measured::streams(scenario, &found.logs, stalls, warmup),
-        stalls: stalls.stalls.len(),
+        stalls: stalls.found.len(),
         longest_stall: stalls
-            .stalls
+            .found
             .iter()
             .map(|stall| stall.until - stall.from)
             .max(),
-        watched_in_real_time: stalls.is_real_time,
+        watched_in_real_time: options.priority.is_some(),
         tolerance: emulation
             .as_ref()
             .map_or(Duration::ZERO, |emulation| emulation.late_max),
@@ -142,13 +145,16 @@ impl Meeting {
     }
 
     /// Waits for all threads to be ready, and lets them begin.
-    fn open(&self) -> Watch {
+    fn open(&self) -> Vec<Watcher> {
         self.opened.wait();
         // Bridges learn their ports, and the first frames find everything settled.
         std::thread::sleep(LEAD);
-        let watch = Watch::start(*self.clock.get_or_init(Clock::start));
+        let clock = *self.clock.get_or_init(Clock::start);
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let watchers = (0..cores).map(|core| Watcher::start(above_all(core), clock));
+        let watchers = watchers.collect();
         self.begun.wait();
-        watch
+        watchers
     }
 }
 
@@ -187,13 +193,16 @@ fn stations(
                 (host.node, thread)
             })
             .collect();
-        let watch = meeting.open();
+        let watchers = meeting.open();
         progress.is_running.store(true, Ordering::Relaxed);
         let threads = threads.into_iter();
         let outcomes: Vec<_> = threads
             .map(|(node, thread)| (node, joined(thread)))
             .collect();
-        let stalls = watch.finish();
+        let mut stalls = Stalls::default();
+        for watcher in watchers {
+            stalls.extend(watcher.finish());
+        }
         end.store(true, Ordering::Relaxed);
         (outcomes, stalls, emulator.map(joined))
     });
@@ -201,6 +210,15 @@ fn stations(
     found.stalls = stalls;
     found.emulation = emulation.transpose()?;
     Ok(found)
+}
+
+/// Returns where a watcher runs: whatever keeps it from a core keeps every station from it.
+fn above_all(core: usize) -> Placement {
+    Placement {
+        core: Some(core),
+        priority: Some(MOST_URGENT),
+        lock_memory: false,
+    }
 }
 
 /// Waits for a thread; a panic in it goes on here.

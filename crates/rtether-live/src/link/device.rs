@@ -1,0 +1,196 @@
+//! Network devices of this host.
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::str::FromStr;
+
+use socket2::{Domain, Socket, Type};
+
+/// An Ethernet address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, octet) in self.0.iter().enumerate() {
+            let colon = if index > 0 { ":" } else { "" };
+            write!(f, "{colon}{octet:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A text that is no Ethernet address.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("an Ethernet address has six octets, such as 02:00:00:00:00:01")]
+pub struct ParseMacError;
+
+impl FromStr for MacAddress {
+    type Err = ParseMacError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMacError> {
+        let mut octets = [0; 6];
+        let mut parts = text.split([':', '-']);
+        for octet in &mut octets {
+            let part = parts.next().filter(|part| part.len() == 2);
+            let value = part.and_then(|part| u8::from_str_radix(part, 16).ok());
+            *octet = value.ok_or(ParseMacError)?;
+        }
+        if parts.next().is_some() {
+            return Err(ParseMacError);
+        }
+        Ok(Self(octets))
+    }
+}
+
+/// A network device of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    pub(super) index: i32,
+    pub(super) address: MacAddress,
+    mtu: usize,
+}
+
+/// Why a device cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// There is none of this name.
+    #[error("no network device `{name}`; `ip -br link` lists those there are")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// It has no Ethernet address.
+    #[error("`{name}` is no Ethernet device")]
+    NoEthernet {
+        /// The name.
+        name: String,
+    },
+    /// No right to raw frames.
+    #[error(
+        "raw frames on `{name}`: {source}; run as root, or `sudo setcap cap_net_raw+ep` on the \
+         program"
+    )]
+    Socket {
+        /// The device.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No AF_XDP here.
+    #[error("AF_XDP on `{name}`, {doing}: {source}{remedy}")]
+    Xdp {
+        /// The device.
+        name: String,
+        /// What was tried.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+        /// What to do about it, with a separator.
+        remedy: &'static str,
+    },
+}
+
+impl Device {
+    /// Finds a device of the calling thread's network namespace.
+    pub fn named(name: &str) -> Result<Self, DeviceError> {
+        let unknown = || DeviceError::Unknown {
+            name: name.to_owned(),
+        };
+        let socket = Socket::new(Domain::UNIX, Type::DGRAM, None).map_err(|_| unknown())?;
+        let index = rustix::net::netdevice::name_to_index(&socket, name).map_err(|_| unknown())?;
+        let index = i32::try_from(index).map_err(|_| unknown())?;
+        // `/sys` shows the namespace it was mounted in, so the kernel is asked by a socket.
+        let address = hardware_address(&socket, name).ok_or_else(|| DeviceError::NoEthernet {
+            name: name.to_owned(),
+        })?;
+        let mtu = mtu(&socket, name).ok_or_else(unknown)?;
+        Ok(Self {
+            index,
+            address,
+            mtu,
+        })
+    }
+
+    /// Returns its number in its namespace.
+    pub(crate) fn index(&self) -> i32 {
+        self.index
+    }
+
+    /// Returns its Ethernet address.
+    pub fn address(&self) -> MacAddress {
+        self.address
+    }
+
+    /// Returns the octets that fit between the type of a frame and its check sequence.
+    pub fn mtu(&self) -> usize {
+        self.mtu
+    }
+}
+
+/// Asks the kernel about a device by one of the `SIOCGIF` calls.
+fn ask(socket: &Socket, name: &str, call: libc::Ioctl) -> Option<libc::ifreq> {
+    if name.len() >= libc::IFNAMSIZ {
+        return None;
+    }
+    // SAFETY: all zeros are a valid `ifreq`.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = libc::c_char::from_ne_bytes([from]);
+    }
+    // SAFETY: the descriptor is open, and the pointer is to a live `ifreq` with a name that ends.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), call, &raw mut request) };
+    (result == 0).then_some(request)
+}
+
+fn mtu(socket: &Socket, name: &str) -> Option<usize> {
+    let answer = ask(socket, name, libc::SIOCGIFMTU)?;
+    // SAFETY: the call has filled in this member of the union.
+    usize::try_from(unsafe { answer.ifr_ifru.ifru_mtu }).ok()
+}
+
+fn hardware_address(socket: &Socket, name: &str) -> Option<MacAddress> {
+    let answer = ask(socket, name, libc::SIOCGIFHWADDR)?;
+    // SAFETY: the call has filled in this member of the union.
+    let address = unsafe { answer.ifr_ifru.ifru_hwaddr };
+    if address.sa_family != libc::ARPHRD_ETHER {
+        return None;
+    }
+    let mut octets = [0; 6];
+    for (to, from) in octets.iter_mut().zip(address.sa_data) {
+        [*to] = from.to_ne_bytes();
+    }
+    Some(MacAddress(octets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_written() {
+        let text = "02:0a:ff:00:10:01";
+        let address: MacAddress = text.parse().unwrap();
+        assert_eq!(address.0, [2, 10, 255, 0, 16, 1]);
+        assert_eq!(address.to_string(), text);
+        for wrong in [
+            "",
+            "02:0a:ff:00:10",
+            "02:0a:ff:00:10:01:02",
+            "2:0a:ff:00:10:01",
+            "plc",
+        ] {
+            assert_eq!(wrong.parse::<MacAddress>(), Err(ParseMacError), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_named() {
+        let message = Device::named("nosuch0").expect_err("none").to_string();
+        assert!(
+            message.contains("nosuch0") && message.contains("ip -br link"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Kernel time stamps of a socket (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst).
+//!
+//! Three of them are made in software for every frame: when it enters the queueing discipline
+//! (`TX_SCHED`), when it is handed to the driver (`TX_SOFTWARE`), and when the driver hands one in
+//! (`RX_SOFTWARE`). Where the interface stamps frames, its stamps of sending are reported as those
+//! of the driver would be. All are of `CLOCK_REALTIME`, in nanoseconds since 1970.
+
+use std::io;
+use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use socket2::{SockAddr, SockAddrStorage};
+
+/// A stamp: nanoseconds since 1970.
+pub type RealNs = i64;
+
+/// Where a frame was when it was stamped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the entry of the queueing discipline.
+    Queue,
+    /// At the driver.
+    Driver,
+}
+
+/// The stamp of a payload that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// How many were sent on the socket before, since stamps were switched on.
+    pub number: u32,
+    /// Where it was.
+    pub place: Place,
+    /// When.
+    pub at: RealNs,
+}
+
+/// Kinds of stamps of sending (`include/uapi/linux/errqueue.h`), which `libc` does not have.
+const SCM_TSTAMP_SND: u32 = 0;
+const SCM_TSTAMP_SCHED: u32 = 1;
+
+/// Octets for control messages: one of three time stamps and one error report with an address.
+const CONTROL: usize = 256;
+
+/// Room for control messages, aligned as their heads must be.
+#[repr(C, align(8))]
+struct Control([u8; CONTROL]);
+
+/// Switches stamps on for everything that the socket sends and receives from now on.
+pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let wanted = libc::SOF_TIMESTAMPING_TX_SCHED
+        | libc::SOF_TIMESTAMPING_TX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            (&raw const wanted).cast(),
+            libc::socklen_t::try_from(size_of_val(&wanted)).unwrap_or(4),
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// What one call of `recvmsg` has found.
+struct Found {
+    len: usize,
+    /// The sender; empty if the kernel does not say.
+    address: SockAddr,
+    stamp: Option<RealNs>,
+    /// Kind and number of the stamp, if it is that of a payload sent.
+    sent: Option<(u32, u32)>,
+}
+
+fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io::Result<Found> {
+    let mut control = MaybeUninit::<Control>::uninit();
+    let mut address = SockAddrStorage::zeroed();
+    // SAFETY: all zeros are a valid `msghdr`.
+    let mut message: libc::msghdr = unsafe { zeroed() };
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    message.msg_name = (&raw mut address).cast();
+    message.msg_namelen = address.size_of();
+    message.msg_iov = &raw mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = CONTROL;
+    // SAFETY: the descriptor is open; all pointers are to live memory of the lengths given.
+    let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
+    let len = usize::try_from(len).map_err(|_| io::Error::last_os_error())?;
+    let mut found = Found {
+        len,
+        // SAFETY: the kernel has written an address of this length, zero octets if none.
+        address: unsafe { SockAddr::new(address, message.msg_namelen) },
+        stamp: None,
+        sent: None,
+    };
+    // SAFETY: the kernel has filled in the message; the macros stay within its control part.
+    let mut head = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
+    while !head.is_null() {
+        // SAFETY: `head` is a whole control message, which begins with this structure.
+        let (level, kind, octets) =
+            unsafe { ((*head).cmsg_level, (*head).cmsg_type, (*head).cmsg_len) };
+        // SAFETY: as above.
+        let data = unsafe { libc::CMSG_DATA(head) };
+        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
+            // SAFETY: this kind carries three `timespec`: software, none, hardware.
+            let stamps: [libc::timespec; 3] = unsafe { data.cast::<[_; 3]>().read_unaligned() };
+            let set = stamps.iter().find(|stamp| stamp.tv_sec != 0);
+            found.stamp = set.map(|stamp| stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
+        } else if flags & libc::MSG_ERRQUEUE != 0
+            && octets >= size_of::<libc::cmsghdr>() + size_of::<libc::sock_extended_err>()
+        {
+            // SAFETY: on the error queue, each other kind begins with this structure (IP_RECVERR,
+            // IPV6_RECVERR, PACKET_TX_TIMESTAMP), and it is as long.
+            let error: libc::sock_extended_err =
+                unsafe { data.cast::<libc::sock_extended_err>().read_unaligned() };
+            if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING {
+                found.sent = Some((error.ee_info, error.ee_data));
+            }
+        }
+        // SAFETY: `head` is a message of this header.
+        head = unsafe { libc::CMSG_NXTHDR(&raw const message, head) };
+    }
+    Ok(found)
+}
+
+/// Receives a payload with its stamp; the sender's address is returned, too.
+pub(crate) fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> io::Result<(usize, Option<RealNs>, SockAddr)> {
+    let found = receive_message(socket, buffer, 0)?;
+    Ok((found.len, found.stamp, found.address))
+}
+
+/// Returns the next stamp of a payload that was sent; `None` if there is none now.
+///
+/// Other news on the error queue are left out.
+pub(crate) fn sent(socket: BorrowedFd<'_>) -> io::Result<Option<Sent>> {
+    loop {
+        let found = match receive_message(socket, &mut [], libc::MSG_ERRQUEUE) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let (Some(at), Some((info, number))) = (found.stamp, found.sent) else {
+            continue;
+        };
+        let place = match info {
+            SCM_TSTAMP_SCHED => Place::Queue,
+            SCM_TSTAMP_SND => Place::Driver,
+            _ => continue,
+        };
+        return Ok(Some(Sent { number, place, at }));
+    }
+}

@@ -1,0 +1,169 @@
+//! From the kernel's receive stamps, which are of the real-time clock, to the clock of the run.
+//!
+//! Both clocks run at the same rate, however the time service slews them; their distance changes
+//! only when somebody steps the real-time clock. So it is measured, and measured again when a look
+//! shows that it has jumped.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rtether_model::quantity::{Duration, Instant};
+
+use crate::clock::Clock;
+
+/// Looks at both clocks in a good measurement.
+const LOOKS: u32 = 9;
+/// A look whose two readings of the run's clock are farther apart says nothing: something came
+/// between.
+const LOOK_MAX: Duration = Duration::from_us(5);
+/// A smaller change may be the measurement.
+const STEP_MIN_NS: i64 = 10_000;
+
+/// One look at both clocks, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    /// Real time minus time of the run.
+    offset: i64,
+    /// Time the look took.
+    width: i64,
+}
+
+/// The distance of the clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamps {
+    clock: Clock,
+    offset: i64,
+    /// Before the last step, for frames from before.
+    previous: Option<i64>,
+    steps: u64,
+}
+
+impl Stamps {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            offset: measure(&clock).offset,
+            previous: None,
+            steps: 0,
+        }
+    }
+
+    /// Returns how often the real-time clock has been set.
+    pub(crate) const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Looks whether the real-time clock has been set.
+    #[inline]
+    pub(crate) fn look(&mut self) {
+        if self.has_jumped(look(&self.clock)) {
+            self.step_to(measure(&self.clock).offset);
+        }
+    }
+
+    fn has_jumped(&self, look: Look) -> bool {
+        let moved = (look.offset - self.offset).abs();
+        moved > STEP_MIN_NS && look.width < nanoseconds(LOOK_MAX)
+    }
+
+    fn step_to(&mut self, offset: i64) {
+        self.previous = Some(self.offset);
+        self.offset = offset;
+        self.steps += 1;
+    }
+
+    /// Returns the time of the run at which the real-time clock showed `stamp` (nanoseconds since
+    /// 1970), given that this was between two times; `None` if it fits neither before nor after
+    /// the last step.
+    #[inline]
+    pub(crate) fn map(&self, stamp: i64, after: Instant, before: Instant) -> Option<Instant> {
+        let candidates = [Some(self.offset), self.previous];
+        let times = candidates.into_iter().flatten().filter_map(|offset| {
+            let ns = stamp.checked_sub(offset)?;
+            Some(Instant::from_ps(ns.checked_mul(1_000)?))
+        });
+        let mut times = times.filter(|at| (after..=before).contains(at));
+        times.next()
+    }
+}
+
+fn nanoseconds(span: Duration) -> i64 {
+    span.as_ps() / 1_000
+}
+
+fn look(clock: &Clock) -> Look {
+    let before = clock.now().as_ps() / 1_000;
+    let real = SystemTime::now();
+    let after = clock.now().as_ps() / 1_000;
+    let real = real.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let real = i64::try_from(real.as_nanos()).unwrap_or(i64::MAX);
+    Look {
+        offset: real - before.midpoint(after),
+        width: after - before,
+    }
+}
+
+/// Returns the look that took the least time.
+fn measure(clock: &Clock) -> Look {
+    let mut best = look(clock);
+    for _ in 1..LOOKS {
+        let next = look(clock);
+        if next.width < best.width {
+            best = next;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: i64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    /// Oracle: the run began at 5 s real time; a stamp of 5 s and 7 us is 7 us after. Then the
+    /// clock is set back by 2 s.
+    #[test]
+    fn stamps_from_before_and_after_a_step() {
+        let mut stamps = Stamps {
+            clock: Clock::start(),
+            offset: 5_000_000_000,
+            previous: None,
+            steps: 0,
+        };
+        assert_eq!(stamps.map(5_000_007_000, at(0), at(10)), Some(at(7)));
+        // Not yet.
+        assert_eq!(stamps.map(5_000_007_000, at(0), at(6)), None);
+        let look = |offset, width| Look { offset, width };
+        assert!(!stamps.has_jumped(look(5_000_009_000, 100)));
+        assert!(!stamps.has_jumped(look(3_000_000_000, 40_000)));
+        assert!(stamps.has_jumped(look(3_000_000_000, 100)));
+        stamps.step_to(3_000_000_000);
+        assert_eq!(stamps.steps(), 1);
+        assert_eq!(stamps.map(3_000_020_000, at(0), at(25)), Some(at(20)));
+        assert_eq!(stamps.map(5_000_019_000, at(0), at(25)), Some(at(19)));
+        assert_eq!(stamps.map(4_000_019_000, at(0), at(25)), None);
+        assert_eq!(stamps.map(i64::MIN, at(0), at(25)), None);
+    }
+
+    /// Oracle: the definition; two measurements of one distance agree, since nobody sets the clock.
+    #[test]
+    fn a_distance_is_measured_to_a_few_microseconds() {
+        let clock = Clock::start();
+        let [one, other] = [measure(&clock), measure(&clock)];
+        let bound = one.width + other.width + 2;
+        assert!(
+            (one.offset - other.offset).abs() <= bound,
+            "{one:?} {other:?}"
+        );
+        let mut stamps = Stamps::new(clock);
+        stamps.look();
+        let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let stamp = i64::try_from(real.as_nanos()).unwrap();
+        let now = clock.now();
+        let mapped = stamps.map(stamp, Instant::ZERO, now + Duration::from_ms(1));
+        let error = now - mapped.expect("in between");
+        assert!(error < Duration::from_ms(100), "{error:?}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Parts of round trips, delays of one direction and stalls in the outputs.
+
+use std::fmt::Write;
+
+use rtether_model::quantity::Duration;
+use serde_json::{Value, json};
+
+use super::output::{aligned, finish};
+use super::{Clocks, Decomposition, Measurement, Statistics};
+use crate::report::text::{exact_ns, plural, time};
+
+/// Appends parts, directions and stalls to the text.
+pub(super) fn append(measurement: &Measurement, text: &mut String) {
+    if measurement.is_stamped {
+        parts(measurement, text);
+    }
+    if let Some(clocks) = measurement.clocks {
+        directions(measurement, clocks, text);
+    }
+}
+
+/// Says how often the host stood still.
+pub(super) fn remark_gaps(measurement: &Measurement, text: &mut String) {
+    if measurement.gaps.is_empty() {
+        return;
+    }
+    let lengths = measurement.gaps.iter().map(|gap| gap.until - gap.from);
+    let longest = lengths.max().unwrap_or(Duration::ZERO);
+    _ = writeln!(
+        text,
+        "this host stood still for more than 1 ms {}, for up to {}; {} by it",
+        times(measurement.gaps.len()),
+        time(longest),
+        match measurement.hit() {
+            0 => "no round trip was hit".to_owned(),
+            hit => format!("{} hit", plural(hit, "round trip")),
+        }
+    );
+}
+
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".into(),
+        count => format!("{count} times"),
+    }
+}
+
+fn few(of: &Statistics) -> [Duration; 4] {
+    [of.min, of.median, of.percentiles[1], of.max]
+}
+
+/// Returns the statistics of each part, then of the round trips that were taken apart.
+fn rows(found: &Decomposition) -> Vec<(&'static str, &'static str, Statistics)> {
+    let of_part = |(index, part): (usize, &super::Part)| {
+        let values = found.rows.iter().map(|(_, parts)| parts[index]);
+        Some((part.label(), part.name(), Statistics::of(values)?))
+    };
+    let mut rows: Vec<_> = found.parts.iter().enumerate().filter_map(of_part).collect();
+    let whole = Statistics::of(found.rows.iter().map(|(sample, _)| sample.round_trip));
+    rows.extend(whole.map(|of| ("round trip", "round_trip", of)));
+    rows
+}
+
+fn parts(measurement: &Measurement, text: &mut String) {
+    let found = Decomposition::of(&measurement.paths);
+    if found.rows.is_empty() {
+        _ = writeln!(
+            text,
+            "\nno round trip has the kernel's stamps of its own side"
+        );
+        return;
+    }
+    let rows = rows(&found).into_iter().map(|(label, _, of)| {
+        let cells = few(&of).map(time);
+        [label.to_owned()].into_iter().chain(cells).collect()
+    });
+    let header = ["part", "min", "median", "p99", "max"];
+    _ = writeln!(text, "\n{}", aligned(&header, rows));
+    _ = writeln!(
+        text,
+        "of {}, whose parts add up exactly; {} with fewer stamps left out",
+        plural(found.rows.len(), "round trip"),
+        found.left_out
+    );
+    if found.parts.contains(&super::Part::WireAndPeer) {
+        _ = writeln!(
+            text,
+            "the peer has no stamps: `rtether echo --stamps` there gives its parts"
+        );
+    }
+}
+
+/// Directions with their delays: to the peer's program, and back to ours.
+fn one_way(measurement: &Measurement) -> Vec<(&'static str, Statistics)> {
+    let delays: Vec<_> = measurement
+        .paths
+        .iter()
+        .filter_map(super::Path::one_way)
+        .collect();
+    let there = Statistics::of(delays.iter().map(|(there, _)| *there));
+    let back = Statistics::of(delays.iter().map(|(_, back)| *back));
+    let named = [there.map(|of| ("there", of)), back.map(|of| ("back", of))];
+    named.into_iter().flatten().collect()
+}
+
+fn directions(measurement: &Measurement, clocks: Clocks, text: &mut String) {
+    let rows = one_way(measurement).into_iter().map(|(name, of)| {
+        let cells = few(&of).map(time);
+        [name.to_owned()].into_iter().chain(cells).collect()
+    });
+    let header = ["one way", "min", "median", "p99", "max"];
+    _ = writeln!(text, "\n{}", aligned(&header, rows));
+    _ = match clocks {
+        Clocks::Same => writeln!(text, "from program to program; both have the same clock"),
+        Clocks::Apart { error } => writeln!(
+            text,
+            "from program to program; by what both kernels say, the clocks are up to {} apart, and \
+             so far may these delays be off",
+            time(error)
+        ),
+    };
+}
+
+/// Returns what the JSON document says of parts.
+pub(super) fn parts_json(measurement: &Measurement) -> Value {
+    if !measurement.is_stamped {
+        return Value::Null;
+    }
+    let found = Decomposition::of(&measurement.paths);
+    let parts = rows(&found)
+        .into_iter()
+        .map(|(_, name, of)| named(name, &of));
+    json!({
+        "round_trips": found.rows.len(),
+        "left_out": found.left_out,
+        "parts": parts.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns what the JSON document says of directions.
+pub(super) fn one_way_json(measurement: &Measurement) -> Value {
+    let error = match measurement.clocks {
+        None => return Value::Null,
+        Some(Clocks::Same) => Duration::ZERO,
+        Some(Clocks::Apart { error }) => error,
+    };
+    let directions = one_way(measurement);
+    let directions = directions.iter().map(|(name, of)| named(name, of));
+    json!({
+        "clock_error_ns": error.as_ns_f64(),
+        "directions": directions.collect::<Vec<_>>(),
+    })
+}
+
+fn named(name: &str, of: &Statistics) -> Value {
+    let [min, median, p99, max] = few(of).map(Duration::as_ns_f64);
+    json!({ "name": name, "min_ns": min, "median_ns": median, "p99_ns": p99, "max_ns": max })
+}
+
+/// Returns what the JSON document says of stalls.
+pub(super) fn gaps_json(measurement: &Measurement) -> Value {
+    let gaps = measurement.gaps.iter().map(|gap| {
+        json!({
+            "from_ns": gap.from.since_start().as_ns_f64(),
+            "until_ns": gap.until.since_start().as_ns_f64(),
+        })
+    });
+    json!({
+        "round_trips_hit": measurement.hit(),
+        "list": gaps.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns one CSV row a round trip that was taken apart, with a column for each part.
+pub fn parts_csv(measurement: &Measurement) -> String {
+    let found = Decomposition::of(&measurement.paths);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let names = found.parts.iter().map(|part| format!("{}_ns", part.name()));
+    let header = ["series", "sequence", "round_trip_ns"].map(str::to_owned);
+    drop(writer.write_record(header.into_iter().chain(names)));
+    for (sample, parts) in &found.rows {
+        let head = [
+            sample.series.to_string(),
+            sample.sequence.to_string(),
+            exact_ns(sample.round_trip.as_ps()),
+        ];
+        let parts = parts.iter().map(|span| exact_ns(span.as_ps()));
+        drop(writer.write_record(head.into_iter().chain(parts)));
+    }
+    finish(writer)
+}
