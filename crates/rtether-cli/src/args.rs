@@ -1,6 +1,8 @@
 //! The definition of the command line.
 
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod live;
 
 use std::num::NonZeroUsize;
@@ -8,6 +10,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+#[cfg(target_os = "linux")]
+pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
 
@@ -56,7 +60,7 @@ impl Cli {
                 jobs: None,
             }),
             #[cfg(target_os = "linux")]
-            Verb::Ping(_) | Verb::Echo(_) => None,
+            Verb::Ping(_) | Verb::Echo(_) | Verb::Doctor(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
             | Verb::Schema
@@ -113,6 +117,9 @@ pub(crate) enum Verb {
     /// Answer the requests of `ping`, or be a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
+    /// Say whether this host is fit for measuring, and what to do where it is not
+    #[cfg(target_os = "linux")]
+    Doctor(DoctorArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors

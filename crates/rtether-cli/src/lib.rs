@@ -7,6 +7,8 @@ mod admit;
 mod args;
 mod bound;
 mod check;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod drafts;
 mod exit;
 mod files;
@@ -18,6 +20,8 @@ mod ping;
 mod progress;
 mod reproduce;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod stop;
 mod terminal;
 
 use std::ffi::OsString;
@@ -54,6 +58,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Ping(arguments) => ping::ping(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Echo(arguments) => ping::echo(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Doctor(arguments) => doctor::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),

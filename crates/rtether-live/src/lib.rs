@@ -9,6 +9,7 @@
 )]
 
 pub mod clock;
+pub mod host;
 pub mod link;
 pub mod meter;
 pub mod namespace;

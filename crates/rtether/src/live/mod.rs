@@ -1,5 +1,6 @@
 //! Measuring on this host: the engines on real sockets (Linux).
 
+pub mod doctor;
 mod echo;
 mod ping;
 
