@@ -4,6 +4,8 @@
 mod doctor;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod load;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use load::LoadArgs;
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -60,7 +64,7 @@ impl Cli {
                 jobs: None,
             }),
             #[cfg(target_os = "linux")]
-            Verb::Ping(_) | Verb::Echo(_) | Verb::Doctor(_) => None,
+            Verb::Ping(_) | Verb::Echo(_) | Verb::Doctor(_) | Verb::Load(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
             | Verb::Schema
@@ -117,6 +121,9 @@ pub(crate) enum Verb {
     /// Answer the requests of `ping`, or be a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
+    /// Make background load, or take that of others
+    #[cfg(target_os = "linux")]
+    Load(LoadArgs),
     /// Say whether this host is fit for measuring, and what to do where it is not
     #[cfg(target_os = "linux")]
     Doctor(DoctorArgs),

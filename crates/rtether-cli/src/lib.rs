@@ -13,6 +13,8 @@ mod drafts;
 mod exit;
 mod files;
 mod limit;
+#[cfg(target_os = "linux")]
+mod load;
 mod new;
 mod outputs;
 #[cfg(target_os = "linux")]
@@ -58,6 +60,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Ping(arguments) => ping::ping(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Echo(arguments) => ping::echo(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Load(arguments) => load::run(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Doctor(arguments) => doctor::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),

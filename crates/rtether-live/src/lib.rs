@@ -11,6 +11,7 @@
 pub mod clock;
 pub mod host;
 pub mod link;
+pub mod load;
 pub mod meter;
 pub mod namespace;
 pub mod responder;

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod doctor;
+mod load;
 
 use std::process::{Command, Output};
 

@@ -2,6 +2,7 @@
 
 pub mod doctor;
 mod echo;
+pub mod load;
 mod ping;
 
 use std::io;
