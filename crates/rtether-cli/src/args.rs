@@ -1,7 +1,11 @@
 //! The definition of the command line.
 
 #[cfg(target_os = "linux")]
+mod doctor;
+#[cfg(target_os = "linux")]
 mod live;
+#[cfg(target_os = "linux")]
+mod load;
 #[cfg(target_os = "linux")]
 mod testbed;
 
@@ -11,7 +15,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(target_os = "linux")]
+pub(crate) use doctor::DoctorArgs;
+#[cfg(target_os = "linux")]
 pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
+#[cfg(target_os = "linux")]
+pub(crate) use load::LoadArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::LiveArgs;
 
@@ -65,7 +73,7 @@ impl Cli {
                 jobs: None,
             }),
             #[cfg(target_os = "linux")]
-            Verb::Ping(_) | Verb::Echo(_) => None,
+            Verb::Ping(_) | Verb::Echo(_) | Verb::Doctor(_) | Verb::Load(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
             | Verb::Schema
@@ -125,6 +133,12 @@ pub(crate) enum Verb {
     /// Run a scenario on this host, between network namespaces, and measure it
     #[cfg(target_os = "linux")]
     Live(LiveArgs),
+    /// Make background load, or take that of others
+    #[cfg(target_os = "linux")]
+    Load(LoadArgs),
+    /// Say whether this host is fit for measuring, and what to do where it is not
+    #[cfg(target_os = "linux")]
+    Doctor(DoctorArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
     /// Print the JSON Schema of scenario files, for editors

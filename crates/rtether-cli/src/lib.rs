@@ -7,11 +7,15 @@ mod admit;
 mod args;
 mod bound;
 mod check;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod drafts;
 mod exit;
 mod files;
 mod limit;
 mod live;
+#[cfg(target_os = "linux")]
+mod load;
 mod new;
 mod outputs;
 #[cfg(target_os = "linux")]
@@ -19,6 +23,8 @@ mod ping;
 mod progress;
 mod reproduce;
 mod scenario;
+#[cfg(target_os = "linux")]
+mod stop;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -59,6 +65,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Echo(arguments) => ping::echo(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Live(arguments) => testbed::run(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Load(arguments) => load::run(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Doctor(arguments) => doctor::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
         Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),

@@ -14,6 +14,7 @@ pub mod filter;
 pub mod host;
 mod informant;
 pub mod link;
+pub mod load;
 pub mod meter;
 pub mod namespace;
 pub mod responder;

@@ -9,5 +9,6 @@ extern crate alloc;
 extern crate std;
 
 pub mod endnode;
+pub mod load;
 pub mod probe;
 pub mod smoother;

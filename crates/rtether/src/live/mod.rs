@@ -1,6 +1,8 @@
 //! Measuring on this host: the engines on real sockets (Linux).
 
+pub mod doctor;
 mod echo;
+pub mod load;
 mod paths;
 mod ping;
 pub mod testbed;

@@ -52,6 +52,26 @@ pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
     Ok(rtether_model::quantity::Duration::from_ps(ps))
 }
 
+/// Reads a bit rate as scenarios write it: `100 Mbit/s`.
+///
+/// # Errors
+/// What is wrong, in words with an example.
+pub fn bit_rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
+    let rate = units::read(text, units::Quantity::BitRate);
+    rate.map(rtether_model::quantity::BitRate::from_bps)
+        .map_err(|_| "write a number with its unit, for example 100 Mbit/s".to_owned())
+}
+
+/// Reads a size as scenarios write it: `10 MB`.
+///
+/// # Errors
+/// What is wrong, in words with an example.
+pub fn size(text: &str) -> Result<rtether_model::quantity::Bytes, String> {
+    let size = units::read(text, units::Quantity::Size);
+    size.map(rtether_model::quantity::Bytes::new)
+        .map_err(|_| "write a number with its unit, for example 10 MB".to_owned())
+}
+
 /// What came of a file.
 #[derive(Clone, Debug)]
 pub struct Loaded {

@@ -1,5 +1,7 @@
 //! Which host this is, and how good its clock is.
 
+use super::clock::discipline;
+
 /// Octets that tell this host from others until it starts again; the same in all of its network
 /// namespaces. None if the kernel does not say.
 pub fn identity() -> Option<[u8; 16]> {
@@ -16,15 +18,8 @@ fn parse(text: &str) -> Option<[u8; 16]> {
 /// Returns the largest error of the clock of the day in microseconds, as whoever disciplines it (NTP
 /// or PTP) has told the kernel; none if nobody does.
 pub fn clock_error_us() -> Option<u32> {
-    // SAFETY: all zeros are a valid `timex`, with which nothing is changed.
-    let mut state: libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer is to a live structure.
-    let result = unsafe { libc::adjtimex(&raw mut state) };
-    let is_synchronized = result >= 0 && state.status & libc::STA_UNSYNC == 0;
-    if result == libc::TIME_ERROR || !is_synchronized {
-        return None;
-    }
-    u32::try_from(state.maxerror).ok()
+    let discipline = discipline().ok().filter(|found| found.is_synchronized)?;
+    u32::try_from(discipline.error_max.as_ps() / 1_000_000).ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,205 @@
+//! `rtether load` and its sink, over loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{rtether, stderr};
+
+/// A sink on a port of its own.
+struct Sink {
+    child: Child,
+    address: String,
+}
+
+impl Sink {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = rtether()
+            .args(["load", "--sink", "127.0.0.1:0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let (_, rest) = line.split_once("load at ").unwrap();
+        let address = rest.split_once(',').unwrap().0.to_owned();
+        Self { child, address }
+    }
+
+    fn load(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = rtether();
+        command
+            .args(["load", &self.address, "--json"])
+            .args(arguments);
+        command
+    }
+
+    /// Ends it like Ctrl-C and returns its last line.
+    fn end(mut self) -> String {
+        interrupt(&self.child);
+        let mut text = String::new();
+        let mut output = self.child.stdout.take().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        text
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        // Gone already if the test got so far.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn interrupt(child: &Child) {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
+}
+
+#[test]
+fn files_go_both_ways() {
+    // Oracle: three files of a million octets each way, and what the sink counts.
+    let sink = Sink::start(&[]);
+    let output = sink.load(&["--kind", "ftp-both", "--size", "1MB", "--files", "3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = document(&output);
+    assert_eq!(document["schema"], "rtether.load/1");
+    assert_eq!(document["sent_bytes"], 3_000_000);
+    assert_eq!(document["received_bytes"], 3_000_000);
+    assert_eq!(document["files"], 6);
+    let least = document["file_time_min_ns"].as_f64().unwrap();
+    assert!(least <= document["file_time_max_ns"].as_f64().unwrap() && least > 0.0);
+    let said = sink.end();
+    assert!(
+        said.contains("6 connections, 0 turned away, 0 malformed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("3000000 B received, 3000000 B sent"),
+        "{said}"
+    );
+}
+
+#[test]
+fn datagrams_keep_their_rate() {
+    // Oracle: 1000 octets of payload are 1066 on the wire, so 10 Mbit/s are at most 586 datagrams
+    // in half a second and one millisecond that may be caught up; loopback loses nothing.
+    let sink = Sink::start(&[]);
+    let wish = [
+        "--kind", "udp", "--size", "1000B", "--rate", "10Mbit/s", "--for", "500ms",
+    ];
+    let output = sink.load(&[wish.as_slice(), &["--connections", "2"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = document(&output);
+    let sent = document["datagrams_sent"].as_u64().unwrap();
+    assert!((300..=592).contains(&sent), "{sent}");
+    assert_eq!(document["datagrams_received"], sent);
+    assert_eq!(document["datagrams_lost"], 0);
+    assert!(sink.end().contains(&format!("{sent} datagrams")));
+}
+
+#[test]
+fn an_interrupted_load_tells_what_was_done() {
+    // Oracle: the exit code of an interruption, and figures that the sink confirms.
+    let sink = Sink::start(&[]);
+    let load = sink
+        .command(&["--kind", "greedy", "--for", "60s"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    interrupt(&load);
+    let begin = Instant::now();
+    let output = load.wait_with_output().unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(output.status.code(), Some(130));
+    let sent = document(&output)["sent_bytes"].as_u64().unwrap();
+    assert!(sent > 0);
+    assert!(sink.end().contains(&format!("{sent} B received")));
+}
+
+#[test]
+fn a_sink_has_limits() {
+    // Oracle: the limits on its command line. 500 kB at 8 Mbit/s take half a second, of which 10 ms
+    // may be caught up.
+    let sink = Sink::start(&["--limit-connections", "1", "--limit-rate", "8Mbit/s"]);
+    let first = sink
+        .command(&["--size", "500kB", "--files", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(150));
+    let second = sink.load(&["--size", "1kB", "--files", "1"]);
+    assert_eq!(second.status.code(), Some(4));
+    assert!(
+        stderr(&second).contains("--limit-connections"),
+        "{}",
+        stderr(&second)
+    );
+    let first = first.wait_with_output().unwrap();
+    let time = document(&first)["file_time_min_ns"].as_f64().unwrap();
+    assert!((480e6..5e9).contains(&time), "{time}");
+    let said = sink.end();
+    assert!(said.contains("1 connections, 1 turned away"), "{said}");
+}
+
+#[test]
+fn strangers_get_nothing() {
+    // Oracle: not an octet comes back for a datagram, whatever it holds, nor for a hello that is
+    // none.
+    let sink = Sink::start(&[]);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
+    for payload in [
+        b"RTLD-of-no-session-at-all".as_slice(),
+        b"",
+        b"RTLH\x01\x02",
+    ] {
+        socket.send_to(payload, &sink.address).unwrap();
+    }
+    assert!(socket.recv(&mut [0; 64]).is_err());
+    let mut stream = TcpStream::connect(&sink.address).unwrap();
+    stream.write_all(&[b'x'; 24]).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert_eq!(answer, b"");
+    let said = sink.end();
+    assert!(
+        said.contains("0 connections, 0 turned away, 4 malformed"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_sink_that_is_not_there_is_named() {
+    // Oracle: a port on which nobody listens, since it was just given back.
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap().to_string();
+    drop(socket);
+    let output = rtether().args(["load", &address]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let said = stderr(&output);
+    assert!(said.contains(&address) && said.contains("--sink"), "{said}");
+    let output = rtether().args(["load", "no such host"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}

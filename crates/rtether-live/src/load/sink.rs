@@ -1,0 +1,360 @@
+//! The side that takes load, and serves files over TCP.
+//!
+//! One port for TCP and UDP. Nothing is sent but over a connection that the client has opened.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rtether_model::quantity::{BitRate, Bytes, Duration as Span};
+use rtether_proto::load::{Datagram, Hello, Pacer, Report, Status, Tally, Wish};
+use socket2::Socket;
+
+use super::{CHUNK, LOOK, is_pause, read_all, socket};
+use crate::clock::{Clock, to_std};
+
+/// A client that says nothing for so long is let go.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A transfer without a single octet for so long is broken off.
+const IDLE: Duration = Duration::from_secs(30);
+/// Datagrams may arrive so long after the client's end.
+const STRAGGLERS: Duration = Duration::from_millis(200);
+/// Octets in one piece where the rate is limited.
+const PIECE: usize = 8_192;
+
+/// What a sink allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at a time.
+    pub connections: usize,
+    /// Payload over TCP, all connections and both directions together; `None` for no limit.
+    pub rate: Option<BitRate>,
+}
+
+/// What a sink has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Connections that were served.
+    pub connections: u64,
+    /// Connections turned away, the limit being reached.
+    pub refused: u64,
+    /// Connections that said no hello, and datagrams of no session.
+    pub malformed: u64,
+    /// Octets received, over TCP and in datagrams.
+    pub received: u64,
+    /// Octets sent, over TCP.
+    pub sent: u64,
+    /// Distinct datagrams received.
+    pub datagrams: u64,
+}
+
+/// Two sockets with one number.
+pub struct Sink {
+    listener: Socket,
+    datagrams: UdpSocket,
+    limits: Limits,
+}
+
+/// What all threads share.
+struct Shared<'a> {
+    stop: &'a AtomicBool,
+    clock: Clock,
+    pacer: Option<Mutex<Pacer>>,
+    /// Tallies by session, of clients from this address alone.
+    sessions: Mutex<BTreeMap<u64, (IpAddr, Tally)>>,
+    active: AtomicUsize,
+    connections: AtomicU64,
+    refused: AtomicU64,
+    malformed: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    distinct: AtomicU64,
+}
+
+impl Sink {
+    /// Opens both sockets.
+    ///
+    /// # Errors
+    /// If the port is taken.
+    pub fn bind(at: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let listener = socket::listen(at)?;
+        // Port zero asks for any; datagrams get the same.
+        let bound = listener.local_addr()?;
+        let bound = bound.as_socket().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self {
+            listener,
+            datagrams: socket::receive_datagrams(bound)?,
+            limits,
+        })
+    }
+
+    /// Returns where it listens.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        self.datagrams.local_addr()
+    }
+
+    /// Serves until `stop`.
+    ///
+    /// # Errors
+    /// If a socket fails; errors of a connection end that connection alone.
+    pub fn run(&self, stop: &AtomicBool) -> io::Result<Taken> {
+        let clock = Clock::start();
+        let pacer = self.limits.rate.and_then(|rate| {
+            let slack = Span::from_ms(10);
+            Pacer::new(rate, slack, clock.now()).map(Mutex::new)
+        });
+        let shared = Shared {
+            stop,
+            clock,
+            pacer,
+            sessions: Mutex::default(),
+            active: AtomicUsize::new(0),
+            connections: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            malformed: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            distinct: AtomicU64::new(0),
+        };
+        let shared = &shared;
+        std::thread::scope(|scope| {
+            let datagrams = scope.spawn(|| shared.take_datagrams(&self.datagrams));
+            while !stop.load(Ordering::Relaxed) && !datagrams.is_finished() {
+                let (stream, peer) = match self.listener.accept() {
+                    Ok((stream, peer)) => (TcpStream::from(stream), peer),
+                    Err(error) if is_pause(&error) => {
+                        std::thread::sleep(LOOK / 10);
+                        continue;
+                    }
+                    // The client has gone before it was accepted, or descriptors are short.
+                    Err(_) => {
+                        std::thread::sleep(LOOK);
+                        continue;
+                    }
+                };
+                let is_full = shared.active.load(Ordering::Relaxed) >= self.limits.connections;
+                if is_full {
+                    shared.refused.fetch_add(1, Ordering::Relaxed);
+                    refuse(stream);
+                    continue;
+                }
+                let Some(peer) = peer.as_socket() else {
+                    continue;
+                };
+                shared.active.fetch_add(1, Ordering::Relaxed);
+                scope.spawn(move || {
+                    // An error of a connection is the client's to report.
+                    drop(shared.serve(stream, peer));
+                    shared.active.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            datagrams
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("the thread of datagrams ended")))
+        })?;
+        Ok(shared.taken())
+    }
+}
+
+/// Tells a client that there is no room. The answer fits any buffer, so nothing waits.
+fn refuse(mut stream: TcpStream) {
+    let report = Report {
+        status: Status::Busy,
+        ..Report::default()
+    };
+    drop(stream.set_nonblocking(true));
+    drop(stream.write(&report.write()));
+    // Its hello may be on the way; closing before it is read would cut off the answer.
+    drop(stream.shutdown(std::net::Shutdown::Write));
+    std::thread::sleep(Duration::from_millis(2));
+    drop(stream.read(&mut [0; Hello::SIZE]));
+}
+
+impl Shared<'_> {
+    fn taken(&self) -> Taken {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Taken {
+            connections: get(&self.connections),
+            refused: get(&self.refused),
+            malformed: get(&self.malformed),
+            received: get(&self.received),
+            sent: get(&self.sent),
+            datagrams: get(&self.distinct),
+        }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<u64, (IpAddr, Tally)>> {
+        // A thread that panicked leaves counters that are still right.
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_datagrams(&self, socket: &UdpSocket) -> io::Result<()> {
+        let mut payload = vec![0; 65_536];
+        while !self.stop.load(Ordering::Relaxed) {
+            let (length, from) = match socket.recv_from(&mut payload) {
+                Ok(received) => received,
+                Err(error) if is_pause(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            let datagram = Datagram::read(&payload[..length]).ok();
+            let mut sessions = self.sessions();
+            let found = datagram.and_then(|of| Some((of, sessions.get_mut(&of.session)?)));
+            match found {
+                Some((datagram, (owner, tally))) if *owner == from.ip() => {
+                    tally.record(datagram.sequence, length as u64);
+                }
+                _ => {
+                    self.malformed.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn serve(&self, mut stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        socket::prepare(&stream)?;
+        let mut octets = [0; Hello::SIZE];
+        let heard = read_all(&mut stream, &mut octets, PATIENCE, Some(self.stop));
+        let hello = heard.ok().and_then(|()| Hello::read(&octets).ok());
+        let Some(hello) = hello else {
+            self.malformed.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        };
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        socket::mark_accepted(&stream, peer, hello.dscp)?;
+        match hello.wish {
+            Wish::Upload => {
+                stream.write_all(&Report::default().write())?;
+                let octets = self.take(&mut stream, hello.size)?;
+                let report = Report {
+                    octets,
+                    ..Report::default()
+                };
+                stream.write_all(&report.write())
+            }
+            Wish::Download => {
+                stream.write_all(&Report::default().write())?;
+                let octets = self.give(&mut stream, hello.size)?;
+                let report = Report {
+                    octets,
+                    retransmissions: socket::retransmissions(&stream).unwrap_or(0),
+                    ..Report::default()
+                };
+                stream.write_all(&report.write())
+            }
+            Wish::Datagrams => self.count(&mut stream, peer.ip(), hello.session),
+        }
+    }
+
+    /// Waits until so many octets are within the rate.
+    fn pace(&self, octets: usize) {
+        let Some(pacer) = &self.pacer else { return };
+        let now = self.clock.now();
+        let mut pacer = pacer.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = pacer.reserve(now, Bytes::new(octets as u64));
+        drop(pacer);
+        let mut left = to_std(due - now);
+        while left > Duration::ZERO && !self.stop.load(Ordering::Relaxed) {
+            let nap = left.min(LOOK);
+            std::thread::sleep(nap);
+            left -= nap;
+        }
+    }
+
+    fn piece(&self) -> usize {
+        if self.pacer.is_some() { PIECE } else { CHUNK }
+    }
+
+    /// Reads a file of `size` octets, or until the client's end if it is zero.
+    fn take(&self, stream: &mut TcpStream, size: u64) -> io::Result<u64> {
+        let mut chunk = vec![0; self.piece()];
+        let (mut received, mut last) = (0, Instant::now());
+        while !self.stop.load(Ordering::Relaxed) && last.elapsed() < IDLE {
+            match stream.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(length) => {
+                    received += length as u64;
+                    self.received.fetch_add(length as u64, Ordering::Relaxed);
+                    self.pace(length);
+                    last = Instant::now();
+                }
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+            if size > 0 && received >= size {
+                break;
+            }
+        }
+        Ok(received)
+    }
+
+    fn give(&self, stream: &mut TcpStream, size: u64) -> io::Result<u64> {
+        let chunk = vec![0; self.piece()];
+        let (mut sent, mut last) = (0, Instant::now());
+        while sent < size && !self.stop.load(Ordering::Relaxed) {
+            if last.elapsed() > IDLE {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let left = usize::try_from(size - sent).unwrap_or(usize::MAX);
+            match stream.write(&chunk[..left.min(chunk.len())]) {
+                Ok(length) => {
+                    sent += length as u64;
+                    self.sent.fetch_add(length as u64, Ordering::Relaxed);
+                    self.pace(length);
+                    last = Instant::now();
+                }
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Counts datagrams until the client closes its end, and tells the counts.
+    fn count(&self, stream: &mut TcpStream, from: IpAddr, session: u64) -> io::Result<()> {
+        let busy = Report {
+            status: Status::Busy,
+            ..Report::default()
+        };
+        {
+            let mut sessions = self.sessions();
+            if sessions.contains_key(&session) {
+                return stream.write_all(&busy.write());
+            }
+            sessions.insert(session, (from, Tally::default()));
+        }
+        let counted = stream
+            .write_all(&Report::default().write())
+            .and_then(|()| self.await_end(stream));
+        if counted.is_ok() {
+            std::thread::sleep(STRAGGLERS);
+        }
+        let tally = self.sessions().remove(&session).map(|(_, tally)| tally);
+        let tally = tally.unwrap_or_default();
+        self.received.fetch_add(tally.octets, Ordering::Relaxed);
+        self.distinct.fetch_add(tally.received, Ordering::Relaxed);
+        counted?;
+        stream.write_all(&Report::from(&tally).write())
+    }
+
+    fn await_end(&self, stream: &mut TcpStream) -> io::Result<()> {
+        let mut octets = [0; 64];
+        while !self.stop.load(Ordering::Relaxed) {
+            match stream.read(&mut octets) {
+                Ok(0) => break,
+                // Nothing is to be said now.
+                Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

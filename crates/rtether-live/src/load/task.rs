@@ -1,0 +1,42 @@
+//! How urgent the threads of a load are.
+
+use std::io;
+
+/// Priority of a thread that makes load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Urgency {
+    /// Nice 19: gives way to ordinary tasks.
+    #[default]
+    Low,
+    /// `SCHED_IDLE`: runs when nothing else does.
+    Idle,
+    /// As the program was started.
+    Normal,
+}
+
+/// The nice value of the least urgent ordinary task.
+const NICE_MAX: i32 = 19;
+
+impl Urgency {
+    /// Applies it to the calling thread.
+    ///
+    /// # Errors
+    /// What the system says; it never refuses to make a thread less urgent.
+    pub fn apply(self) -> io::Result<()> {
+        let result = match self {
+            Self::Normal => 0,
+            // SAFETY: no pointer is passed; on Linux 0 means the calling thread.
+            Self::Low => unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE_MAX) },
+            Self::Idle => {
+                let parameters = libc::sched_param { sched_priority: 0 };
+                // SAFETY: the pointer is to a live value, which the kernel only reads.
+                unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) }
+            }
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Whether this host is fit for measuring, and what to do where it is not.
+//!
+//! Every finding says what is there, what that means for measuring, and its remedy.
+
+mod devices;
+mod goals;
+mod kernel;
+mod machine;
+mod output;
+mod remote;
+mod rights;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether_live::host::files::Files;
+use rtether_live::host::stall;
+use rtether_model::quantity::Duration;
+
+pub use goals::{GOALS, Goal, Obstacle, goal};
+pub use output::{csv, json, obstacles_text, parse, table};
+pub use remote::{RemoteError, examine_remote};
+
+/// How good a finding is for measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// As it should be.
+    Ok,
+    /// Good to know.
+    Note,
+    /// Spoils measurements, or forbids them.
+    Problem,
+}
+
+impl State {
+    /// Returns the word for tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Group and name: `rights.net-raw`.
+    pub id: String,
+    /// Whether the thing is there, works, or is granted.
+    pub is_there: bool,
+    /// How good that is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What it means for measuring.
+    pub meaning: String,
+    /// What to do about it; nothing where all is well.
+    pub remedy: Option<String>,
+}
+
+impl Finding {
+    /// Returns a finding that all is well.
+    fn ok(id: impl Into<String>, found: impl Into<String>, meaning: &str) -> Self {
+        Self {
+            id: id.into(),
+            is_there: true,
+            state: State::Ok,
+            found: found.into(),
+            meaning: meaning.into(),
+            remedy: None,
+        }
+    }
+
+    /// Returns one that the thing is there, but not as it should be.
+    fn note(id: impl Into<String>, found: impl Into<String>, meaning: &str, remedy: &str) -> Self {
+        Self {
+            state: State::Note,
+            remedy: Some(remedy.into()),
+            ..Self::ok(id, found, meaning)
+        }
+    }
+
+    /// Returns one that the thing is missing.
+    fn missing(
+        id: impl Into<String>,
+        state: State,
+        found: impl Into<String>,
+        meaning: &str,
+        remedy: &str,
+    ) -> Self {
+        Self {
+            is_there: false,
+            state,
+            ..Self::note(id, found, meaning, remedy)
+        }
+    }
+
+    fn worse(self) -> Self {
+        Self {
+            state: State::Problem,
+            ..self
+        }
+    }
+}
+
+/// Everything that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Name of the host.
+    pub host: String,
+    /// All findings, by group.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Returns the finding of this name.
+    pub fn find(&self, id: &str) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.id == id)
+    }
+}
+
+/// What to examine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DoctorOptions {
+    /// How long to watch for gaps; zero for not at all.
+    pub watch: Duration,
+    /// Whether to try features in a scratch namespace.
+    pub probe: bool,
+}
+
+impl Default for DoctorOptions {
+    fn default() -> Self {
+        Self {
+            watch: Duration::from_secs(1),
+            probe: true,
+        }
+    }
+}
+
+/// Examines this host; `step` is told what is being done. What is not done yet when `stop` is set
+/// is left out.
+pub fn examine(
+    options: &DoctorOptions,
+    stop: &AtomicBool,
+    mut step: impl FnMut(&'static str),
+) -> Report {
+    let files = Files::default();
+    let mut findings = Vec::new();
+    let host = files.text("proc/sys/kernel/hostname");
+    step("rights");
+    findings.extend(rights::findings(&files));
+    if options.probe {
+        step("features of the kernel");
+        findings.extend(kernel::findings(&files));
+    }
+    step("devices");
+    findings.extend(devices::findings(&files));
+    step("clock and processors");
+    findings.extend(machine::findings(&files));
+    if options.watch > Duration::ZERO && !stop.load(Ordering::Relaxed) {
+        step("gaps");
+        let before = machine::ticks(&files);
+        let gaps = stall::watch(options.watch, stop);
+        findings.extend(machine::steal(before, machine::ticks(&files)));
+        findings.push(machine::gaps(&gaps));
+    }
+    Report {
+        host: host.unwrap_or_else(|| "this host".into()),
+        findings,
+    }
+}

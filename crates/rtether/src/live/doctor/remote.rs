@@ -1,0 +1,117 @@
+//! Another host, through ssh.
+
+use std::io::{self, Read};
+use std::process::{Command, Stdio};
+
+use super::{DoctorOptions, Report, parse};
+
+/// Octets that are taken from another host.
+const LIMIT: u64 = 4 << 20;
+/// ssh itself failed.
+const SSH_FAILED: i32 = 255;
+/// The shell does not know the command, or may not run it.
+const NO_COMMAND: [i32; 2] = [127, 126];
+
+/// Why another host could not be examined.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// Not a host.
+    #[error("`{0}` is no host; write a name, an address, or USER@HOST")]
+    NoHost(String),
+    /// There is no ssh here.
+    #[error("cannot run ssh: {0}; install an ssh client")]
+    NoSsh(io::Error),
+    /// No connection.
+    #[error(
+        "ssh cannot connect to `{host}`: {message}; try `ssh {host} true`, which must not ask for \
+         anything"
+    )]
+    NoConnection {
+        /// The host.
+        host: String,
+        /// What ssh said.
+        message: String,
+    },
+    /// There is no rtether there.
+    #[error(
+        "`{0}` has no rtether in the path of ssh; copy the program there, for example \
+         `scp $(command -v rtether) {0}:/usr/local/bin/`"
+    )]
+    NoProgram(String),
+    /// It answered something else.
+    #[error("the answer of `{host}` is not a list of findings: {message}")]
+    BadAnswer {
+        /// The host.
+        host: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Examines another host by `ssh HOST rtether doctor --json`.
+///
+/// # Errors
+/// If there is no answer of rtether.
+pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, RemoteError> {
+    let is_host = !host.is_empty()
+        && !host.starts_with('-')
+        && !host.chars().any(|c| c.is_whitespace() || c.is_control());
+    if !is_host {
+        return Err(RemoteError::NoHost(host.to_owned()));
+    }
+    let mut command = format!(
+        "rtether doctor --json --watch {}ms",
+        options.watch.as_ps() / 1_000_000_000
+    );
+    if !options.probe {
+        command.push_str(" --no-probe");
+    }
+    let mut child = Command::new("ssh")
+        .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", host])
+        .arg(command)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(RemoteError::NoSsh)?;
+    let (answer, complaint) = std::thread::scope(|scope| {
+        let complaint = child.stderr.take();
+        let complaint = scope.spawn(move || drain(complaint));
+        let answer = drain(child.stdout.take());
+        (answer, complaint.join().unwrap_or_default())
+    });
+    let status = child.wait().map_err(RemoteError::NoSsh)?;
+    let message = || last_line(&complaint);
+    match status.code() {
+        Some(SSH_FAILED) => Err(RemoteError::NoConnection {
+            host: host.to_owned(),
+            message: message(),
+        }),
+        Some(code) if NO_COMMAND.contains(&code) => Err(RemoteError::NoProgram(host.to_owned())),
+        _ => parse(&answer).map_err(|problem| RemoteError::BadAnswer {
+            host: host.to_owned(),
+            message: match message() {
+                said if said.is_empty() => problem,
+                said => format!("{problem}; it said: {said}"),
+            },
+        }),
+    }
+}
+
+/// Reads everything up to the limit; what is beyond is read too, lest the peer waits for ever.
+fn drain(from: Option<impl Read>) -> String {
+    let mut octets = Vec::new();
+    if let Some(mut from) = from {
+        // A connection that breaks shows in the exit code.
+        drop(from.by_ref().take(LIMIT).read_to_end(&mut octets));
+        drop(io::copy(&mut from, &mut io::sink()));
+    }
+    String::from_utf8_lossy(&octets).into_owned()
+}
+
+fn last_line(text: &str) -> String {
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    let line = line.unwrap_or_default().trim();
+    let characters = line.chars().filter(|character| !character.is_control());
+    characters.take(300).collect()
+}

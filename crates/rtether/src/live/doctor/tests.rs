@@ -1,0 +1,181 @@
+//! Oracle: made-up hosts whose state is written down in the test.
+
+use std::path::PathBuf;
+
+use rtether_live::host::device::{Coalescing, Settings};
+use rtether_live::host::features::Feature;
+use rtether_live::host::files::Files;
+use rtether_live::host::rights::{Rights, capability};
+
+use super::machine::Ticks;
+use super::*;
+
+/// A tree of files that goes away with the test.
+struct Tree(PathBuf);
+
+impl Tree {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let root = std::env::temp_dir().join(format!("rtether-ho-{name}-{}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("it is writable");
+            std::fs::write(path, text).expect("it is writable");
+        }
+        Self(root)
+    }
+
+    fn files(&self) -> Files {
+        Files::under(&self.0)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+#[test]
+fn rights_are_read_from_the_status() {
+    let status = "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000002000\n";
+    let tree = Tree::new("rights", &[("proc/self/status", status)]);
+    let rights = Rights::read(&tree.files()).expect("it is complete");
+    assert!(!rights.is_root);
+    assert!(rights.has(capability::NET_RAW) && !rights.has(capability::NET_ADMIN));
+    let findings = rights::of_process(rights);
+    let of = |id: &str| findings.iter().find(|of| of.id == id).expect("it is there");
+    assert!(of("rights.net-raw").is_there);
+    assert!(!of("rights.net-admin").is_there);
+    let remedy = of("rights.net-admin").remedy.as_deref();
+    assert!(remedy.is_some_and(|text| text.contains("cap_net_admin")));
+}
+
+#[test]
+fn processors_are_judged_by_their_files() {
+    let cpu = "sys/devices/system/cpu/cpu0";
+    let tree = Tree::new(
+        "cpu",
+        &[
+            (&format!("{cpu}/cpufreq/scaling_governor"), "powersave\n"),
+            (&format!("{cpu}/cpuidle/state0/latency"), "2\n"),
+            (&format!("{cpu}/cpuidle/state0/name"), "C1\n"),
+            (&format!("{cpu}/cpuidle/state1/latency"), "133\n"),
+            (&format!("{cpu}/cpuidle/state1/name"), "C6\n"),
+            ("proc/stat", "cpu  10 0 20 60 1 2 3 4 5 6\ncpu0 1 1\n"),
+        ],
+    );
+    let governor = machine::governor(&tree.files()).expect("there is one");
+    assert_eq!(
+        (governor.state, governor.found.as_str()),
+        (State::Note, "powersave")
+    );
+    let idle = machine::idle(&tree.files());
+    assert_eq!(idle.found, "C6, 133 us to leave");
+    assert_eq!(idle.state, State::Note);
+    let before = machine::ticks(&tree.files()).expect("it is complete");
+    assert_eq!((before.all, before.stolen), (100, 4));
+    let after = Ticks {
+        all: 200,
+        stolen: 5,
+    };
+    let steal = machine::steal(Some(before), Some(after)).expect("both are there");
+    assert_eq!(steal.state, State::Problem);
+    assert!(steal.found.starts_with("1 of 100"), "{}", steal.found);
+}
+
+#[test]
+fn moderated_interrupts_are_a_problem_when_frames_wait_long() {
+    let state = |receive_us, is_adaptive| {
+        let coalescing = Coalescing {
+            receive_us,
+            send_us: 0,
+            is_adaptive,
+        };
+        devices::moderation("eth0", coalescing).state
+    };
+    assert_eq!(state(0, false), State::Ok);
+    assert_eq!(state(0, true), State::Note);
+    assert_eq!(state(50, false), State::Problem);
+}
+
+#[test]
+fn a_goal_is_possible_when_all_it_needs_is_there() {
+    let refused = |id: &str, refusal: Option<&str>| {
+        kernel::of_feature(&Feature {
+            id: id.into(),
+            refusal: refusal.map(Into::into),
+        })
+    };
+    let mut report = Report::default();
+    report
+        .findings
+        .extend(devices::stamping(&[("eth0".into(), Settings::default())]));
+    let hardware = goal("timestamps-hw").expect("it is known");
+    let needs: Vec<&str> = hardware.obstacles(&report).iter().map(|o| o.need).collect();
+    assert_eq!(needs, ["timestamps.hardware", "clock.hardware"]);
+    let said = obstacles_text(hardware, &hardware.obstacles(&report));
+    assert!(said.contains("remedy: a network card") && said.contains("could not be tried"));
+
+    let xdp = goal("ping-xdp").expect("it is known");
+    report.findings = rights::of_process(Rights {
+        is_root: true,
+        effective: u64::MAX,
+    });
+    report
+        .findings
+        .push(refused("xdp.socket", Some("Address family not supported")));
+    assert_eq!(xdp.obstacles(&report).len(), 1);
+    report.findings.pop();
+    report.findings.push(refused("xdp.socket", None));
+    assert_eq!(xdp.obstacles(&report), []);
+}
+
+#[test]
+fn what_goals_need_is_looked_at() {
+    // Oracle: the findings of this host, with everything tried. As an ordinary user features
+    // cannot be tried, and then they are not asked for.
+    let options = DoctorOptions {
+        watch: Duration::from_ms(5),
+        probe: true,
+    };
+    let report = examine(&options, &AtomicBool::new(false), |_| ());
+    let is_tried = report.find("link.namespace").is_some_and(|of| of.is_there);
+    for goal in GOALS {
+        for obstacle in goal.obstacles(&report) {
+            let is_feature = ["link.", "qdisc.", "filter.", "xdp."]
+                .iter()
+                .any(|group| obstacle.need.starts_with(group));
+            assert!(
+                obstacle.finding.is_some() || (is_feature && !is_tried),
+                "{} of {}",
+                obstacle.need,
+                goal.name
+            );
+        }
+    }
+    let ids: std::collections::BTreeSet<&str> =
+        report.findings.iter().map(|of| of.id.as_str()).collect();
+    assert_eq!(ids.len(), report.findings.len(), "a name is used twice");
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|of| of.state == State::Ok || of.remedy.is_some())
+    );
+    assert_eq!(parse(&json(&report)), Ok(report));
+}
+
+#[test]
+fn findings_of_another_host_are_not_trusted() {
+    assert!(parse("{").is_err());
+    assert!(parse("{\"schema\": \"rtether.ping/1\"}").is_err());
+    let long = "x".repeat(10_000);
+    let text = format!(
+        r#"{{"schema": "rtether.doctor/1", "host": "a\u001b[2Jb", "findings": [
+            {{"id": "a.b", "state": "ok", "found": "{long}", "meaning": "", "remedy": null}}]}}"#
+    );
+    let report = parse(&text).expect("it is well-formed");
+    assert_eq!(report.host, "a[2Jb");
+    assert_eq!(report.findings[0].found.len(), 500);
+    assert!(!report.findings[0].is_there);
+}
