@@ -1,0 +1,195 @@
+//! `rtether live` when something goes wrong while it runs. Oracle: what `ip netns` lists before and
+//! after, the documented exit codes, and that what was measured until then is there.
+//!
+//! Needs root and iproute2; a test that cannot run prints why, and is counted.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SCENARIO: &str = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 2 ms, size: 64 B }
+";
+
+fn skip(reason: &str) {
+    let reason = format!("SKIP: {reason}");
+    println!("{reason}");
+    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let mut options = std::fs::OpenOptions::new();
+        let mut log = options.create(true).append(true).open(log).unwrap();
+        writeln!(log, "{reason}").unwrap();
+    }
+}
+
+fn is_root(test: &str) -> bool {
+    let id = Command::new("id").arg("-u").output().unwrap();
+    let is_root = id.stdout.trim_ascii() == b"0";
+    if !is_root {
+        skip(&format!("{test}: needs root"));
+    }
+    is_root
+}
+
+/// A scenario in a file of its own, removed at the end.
+struct File(PathBuf);
+
+impl File {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rtether-{test}-{}.yaml", std::process::id()));
+        std::fs::write(&path, SCENARIO).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        drop(std::fs::remove_file(&self.0));
+    }
+}
+
+/// Starts a run of so many seconds and waits until its stations run.
+fn start(file: &File, seconds: u32, backend: &str) -> Child {
+    let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["live", "--json", "--priority", "0", "--backend", backend])
+        .args(["--for", &format!("{seconds}s")])
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let device = |node: u32| {
+        let name = namespace(&child, node);
+        let shown = Command::new("ip").args(["-n", &name, "neighbor"]).output();
+        shown.is_ok_and(|output| !output.stdout.is_empty())
+    };
+    // Flows go one way, but both ends know each other.
+    let begun = Instant::now();
+    while !(device(0) && device(1)) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no test bed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    child
+}
+
+fn namespace(child: &Child, node: u32) -> String {
+    format!("rtether-live-{}-{node}", child.id())
+}
+
+fn left(pid: u32) -> Vec<String> {
+    let entries = std::fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names
+        .filter(|name| name.starts_with(&format!("rtether-live-{pid}-")))
+        .collect()
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+}
+
+fn delivered(output: &Output) -> u64 {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    document["streams"][0]["delivered"].as_u64().unwrap()
+}
+
+#[test]
+fn ctrl_c_ends_the_run_with_what_it_has() {
+    let test = "ctrl_c_ends_the_run_with_what_it_has";
+    if !is_root(test) {
+        return;
+    }
+    for backend in ["kernel", "emulated"] {
+        // A warm-up of a second at most, then three more.
+        let child = start(&File::new("ctrl-c"), 60, backend);
+        std::thread::sleep(Duration::from_millis(1_500));
+        signal(&child, "-INT");
+        let pid = child.id();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        assert!(delivered(&output) > 0, "{backend}");
+        assert_eq!(left(pid), [""; 0], "{backend}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next() {
+    let test = "what_a_killed_run_leaves_is_removed_by_the_next";
+    if !is_root(test) {
+        return;
+    }
+    let mut child = start(&File::new("kill"), 60, "kernel");
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    assert_eq!(left(child.id()).len(), 3, "two stations and a switch");
+    let clean = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["live", "--clean"])
+        .output();
+    let clean = clean.unwrap();
+    assert!(clean.status.success(), "{clean:?}");
+    assert_eq!(left(child.id()), [""; 0]);
+}
+
+#[test]
+fn a_device_that_goes_away_is_named() {
+    let test = "a_device_that_goes_away_is_named";
+    if !is_root(test) {
+        return;
+    }
+    for backend in ["kernel", "emulated"] {
+        let child = start(&File::new("device"), 4, backend);
+        std::thread::sleep(Duration::from_millis(1_000));
+        let name = namespace(&child, 0);
+        let removed = Command::new("ip")
+            .args(["-n", &name, "link", "delete", "eth0"])
+            .status();
+        assert!(removed.unwrap().success());
+        let pid = child.id();
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{backend}: {message}");
+        assert!(message.contains("ended early"), "{backend}: {message}");
+        assert!(delivered(&output) > 0, "{backend}");
+        assert_eq!(left(pid), [""; 0], "{backend}");
+    }
+}
+
+#[test]
+fn without_rights_the_remedy_is_named() {
+    let test = "without_rights_the_remedy_is_named";
+    if !is_root(test) {
+        return;
+    }
+    let file = File::new("rights");
+    // Where others may read it: the build folder need not be one.
+    let program = std::env::temp_dir().join(format!("rtether-rights-{}", std::process::id()));
+    std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .arg("live")
+        .arg(&file.0)
+        .output();
+    std::fs::remove_file(&program).unwrap();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("sudo"), "{message}");
+}
