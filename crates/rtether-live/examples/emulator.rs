@@ -87,9 +87,12 @@ const PLANS: [Plan; 5] = [
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let seconds = arguments.next().map_or(Ok(10), |text| text.parse())?;
-    let guard = arguments.next().map_or(Ok(10), |text| text.parse())?;
-    let (length, guard) = (Duration::from_secs(seconds), Duration::from_us(guard));
-    println!("{seconds} s each, guard {} us", guard.as_us_f64());
+    let guard = arguments.next().map(|text| text.parse()).transpose()?;
+    let (length, guard) = (Duration::from_secs(seconds), guard.map(Duration::from_us));
+    match guard {
+        Some(guard) => println!("{seconds} s each, guard {} us", guard.as_us_f64()),
+        None => println!("{seconds} s each, guard by the rate"),
+    }
     println!(
         "departure error: p50 p99 p99.9 in us; differ: frames with another fate in the replay"
     );
@@ -181,7 +184,7 @@ impl Bed {
         &self,
         plan: &Plan,
         length: Duration,
-        guard: Duration,
+        guard: Option<Duration>,
     ) -> Result<(EmulatorReport, u64, u64), Failure> {
         let cores = std::thread::available_parallelism()?.get();
         let clock = Clock::start();
@@ -214,7 +217,12 @@ impl Bed {
         })
     }
 
-    fn open(&self, clock: Clock, guard: Duration, core: usize) -> Result<Emulator, Failure> {
+    fn open(
+        &self,
+        clock: Clock,
+        guard: Option<Duration>,
+        core: usize,
+    ) -> Result<Emulator, Failure> {
         self.center.enter()?;
         let mut options = Options::new(clock, 1);
         options.guard = guard;
@@ -358,10 +366,24 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
     } else {
         println!(
             "    collisions {}, dropped in the network {:?}, naps {}, stalls {} and of the sender \
-             {sender_stalls}",
-            counts.collisions, counts.dropped, counts.naps, departures.stall_count
+             {sender_stalls}{}",
+            counts.collisions,
+            counts.dropped,
+            counts.naps,
+            departures.stall_count,
+            carried(report),
         );
     }
+}
+
+/// Returns what part of the time a hub has carried frames.
+fn carried(report: &EmulatorReport) -> String {
+    let media = report.record.media.iter();
+    let times = media.map(|medium| {
+        let share = medium.carried.as_secs_f64() / report.record.duration.as_secs_f64();
+        format!(", carried {:.1} % of the time", share * 100.0)
+    });
+    times.collect()
 }
 
 /// Returns how many frames differ and how many there are; all, and those that came in calm times.

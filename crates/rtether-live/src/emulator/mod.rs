@@ -48,8 +48,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::network::{Network, NodeId, Pcp, Vid};
+use rtether_model::network::{Link, Network, NodeId, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
+use rtether_model::wire::MIN_FRAME;
 use rtether_sim::emulation::{
     Arrival, Draws, Emulation, EmulationError, Foreign, Output, Recording,
 };
@@ -81,10 +82,13 @@ const NAP: Duration = Duration::from_ms(5);
 const NAPS_PER_MILLE: i64 = 75;
 /// Over which time naps are counted.
 const NAP_WINDOW: Duration = Duration::from_ms(500);
-/// A stamp this old is of another clock.
-const STAMP_AGE_MAX: Duration = Duration::from_secs(1);
+/// A frame whose stamp is so much older than the time at which the socket was empty was stamped by
+/// a clock that has been set since.
+const STAMP_LAG_MAX: Duration = Duration::from_ms(50);
 /// Where senders are interrupted once in some thousand frames, few are for longer.
-const GUARD: Duration = Duration::from_us(10);
+const GUARD_MIN: Duration = Duration::from_us(10);
+/// The longest interrupts of a host that is not stopped altogether.
+const GUARD_MAX: Duration = Duration::from_us(40);
 /// Places in the store that a token can name.
 const PLACES_MAX: u32 = 1 << 24;
 
@@ -124,9 +128,10 @@ pub struct Options {
     /// comes later still is late. Between stamp and socket lies a microsecond, and whatever
     /// interrupts the sender there.
     ///
-    /// It delays no frame whose last way is a full-duplex link on which it takes as long: such a
-    /// frame is known ahead. On a shared medium it delays every frame.
-    pub guard: Duration,
+    /// It delays no frame that takes as long on its last link, or 10 us longer on a shared medium:
+    /// such a frame is known ahead. `None` for the time of the shortest frame on the fastest link
+    /// of a station, between 10 us and 40 us.
+    pub guard: Option<Duration>,
     /// Frames under way and not yet due; more are dropped and counted. Each takes 1.5 KiB.
     pub frames: u32,
     /// Arrivals, and ends of copies, that are recorded; zero for no recording and no comparison.
@@ -139,7 +144,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the defaults: a spinning thread, a guard of 10 us, 4096 frames under way, a recording of a
+    /// Returns the defaults: a spinning thread, a guard by the rate, 4096 frames under way, a recording of a
     /// million.
     pub const fn new(clock: Clock, seed: u64) -> Self {
         Self {
@@ -147,7 +152,7 @@ impl Options {
             seed,
             draws: Draws::ByFrame,
             waiting: Waiting::Spin,
-            guard: GUARD,
+            guard: None,
             frames: 4_096,
             recording: 1_000_000,
             unknown: Unknown::Drop,
@@ -249,6 +254,7 @@ pub struct Emulator {
     timing: Timing,
     recording: Recording,
     counts: Counts,
+    guard: Duration,
     /// Number of the next frame.
     sequence: u64,
     /// No frame with a stamp before this time is missing, guard aside.
@@ -307,6 +313,7 @@ impl Emulator {
             timing: Timing::new(now),
             recording,
             counts: Counts::default(),
+            guard: options.guard.unwrap_or_else(|| guard_for(network)),
             sequence: 0,
             horizon: now,
             last_arrival: now,
@@ -327,7 +334,7 @@ impl Emulator {
             let now = self.receive()?;
             self.timing.alive(now);
             self.depart()?;
-            self.advance(self.horizon - self.options.guard)?;
+            self.advance(self.horizon - self.guard)?;
             self.rest(now)?;
         }
         Ok(())
@@ -335,8 +342,12 @@ impl Emulator {
 
     /// Takes frames from the socket, moves the horizon, and returns the time.
     fn receive(&mut self) -> Result<Instant, EmulatorError> {
-        for _ in 0..BURST {
+        for number in 0..BURST {
             let now = self.options.clock.now();
+            let departure = self.departures.peek();
+            if number > 0 && departure.is_some_and(|Reverse(next)| next.at <= now) {
+                break;
+            }
             let place = match self.store.next() {
                 Some(place) => place,
                 None => &mut self.scratch[..PLACE],
@@ -356,6 +367,8 @@ impl Emulator {
 
     /// A frame has been read to the next place of the store.
     fn take(&mut self, seen: Seen) {
+        let at = self.arrived_at(seen.stamp);
+        self.last_arrival = self.last_arrival.max(at);
         let Some(&port) = self.by_device.get(&seen.device) else {
             self.counts.elsewhere += 1;
             return;
@@ -373,13 +386,11 @@ impl Emulator {
             Ok(found) => found,
             Err(reason) => return self.counts.discard(reason),
         };
-        let at = self.arrived_at(seen.stamp);
         let Some(place) = self.store.keep(seen.length) else {
             return;
         };
         let token = self.sequence << 24 | u64::from(place);
         self.sequence += 1;
-        self.last_arrival = self.last_arrival.max(at);
         let frame = Foreign {
             size: frame::size(seen.length),
             destination,
@@ -397,7 +408,7 @@ impl Emulator {
         self.stamps.look();
         let now = self.options.clock.now();
         // The clocks' distance is known to some hundred nanoseconds.
-        let (after, before) = (now - STAMP_AGE_MAX, now + Duration::from_us(10));
+        let (after, before) = (self.horizon - STAMP_LAG_MAX, now + Duration::from_us(10));
         let mapped = stamp.and_then(|stamp| self.stamps.map(stamp, after, before));
         mapped.map_or_else(
             || {
@@ -503,7 +514,7 @@ impl Emulator {
     fn rest(&mut self, now: Instant) -> Result<(), EmulatorError> {
         let arrival = self.pending.front().map(|pending| pending.at);
         let times = arrival.into_iter().chain(self.emulation.next_event());
-        let decided = times.min().map(|at| at + self.options.guard);
+        let decided = times.min().map(|at| at + self.guard);
         let departure = self.departures.peek().map(|Reverse(next)| next.at);
         let next = decided.into_iter().chain(departure).min();
         let left = next.map_or(LOOK, |next| next - now);
@@ -541,6 +552,18 @@ impl Emulator {
         }
         self.napped < passed / 1_000 * NAPS_PER_MILLE
     }
+}
+
+/// Returns what delays few frames and leaves few late.
+fn guard_for(network: &Network) -> Duration {
+    let leads_to_station = |link: &&Link| {
+        let mut ends = link.ends.iter();
+        ends.any(|end| network.end_station(end.node).is_some())
+    };
+    let links = network.links.iter().filter(leads_to_station);
+    let shortest = links.map(|link| link.rate.time_floor(MIN_FRAME)).min();
+    let shortest = shortest.unwrap_or(GUARD_MAX);
+    shortest.clamp(GUARD_MIN, GUARD_MAX)
 }
 
 fn place_of(token: u64) -> u32 {

@@ -1,6 +1,6 @@
 //! Frames under way and how many copies there are of each.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, Pcp, PortId, Vid};
@@ -21,9 +21,10 @@ struct Frame {
 /// Listens to the simulation and writes down what becomes of the frames.
 #[derive(Default)]
 pub(super) struct Frames {
-    /// By node: whether it is a station on a shared medium, whose frames are not told of before
-    /// they are there.
+    /// By node: whether it is a station on a shared medium.
     on_media: Vec<bool>,
+    /// Frames on their way to such stations that have been told of.
+    foreseen: BTreeSet<(u32, NodeId)>,
     all: Vec<Frame>,
     free: Vec<u32>,
     finished: u64,
@@ -72,6 +73,13 @@ impl Frames {
         self.outputs.push_back(output);
     }
 
+    /// A frame will arrive at a station on a shared medium for certain.
+    pub(super) fn foresee(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        if is_for(station, packet) && self.foreseen.insert((packet.number, station)) {
+            self.tell_delivered(due, station, packet);
+        }
+    }
+
     fn tell_delivered(&mut self, at: Instant, station: NodeId, packet: &PacketInfo) {
         let tag = packet.tag;
         let output = Output::Delivered {
@@ -91,6 +99,11 @@ impl Frames {
             return;
         }
         let token = frame.token;
+        let mut foreseen = self.foreseen.range((number, NodeId(0))..);
+        debug_assert!(
+            foreseen.next().is_none_or(|&(other, _)| other != number),
+            "what was told ahead has happened"
+        );
         if !frame.is_told {
             self.outputs.push_back(Output::Dropped {
                 token,
@@ -105,19 +118,24 @@ impl Frames {
     }
 }
 
+fn is_for(station: NodeId, packet: &PacketInfo) -> bool {
+    match packet.destination {
+        Some(destination) => destination == station,
+        None => packet.source != station,
+    }
+}
+
 impl Observer for Frames {
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        let is_addressed = match packet.destination {
-            Some(destination) => destination == station,
-            None => packet.source != station,
-        };
-        if is_addressed {
+        if is_for(station, packet) {
             self.tell_delivered(due, station, packet);
         }
     }
 
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.on_media.get(station.index()) == Some(&true) {
+        if self.on_media.get(station.index()) == Some(&true)
+            && !self.foreseen.remove(&(packet.number, station))
+        {
             self.tell_delivered(now, station, packet);
         }
         self.end(packet.number, station, now);

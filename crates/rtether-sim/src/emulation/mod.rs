@@ -14,6 +14,7 @@
 //! **Late frames.** An arrival before the time that has been reached is taken as if it came now,
 //! and counted. [`Recording`] keeps the true times, and its replay says what the lateness changed.
 
+mod ahead;
 mod frames;
 mod recording;
 
@@ -35,6 +36,7 @@ use crate::observe::DropReason;
 use crate::packet::{GROUP, NONE, Packet, TAGGED};
 use crate::source::Source;
 use crate::station::frame_octets;
+use ahead::Ahead;
 use frames::Frames;
 
 pub use recording::{Arrival, Comparison, Recording};
@@ -68,7 +70,8 @@ pub enum Destination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A copy arrives. Told as soon as it is certain: when its transmission to the station begins
-    /// on a full-duplex link, when it is there on a shared medium. So a driver knows it ahead.
+    /// on a full-duplex link, when nothing can collide with it any more on a shared medium. So a
+    /// driver that asks often knows it ahead.
     Delivered {
         /// The driver's name for the frame.
         token: u64,
@@ -170,6 +173,8 @@ pub struct Emulation {
     /// By node.
     stations: Vec<Option<u32>>,
     frames: Frames,
+    /// Shared media of which something can be said ahead.
+    ahead: Vec<Ahead>,
     counters: Counters,
 }
 
@@ -201,6 +206,7 @@ impl Emulation {
             on_media[station.node.index()] = is_shared;
         }
         Ok(Self {
+            ahead: Ahead::of_all(&simulation),
             simulation,
             stations,
             frames: Frames::new(on_media),
@@ -275,6 +281,9 @@ impl Emulation {
     /// Take the outputs with [`Self::poll_output`] before the next call: they wait in memory.
     pub fn run_until(&mut self, until: Instant) {
         self.simulation.run_until(until, &mut self.frames);
+        for ahead in &mut self.ahead {
+            ahead.look(&self.simulation, &mut self.frames);
+        }
     }
 
     /// Returns when something happens next, if no frame comes before; `None` if nothing will.

@@ -265,6 +265,21 @@ impl Medium {
         self.events.pop_front()
     }
 
+    /// Returns the frame that a station sends and when its last bit leaves, if it is certain at `now`
+    /// that nothing will collide with it; what is due before `now` has been handled.
+    ///
+    /// All others have heard it then, and who was in a gap, in which carrier is not looked at
+    /// (4.2.3.2.2), has begun or will not. Always `None` on a segment that is too long.
+    pub fn committed(&self, now: Instant, station: u32) -> Option<(u32, Instant)> {
+        let index = station as usize;
+        let state = &self.stations[index];
+        if state.phase != Phase::Sending || state.detected != NEVER || !self.is_within_slot() {
+            return None;
+        }
+        let heard = state.start + self.wire.diameter() + self.timing.gap;
+        (now.as_ps() > heard).then(|| (state.frame, Instant::from_ps(self.due[index])))
+    }
+
     /// Returns the one-way delay between two stations.
     pub fn propagation(&self, from: u32, to: u32) -> Duration {
         Duration::from_ps(self.wire.cables.propagation(from, to))
@@ -273,7 +288,7 @@ impl Medium {
     /// Returns whether every collision is noticed within a slot: twice the delay between the most
     /// distant stations is less than 512 bit times (4.2.3.2.3, 4.4.2).
     pub fn is_within_slot(&self) -> bool {
-        2 * self.wire.cables.diameter() < self.timing.slot
+        2 * self.wire.diameter() < self.timing.slot
     }
 
     /// Returns what the segment has counted.

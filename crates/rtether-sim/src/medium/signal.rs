@@ -99,6 +99,11 @@ impl Cables {
 }
 
 impl Wire {
+    /// Returns the delay between the two most distant stations.
+    pub(super) const fn diameter(&self) -> i64 {
+        self.diameter
+    }
+
     pub(super) fn new(cables: Cables, timing: &Timing) -> Self {
         Self {
             diameter: cables.diameter(),

@@ -64,12 +64,18 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
     let mut queues = std::vec![VecDeque::<u64>::new(); medium.stations.len()];
     let mut is_busy = std::vec![false; queues.len()];
     let mut offers = offers.iter().peekable();
+    let mut committed = std::vec![None; queues.len()];
     loop {
         let offer = offers.peek().map_or(i64::MAX, |offer| offer.at * BIT);
         let due = medium.poll_timeout().map_or(i64::MAX, Instant::as_ps);
         let now = offer.min(due);
         if now == i64::MAX || now > until * BIT {
             return events;
+        }
+        for (station, committed) in (0..).zip(&mut committed) {
+            *committed = medium
+                .committed(Instant::from_ps(now), station)
+                .or(*committed);
         }
         let mut free = None;
         if offer < due || (offer == due && offers_first) {
@@ -81,6 +87,7 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
         }
         let seen = events.len();
         events.extend(core::iter::from_fn(|| medium.poll_event()));
+        check_committed(&mut committed, &events[seen..]);
         let ends = events[seen..].iter().filter(|event| is_end(event.kind));
         let freed: Vec<u32> = ends.map(|event| event.station).collect();
         for &station in &freed {
@@ -96,6 +103,16 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
             }
         }
         medium.invariants().unwrap();
+    }
+}
+
+/// What was certain comes true: nothing else is heard of the station before.
+fn check_committed(committed: &mut [Option<(u32, Instant)>], events: &[Event]) {
+    for event in events {
+        if let Some((frame, end)) = committed[event.station as usize].take() {
+            assert!(matches!(event.kind, EventKind::Sent { .. }), "{event:?}");
+            assert_eq!((event.frame, event.at), (frame, end));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rtether_model::flow::{Delivery, Traffic};
 use rtether_model::network::{EndStation, Network, NodeId, NodeKind, Pcp, Stack, Vid};
-use rtether_model::quantity::{Bytes, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_sim::emulation::{
     Arrival, Destination, Draws, Emulation, EmulationError, Foreign, Output, Recording,
 };
@@ -111,10 +111,17 @@ fn emulate(
     seed: u64,
     arrivals: &[Arrival],
     until: Instant,
+    step: Option<Duration>,
 ) -> Result<Vec<Output>, EmulationError> {
     let mut emulation = Emulation::new(network, seed, Draws::InOrder)?;
     let mut outputs = Vec::new();
     for arrival in arrivals {
+        if let Some(step) = step {
+            while emulation.now() + step < arrival.at {
+                emulation.run_until(emulation.now() + step);
+                outputs.extend(std::iter::from_fn(|| emulation.poll_output()));
+            }
+        }
         emulation
             .inject(arrival.station, arrival.at, arrival.frame)
             .unwrap();
@@ -151,16 +158,24 @@ fn compare(plant: Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     let mut seen = Seen::default();
     let mut simulation = plant.simulation(seed);
     simulation.run_until(until, &mut seen);
-    let outputs = match emulate(network, seed, &seen.arrivals, until) {
+    let outputs = match emulate(network, seed, &seen.arrivals, until, None) {
         Ok(outputs) => outputs,
         Err(EmulationError::Loop { .. } | EmulationError::Deadlines { .. }) => return None,
         Err(error) => panic!("{error}"),
     };
     check_finished(&outputs);
-    let endings = outputs.iter().filter_map(ending);
-    let endings: Vec<Ending> = endings.filter(|ending| ending.2 < until).collect();
+    let fates = |outputs: &[Output]| {
+        let endings = outputs.iter().filter_map(ending);
+        let endings: Vec<Ending> = endings.filter(|ending| ending.2 < until).collect();
+        without_filtered(&endings)
+    };
     let simulated = without_filtered(&seen.endings);
-    assert_eq!(without_filtered(&endings), simulated);
+    assert_eq!(fates(&outputs), simulated);
+    // Who looks often is told earlier, and of the same.
+    let step = Some(Duration::from_us(7));
+    let stepped = emulate(network, seed, &seen.arrivals, until, step).unwrap();
+    check_finished(&stepped);
+    assert_eq!(fates(&stepped), simulated);
     let mut recording = Recording::new(1_000_000);
     for &arrival in &seen.arrivals {
         recording.note_arrival(arrival);
