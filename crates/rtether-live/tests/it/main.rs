@@ -4,5 +4,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod faults;
 mod meter;
 mod wire;

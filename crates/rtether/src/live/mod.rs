@@ -1,6 +1,7 @@
 //! Measuring on this host: the engines on real sockets (Linux).
 
 mod echo;
+mod loopback;
 mod paths;
 mod ping;
 
@@ -12,12 +13,13 @@ use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
 pub use echo::{EchoOptions, echo};
+pub use loopback::valentim;
 pub use ping::{PingOptions, ping};
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::Placement;
 pub use rtether_live::wait::Waiting;
 pub use rtether_model::network::{Pcp, Vid};
-pub use rtether_model::quantity::Duration;
+pub use rtether_model::quantity::{BitRate, Duration};
 pub use rtether_proto::probe::cndep::{Board, Profile};
 pub use rtether_proto::probe::{Command, Config, Event, Interval};
 
