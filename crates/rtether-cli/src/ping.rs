@@ -7,8 +7,8 @@ use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rtether::live::{
-    self, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError, Marks,
-    PingOptions, Placement, Profile, Thread, Waiting,
+    self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
+    Marks, PingOptions, Placement, Profile, Thread, Waiting,
 };
 use rtether::meter::{self, Measurement};
 
@@ -33,7 +33,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
-    let measurement = match measure(&options, &stop, global) {
+    let measurement = match measure(&options, arguments.valentim, &stop, global) {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
     };
@@ -174,6 +174,7 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
 /// it is.
 fn measure(
     options: &PingOptions,
+    valentim: Option<BitRate>,
     stop: &AtomicBool,
     global: &Global,
 ) -> Result<Measurement, LiveError> {
@@ -182,7 +183,7 @@ fn measure(
     let (done, worst) = (AtomicU64::new(0), AtomicU64::new(0));
     let outcome = thread::scope(|scope| {
         let meter = scope.spawn(|| {
-            live::ping(options, stop, |event| match event {
+            let watch = |event: &Event| match event {
                 Event::Sample(sample) => {
                     done.fetch_add(1, Ordering::Relaxed);
                     let ns = u64::try_from(sample.round_trip.as_ns_floor()).unwrap_or(0);
@@ -192,7 +193,11 @@ fn measure(
                     done.fetch_add(1, Ordering::Relaxed);
                 }
                 Event::Late { .. } | Event::Duplicate(_) => {}
-            })
+            };
+            match valentim {
+                Some(rate) => live::valentim(options, rate, stop, watch),
+                None => live::ping(options, stop, watch),
+            }
         });
         while !meter.is_finished() {
             bar.set_position(done.load(Ordering::Relaxed));

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::details::{self, Details};
 use rtether_proto::probe::{Codec, Event, Prober, Received};
 
@@ -51,6 +51,8 @@ pub struct Meter<L> {
     buffer: Vec<u8>,
     oddities: Oddities,
     stalls: Stalls,
+    /// When a spinning thread was last seen to run; later than that if it has slept since.
+    awake_at: Instant,
     /// Where the peer is asked for details.
     collector: Option<Collector>,
 }
@@ -76,6 +78,7 @@ impl<L: Link> Meter<L> {
             buffer: vec![0; PAYLOAD_MAX + 60],
             oddities: Oddities::default(),
             stalls: Stalls::default(),
+            awake_at: clock.now(),
             collector: None,
         }
     }
@@ -84,7 +87,8 @@ impl<L: Link> Meter<L> {
     /// Only our own message has them.
     #[must_use]
     pub fn with_details(mut self) -> Self {
-        self.collector = Some(Collector::new(self.clock));
+        let expected = usize::try_from(self.prober.total()).unwrap_or(usize::MAX);
+        self.collector = Some(Collector::new(self.clock, expected));
         self.request
             .resize(self.request.len().max(details::SIZE), 0);
         self
@@ -125,14 +129,13 @@ impl<L: Link> Meter<L> {
     ///
     /// An error ends the run; what was measured before has been handed to `on_event`.
     pub fn run(&mut self, stop: &AtomicBool, mut on_event: impl FnMut(Event)) -> io::Result<()> {
-        let mut awake_since = self.clock.now();
+        self.awake_at = self.clock.now();
         while !self.prober.is_finished() && !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            self.stalls.look(awake_since, now, Duration::ZERO);
-            awake_since = now;
+            self.look(now);
             if self.prober.is_idle() && self.waiter.is_rest_due(now) {
                 self.rest()?;
-                awake_since = self.clock.now();
+                self.awake_at = self.clock.now();
                 continue;
             }
             if let Some(request) = self.prober.poll_transmit(now) {
@@ -143,7 +146,7 @@ impl<L: Link> Meter<L> {
                 self.send(request.sequence)?;
             }
             if self.wait()? {
-                awake_since = self.clock.now();
+                self.awake_at = self.clock.now();
             }
             if !self.receive(&mut on_event)? {
                 self.prober.handle_timeout(self.clock.now());
@@ -151,6 +154,12 @@ impl<L: Link> Meter<L> {
             }
         }
         Ok(())
+    }
+
+    /// Notes a gap since the thread was last seen to run.
+    fn look(&mut self, now: Instant) {
+        self.stalls.look(self.awake_at, now, Duration::ZERO);
+        self.awake_at = now;
     }
 
     /// Waits for what comes next; returns whether the thread slept.
@@ -182,6 +191,7 @@ impl<L: Link> Meter<L> {
                 Err(error) => return Err(error),
             };
             let now = self.clock.now();
+            self.look(now);
             let payload = &self.buffer[payload];
             let oldest = self.prober.oldest_pending();
             match self.codec.read(payload, oldest) {

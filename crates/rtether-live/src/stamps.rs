@@ -16,10 +16,16 @@ use crate::timestamping::{Place, RealNs, Sent};
 
 /// Requests and replies that wait for stamps; older ones are handed out without.
 const WAITING: usize = 64;
-/// Round trips that are kept; further ones are counted.
-pub const KEPT: usize = 1 << 20;
-/// Two readings of the same clock that are further apart were interrupted.
-const SANDWICH: RealNs = 5_000;
+/// Round trips that are kept, in 60 MB; further ones are counted.
+pub const KEPT: usize = 1 << 18;
+/// Two readings of the same clock that are further apart were interrupted; undisturbed, they take a
+/// tenth of a microsecond.
+const SANDWICH: RealNs = 300;
+/// Times both clocks are read before the origin of the reply before is taken.
+const TRIES: u32 = 4;
+/// Stamps may seem to lie outside their round trip by so much, since clocks are read one after the
+/// other.
+const TOLERANCE: Duration = Duration::from_us(1);
 /// A change of the clock of the day against the monotonic one that no discipline makes between two
 /// replies (500 ppm of a fifth of a second).
 const STEP: RealNs = 100_000;
@@ -65,9 +71,15 @@ impl Origin {
     }
 
     fn read(&mut self, clock: &Clock) -> Reading {
-        let before = clock.now();
-        let real = real_now();
-        self.update(before, real, clock.now())
+        for _ in 1..TRIES {
+            let before = clock.now();
+            let real = real_now();
+            let reading = self.update(before, real, clock.now());
+            if reading != Reading::Interrupted {
+                return reading;
+            }
+        }
+        Reading::Interrupted
     }
 
     /// Converts a time of day.
@@ -129,15 +141,15 @@ pub struct Collector {
     number: u32,
     outgoing: VecDeque<Outgoing>,
     /// Round trips of which the peer may still tell something.
-    waiting: VecDeque<Track>,
+    waiting: VecDeque<(Track, Origin)>,
     tracks: Vec<Track>,
     dropped: u64,
     steps: u64,
 }
 
 impl Collector {
-    /// Returns one for a run that begins now.
-    pub fn new(clock: Clock) -> Self {
+    /// Returns one for a run that begins now, with room for so many round trips.
+    pub fn new(clock: Clock, expected: usize) -> Self {
         let mut origin = Origin::default();
         origin.read(&clock);
         Self {
@@ -146,7 +158,7 @@ impl Collector {
             number: 0,
             outgoing: VecDeque::with_capacity(WAITING),
             waiting: VecDeque::with_capacity(WAITING),
-            tracks: Vec::new(),
+            tracks: Vec::with_capacity(expected.min(KEPT)),
             dropped: 0,
             steps: 0,
         }
@@ -188,8 +200,7 @@ impl Collector {
         let within = |at: Option<RealNs>| {
             let at = at.filter(|_| is_usable).map(|at| origin.to_run(at))?;
             let end = sample.sent_at + sample.round_trip;
-            let error = Duration::from_ps(1_000 * SANDWICH);
-            (sample.sent_at - error <= at && at <= end + error).then_some(at)
+            (sample.sent_at - TOLERANCE <= at && at <= end + TOLERANCE).then_some(at)
         };
         let request = self.outgoing.iter().find(|r| r.sequence == sample.sequence);
         let (queued, driver) = request.map_or((None, None), |r| (r.queued_at, r.driver_at));
@@ -197,7 +208,7 @@ impl Collector {
         if let Some(details) = &details {
             self.on_earlier(&details.earlier);
         }
-        self.waiting.push_back(Track {
+        let track = Track {
             sample,
             queued_at: within(queued),
             driver_at: within(driver),
@@ -211,7 +222,8 @@ impl Collector {
                 driver_at: None,
             }),
             arrived_at: within(arrived),
-        });
+        };
+        self.waiting.push_back((track, origin));
         if self.waiting.len() == WAITING {
             self.hand_out(1);
         }
@@ -219,28 +231,28 @@ impl Collector {
 
     /// Takes in what the peer has learned of an earlier reply, and hands out those before.
     fn on_earlier(&mut self, earlier: &Earlier) {
-        let origin = self.origin;
-        let of = |track: &Track| track.sample.sequence == earlier.sequence;
+        let of = |(track, _): &(Track, Origin)| track.sample.sequence == earlier.sequence;
         let Some(index) = self.waiting.iter().position(of) else {
             return;
         };
-        let round_trip = self.waiting[index].sample.round_trip;
-        if let Some(peer) = &mut self.waiting[index].peer {
+        // All stamps of a round trip are converted in the same way.
+        let (track, origin) = &mut self.waiting[index];
+        let round_trip = track.sample.round_trip;
+        if let Some(peer) = &mut track.peer {
             // Stamps of a reply to somebody else with the same sequence are not taken.
-            let error = Duration::from_ps(1_000 * SANDWICH);
-            let soon = peer.answered_at + round_trip + error;
+            let soon = peer.answered_at + round_trip + TOLERANCE;
             let within = |at: Option<RealNs>| {
                 let at = origin.to_run(at?);
-                (peer.answered_at - error <= at && at <= soon).then_some(at)
+                (peer.answered_at - TOLERANCE <= at && at <= soon).then_some(at)
             };
-            (peer.queued_at, peer.driver_at) =
-                (within(earlier.queued_at), within(earlier.driver_at));
+            let stamps = (within(earlier.queued_at), within(earlier.driver_at));
+            (peer.queued_at, peer.driver_at) = stamps;
         }
         self.hand_out(index + 1);
     }
 
     fn hand_out(&mut self, count: usize) {
-        for track in self.waiting.drain(..count) {
+        for (track, _) in self.waiting.drain(..count) {
             if self.tracks.len() < KEPT {
                 self.tracks.push(track);
             } else {
@@ -286,7 +298,7 @@ mod tests {
     #[test]
     fn stamps_find_their_request() {
         let clock = Clock::start();
-        let mut collector = Collector::new(clock);
+        let mut collector = Collector::new(clock, 2);
         // A wake-up is sent before, and is counted by the kernel.
         collector.on_send(None);
         collector.on_send(Some(0));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::{Duration, Pcp, Via, Vid};
+use rtether::live::{BitRate, Duration, Pcp, Via, Vid};
 
 /// Arguments of `ping`.
 #[derive(Args, Debug)]
@@ -46,6 +46,10 @@ pub(crate) struct PingArgs {
     /// keeps together
     #[arg(long)]
     pub(crate) one_way: bool,
+    /// Also measure over loopback, and split half a round trip into stack, card and a wire of this
+    /// rate (udp and raw; the method of Valentim et al.)
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "one_way")]
+    pub(crate) valentim: Option<BitRate>,
     /// CNDEP command: `test`, `get:ID` or `set:ID:HEX`
     #[arg(long, value_name = "COMMAND", default_value = "test")]
     pub(crate) command: String,
@@ -158,6 +162,10 @@ impl From<Way> for Via {
 
 fn time(text: &str) -> Result<Duration, String> {
     rtether::scenario::time(text)
+}
+
+fn rate(text: &str) -> Result<BitRate, String> {
+    rtether::scenario::rate(text)
 }
 
 fn pcp(text: &str) -> Result<Pcp, String> {

@@ -117,5 +117,5 @@ fn size(text: &str) -> Result<Bytes, String> {
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
-    rtether::scenario::bit_rate(text)
+    rtether::scenario::rate(text)
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bounds;
+#[cfg(target_os = "linux")]
+mod live;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

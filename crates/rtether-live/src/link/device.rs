@@ -154,7 +154,8 @@ fn hardware_address(socket: &Socket, name: &str) -> Option<MacAddress> {
     let answer = ask(socket, name, libc::SIOCGIFHWADDR)?;
     // SAFETY: the call has filled in this member of the union.
     let address = unsafe { answer.ifr_ifru.ifru_hwaddr };
-    if address.sa_family != libc::ARPHRD_ETHER {
+    // Frames on loopback are Ethernet frames, too; its address is all zeros.
+    if ![libc::ARPHRD_ETHER, libc::ARPHRD_LOOPBACK].contains(&address.sa_family) {
         return None;
     }
     let mut octets = [0; 6];

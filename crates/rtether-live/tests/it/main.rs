@@ -7,5 +7,6 @@
 
 mod bed;
 mod emulator;
+mod faults;
 mod meter;
 mod wire;

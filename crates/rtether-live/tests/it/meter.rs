@@ -4,10 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
 
 use rtether_live::clock::Clock;
-use rtether_live::link::{Icmp, Link, Raw, RawOptions, Service, Udp, UdpOptions};
+use rtether_live::host;
+use rtether_live::link::{
+    Icmp, Link, MacAddress, Raw, RawOptions, Service, Tcp, TcpService, Udp, UdpOptions, Xdp,
+};
 use rtether_live::meter::{Meter, Oddities};
 use rtether_live::responder::{Answered, Responder, Role};
+use rtether_live::stamps::Collector;
 use rtether_live::wait::Waiting;
+use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Sample};
 
@@ -21,12 +26,13 @@ const CONFIG: Config = Config {
     timeout: Duration::from_ms(500),
 };
 
-const PORT: u16 = 7_254;
+pub(crate) const PORT: u16 = 7_254;
 
 /// Runs a responder in the far host while `near` runs in the near one.
-fn with_responder<S: Service, T: Send>(
+pub(crate) fn with_responder<S: Service, T: Send>(
     wire: &Wire,
     service: impl FnOnce() -> S + Send,
+    has_stamps: bool,
     near: impl FnOnce() -> T + Send,
 ) -> (T, Answered) {
     let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -35,6 +41,9 @@ fn with_responder<S: Service, T: Send>(
             wire.far.enter().unwrap();
             let mut responder =
                 Responder::new(service(), Role::Echo, Clock::start(), Waiting::Block);
+            if has_stamps {
+                responder = responder.with_stamps().unwrap();
+            }
             is_ready.store(true, Ordering::Release);
             responder.run(&stop).unwrap();
             responder.counters()
@@ -85,6 +94,7 @@ fn udp() {
         let (samples, answered) = with_responder(
             &wire,
             || Udp::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+            false,
             || {
                 let options = UdpOptions {
                     dscp: 46,
@@ -108,6 +118,7 @@ fn raw_ethernet() {
     let (samples, answered) = with_responder(
         &wire,
         || Raw::bind(DEVICE, RawOptions::default()).unwrap(),
+        false,
         || {
             let link = Raw::connect(DEVICE, peer, RawOptions::default()).unwrap();
             measure(link, Codec::Message { session: 1 }, Waiting::Block, 0)
@@ -130,4 +141,145 @@ fn icmp_is_answered_by_the_kernel() {
         });
         check(&near.join().unwrap());
     });
+}
+
+#[test]
+fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
+    let Some(wire) = Wire::new("xdp") else {
+        return;
+    };
+    let peer = wire.far_address();
+    let tag = (Pcp::new(5).unwrap(), Vid::new(7).unwrap());
+    for tag in [None, Some(tag)] {
+        let options = RawOptions { tag };
+        let (samples, answered) = with_responder(
+            &wire,
+            || Xdp::bind(DEVICE, options).unwrap(),
+            false,
+            || {
+                let link = Xdp::connect(DEVICE, peer, options).unwrap();
+                let codec = Codec::Message { session: 1 };
+                let samples = measure(link, codec, Waiting::Spin, 1_400);
+                // While the program is at the far device, the kernel there still has its frames.
+                let link = Icmp::connect(FAR, 0).unwrap();
+                check(&measure(
+                    link,
+                    Codec::Icmp { identifier: 7 },
+                    Waiting::Block,
+                    64,
+                ));
+                samples
+            },
+        );
+        check(&samples);
+        assert_eq!((answered.answered, answered.malformed), (100, 0));
+    }
+    let left = wire
+        .far
+        .run(&format!("ip -details link show {DEVICE}"))
+        .unwrap();
+    assert!(!left.contains("prog"), "a program is left behind: {left}");
+}
+
+#[test]
+fn a_frame_that_is_too_large_is_refused_by_xdp() {
+    let Some(wire) = Wire::new("xdp_large") else {
+        return;
+    };
+    std::thread::scope(|scope| {
+        let near = scope.spawn(|| {
+            wire.near.enter().unwrap();
+            let mut link = Xdp::connect(DEVICE, MacAddress([2; 6]), RawOptions::default()).unwrap();
+            assert_eq!(link.payload_max(), 1_500);
+            // More frames than there is memory for: it comes back.
+            for _ in 0..1_000 {
+                link.send(&[0; 1_500]).unwrap();
+            }
+            assert!(link.send(&[0; 2_000]).is_err());
+        });
+        near.join().unwrap();
+    });
+}
+
+#[test]
+fn tcp() {
+    let Some(wire) = Wire::new("tcp") else { return };
+    for (waiting, size) in [(Waiting::Spin, 0), (Waiting::Block, 40_000)] {
+        let (samples, answered) = with_responder(
+            &wire,
+            || TcpService::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+            false,
+            || {
+                let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+                measure(link, Codec::Message { session: 1 }, waiting, size)
+            },
+        );
+        check(&samples);
+        assert_eq!((answered.answered, answered.malformed), (100, 0));
+    }
+}
+
+/// Stamps are in the order of the way, and nearly every round trip has all of them.
+fn check_stamps(collector: Collector) {
+    let (tracks, dropped, steps) = collector.finish();
+    assert_eq!((tracks.len(), dropped, steps), (100, 0, 0));
+    let own = host::identity().unwrap();
+    let mut whole = 0;
+    for track in tracks {
+        let peer = track.peer.expect("a responder that knows details");
+        assert_eq!(peer.host, own);
+        let marks = [
+            Some(track.sample.sent_at),
+            track.queued_at,
+            track.driver_at,
+            peer.arrived_at,
+            Some(peer.read_at),
+            Some(peer.answered_at),
+            peer.queued_at,
+            peer.driver_at,
+            track.arrived_at,
+            Some(track.sample.sent_at + track.sample.round_trip),
+        ];
+        let Some(marks) = marks.into_iter().collect::<Option<Vec<Instant>>>() else {
+            continue;
+        };
+        whole += 1;
+        for pair in marks.windows(2) {
+            // Two clocks are read one after the other.
+            assert!(pair[1] + Duration::from_us(1) >= pair[0], "{marks:?}");
+        }
+    }
+    // The last reply's own stamps cannot be told by a later one.
+    assert!(whole >= 98, "{whole} of 100 have all stamps");
+}
+
+fn measure_stamps(link: impl Link) -> Collector {
+    let prober = Prober::new(CONFIG, Instant::ZERO).unwrap();
+    let codec = Codec::Message { session: 1 };
+    let meter = Meter::new(link, codec, prober, Clock::start(), Waiting::Block, 0);
+    let mut meter = meter.with_stamps().unwrap();
+    meter.run(&AtomicBool::new(false), |_| {}).unwrap();
+    meter.take_collector().unwrap()
+}
+
+#[test]
+fn kernel_stamps_of_both_sides() {
+    let Some(wire) = Wire::new("stamps") else {
+        return;
+    };
+    let (collector, _) = with_responder(
+        &wire,
+        || Udp::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+        true,
+        || measure_stamps(Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap()),
+    );
+    check_stamps(collector);
+    let peer = wire.far_address();
+    let (collector, _) = with_responder(
+        &wire,
+        || Raw::bind(DEVICE, RawOptions::default()).unwrap(),
+        true,
+        || measure_stamps(Raw::connect(DEVICE, peer, RawOptions::default()).unwrap()),
+    );
+    check_stamps(collector);
 }

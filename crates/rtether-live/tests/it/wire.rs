@@ -1,23 +1,12 @@
 //! Two namespaces with a wire between them.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{Namespace, run};
-
-/// Says, where it is counted, that a test could not run.
-#[allow(clippy::print_stdout, reason = "a skipped test says why")]
-pub(crate) fn skip(reason: &str) {
-    let reason = format!("SKIP: {reason}");
-    println!("{reason}");
-    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let mut options = std::fs::OpenOptions::new();
-        let mut log = options.create(true).append(true).open(log).unwrap();
-        writeln!(log, "{reason}").unwrap();
-    }
-}
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {
@@ -30,12 +19,12 @@ pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 pub(crate) const DEVICE: &str = "wire";
 
 impl Wire {
-    /// Makes both hosts; prints why that is not possible and returns `None`.
+    /// Makes both hosts; says why that is not possible and returns `None`.
     pub(crate) fn new(test: &str) -> Option<Self> {
         match Self::build() {
             Ok(wire) => Some(wire),
             Err(reason) => {
-                skip(&format!("{test}: {reason}"));
+                skip(test, &reason.to_string());
                 None
             }
         }
@@ -44,7 +33,7 @@ impl Wire {
     fn build() -> Result<Self, Box<dyn std::error::Error>> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let tag = format!("t{}-{number}", std::process::id());
+        let tag = format!("mt{}-{number}", std::process::id());
         let near = Namespace::create(&format!("{tag}a"))?;
         let far = Namespace::create(&format!("{tag}b"))?;
         run(&format!(
@@ -68,5 +57,17 @@ impl Wire {
             });
             look.join().unwrap()
         })
+    }
+}
+
+/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
     }
 }

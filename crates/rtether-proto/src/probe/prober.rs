@@ -388,7 +388,8 @@ impl Prober {
         }
     }
 
-    fn total(&self) -> u32 {
+    /// Returns the number of requests of the whole run.
+    pub fn total(&self) -> u32 {
         self.config.series * self.config.samples
     }
 

@@ -3,6 +3,7 @@
 pub mod doctor;
 mod echo;
 pub mod load;
+mod loopback;
 mod paths;
 mod ping;
 pub mod testbed;
@@ -15,12 +16,13 @@ use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
 pub use echo::{EchoOptions, echo};
+pub use loopback::valentim;
 pub use ping::{PingOptions, ping};
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::Placement;
 pub use rtether_live::wait::Waiting;
 pub use rtether_model::network::{Pcp, Vid};
-pub use rtether_model::quantity::Duration;
+pub use rtether_model::quantity::{BitRate, Duration};
 pub use rtether_proto::probe::cndep::{Board, Profile};
 pub use rtether_proto::probe::{Command, Config, Event, Interval};
 

@@ -8,6 +8,7 @@ mod output;
 mod parts;
 mod split;
 mod statistics;
+mod valentim;
 
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::{Counters, Event, Sample};
@@ -17,6 +18,8 @@ pub use output::{csv, hdr_log, json, prometheus, samples_csv, table};
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
 pub use split::parts_csv;
 pub use statistics::{Combined, Statistics};
+
+pub use valentim::{Contradiction, Costs, Given};
 
 use crate::stats::clopper_pearson;
 
@@ -58,8 +61,19 @@ pub struct Measurement {
     pub is_stamped: bool,
     /// What allows delays of one direction, if they were asked for.
     pub clocks: Option<Clocks>,
+    /// Half a round trip by the method of Valentim, if that was asked for.
+    pub valentim: Option<Valentim>,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
+}
+
+/// Half a round trip by the method of Valentim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Valentim {
+    /// What was measured and computed.
+    pub given: Given,
+    /// The parts.
+    pub costs: Result<Costs, Contradiction>,
 }
 
 /// A round trip far from the others.

@@ -128,16 +128,25 @@ fn remarks(measurement: &Measurement, text: &mut String) {
              quartile):",
             plural(outliers.len(), "place")
         );
-        for outlier in outliers.iter().take(SHOWN) {
+        for outlier in largest(&outliers) {
             _ = writeln!(text, "  {}", outlier_line(measurement, outlier));
         }
         if outliers.len() > SHOWN {
-            _ = writeln!(text, "  and {} more", outliers.len() - SHOWN);
+            _ = writeln!(text, "  and {} that are nearer", outliers.len() - SHOWN);
         }
     }
     if let Some(why) = &measurement.ended {
         _ = writeln!(text, "ended early: {why}");
     }
+}
+
+/// Returns the largest outliers, in the order of time.
+fn largest(outliers: &[Outlier]) -> Vec<&Outlier> {
+    let mut shown: Vec<&Outlier> = outliers.iter().collect();
+    shown.sort_by_key(|outlier| std::cmp::Reverse(outlier.sample.round_trip));
+    shown.truncate(SHOWN);
+    shown.sort_by_key(|outlier| outlier.sample.sequence);
+    shown
 }
 
 fn outlier_line(measurement: &Measurement, outlier: &Outlier) -> String {
@@ -258,6 +267,7 @@ pub fn json(measurement: &Measurement) -> String {
         "stalls": split::gaps_json(measurement),
         "decomposition": split::parts_json(measurement),
         "one_way": split::one_way_json(measurement),
+        "valentim": split::valentim_json(measurement),
         "ended_early": measurement.ended,
     });
     format!("{document:#}\n")

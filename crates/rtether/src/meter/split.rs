@@ -6,7 +6,7 @@ use rtether_model::quantity::Duration;
 use serde_json::{Value, json};
 
 use super::output::{aligned, finish};
-use super::{Clocks, Decomposition, Measurement, Statistics};
+use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
 use crate::report::text::{exact_ns, plural, time};
 
 /// Appends parts, directions and stalls to the text.
@@ -17,6 +17,64 @@ pub(super) fn append(measurement: &Measurement, text: &mut String) {
     if let Some(clocks) = measurement.clocks {
         directions(measurement, clocks, text);
     }
+    if let Some(valentim) = &measurement.valentim {
+        by_valentim(valentim, text);
+    }
+}
+
+fn by_valentim(valentim: &Valentim, text: &mut String) {
+    let given = &valentim.given;
+    let half = given.round_trip / 2;
+    match &valentim.costs {
+        Ok(costs) => {
+            let rows = costs.named().map(|(name, label, span)| {
+                vec![format!("{name}, {label}"), time(span), share(span, half)]
+            });
+            let sum = vec![
+                "half a round trip".to_owned(),
+                time(half),
+                share(half, half),
+            ];
+            let rows = rows.into_iter().chain([sum]);
+            let header = ["by the method of Valentim", "time", "share"];
+            _ = writeln!(text, "\n{}", aligned(&header, rows));
+        }
+        Err(contradiction) => _ = writeln!(text, "\n{contradiction}"),
+    }
+    _ = writeln!(
+        text,
+        "from means without stalls: {} over the network, {} over loopback; wire at {} Mbit/s",
+        time(given.round_trip),
+        time(given.loopback),
+        given.rate.as_bps() / 1_000_000
+    );
+}
+
+fn share(part: Duration, whole: Duration) -> String {
+    format!("{:.1} %", 100.0 * part.as_ns_f64() / whole.as_ns_f64())
+}
+
+/// Returns what the JSON document says of the method of Valentim.
+pub(super) fn valentim_json(measurement: &Measurement) -> Value {
+    let Some(Valentim { given, costs }) = &measurement.valentim else {
+        return Value::Null;
+    };
+    let parts = costs.as_ref().map(|costs| {
+        let parts = costs.named().into_iter();
+        parts
+            .map(|(name, _, span)| {
+                let name = format!("{}_ns", name.to_lowercase());
+                (name, json!(span.as_ns_f64()))
+            })
+            .collect::<serde_json::Map<_, _>>()
+    });
+    json!({
+        "round_trip_mean_ns": given.round_trip.as_ns_f64(),
+        "loopback_mean_ns": given.loopback.as_ns_f64(),
+        "rate_bps": given.rate.as_bps(),
+        "parts": parts.as_ref().ok(),
+        "contradiction": parts.as_ref().err().map(ToString::to_string),
+    })
 }
 
 /// Says how often the host stood still.

@@ -52,14 +52,20 @@ pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
     Ok(rtether_model::quantity::Duration::from_ps(ps))
 }
 
-/// Reads a bit rate as scenarios write it: `100 Mbit/s`.
+/// Reads a rate as scenarios write it: `100 Mbit/s`.
 ///
 /// # Errors
 /// What is wrong, in words with an example.
-pub fn bit_rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
-    let rate = units::read(text, units::Quantity::BitRate);
-    rate.map(rtether_model::quantity::BitRate::from_bps)
-        .map_err(|_| "write a number with its unit, for example 100 Mbit/s".to_owned())
+pub fn rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
+    let wrong = || {
+        "write a number with its unit, for example 100 Mbit/s (bit/s, kbit/s, Mbit/s or Gbit/s)"
+            .to_owned()
+    };
+    let bps = units::read(text, units::Quantity::BitRate).map_err(|_| wrong())?;
+    match u64::try_from(bps).map_err(|_| wrong())? {
+        0 => Err(wrong()),
+        bps => Ok(rtether_model::quantity::BitRate::from_bps(bps)),
+    }
 }
 
 /// Reads a size as scenarios write it: `10 MB`.

@@ -1,0 +1,282 @@
+//! What goes wrong on the way, at the peer, and with the device.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration as Sleep;
+
+use rtether_live::clock::Clock;
+use rtether_live::link::{
+    Link, MacAddress, Raw, RawOptions, Tcp, TcpService, Udp, UdpOptions, Xdp,
+};
+use rtether_live::meter::{Meter, Oddities};
+use rtether_live::wait::Waiting;
+use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::probe::message;
+use rtether_proto::probe::{Codec, Config, Counters, Event, Interval, Prober};
+
+use crate::meter::{PORT, with_responder};
+use crate::wire::{DEVICE, FAR, Wire};
+
+const CONFIG: Config = Config {
+    series: 1,
+    samples: 1_000,
+    interval: Interval::Fixed(Duration::from_us(300)),
+    pause: Duration::ZERO,
+    timeout: Duration::from_ms(500),
+};
+
+/// What the faulty responder has done; the oracle of the meter's counters.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Done {
+    answered: u64,
+    duplicates: u64,
+    malformed: u64,
+    reordered: u64,
+}
+
+/// A generator of numbers (xorshift, 64 bits).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// Loses three requests of ten, answers one of ten twice, one only with what is no message, one
+/// only in part, and one after the next; the rest as it should.
+fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
+    socket
+        .set_read_timeout(Some(Sleep::from_millis(50)))
+        .unwrap();
+    let (mut random, mut done) = (Random(seed), Done::default());
+    let (mut held, mut last) = (None::<Vec<u8>>, None);
+    let mut buffer = [0; 2_000];
+    while !stop.load(Ordering::Relaxed) {
+        let Ok((len, peer)) = socket.recv_from(&mut buffer) else {
+            if let (Some(reply), Some(peer)) = (held.take(), last) {
+                socket.send_to(&reply, peer).unwrap();
+            }
+            continue;
+        };
+        last = Some(peer);
+        let before = held.take();
+        let mut reply = buffer[..len].to_vec();
+        message::answer(&mut reply, Instant::ZERO, Instant::ZERO).unwrap();
+        let send = |octets: &[u8]| {
+            socket.send_to(octets, peer).unwrap();
+        };
+        let mut is_answered = true;
+        match random.below(10) {
+            0..3 => is_answered = false,
+            3 => {
+                send(&reply);
+                send(&reply);
+                done.duplicates += 1;
+            }
+            4 => {
+                let junk: Vec<u8> = (0..40).map(|n: u8| n ^ 0xFF).collect();
+                send(&junk);
+                done.malformed += 1;
+                is_answered = false;
+            }
+            5 => {
+                send(&reply[..10]);
+                done.malformed += 1;
+                is_answered = false;
+            }
+            6 if before.is_none() => {
+                held = Some(reply);
+                done.answered += 1;
+                continue;
+            }
+            _ => send(&reply),
+        }
+        done.answered += u64::from(is_answered);
+        if let Some(before) = before {
+            send(&before);
+            done.reordered += u64::from(is_answered);
+        }
+    }
+    done
+}
+
+fn meter<L: Link>(link: L, config: Config, waiting: Waiting) -> Meter<L> {
+    let prober = Prober::new(config, Instant::ZERO).unwrap();
+    let codec = Codec::Message { session: 1 };
+    Meter::new(link, codec, prober, Clock::start(), waiting, 64)
+}
+
+#[test]
+fn each_fault_of_the_peer_is_counted() {
+    let Some(wire) = Wire::new("faults") else {
+        return;
+    };
+    for seed in [1, 20_261_121] {
+        let (stop, is_ready) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let far = scope.spawn(|| {
+                wire.far.enter().unwrap();
+                let socket = UdpSocket::bind((FAR, PORT)).unwrap();
+                is_ready.store(true, Ordering::Release);
+                answer_badly(&socket, seed, &stop)
+            });
+            let near = scope.spawn(|| {
+                wire.near.enter().unwrap();
+                while !is_ready.load(Ordering::Acquire) {
+                    std::thread::sleep(Sleep::from_millis(1));
+                }
+                let link = Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+                let mut meter = meter(link, CONFIG, Waiting::Block);
+                meter.run(&AtomicBool::new(false), |_| {}).unwrap();
+                (meter.prober().counters(), meter.oddities())
+            });
+            let (counters, oddities) = near.join().unwrap();
+            stop.store(true, Ordering::Relaxed);
+            let done = far.join().unwrap();
+            assert!(done.reordered > 10 && done.duplicates > 10, "{done:?}");
+            let expected = Counters {
+                sent: 1_000,
+                answered: done.answered,
+                lost: 1_000 - done.answered,
+                duplicates: done.duplicates,
+                reordered: done.reordered,
+                skipped: counters.skipped,
+                ..Counters::default()
+            };
+            assert_eq!(counters, expected, "seed {seed}");
+            let expected = Oddities {
+                malformed: done.malformed,
+                ..Oddities::default()
+            };
+            assert_eq!(oddities, expected, "seed {seed}");
+        });
+    }
+}
+
+/// Removes the device while a meter runs; returns what the meter says and how many requests it had
+/// sent. The oracle is the removal itself: the run would take a minute.
+fn without_device<L: Link>(wire: &Wire, link: impl FnOnce() -> L + Send) -> (std::io::Error, u64) {
+    let config = Config {
+        samples: 60_000,
+        interval: Interval::Fixed(Duration::from_ms(1)),
+        ..CONFIG
+    };
+    std::thread::scope(|scope| {
+        let near = scope.spawn(|| {
+            wire.near.enter().unwrap();
+            let mut meter = meter(link(), config, Waiting::Block);
+            let ended = meter.run(&AtomicBool::new(false), |event| {
+                assert!(matches!(event, Event::Lost(_)), "{event:?}");
+            });
+            (
+                ended.expect_err("no device"),
+                meter.prober().counters().sent,
+            )
+        });
+        std::thread::sleep(Sleep::from_millis(300));
+        wire.near.run(&format!("ip link delete {DEVICE}")).unwrap();
+        near.join().unwrap()
+    })
+}
+
+#[test]
+fn a_removed_device_ends_the_run() {
+    let peer = MacAddress([2, 0, 0, 0, 0, 9]);
+    let raw = || Raw::connect(DEVICE, peer, RawOptions::default()).unwrap();
+    let xdp = || Xdp::connect(DEVICE, peer, RawOptions::default()).unwrap();
+    let udp = || Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+    let Some(wire) = Wire::new("removed_raw") else {
+        return;
+    };
+    let (error, sent) = without_device(&wire, raw);
+    assert!(sent > 50, "{sent}");
+    assert_eq!(error.raw_os_error(), Some(100), "network down: {error}");
+    let wire = Wire::new("removed_xdp").unwrap();
+    let (error, sent) = without_device(&wire, xdp);
+    assert!(
+        sent > 50 && [6, 100].contains(&error.raw_os_error().unwrap()),
+        "{error}"
+    );
+    let wire = Wire::new("removed_udp").unwrap();
+    let (error, sent) = without_device(&wire, udp);
+    assert!(sent > 50, "{sent}");
+    assert_eq!(
+        error.raw_os_error(),
+        Some(101),
+        "network unreachable: {error}"
+    );
+}
+
+#[test]
+fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
+    let Some(wire) = Wire::new("ended") else {
+        return;
+    };
+    // Over UDP the rest is lost, and the far host says that nobody listens.
+    let config = Config {
+        samples: 200,
+        interval: Interval::Fixed(Duration::from_ms(1)),
+        timeout: Duration::from_ms(100),
+        ..CONFIG
+    };
+    let (mut near, _) = with_responder(
+        &wire,
+        || Udp::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+        false,
+        || {
+            let link = Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+            let mut meter = meter(link, config, Waiting::Block);
+            let stop = AtomicBool::new(false);
+            let mut answered = 0;
+            meter
+                .run(&stop, |event| {
+                    answered += u32::from(matches!(event, Event::Sample(_)));
+                    stop.store(answered == 20, Ordering::Relaxed);
+                })
+                .unwrap();
+            meter
+        },
+    );
+    std::thread::scope(|scope| {
+        let rest = scope.spawn(|| {
+            wire.near.enter().unwrap();
+            near.run(&AtomicBool::new(false), |_| {}).unwrap();
+            (near.prober().counters(), near.oddities())
+        });
+        let (counters, oddities) = rest.join().unwrap();
+        assert_eq!(
+            (counters.sent, counters.answered),
+            (200, 20),
+            "{counters:?}"
+        );
+        assert_eq!(counters.lost, 180);
+        // A kernel limits how many of these messages it sends.
+        assert!(oddities.unreachable > 0, "{oddities:?}");
+    });
+    // Over TCP the connection is closed.
+    let (mut near, _) = with_responder(
+        &wire,
+        || TcpService::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+        false,
+        || {
+            let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+            let mut meter = meter(link, config, Waiting::Block);
+            let stop = AtomicBool::new(false);
+            meter
+                .run(&stop, |_| stop.store(true, Ordering::Relaxed))
+                .unwrap();
+            meter
+        },
+    );
+    let error = near
+        .run(&AtomicBool::new(false), |_| {})
+        .expect_err("closed");
+    assert!(
+        error.to_string().contains("closed the connection"),
+        "{error}"
+    );
+}

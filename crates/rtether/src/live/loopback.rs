@@ -1,0 +1,112 @@
+//! Round trips over this host's loopback, for the method of Valentim.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use rtether_model::quantity::{BitRate, Bytes};
+use rtether_model::wire::Encapsulation;
+use rtether_proto::probe::Event;
+
+use super::{EchoOptions, LiveError, Marks, PingOptions, Thread, Via, echo, ping};
+use crate::meter::{Costs, Given, Measurement, Valentim};
+
+/// Where loopback is answered: a port that no other `rtether echo` uses.
+const LOOPBACK: &str = "127.0.0.1:7256";
+/// The device, and the address that all stations on it have.
+const DEVICE: &str = "lo";
+const ADDRESS: &str = "00:00:00:00:00:00";
+
+/// Measures over the network as [`ping`] does, then over loopback, and splits half a round trip for
+/// a wire of `rate`; the parts are in the measurement of the network.
+///
+/// Means are those of round trips during which the host did not stand still.
+///
+/// # Errors
+/// As for [`ping`]; also for ways other than UDP and raw Ethernet.
+pub fn valentim(
+    options: &PingOptions,
+    rate: BitRate,
+    stop: &AtomicBool,
+    mut watch: impl FnMut(&Event),
+) -> Result<Measurement, LiveError> {
+    let encapsulation = match options.via {
+        Via::Udp => Encapsulation::Udp,
+        Via::Raw => Encapsulation::Raw,
+        Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp => {
+            return Err(LiveError::Unsuited {
+                option: "--valentim",
+                via: options.via.name(),
+                help: "loopback does not have it, use `--via udp` or `--via raw`",
+            });
+        }
+    };
+    let mut measurement = ping(options, stop, &mut watch)?;
+    if measurement.ended.is_some() {
+        return Ok(measurement);
+    }
+    let loopback = over_loopback(options, stop)?;
+    let mean = |of: &Measurement| of.without_hit().map(|statistics| statistics.mean);
+    if let (Some(round_trip), Some(loopback)) = (mean(&measurement), mean(&loopback)) {
+        let payload = u64::try_from(measurement.subject.payload).unwrap_or(u64::MAX);
+        let given = Given {
+            round_trip,
+            loopback,
+            payload: Bytes::new(payload),
+            encapsulation,
+            rate,
+        };
+        measurement.valentim = Some(Valentim {
+            given,
+            costs: Costs::of(&given),
+        });
+    }
+    Ok(measurement)
+}
+
+/// Measures with a responder of this process.
+fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
+    let (target, device) = match options.via {
+        Via::Raw => (ADDRESS, Some(DEVICE.to_owned())),
+        _ => (LOOPBACK, None),
+    };
+    let near = PingOptions {
+        target: target.to_owned(),
+        device: device.clone(),
+        stamps: false,
+        one_way: false,
+        ..options.clone()
+    };
+    let far = EchoOptions {
+        listen: LOOPBACK.to_owned(),
+        via: options.via,
+        device,
+        marks: Marks::default(),
+        // Free to run on another core: on the same one, a spinning meter would never let it answer.
+        thread: Thread::default(),
+        ..EchoOptions::default()
+    };
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (is_ready, ready) = mpsc::channel();
+        let responder = scope.spawn(|| {
+            let said = echo(&far, &is_over, |_| {
+                // The other side waits, or has given up.
+                let _ = is_ready.send(());
+            });
+            drop(is_ready);
+            said
+        });
+        // Without a message the responder has failed, and says why below.
+        let measured = ready.recv().ok().map(|()| ping(&near, stop, |_| {}));
+        is_over.store(true, Ordering::Relaxed);
+        let answered = responder.join();
+        match (measured, answered) {
+            (Some(measured), _) => measured,
+            (None, Ok(Err(error))) => Err(error),
+            (None, _) => Err(LiveError::socket(
+                "answering over loopback".to_owned(),
+                std::io::ErrorKind::Other.into(),
+            )),
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! The meter in virtual time, before it runs on a wire: a path whose delay is known must be
+//! measured to the picosecond.
+//!
+//! Oracle: the delays that the simulated path was given.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::collections::BTreeMap;
+
+use rtether::meter::{Measurement, Subject};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::wire::{Encapsulation, frame_size, wire_time};
+use rtether_proto::probe::message;
+use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Received};
+
+/// A generator of numbers (xorshift, 64 bits).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// What the path does to one request and its replies.
+struct Fate {
+    /// Round trips of the replies; none if the request or its reply is lost.
+    replies: Vec<Duration>,
+}
+
+/// Runs a meter over a path and returns what it measured.
+fn run(
+    config: Config,
+    path: &mut dyn FnMut(u32, usize) -> Fate,
+) -> (Measurement, BTreeMap<u32, Vec<Duration>>) {
+    let codec = Codec::Message { session: 3 };
+    let mut prober = Prober::new(config, Instant::ZERO).unwrap();
+    let mut measurement = Measurement::new(Subject {
+        series: config.series,
+        samples: config.samples,
+        ..Subject::default()
+    });
+    let mut fates = BTreeMap::new();
+    let mut wire: BTreeMap<(Instant, u32, usize), Vec<u8>> = BTreeMap::new();
+    let mut now = Instant::ZERO;
+    while !prober.is_finished() {
+        while let Some(request) = prober.poll_transmit(now) {
+            let mut payload = vec![0; 64];
+            codec.write(request, &mut payload);
+            let fate = path(request.sequence, payload.len());
+            message::answer(&mut payload, now, now).unwrap();
+            for (number, round_trip) in fate.replies.iter().enumerate() {
+                wire.insert(
+                    (now + *round_trip, request.sequence, number),
+                    payload.clone(),
+                );
+            }
+            fates.insert(request.sequence, fate.replies);
+        }
+        let arrival = wire.first_key_value().map(|(key, _)| key.0);
+        now = [arrival, prober.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap();
+        if arrival == Some(now) {
+            let (_, payload) = wire.pop_first().unwrap();
+            let Received::Reply(sequence) = codec.read(&payload, prober.oldest_pending()) else {
+                panic!("{payload:?}");
+            };
+            prober.handle_reply(now, sequence);
+        } else {
+            prober.handle_timeout(now);
+        }
+        while let Some(event) = prober.poll_event() {
+            measurement.record(event);
+        }
+        prober.invariants();
+    }
+    measurement.counters = prober.counters();
+    (measurement, fates)
+}
+
+const CONFIG: Config = Config {
+    series: 4,
+    samples: 200,
+    interval: Interval::Fixed(Duration::from_us(100)),
+    pause: Duration::from_ms(1),
+    timeout: Duration::from_ms(2),
+};
+
+#[test]
+fn two_links_and_a_switch_are_measured_exactly() {
+    // Store and forward over two links of 100 Mbit/s, there and back; 3 us at the peer.
+    let rate = BitRate::from_mbps(100);
+    let link = |payload: usize| {
+        let payload = Bytes::new(u64::try_from(payload).unwrap());
+        wire_time(frame_size(payload, Encapsulation::Udp), rate)
+    };
+    let mut path = |_, payload| Fate {
+        replies: vec![link(payload) * 4 + Duration::from_us(3)],
+    };
+    let (measurement, _) = run(CONFIG, &mut path);
+    let all = measurement.all().unwrap();
+    // 8 + 14 + 28 + 64 + 4 = 118 octets take 9.44 us; four times and 3 us: 40.76 us.
+    let expected = Duration::from_ns(40_760);
+    assert_eq!(
+        (all.count, all.min, all.max, all.median),
+        (800, expected, expected, expected)
+    );
+    assert_eq!(all.standard_deviation, Duration::ZERO);
+    assert_eq!(
+        (measurement.counters.lost, measurement.counters.reordered),
+        (0, 0)
+    );
+}
+
+#[test]
+fn a_lossy_path_that_reorders_is_measured_exactly() {
+    for seed in 1..=20 {
+        let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+        let mut path = |_, _| {
+            let mut delay =
+                || Duration::from_ps(i64::try_from(random.below(1_000_000_000)).unwrap());
+            let (first, second) = (delay(), delay());
+            Fate {
+                replies: match random.below(10) {
+                    0..3 => vec![],
+                    3 => vec![first, second],
+                    // Beyond the timeout.
+                    4 => vec![first + Duration::from_us(2_500)],
+                    _ => vec![first],
+                },
+            }
+        };
+        let (measurement, fates) = run(CONFIG, &mut path);
+        let in_time = |replies: &Vec<Duration>| {
+            replies
+                .iter()
+                .min()
+                .copied()
+                .filter(|d| *d <= CONFIG.timeout)
+        };
+        let expected: BTreeMap<u32, Duration> = fates
+            .iter()
+            .filter_map(|(sequence, replies)| Some((*sequence, in_time(replies)?)))
+            .collect();
+        let measured: BTreeMap<u32, Duration> = measurement
+            .samples
+            .iter()
+            .map(|s| (s.sequence, s.round_trip))
+            .collect();
+        assert_eq!(measured, expected, "seed {seed}");
+        let counters = measurement.counters;
+        assert_eq!(counters.lost, 800 - expected.len() as u64);
+        assert!(
+            counters.reordered > 0 && counters.duplicates > 0,
+            "{counters:?}"
+        );
+    }
+}
