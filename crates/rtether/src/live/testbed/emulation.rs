@@ -15,11 +15,6 @@ use crate::scenario::Scenario;
 /// So much more urgent than the stations is the emulator, which stands for hardware.
 const ABOVE: u8 = 5;
 
-/// From a frame's receive stamp to its place in the emulator's socket a sender takes half a
-/// microsecond, if it is not interrupted. The shortest frame is under way for longer than this guard
-/// on any link of up to 100 Mbit/s, so that it delays none there.
-const GUARD: Duration = Duration::from_us(5);
-
 /// How faithful the emulated network was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emulation {
@@ -83,7 +78,6 @@ pub(super) fn open(
         })
         .collect();
     let mut how = emulator::Options::new(Clock::start(), options.seed);
-    how.guard = GUARD;
     // With one core, or without a real-time priority, spinning would only starve the stations.
     how.waiting = if cores > 1 && options.priority.is_some() {
         Waiting::Spin

@@ -31,7 +31,7 @@ pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{csv, json, table};
 pub use rtether_live::emulator::EmulatorError;
-pub use run::{Progress, length, run};
+pub use run::{Progress, length, run, stand};
 
 /// End stations that one host takes.
 pub const STATIONS_MAX: usize = 100;

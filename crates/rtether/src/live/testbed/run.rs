@@ -50,7 +50,52 @@ impl Drop for Standing<'_> {
     }
 }
 
-/// Runs a scenario on this host and returns what was measured; nothing is left behind.
+/// Makes a test bed, does `work` while it stands, and takes it down; nothing is left behind.
+///
+/// An emulator runs meanwhile; how it did is returned, too. `work` enters the namespaces of hosts by
+/// itself, with threads of its own.
+///
+/// # Errors
+/// If the test bed cannot be made.
+pub fn stand<T>(
+    scenario: &Scenario,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+    work: impl FnOnce() -> T,
+) -> Result<(T, Option<Emulation>), TestbedError> {
+    super::clean()?;
+    let _standing = Standing(&plan.tear_down);
+    for step in &plan.set_up {
+        if progress.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        step.run()?;
+        progress.commands.fetch_add(1, Ordering::Relaxed);
+    }
+    let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
+    std::thread::scope(|scope| {
+        let emulator = plan.emulator.as_ref().map(|_| {
+            scope.spawn(|| {
+                let emulator = emulation::open(scenario, plan, options);
+                if emulator.is_err() {
+                    progress.stop.store(true, Ordering::Relaxed);
+                }
+                ready.wait();
+                emulation::run(emulator?, &end)
+            })
+        });
+        if emulator.is_some() {
+            ready.wait();
+        }
+        let done = work();
+        end.store(true, Ordering::Relaxed);
+        let emulation = emulator.map(joined).transpose()?;
+        Ok((done, emulation))
+    })
+}
+
+/// Runs the flows of a scenario on this host and returns what was measured; nothing is left behind.
 ///
 /// # Errors
 /// If the test bed cannot be made, or no station could run.
@@ -60,19 +105,11 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    super::clean()?;
-    let standing = Standing(&plan.tear_down);
-    for step in &plan.set_up {
-        if progress.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        step.run()?;
-        progress.commands.fetch_add(1, Ordering::Relaxed);
-    }
     let duties = duties::duties(scenario, plan, options);
-    let found = stations(scenario, plan, options, duties, progress)?;
-    let emulation = found.emulation;
-    drop(standing);
+    let (found, emulation) = stand(scenario, plan, options, progress, || {
+        stations(scenario, plan, options, duties, progress)
+    })?;
+    let found = found?;
     let warmup = warmup(options.duration);
     let mut oddities = Oddities::default();
     for (_, log) in &found.logs {
@@ -82,21 +119,17 @@ pub fn run(
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
     let stalls = &found.stalls;
+    let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
+    let late = emulation.as_ref().map(|emulation| emulation.late_max);
     Ok(Measured {
         backend: plan.backend,
         duration: options.duration,
         warmup,
         streams: measured::streams(scenario, &found.logs, stalls, warmup),
         stalls: stalls.found.len(),
-        longest_stall: stalls
-            .found
-            .iter()
-            .map(|stall| stall.until - stall.from)
-            .max(),
+        longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
-        tolerance: emulation
-            .as_ref()
-            .map_or(Duration::ZERO, |emulation| emulation.late_max),
+        tolerance: late.unwrap_or(Duration::ZERO),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
         errors: found.errors,
@@ -115,7 +148,6 @@ struct Found {
     logs: Vec<(NodeId, Log)>,
     errors: Vec<String>,
     stalls: Stalls,
-    emulation: Option<Emulation>,
 }
 
 /// How a station ended: what it saw with what ended it early, or why it could not begin.
@@ -168,20 +200,9 @@ fn stations(
     let hosts = plan.hosts.iter();
     let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
     let hosts: Vec<(&Host, Duties)> = hosts.collect();
-    let meeting = Meeting::new(hosts.len() + usize::from(plan.emulator.is_some()));
-    let end_of_emulation = AtomicBool::new(false);
-    let (outcomes, stalls, emulation) = std::thread::scope(|scope| {
-        let (meeting, end) = (&meeting, &end_of_emulation);
-        let emulator = plan.emulator.as_ref().map(|_| {
-            scope.spawn(move || {
-                let emulator = emulation::open(scenario, plan, options);
-                if emulator.is_err() {
-                    progress.stop.store(true, Ordering::Relaxed);
-                }
-                meeting.join();
-                emulation::run(emulator?, end)
-            })
-        });
+    let meeting = Meeting::new(hosts.len());
+    let (outcomes, stalls) = std::thread::scope(|scope| {
+        let meeting = &meeting;
         let threads: Vec<_> = hosts
             .into_iter()
             .map(|(host, duties)| {
@@ -203,12 +224,10 @@ fn stations(
         for watcher in watchers {
             stalls.extend(watcher.finish());
         }
-        end.store(true, Ordering::Relaxed);
-        (outcomes, stalls, emulator.map(joined))
+        (outcomes, stalls)
     });
     let mut found = collect(scenario, outcomes)?;
     found.stalls = stalls;
-    found.emulation = emulation.transpose()?;
     Ok(found)
 }
 
