@@ -454,9 +454,12 @@ pub(crate) struct ReproduceArgs {
     /// List the experiments
     #[arg(long)]
     pub(crate) list: bool,
-    /// Only what is simulated or computed: the one kind of experiment that there is so far
+    /// Simulate or compute, which is what happens if nothing is said
     #[arg(long)]
     pub(crate) sim: bool,
+    /// Measure on this host, over emulated networks between namespaces (Linux, root)
+    #[arg(long, conflicts_with = "sim")]
+    pub(crate) live: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,

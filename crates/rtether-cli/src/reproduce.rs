@@ -1,6 +1,6 @@
 //! `reproduce`: repeats experiments of the papers.
 
-use rtether::reproduce::{self, ReproduceError, Reproduction, Status};
+use rtether::reproduce::{self, Mode, ReproduceError, Reproduction, Status};
 
 use crate::args::{Global, ReproduceArgs};
 use crate::exit::{self, Exit};
@@ -13,7 +13,12 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     if arguments.list {
         return terminal::print(&reproduce::list_text());
     }
-    let ids = match reproduce::expand(&arguments.experiments) {
+    let mode = if arguments.live {
+        Mode::Live
+    } else {
+        Mode::Sim
+    };
+    let ids = match reproduce::expand(&arguments.experiments, mode) {
         Ok(ids) => ids,
         Err(error) => {
             terminal::complain(&error.to_string());
@@ -23,7 +28,7 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     let run = with_progress(global, 0, |progress| {
         let mut found = Vec::new();
         for id in &ids {
-            match reproduce::reproduce(id, progress) {
+            match reproduce::reproduce(id, mode, progress) {
                 Ok(one) => found.push(one),
                 Err(error) => return (found, Some((id, error))),
             }
@@ -40,6 +45,9 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
     };
     if error == ReproduceError::Interrupted {
         return Exit::Interrupted;
+    }
+    if let ReproduceError::Machine(why) = &error {
+        return exit::fail(&format!("{id}: {why}"));
     }
     // Names were checked before, so this is no mistake of the user.
     terminal::complain(&format!("{id}: {error}; this is a defect of rtether"));

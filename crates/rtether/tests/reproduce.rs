@@ -68,7 +68,7 @@ fn similar(committed: &str, now: &str, name: &str) {
 fn repeat(ids: &[String]) -> Vec<Reproduction> {
     let progress = Progress::default();
     ids.iter()
-        .map(|id| reproduce::reproduce(id, &progress).expect("can be repeated"))
+        .map(|id| reproduce::reproduce(id, Mode::Sim, &progress).expect("can be repeated"))
         .collect()
 }
 
@@ -111,6 +111,6 @@ fn all_experiments_judge_as_before() {
     if !is_set("RTETHER_NIGHTLY") {
         return;
     }
-    let ids = reproduce::expand(&["all".to_owned()]).expect("they are there");
+    let ids = reproduce::expand(&["all".to_owned()], Mode::Sim).expect("they are there");
     check("verdicts", &reproduce::verdict_table(&repeat(&ids)));
 }

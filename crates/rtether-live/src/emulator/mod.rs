@@ -35,6 +35,7 @@
 //! want the core; to forestall that it naps for 7.5 % of the time while nothing happens. What the
 //! kernel or the host takes nevertheless shows as [`Stall`]s.
 
+mod capture;
 mod frame;
 mod offload;
 mod report;
@@ -63,6 +64,7 @@ use store::{PLACE, Store};
 use tap::{Seen, Tap};
 use timing::Timing;
 
+pub use capture::capture;
 pub use frame::{COLLISION_ETHERTYPE, CollisionReport};
 pub use offload::{OffloadError, offloads_off};
 pub use report::{Counts, EmulatorReport};

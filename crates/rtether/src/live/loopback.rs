@@ -63,8 +63,11 @@ pub fn valentim(
     Ok(measurement)
 }
 
-/// Measures with a responder of this process.
-fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
+/// Measures over loopback alone, with a responder of this process.
+///
+/// # Errors
+/// As for [`ping`].
+pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
     let (target, device) = match options.via {
         Via::Raw => (ADDRESS, Some(DEVICE.to_owned())),
         _ => (LOOPBACK, None),

@@ -16,7 +16,7 @@ use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
 pub use echo::{EchoOptions, echo};
-pub use loopback::valentim;
+pub use loopback::{over_loopback, valentim};
 pub use ping::{PingOptions, ping};
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::Placement;

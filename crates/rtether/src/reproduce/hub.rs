@@ -149,25 +149,39 @@ fn collision_note(points: &[Point]) -> String {
     )
 }
 
-fn scenario(arrivals: Arrivals, load: u32) -> Scenario {
+/// Returns the loads that the paper names with rate and loads a part of its own, each as a scenario
+/// with Poisson arrivals.
+#[cfg(target_os = "linux")]
+pub(super) fn live_scenarios(part: u32, duration: Duration) -> Vec<(u32, Scenario)> {
+    let rate = BitRate::from_bps(RATE.as_bps() / u64::from(part));
+    let loads = LOADS.into_iter().filter(|&load| load >= USABLE);
+    let scenarios = loads.map(|load| {
+        let mut scenario = scenario(Arrivals::Poisson, load / part, rate);
+        scenario.run.duration = duration;
+        (load / part, scenario)
+    });
+    scenarios.collect()
+}
+
+fn scenario(arrivals: Arrivals, load: u32, rate: BitRate) -> Scenario {
     let mut plant = Plant::default();
     let hub = plant.add(
         "hub",
         NodeKind::Hub(Hub {
-            rate: RATE,
+            rate,
             delay: Duration::ZERO,
             backoff: Backoff::Standard,
             ports: SENDERS + 1,
         }),
     );
     let receiver = plant.station("receiver", Stack::Zero);
-    plant.link((receiver, 0), (hub, SENDERS), RATE);
+    plant.link((receiver, 0), (hub, SENDERS), rate);
     let interval = Duration::from_secs(1) * i64::from(SENDERS) / i64::from(load);
     let mut flows = Vec::new();
     for number in 0..SENDERS {
         let name = format!("sender{number}");
         let sender = plant.station(&name, Stack::Zero);
-        plant.link((sender, 0), (hub, number), RATE);
+        plant.link((sender, 0), (hub, number), rate);
         let traffic = match arrivals {
             Arrivals::InStep => Traffic::Periodic {
                 period: interval,
@@ -206,7 +220,7 @@ fn measure(
     seed: u64,
     progress: &Progress,
 ) -> Result<Point, ReproduceError> {
-    let scenario = scenario(arrivals, load);
+    let scenario = scenario(arrivals, load, RATE);
     let record: Record = run_one(&scenario, seed, progress, &mut NoObserver)?;
     // All senders together.
     let all = merge(&record.streams);

@@ -59,11 +59,18 @@ pub enum Basis {
     Calibrated,
     /// It follows from how the model is made: a pass says that the program does what it should.
     ByConstruction,
+    /// It was measured on this host: a pass says that a claim of the paper holds here and today.
+    Measured,
 }
 
 impl Basis {
     /// All of them, the strongest evidence first.
-    pub const ALL: [Self; 3] = [Self::Predicted, Self::Calibrated, Self::ByConstruction];
+    pub const ALL: [Self; 4] = [
+        Self::Predicted,
+        Self::Calibrated,
+        Self::ByConstruction,
+        Self::Measured,
+    ];
 
     /// Returns the words used in tables and files.
     pub const fn name(self) -> &'static str {
@@ -71,6 +78,7 @@ impl Basis {
             Self::Predicted => "predicted",
             Self::Calibrated => "calibrated",
             Self::ByConstruction => "by construction",
+            Self::Measured => "measured",
         }
     }
 }

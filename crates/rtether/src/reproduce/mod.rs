@@ -18,6 +18,8 @@ mod hub;
 mod judge;
 mod kakanakov;
 mod kweon;
+#[cfg(target_os = "linux")]
+mod live;
 mod observe;
 mod output;
 mod plant;
@@ -48,7 +50,7 @@ pub struct Reproduction {
     pub id: &'static str,
     /// One line.
     pub title: &'static str,
-    /// `sim` or `analysis`.
+    /// `sim`, `analysis` or `live`.
     pub mode: &'static str,
     /// The paper's values beside ours.
     pub comparisons: Vec<Comparison>,
@@ -101,6 +103,9 @@ pub enum ReproduceError {
         /// What is missing.
         needs: &'static str,
     },
+    /// This machine cannot measure it.
+    #[error("{0}")]
+    Machine(String),
     /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
@@ -178,7 +183,11 @@ const AVAILABLE: &[(&str, Run)] = &[
 
 /// Returns every experiment of the papers, and whether it can be repeated.
 pub fn list() -> Vec<(Experiment, bool)> {
-    let is_available = |id: &str| AVAILABLE.iter().any(|(available, _)| *available == id);
+    let modes = [Mode::Sim, Mode::Live];
+    let is_available = |id: &str| {
+        let mut all = modes.iter().flat_map(|mode| mode.available());
+        all.any(|(available, _)| *available == id)
+    };
     let experiments = reference::experiments().into_iter();
     experiments
         .map(|experiment| {
@@ -206,16 +215,40 @@ pub fn list_text() -> String {
     text
 }
 
+/// Where an experiment is repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Simulated or computed.
+    #[default]
+    Sim,
+    /// Measured on this host.
+    Live,
+}
+
+impl Mode {
+    /// Returns what can be repeated.
+    fn available(self) -> &'static [(&'static str, Run)] {
+        match self {
+            Self::Sim => AVAILABLE,
+            #[cfg(target_os = "linux")]
+            Self::Live => live::AVAILABLE,
+            #[cfg(not(target_os = "linux"))]
+            Self::Live => &[],
+        }
+    }
+}
+
 /// Replaces `all` by every experiment that can be repeated.
 ///
 /// # Errors
 /// If one of the others does not exist or cannot be repeated.
-pub fn expand(ids: &[String]) -> Result<Vec<String>, ReproduceError> {
+pub fn expand(ids: &[String], mode: Mode) -> Result<Vec<String>, ReproduceError> {
     for id in ids.iter().filter(|id| *id != "all") {
-        find(id)?;
+        find(id, mode)?;
     }
     if ids.iter().any(|id| id == "all") {
-        Ok(AVAILABLE.iter().map(|(id, _)| (*id).to_owned()).collect())
+        let all = mode.available().iter();
+        Ok(all.map(|(id, _)| (*id).to_owned()).collect())
     } else {
         Ok(ids.to_vec())
     }
@@ -225,9 +258,20 @@ pub fn expand(ids: &[String]) -> Result<Vec<String>, ReproduceError> {
 ///
 /// # Errors
 /// If there is no such experiment, it was interrupted, or one of its scenarios is broken.
-pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let mut found = find(id)?(progress)?;
-    found.notes.extend(fitted::notes(id));
+pub fn reproduce(
+    id: &str,
+    mode: Mode,
+    progress: &Progress,
+) -> Result<Reproduction, ReproduceError> {
+    let mut found = find(id, mode)?(progress)?;
+    match mode {
+        Mode::Sim => found.notes.extend(fitted::notes(id)),
+        Mode::Live => {
+            for claim in found.claims.iter_mut().filter(|claim| claim.basis.is_some()) {
+                claim.basis = Some(Basis::Measured);
+            }
+        }
+    }
     if progress.is_cancelled() {
         Err(ReproduceError::Interrupted)
     } else {
@@ -236,15 +280,19 @@ pub fn reproduce(id: &str, progress: &Progress) -> Result<Reproduction, Reproduc
 }
 
 /// Returns what repeats an experiment.
-fn find(id: &str) -> Result<Run, ReproduceError> {
-    if let Some((_, run)) = AVAILABLE.iter().find(|(available, _)| *available == id) {
+fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
+    if let Some((_, run)) = mode
+        .available()
+        .iter()
+        .find(|(available, _)| *available == id)
+    {
         return Ok(*run);
     }
     let experiments = reference::experiments();
     if experiments.iter().any(|experiment| experiment.id == id) {
         return Err(ReproduceError::NotYet {
             id: id.to_owned(),
-            needs: needs(id),
+            needs: needs(id, mode),
         });
     }
     let similar = experiments
@@ -260,11 +308,16 @@ fn find(id: &str) -> Result<Run, ReproduceError> {
 }
 
 /// Returns what an experiment that cannot be repeated waits for.
-fn needs(id: &str) -> &'static str {
-    let claims = reference::claims();
-    let mut own = claims.iter().filter(|claim| claim.concerns(id)).peekable();
-    if own.peek().is_some() && own.all(|claim| claim.modes == "live") {
-        "it has to be measured, and there is no live measurement yet"
+fn needs(id: &str, mode: Mode) -> &'static str {
+    let has = |mode: Mode| {
+        mode.available()
+            .iter()
+            .any(|(available, _)| *available == id)
+    };
+    if mode == Mode::Sim && has(Mode::Live) {
+        "it has to be measured; use `--live`"
+    } else if mode == Mode::Live && has(Mode::Sim) {
+        "it is simulated only; leave out `--live`"
     } else if id.starts_with("dolejs-orte") {
         "it needs the publish-subscribe middleware"
     } else {
@@ -281,7 +334,7 @@ mod tests {
         // Oracle: what `experiments.csv` has and what is available.
         let expand = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-            super::expand(&ids)
+            super::expand(&ids, Mode::Sim)
         };
         assert_eq!(
             expand(&["all", "skeie-flat"]).map(|all| all.len()),
@@ -306,7 +359,7 @@ mod tests {
             ("kweon-deadline", 1),
             ("dolejs-backoff", 0),
         ] {
-            let found = reproduce(id, &Progress::default()).expect("can be repeated");
+            let found = reproduce(id, Mode::Sim, &Progress::default()).expect("can be repeated");
             let statuses: Vec<_> = found.claims.iter().map(|claim| claim.status).collect();
             assert_eq!(statuses, vec![Status::Pass; judged], "{id}");
             assert!(!found.comparisons.is_empty(), "{id}");

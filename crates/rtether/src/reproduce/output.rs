@@ -122,6 +122,7 @@ fn counts(found: &[Reproduction]) -> Value {
         "pass_predicted": passed(Basis::Predicted),
         "pass_calibrated": passed(Basis::Calibrated),
         "pass_by_construction": passed(Basis::ByConstruction),
+        "pass_measured": passed(Basis::Measured),
         "fail": of(Status::Fail),
         "undecided": of(Status::Undecided),
         "skipped": of(Status::Skipped),
@@ -132,12 +133,18 @@ fn counts(found: &[Reproduction]) -> Value {
 fn summary(found: &[Reproduction]) -> String {
     let counts = counts(found);
     let count = |name: &str| counts[name].as_u64().unwrap_or_default();
+    let passed = if found.iter().any(|one| one.mode == "live") {
+        format!("{} measured and passed", count("pass_measured"))
+    } else {
+        format!(
+            "{} predicted and passed, {} passed after calibration, {} by construction",
+            count("pass_predicted"),
+            count("pass_calibrated"),
+            count("pass_by_construction"),
+        )
+    };
     format!(
-        "claims: {} predicted and passed, {} passed after calibration, {} by construction; {} failed, \
-         {} undecided, {} not judged",
-        count("pass_predicted"),
-        count("pass_calibrated"),
-        count("pass_by_construction"),
+        "claims: {passed}; {} failed, {} undecided, {} not judged",
         count("fail"),
         count("undecided"),
         count("skipped"),

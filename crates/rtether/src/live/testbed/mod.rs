@@ -31,6 +31,7 @@ pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{csv, json, table};
 pub use rtether_live::emulator::EmulatorError;
+pub(crate) use run::stations;
 pub use run::{Progress, length, run, stand};
 
 /// End stations that one host takes.

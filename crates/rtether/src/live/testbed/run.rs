@@ -1,6 +1,5 @@
 //! Makes a test bed, runs the stations, and takes it down.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, OnceLock};
 use std::thread::ScopedJoinHandle;
@@ -73,6 +72,9 @@ pub fn stand<T>(
         step.run()?;
         progress.commands.fetch_add(1, Ordering::Relaxed);
     }
+    for host in &plan.hosts {
+        as_on_a_wire(host)?;
+    }
     let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
     std::thread::scope(|scope| {
         let emulator = plan.emulator.as_ref().map(|_| {
@@ -95,6 +97,21 @@ pub fn stand<T>(
     })
 }
 
+/// Lets a host send frames as they are on a wire, checksums included.
+fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| TestbedError::Station {
+        station: host.namespace.clone(),
+        source,
+    };
+    // A thread of its own, since it does not come back from the namespace.
+    std::thread::scope(|scope| {
+        joined(scope.spawn(|| {
+            namespace::enter(&host.namespace).map_err(|error| failed(error.into()))?;
+            offloads_off(DEVICE).map_err(|error| failed(error.into()))
+        }))
+    })
+}
+
 /// Runs the flows of a scenario on this host and returns what was measured; nothing is left behind.
 ///
 /// # Errors
@@ -105,9 +122,8 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    let duties = duties::duties(scenario, plan, options);
     let (found, emulation) = stand(scenario, plan, options, progress, || {
-        stations(scenario, plan, options, duties, progress)
+        stations(scenario, plan, options, progress)
     })?;
     let found = found?;
     let warmup = warmup(options.duration);
@@ -144,7 +160,7 @@ fn warmup(duration: Duration) -> Duration {
 
 /// What came of the stations.
 #[derive(Default)]
-struct Found {
+pub(crate) struct Found {
     logs: Vec<(NodeId, Log)>,
     errors: Vec<String>,
     stalls: Stalls,
@@ -190,13 +206,14 @@ impl Meeting {
     }
 }
 
-fn stations(
+/// Runs the flows of a scenario on a test bed that stands.
+pub(crate) fn stations(
     scenario: &Scenario,
     plan: &Plan,
     options: &Options,
-    mut duties: BTreeMap<NodeId, Duties>,
     progress: &Progress,
 ) -> Result<Found, TestbedError> {
+    let mut duties = duties::duties(scenario, plan, options);
     let hosts = plan.hosts.iter();
     let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
     let hosts: Vec<(&Host, Duties)> = hosts.collect();
@@ -286,10 +303,6 @@ fn open(host: &Host, duties: Duties, options: &Options) -> Result<Station, Stati
         lock_memory: options.priority.is_some(),
     };
     placement.apply()?;
-    offloads_off(DEVICE).map_err(|error| StationError::Socket {
-        doing: error.to_string(),
-        source: error.source,
-    })?;
     Station::open(duties)
 }
 

@@ -30,7 +30,7 @@ impl Protocol {
         frame_size(payload, encapsulation)
     }
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(in super::super) const fn name(self) -> &'static str {
         match self {
             Self::Icmp => "icmp",
             Self::Cndep => "cndep",

@@ -29,7 +29,7 @@ pub(in super::super) enum Scenario {
 }
 
 impl Scenario {
-    pub(super) const ALL: [Self; 5] = [
+    pub(in super::super) const ALL: [Self; 5] = [
         Self::Direct,
         Self::Switch,
         Self::OtherVlan,
@@ -37,7 +37,7 @@ impl Scenario {
         Self::Priority,
     ];
 
-    pub(super) const fn letter(self) -> char {
+    pub(in super::super) const fn letter(self) -> char {
         match self {
             Self::Direct => 'a',
             Self::Switch => 'b',

@@ -15,6 +15,8 @@ pub(super) use boards::Protocol;
 pub(super) use boards::{Board, calibrate};
 pub(super) use matrix::Scenario;
 pub(super) use show::run;
+#[cfg(target_os = "linux")]
+pub(super) use show::{experiment, live_cell, measured_average};
 pub(super) use stack::run as run_stack;
 #[cfg(test)]
 pub(super) use stack::{HIGH, MEDIUM, stack_delays};

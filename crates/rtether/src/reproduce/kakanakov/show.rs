@@ -1,11 +1,17 @@
 //! `kakanakov-icmp-a` to `-e` and `kakanakov-cndep-a` to `-e`: each is a column of a table.
 
+#[cfg(target_os = "linux")]
+use rtether_model::flow::Flow;
+#[cfg(target_os = "linux")]
+use rtether_model::network::Network;
 use rtether_model::quantity::Duration;
 
 use super::super::{Comparison, Figure, Judge, ReproduceError, Reproduction};
 use super::boards::{Board, Protocol, measured};
 use super::claims;
 use super::matrix::{self, Cell, Column, Effort, Scenario, column};
+#[cfg(target_os = "linux")]
+use super::plant;
 use super::plant::Load;
 use crate::report::chart::{Axis, Column as Bar, ColumnChart};
 use crate::run::Progress;
@@ -50,12 +56,39 @@ const OVERLOADED: Effort = Effort {
     count: 1_000,
 };
 
+/// Returns the name of an experiment.
+pub(in super::super) const fn experiment(protocol: Protocol, scenario: Scenario) -> &'static str {
+    NAMES[protocol as usize][scenario as usize]
+}
+
+/// Returns the network and the bulk traffic of a cell, with a board whose port has 100 Mbit/s.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn live_cell(protocol: Protocol, scenario: Scenario) -> (Network, Vec<Flow>) {
+    let (network, mut flows) = plant::cell(protocol, Board::Ep9302, scenario, Load::Remainder);
+    flows.remove(0);
+    (network, flows)
+}
+
+/// Returns what the paper measured of all boards, in words.
+#[cfg(target_os = "linux")]
+pub(in super::super) fn measured_average(protocol: Protocol, scenario: Scenario) -> String {
+    let of = |board: &Board| {
+        let average = measured(protocol, *board, scenario.letter(), "avg")?;
+        Some(format!("{} {average}", board.name()))
+    };
+    Board::ALL
+        .iter()
+        .filter_map(of)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 pub(in super::super) fn run(
     protocol: Protocol,
     scenario: Scenario,
     progress: &Progress,
 ) -> Result<Reproduction, ReproduceError> {
-    let id = NAMES[protocol as usize][scenario as usize];
+    let id = experiment(protocol, scenario);
     let own = column(protocol, scenario, progress)?;
     let mut judge = Judge::new(id);
     claims::judge(&mut judge, progress)?;

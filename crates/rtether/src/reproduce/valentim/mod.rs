@@ -32,25 +32,25 @@ pub(super) use rtt::run as run_rtt;
 pub(super) use switch_hub::run as run_switch_hub;
 
 /// Payloads of the paper, in octets.
-const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
+pub(super) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
 /// Round trips for each point (004 II.C).
 const COUNT: usize = 1000;
 /// Every round trip is over before the next begins.
 const PERIOD: Duration = Duration::from_ms(5);
 
-const FAST: BitRate = BitRate::from_mbps(100);
+pub(super) const FAST: BitRate = BitRate::from_mbps(100);
 const SLOW: BitRate = BitRate::from_mbps(10);
 
 /// What lies between the two PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Medium {
+pub(super) enum Medium {
     FastHub,
     FastSwitch,
     SlowHub,
 }
 
 impl Medium {
-    const ALL: [Self; 3] = [Self::FastHub, Self::FastSwitch, Self::SlowHub];
+    pub(super) const ALL: [Self; 3] = [Self::FastHub, Self::FastSwitch, Self::SlowHub];
 
     /// Returns the name in the paper's table.
     const fn key(self) -> &'static str {
@@ -61,7 +61,7 @@ impl Medium {
         }
     }
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::FastHub => "100 Mbit/s hub",
             Self::FastSwitch => "100 Mbit/s switch",
@@ -94,16 +94,16 @@ pub(super) enum Protocol {
 }
 
 impl Protocol {
-    const ALL: [Self; 2] = [Self::Udp, Self::Raw];
+    pub(super) const ALL: [Self; 2] = [Self::Udp, Self::Raw];
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Udp => "UDP",
             Self::Raw => "RAW",
         }
     }
 
-    const fn encapsulation(self) -> Encapsulation {
+    pub(super) const fn encapsulation(self) -> Encapsulation {
         match self {
             Self::Udp => Encapsulation::Udp,
             Self::Raw => Encapsulation::Raw,
@@ -111,7 +111,7 @@ impl Protocol {
     }
 
     /// Returns the frame around a payload.
-    fn frame(self, payload: u64) -> Bytes {
+    pub(super) fn frame(self, payload: u64) -> Bytes {
         frame_size(Bytes::new(payload), self.encapsulation())
     }
 }
@@ -135,12 +135,12 @@ fn measured(
 }
 
 /// Returns half round trips of the paper's table.
-fn half_round_trips(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
+pub(super) fn half_round_trips(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
     measured("valentim-rtt", "mean_half_rtt", medium.key())
 }
 
 /// Returns round trips over the loopback device; the misprinted one is not among them.
-fn loopbacks() -> BTreeMap<(Protocol, u64), Duration> {
+pub(super) fn loopbacks() -> BTreeMap<(Protocol, u64), Duration> {
     measured("valentim-loopback", "mean_loopback", "loopback")
 }
 
@@ -200,7 +200,7 @@ fn switch_latency() -> Duration {
 }
 
 /// Returns the two PCs with a network between them.
-fn network(medium: Medium, protocol: Protocol) -> Network {
+pub(super) fn network(medium: Medium, protocol: Protocol) -> Network {
     let mut plant = Plant::default();
     let pcs = ["client", "server"].map(|name| plant.station(name, Stack::Linear(stack(protocol))));
     let middle = match medium {
@@ -327,14 +327,14 @@ mod tests {
     fn the_experiments_hold() {
         // Oracle: the claims, as checked by the catalogue on the reconstructed table; and its 10 us
         // for the 10 Mbit/s hub.
-        use super::super::{Status, reproduce};
+        use super::super::{Mode, Status, reproduce};
         for (id, judged) in [
             ("valentim-rtt", 3),
             ("valentim-loopback", 2),
             ("valentim-decomposition", 2),
             ("valentim-switch-hub", 2),
         ] {
-            let found = reproduce(id, &Progress::default()).expect("can be repeated");
+            let found = reproduce(id, Mode::Sim, &Progress::default()).expect("can be repeated");
             let statuses: Vec<_> = found.claims.iter().map(|claim| claim.status).collect();
             assert_eq!(statuses, vec![Status::Pass; judged], "{id}");
         }

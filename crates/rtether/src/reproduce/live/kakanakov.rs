@@ -1,0 +1,176 @@
+//! Paper 001 live: one board, played by this host, over an emulated switch with bulk traffic.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use rtether_model::network::NodeId;
+use rtether_model::quantity::Duration;
+
+use super::super::judge::Judge;
+use super::super::kakanakov::{Protocol, Scenario, experiment, live_cell, measured_average};
+use super::super::observe::ratio;
+use super::super::{Comparison, ReproduceError, Reproduction};
+use super::{Calm, lab};
+use crate::live::testbed::Emulation;
+use crate::live::{Interval, PingOptions, Via};
+use crate::run::Progress;
+
+/// Echoes; the paper has 100 000.
+const ECHOES: u32 = 2_000;
+/// Commands of CNDEP, as in the paper, and their interval, which there is 100 ms.
+const COMMANDS: u32 = 101;
+const INTERVAL: Duration = Duration::from_ms(20);
+/// Octets of an echo.
+const PAYLOAD: u64 = 56;
+
+/// Cells measured so far in this process: claims compare several.
+static MEASURED: Mutex<Vec<(Protocol, Scenario, Calm, Emulation)>> = Mutex::new(Vec::new());
+
+fn cell(
+    protocol: Protocol,
+    scenario: Scenario,
+    progress: &Progress,
+) -> Result<(Calm, Emulation), ReproduceError> {
+    let known = |found: &[(Protocol, Scenario, Calm, Emulation)]| {
+        let mut own = found
+            .iter()
+            .filter(|cell| (cell.0, cell.1) == (protocol, scenario));
+        own.next().map(|cell| (cell.2, cell.3.clone()))
+    };
+    let mut cells = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known(&cells) {
+        return Ok(found);
+    }
+    let (network, load) = live_cell(protocol, scenario);
+    let ends: [NodeId; 2] =
+        ["test computer", "board"].map(|name| network.find(name).expect("both are there"));
+    let (via, options) = options(protocol);
+    let (found, emulation) = lab::with(network, load, progress, |lab| {
+        lab.ping(ends, &options, &lab::answering(via))
+    })?;
+    let calm = Calm::of(&found);
+    cells.push((protocol, scenario, calm, emulation.clone()));
+    Ok((calm, emulation))
+}
+
+fn options(protocol: Protocol) -> (Via, PingOptions) {
+    match protocol {
+        Protocol::Icmp => (Via::Icmp, lab::round_trips(Via::Icmp, PAYLOAD, ECHOES)),
+        Protocol::Cndep => {
+            let mut options = lab::round_trips(Via::Cndep, 0, COMMANDS);
+            options.config.interval = Interval::Fixed(INTERVAL);
+            (Via::Cndep, options)
+        }
+    }
+}
+
+pub(super) fn run(
+    protocol: Protocol,
+    scenario: Scenario,
+    progress: &Progress,
+) -> Result<Reproduction, ReproduceError> {
+    let (calm, emulation) = cell(protocol, scenario, progress)?;
+    let id = experiment(protocol, scenario);
+    let mut judge = Judge::new(id);
+    judge_all(&mut judge, progress)?;
+    let boards = measured_average(protocol, scenario);
+    let comparison = Comparison {
+        quantity: format!("round trip, {} ({})", protocol.name(), scenario.letter()),
+        paper: boards,
+        ours: calm.words(),
+        source: "001 Kakanakov Tables 1 and 2".into(),
+    };
+    Ok(Reproduction {
+        id,
+        title: "Round trips to a board that this host plays, measured",
+        mode: "live",
+        comparisons: vec![comparison],
+        claims: judge.finish(),
+        figures: Vec::new(),
+        notes: vec![
+            lab::fidelity(&[emulation]),
+            format!(
+                "{ECHOES} echoes instead of 100 000; {COMMANDS} commands every {INTERVAL} instead of \
+                 100 ms. ICMP is answered by this host's kernel, CNDEP by `rtether echo`, both without \
+                 the delay of a board."
+            ),
+        ],
+    })
+}
+
+fn judge_all(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
+    let ids: Vec<String> = judge.open.iter().map(|claim| claim.id.clone()).collect();
+    let mean = |protocol, scenario| cell(protocol, scenario, progress).map(|(calm, _)| calm.mean);
+    let icmp = |scenario| mean(Protocol::Icmp, scenario);
+    let us = Duration::from_us;
+    for id in ids {
+        let (holds, observed, reason) = match id.as_str() {
+            "C033" => {
+                let more = icmp(Scenario::Switch)? - icmp(Scenario::Direct)?;
+                let holds = (us(-20)..=us(60)).contains(&more);
+                (
+                    Some(holds),
+                    more.to_string(),
+                    "the switch costs more or less",
+                )
+            }
+            "C034" => {
+                let factor = ratio(icmp(Scenario::OtherVlan)?, icmp(Scenario::Switch)?);
+                let holds = (factor - 1.0).abs() <= 0.05;
+                let reason = "bulk in another VLAN is felt: on this host it also takes processor \
+                              time from what measures";
+                (Some(holds), format!("{factor:.3}"), reason)
+            }
+            "C035" => {
+                let more = icmp(Scenario::SharedPort)? - icmp(Scenario::Switch)?;
+                (
+                    Some(more > Duration::ZERO),
+                    more.to_string(),
+                    "bulk adds nothing",
+                )
+            }
+            "C036" => {
+                let factor = ratio(icmp(Scenario::Priority)?, icmp(Scenario::SharedPort)?);
+                (
+                    Some(factor <= 1.01),
+                    format!("{factor:.3}"),
+                    "priority makes it worse",
+                )
+            }
+            "C038" => {
+                let of = |scenario| mean(Protocol::Cndep, scenario);
+                let (d, e) = (of(Scenario::SharedPort)?, of(Scenario::Priority)?);
+                (
+                    Some(e <= d),
+                    format!("{d} to {e}"),
+                    "the mean rises with priority",
+                )
+            }
+            "C042" => {
+                let cndep = mean(Protocol::Cndep, Scenario::Direct)?;
+                let factor = ratio(cndep, icmp(Scenario::Direct)?);
+                let reason = "no board plays here: what its program takes is left out, and with it \
+                              what the claim is about";
+                let holds = if factor >= 1.5 { Some(true) } else { None };
+                (holds, format!("{factor:.2}"), reason)
+            }
+            "C043" => {
+                let mut lost = 0;
+                for scenario in Scenario::ALL {
+                    lost += cell(Protocol::Icmp, scenario, progress)?.0.lost;
+                }
+                (Some(lost == 0), format!("{lost} lost"), "packets were lost")
+            }
+            "C044" => {
+                let (calm, _) = cell(Protocol::Icmp, Scenario::Direct, progress)?;
+                let factor = ratio(calm.mean, calm.min);
+                let reason = "the mean is further from the minimum: the wake-up of a sleeping core \
+                              varies more than a board's program";
+                (Some(factor <= 1.35), format!("{factor:.3}"), reason)
+            }
+            _ => continue,
+        };
+        judge.decide(&id, holds, observed, reason);
+    }
+    Ok(())
+}

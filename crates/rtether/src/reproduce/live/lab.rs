@@ -1,0 +1,252 @@
+//! Two hosts and what lies between them, on this machine: where experiments are measured.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc;
+
+use rtether_live::namespace;
+use rtether_model::flow::Flow;
+use rtether_model::network::{Network, NodeId, NodeKind, Stack};
+use rtether_model::quantity::Duration;
+
+use super::super::ReproduceError;
+use crate::live::testbed::{self, Backend, DEVICE, Emulation, Options, Plan, TestbedError};
+use crate::live::{
+    Config, EchoOptions, Interval, LiveError, PingOptions, Placement, Thread, Via, echo, ping,
+};
+use crate::meter::Measurement;
+use crate::run::Progress;
+use crate::scenario::{RunPlan, Scenario};
+
+/// Real-time priority of what measures.
+pub(super) const PRIORITY: u8 = 40;
+/// Longer than any experiment: load runs until it is stopped.
+const LONG: Duration = Duration::from_secs(3_600);
+/// Load runs so long before anything is measured.
+const SETTLED: std::time::Duration = std::time::Duration::from_millis(300);
+
+impl From<TestbedError> for ReproduceError {
+    fn from(error: TestbedError) -> Self {
+        Self::Machine(error.to_string())
+    }
+}
+
+impl From<LiveError> for ReproduceError {
+    fn from(error: LiveError) -> Self {
+        Self::Machine(error.to_string())
+    }
+}
+
+/// A test bed that stands.
+pub(super) struct Lab<'a> {
+    plan: &'a Plan,
+    progress: &'a Progress,
+}
+
+/// Emulates a network whose stations are hosts on this machine, runs `load` on it, and does `work`.
+///
+/// What the experiments' stations cost is left out: the stacks of this host take their place.
+pub(super) fn with<T>(
+    mut network: Network,
+    load: Vec<Flow>,
+    progress: &Progress,
+    work: impl FnOnce(&Lab<'_>) -> Result<T, ReproduceError>,
+) -> Result<(T, Emulation), ReproduceError> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    for node in &mut network.nodes {
+        if let NodeKind::EndStation(station) = &mut node.kind {
+            station.stack = Stack::Zero;
+            station.tasks = None;
+            station.layer = None;
+        }
+    }
+    let run = RunPlan {
+        duration: LONG,
+        warmup: Duration::ZERO,
+        runs: 1,
+        seed: 1,
+        bucket: Duration::ZERO,
+    };
+    let scenario = Scenario {
+        name: "experiment".into(),
+        network,
+        flows: load,
+        run,
+        accept: Vec::new(),
+    };
+    let tag = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let tag = format!("{}-r{tag}", std::process::id());
+    let plan = Plan::new(&scenario, Backend::Emulated, &tag)?;
+    let options = Options {
+        backend: Backend::Emulated,
+        duration: LONG,
+        seed: 1,
+        priority: Some(PRIORITY),
+    };
+    let standing = testbed::Progress::default();
+    let lab = Lab {
+        plan: &plan,
+        progress,
+    };
+    let (done, emulation) = testbed::stand(&scenario, &plan, &options, &standing, || {
+        if scenario.flows.is_empty() {
+            return work(&lab);
+        }
+        std::thread::scope(|scope| {
+            let load =
+                scope.spawn(|| testbed::stations(&scenario, &plan, &options, &standing).map(drop));
+            std::thread::sleep(SETTLED);
+            let done = work(&lab);
+            standing.stop.store(true, Ordering::Relaxed);
+            match load.join() {
+                Ok(loaded) => loaded?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+            done
+        })
+    })?;
+    Ok((done?, emulation.unwrap_or_default()))
+}
+
+/// Returns adaptive round trips, as many as wanted, measured in real time and asleep between.
+pub(super) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
+    PingOptions {
+        via,
+        device: Some(DEVICE.into()),
+        config: Config {
+            series: 1,
+            samples,
+            interval: Interval::Adaptive,
+            pause: Duration::ZERO,
+            timeout: Duration::from_secs(1),
+        },
+        payload: usize::try_from(payload).unwrap_or(0),
+        thread: urgent(),
+        ..PingOptions::default()
+    }
+}
+
+/// Returns a thread at a real-time priority.
+pub(super) fn urgent() -> Thread {
+    Thread {
+        placement: Placement {
+            priority: Some(PRIORITY),
+            ..Placement::default()
+        },
+        ..Thread::default()
+    }
+}
+
+impl Lab<'_> {
+    /// Measures round trips from one host to another, which answers as `far` says.
+    pub(super) fn ping(
+        &self,
+        [from, to]: [NodeId; 2],
+        options: &PingOptions,
+        far: &EchoOptions,
+    ) -> Result<Measurement, ReproduceError> {
+        if self.progress.is_cancelled() {
+            return Err(ReproduceError::Interrupted);
+        }
+        let host = |node| self.plan.host(node).expect("a host of this network");
+        let (near, far_host) = (host(from), host(to));
+        let target = match options.via {
+            Via::Raw | Via::Xdp => far_host.mac.to_string(),
+            Via::Udp | Via::Tcp | Via::Icmp | Via::Cndep => far_host.ip.to_string(),
+        };
+        let options = PingOptions {
+            target,
+            ..options.clone()
+        };
+        let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (tell, ready) = mpsc::channel();
+            let responder = scope.spawn(|| {
+                enter(&far_host.namespace)?;
+                if options.via == Via::Icmp {
+                    // The kernel answers.
+                    let _ = tell.send(());
+                    return Ok(());
+                }
+                let answered = echo(far, &is_over, |_| {
+                    let _ = tell.send(());
+                });
+                drop(tell);
+                answered.map(drop).map_err(ReproduceError::from)
+            });
+            let (options, stop) = (&options, &stop);
+            let meter = scope.spawn(move || {
+                enter(&near.namespace)?;
+                if ready.recv().is_err() {
+                    return Ok(None);
+                }
+                let watch = |_: &_| {
+                    if self.progress.is_cancelled() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                };
+                let measured = ping(options, stop, watch);
+                measured.map(Some).map_err(ReproduceError::from)
+            });
+            let measured = joined(meter);
+            is_over.store(true, Ordering::Relaxed);
+            joined(responder)?;
+            if self.progress.is_cancelled() {
+                return Err(ReproduceError::Interrupted);
+            }
+            let nothing = || ReproduceError::Machine("the other side did not begin".into());
+            measured?.ok_or_else(nothing)
+        })
+    }
+
+    /// Does something inside a host, in a thread of its own.
+    pub(super) fn inside<T: Send>(
+        &self,
+        node: NodeId,
+        work: impl FnOnce() -> Result<T, ReproduceError> + Send,
+    ) -> Result<T, ReproduceError> {
+        let host = self.plan.host(node).expect("a host of this network");
+        std::thread::scope(|scope| {
+            joined(scope.spawn(|| {
+                enter(&host.namespace)?;
+                work()
+            }))
+        })
+    }
+}
+
+fn enter(name: &str) -> Result<(), ReproduceError> {
+    let failed = |error| ReproduceError::Machine(format!("entering the namespace {name}: {error}"));
+    namespace::enter(name).map_err(failed)
+}
+
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Returns an echo that answers at once, in real time.
+pub(super) fn answering(via: Via) -> EchoOptions {
+    EchoOptions {
+        via,
+        device: Some(DEVICE.into()),
+        thread: urgent(),
+        ..EchoOptions::default()
+    }
+}
+
+/// Says how faithful the emulated networks of an experiment were.
+pub(super) fn fidelity(emulations: &[Emulation]) -> String {
+    let sum = |count: fn(&Emulation) -> u64| emulations.iter().map(count).sum::<u64>();
+    let late = emulations
+        .iter()
+        .filter_map(|emulation| emulation.late_p99)
+        .max();
+    format!(
+        "Emulated networks between namespaces of this host: {} frames, {} of them decided otherwise \
+         than in the replay of their arrivals; 99 % left at most {} late (the worst run).",
+        sum(|emulation| emulation.frames),
+        sum(|emulation| emulation.differing.unwrap_or(0)),
+        late.unwrap_or_default()
+    )
+}

@@ -1,0 +1,113 @@
+//! Experiments measured on this host, between namespaces, over emulated networks.
+//!
+//! A modern host is no PC of 2006: its stacks take a tenth of the time. What can be compared is what
+//! the claims say of orders and ratios; the papers' values stand beside ours all the same.
+
+mod dolejs;
+mod kakanakov;
+mod lab;
+mod prio;
+mod valentim;
+
+use rtether_model::quantity::Duration;
+
+use super::Run;
+use super::kakanakov::Protocol::{Cndep, Icmp};
+use super::kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
+use crate::meter::Measurement;
+
+/// What can be measured.
+pub(super) const AVAILABLE: &[(&str, Run)] = &[
+    ("skeie-prio-switch-strip", prio::strip),
+    ("skeie-prio-taskprio", prio::tasks),
+    ("kakanakov-icmp-a", |progress| {
+        kakanakov::run(Icmp, Direct, progress)
+    }),
+    ("kakanakov-icmp-b", |progress| {
+        kakanakov::run(Icmp, Switch, progress)
+    }),
+    ("kakanakov-icmp-c", |progress| {
+        kakanakov::run(Icmp, OtherVlan, progress)
+    }),
+    ("kakanakov-icmp-d", |progress| {
+        kakanakov::run(Icmp, SharedPort, progress)
+    }),
+    ("kakanakov-icmp-e", |progress| {
+        kakanakov::run(Icmp, Priority, progress)
+    }),
+    ("kakanakov-cndep-a", |progress| {
+        kakanakov::run(Cndep, Direct, progress)
+    }),
+    ("kakanakov-cndep-b", |progress| {
+        kakanakov::run(Cndep, Switch, progress)
+    }),
+    ("kakanakov-cndep-c", |progress| {
+        kakanakov::run(Cndep, OtherVlan, progress)
+    }),
+    ("kakanakov-cndep-d", |progress| {
+        kakanakov::run(Cndep, SharedPort, progress)
+    }),
+    ("kakanakov-cndep-e", |progress| {
+        kakanakov::run(Cndep, Priority, progress)
+    }),
+    ("dolejs-hub", dolejs::hub),
+    ("valentim-rtt", valentim::rtt),
+    ("valentim-loopback", valentim::loopback),
+    ("valentim-outliers", valentim::outliers),
+    ("valentim-decomposition", valentim::decomposition),
+    ("valentim-switch-hub", valentim::switch_hub),
+];
+
+/// Round trips that no stall of the host touched.
+#[derive(Clone, Copy, Debug)]
+struct Calm {
+    count: u64,
+    min: Duration,
+    mean: Duration,
+    median: Duration,
+    p99: Duration,
+    max: Duration,
+    lost: u64,
+    stalled: u64,
+}
+
+impl Calm {
+    fn of(measurement: &Measurement) -> Self {
+        let all = measurement.samples.len() as u64;
+        let Some(found) = measurement.without_hit() else {
+            return Self {
+                count: 0,
+                min: Duration::ZERO,
+                mean: Duration::ZERO,
+                median: Duration::ZERO,
+                p99: Duration::ZERO,
+                max: Duration::ZERO,
+                lost: measurement.counters.lost,
+                stalled: all,
+            };
+        };
+        Self {
+            count: found.count,
+            min: found.min,
+            mean: found.mean,
+            median: found.median,
+            p99: found.percentiles[1],
+            max: found.max,
+            lost: measurement.counters.lost,
+            stalled: all - found.count,
+        }
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "mean {}, p50 {}, p99 {}, max {} ({} of {} left out: stalls; {} lost)",
+            self.mean,
+            self.median,
+            self.p99,
+            self.max,
+            self.stalled,
+            self.count + self.stalled,
+            self.lost
+        )
+    }
+}
