@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rtether::reproduce::{self, Reproduction, fitted, reference};
+use rtether::reproduce::{self, Mode, Reproduction, fitted, reference};
 use rtether::run::Progress;
 
 /// Experiments that take a moment.

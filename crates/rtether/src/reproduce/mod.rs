@@ -267,7 +267,11 @@ pub fn reproduce(
     match mode {
         Mode::Sim => found.notes.extend(fitted::notes(id)),
         Mode::Live => {
-            for claim in found.claims.iter_mut().filter(|claim| claim.basis.is_some()) {
+            for claim in found
+                .claims
+                .iter_mut()
+                .filter(|claim| claim.basis.is_some())
+            {
                 claim.basis = Some(Basis::Measured);
             }
         }

@@ -12,6 +12,7 @@ use rtether_model::wire::Encapsulation;
 use rtether_proto::endnode::{Classifier, parse};
 
 use super::super::judge::Judge;
+use super::super::observe::ratio;
 use super::super::plant::{self, Plant};
 use super::super::{Comparison, ReproduceError, Reproduction};
 use super::{Calm, lab};
@@ -20,9 +21,9 @@ use crate::live::{Placement, Thread, Via};
 use crate::run::Progress;
 
 const RATE: BitRate = BitRate::from_mbps(100);
-/// Frames of each case, and round trips, as many as in the paper's tables.
+/// Frames of each case.
 const COUNT: usize = 200;
-const ROUND_TRIPS: u32 = 200;
+const ROUND_TRIPS: u32 = 1_000;
 const PERIOD: Duration = Duration::from_ms(5);
 /// Ten times what the frames take.
 const PATIENCE: Span = Span::from_secs(10);
@@ -191,6 +192,9 @@ fn generator(
     })
 }
 
+/// A smaller difference of the means is not taken for an effect on a machine that does other things.
+const EFFECT: f64 = 0.1;
+
 /// Programs that keep the generator's core busy.
 const LOAD: usize = 2;
 
@@ -198,11 +202,18 @@ pub(super) fn tasks(progress: &Progress) -> Result<Reproduction, ReproduceError>
     let (high, first) = generator(Some(lab::PRIORITY), progress)?;
     let (default, second) = generator(None, progress)?;
     let mut judge = Judge::new("skeie-prio-taskprio");
-    judge.judge(
+    let effect = ratio(default.mean, high.mean) - 1.0;
+    let holds = match effect {
+        effect if effect >= EFFECT => Some(true),
+        effect if effect > 0.0 => None,
+        _ => Some(false),
+    };
+    judge.decide(
         "C032",
-        default.mean > high.mean,
+        holds,
         format!("default {}, high {}", default.mean, high.mean),
-        "the generator is not delayed at the default priority",
+        "the means differ by less than a tenth, or are in the other order: today's scheduler lets a \
+         program that slept go first, so that only some round trips wait",
     );
     let row = |name: &str, calm: &Calm| Comparison {
         quantity: format!("round trip, {name} task priority"),

@@ -144,7 +144,7 @@ pub(super) fn loopback(progress: &Progress) -> Result<Reproduction, ReproduceErr
     judge.judge(
         "C087",
         factor >= 1.5 && udp.is_sorted(),
-        format!("at least {factor:.2}; UDP {udp:?}"),
+        format!("at least {factor:.2}; UDP {}", list(&udp)),
         "on a modern host the wake-up of the receiver, which both have, outweighs the stack; UDP is \
          not dearer by half, or does not grow with every size",
     );
@@ -157,6 +157,11 @@ pub(super) fn loopback(progress: &Progress) -> Result<Reproduction, ReproduceErr
         figures: Vec::new(),
         notes: vec![scaled()],
     })
+}
+
+fn list(times: &[Duration]) -> String {
+    let words: Vec<String> = times.iter().map(ToString::to_string).collect();
+    words.join(", ")
 }
 
 pub(super) fn outliers(progress: &Progress) -> Result<Reproduction, ReproduceError> {
@@ -266,7 +271,7 @@ pub(super) fn decomposition(progress: &Progress) -> Result<Reproduction, Reprodu
     judge.judge(
         "C092",
         constant,
-        format!("{headers:?}"),
+        list(&headers),
         "a header takes another time",
     );
     Ok(Reproduction {
