@@ -33,6 +33,8 @@ const DEVICE: &str = "eth";
 const PORT: u16 = 7_254;
 /// UDP and IP headers, Ethernet header and check sequence.
 const OVERHEAD: u64 = 46;
+/// A sender that is farther behind its plan leaves frames out.
+const BEHIND_MAX: Duration = Duration::from_us(50);
 /// Around a stall, what comes or leaves may suffer from it.
 const AROUND: Duration = Duration::from_ms(100);
 
@@ -97,8 +99,9 @@ fn main() -> Result<(), Failure> {
         "departure error: p50 p99 p99.9 in us; differ: frames with another fate in the replay"
     );
     println!(
-        "{:20} {:>8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
+        "{:20} {:>5} {:>8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
         "network",
+        "load",
         "frames",
         "stalled",
         "departure error",
@@ -282,11 +285,8 @@ fn send(
             Err(error) if error.raw_os_error() == Some(libc_enobufs()) => {}
             Err(error) => return Err(error.into()),
         }
-        // What a stall has held up is left out, not sent in one burst.
-        due = dice.after(due, gap);
-        if now - due > Duration::from_ms(1) {
-            due = now;
-        }
+        // What has been held up is left out, not sent in one burst: no host would do that.
+        due = dice.after(due, gap).max(now - BEHIND_MAX);
     }
     Ok((sent, stalls))
 }
@@ -342,11 +342,12 @@ impl Dice {
 fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
     let departures = &report.departures;
     let counts = &report.counts;
-    let name = format!("{} {} x{} {}%", plan.name, plan.mbps, plan.hosts, plan.load);
+    let name = format!("{} {} Mbit/s x{}", plan.name, plan.mbps, plan.hosts);
     let (differing, frames, calm_differing, calm_frames) = differences(report);
     let share = |part, whole| format!("{part} = {:.3}%", percent(part, whole));
     println!(
-        "{name:20} {frames:8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
+        "{name:20} {:>4.0}% {frames:8} {:>9} {:>20} {:>20} {:>20} {:>22} {:>16} {:>16}",
+        load(plan, report),
         format!("{}/{}", departures.stalled, departures.windows),
         quantiles(&departures.all),
         quantiles(&departures.calm),
@@ -374,6 +375,24 @@ fn print(plan: &Plan, report: &EmulatorReport, sent: u64, sender_stalls: u64) {
             carried(report),
         );
     }
+}
+
+/// Returns what the hosts have offered, in percent of what their links, or the hub, carry.
+fn load(plan: &Plan, report: &EmulatorReport) -> f64 {
+    let arrivals = report.recording.arrivals();
+    let rate = BitRate::from_mbps(plan.mbps);
+    let times = arrivals
+        .iter()
+        .map(|arrival| wire::occupancy(arrival.frame.size, rate));
+    let senders = if plan.is_hub {
+        1.0
+    } else {
+        f64::from(plan.hosts)
+    };
+    let (Some(first), Some(last)) = (arrivals.first(), arrivals.last()) else {
+        return 0.0;
+    };
+    times.sum::<Duration>().as_secs_f64() * 100.0 / (last.at - first.at).as_secs_f64() / senders
 }
 
 /// Returns what part of the time a hub has carried frames.

@@ -78,8 +78,8 @@ const LOOK: Duration = Duration::from_ms(50);
 const QUIET: Duration = Duration::from_us(500);
 /// Longer than a wake-up takes.
 const LEAD: Duration = Duration::from_us(100);
-/// The longest nap.
-const NAP: Duration = Duration::from_ms(5);
+/// The longest nap; whoever takes longer has been held up.
+const NAP: Duration = Duration::from_ms(1);
 /// A nap is due when less than this part of a thousand has been slept.
 const NAPS_PER_MILLE: i64 = 75;
 /// Over which time naps are counted.
@@ -331,7 +331,7 @@ impl Emulator {
     /// # Errors
     /// If a device goes away or the system refuses to receive. What was counted until then stands.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<(), EmulatorError> {
-        self.timing.awake(self.options.clock.now());
+        self.timing.resume(self.options.clock.now());
         while !stop.load(Ordering::Relaxed) {
             let now = self.receive()?;
             self.timing.alive(now);
@@ -538,7 +538,7 @@ impl Emulator {
         let awake = self.options.clock.now();
         self.napped += awake - now;
         self.counts.naps += 1;
-        self.timing.awake(awake);
+        self.timing.awake(awake, left);
         Ok(())
     }
 

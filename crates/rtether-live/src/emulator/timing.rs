@@ -62,10 +62,25 @@ impl Timing {
         }
     }
 
+    /// The thread begins to run.
+    pub(super) fn resume(&mut self, now: Instant) {
+        self.alive_at = now;
+    }
+
     /// The thread runs; it has not slept since the last sign of life.
     #[inline]
     pub(super) fn alive(&mut self, now: Instant) {
-        let gap = now - self.alive_at;
+        self.alive_after(now, Duration::ZERO);
+    }
+
+    /// The thread runs; it wanted to sleep for `planned` at most.
+    pub(super) fn awake(&mut self, now: Instant, planned: Duration) {
+        self.alive_after(now, planned);
+    }
+
+    #[inline]
+    fn alive_after(&mut self, now: Instant, planned: Duration) {
+        let gap = now - self.alive_at - planned;
         let is_stall = gap >= STALL_MIN;
         if is_stall {
             self.note_stall(gap);
@@ -77,11 +92,6 @@ impl Timing {
             // What came out of the stall is yet to be sent.
             self.has_stall = is_stall;
         }
-    }
-
-    /// The thread wakes up, as it wanted to.
-    pub(super) fn awake(&mut self, now: Instant) {
-        self.alive_at = now;
     }
 
     fn note_stall(&mut self, length: Duration) {
@@ -139,11 +149,25 @@ mod tests {
         timing.departed(Duration::from_ms(119), Duration::from_ms(119));
         for now in 120..300 {
             timing.alive(ms(now));
-            timing.awake(ms(now + 1));
+            timing.awake(ms(now + 1), Duration::from_ms(1));
         }
         let errors = timing.finish();
         assert_eq!((errors.windows, errors.stalled), (2, 2));
         assert_eq!((errors.all.total(), errors.calm.total()), (2, 0));
+    }
+
+    /// Oracle: a sleep of 1 ms that takes 21 is one with a stall of 20.
+    #[test]
+    fn an_overlong_sleep_is_a_stall() {
+        let mut timing = Timing::new(ms(0));
+        timing.alive(ms(0));
+        timing.awake(ms(21), Duration::from_ms(1));
+        timing.awake(ms(22), Duration::from_ms(1));
+        let stall = Stall {
+            at: ms(0),
+            length: Duration::from_ms(20),
+        };
+        assert_eq!(timing.finish().stalls, [stall]);
     }
 
     /// Oracle: three windows by hand, a stall of 30 ms in the second, a nap in the third.
@@ -160,7 +184,7 @@ mod tests {
         live(&mut timing, 100, 150, 2);
         live(&mut timing, 180, 200, 900);
         live(&mut timing, 200, 250, 3);
-        timing.awake(ms(280));
+        timing.awake(ms(280), Duration::from_ms(35));
         live(&mut timing, 280, 300, 3);
         let errors = timing.finish();
         assert_eq!(

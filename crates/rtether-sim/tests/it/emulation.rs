@@ -43,6 +43,7 @@ fn star(stations: usize) -> (Plant, Vec<NodeId>) {
     (plant, stations)
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "assigned to an optional field")]
 fn tagged(pcp: u8, vid: u16) -> Option<(Pcp, Vid)> {
     Some((Pcp::new(pcp).unwrap(), Vid::new(vid).unwrap()))
 }
@@ -239,7 +240,7 @@ fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
     let arrivals = (0..frames).map(|token| {
         // A mean frame of 792 octets takes 650 us; every third one comes alone.
         let gap = if token % 3 == 0 { 7_800 } else { 60 };
-        now = now + US * i64::try_from(draw(gap)).unwrap();
+        now += US * i64::try_from(draw(gap)).unwrap();
         let from = usize::try_from(draw(10)).unwrap();
         let to = (from + 1 + usize::try_from(draw(9)).unwrap()) % 10;
         Arrival {
