@@ -92,8 +92,8 @@ impl Draw {
             Spread::Uniform { max } => self.up_to(max.as_ps()),
             Spread::Exponential { mean, max } => self.exponential(mean.as_ps()).min(max.as_ps()),
             Spread::Empirical(measured) => {
-                let [high, _] = halves(self.0.next_u64());
-                measured.of(is_outbound).value_at(high).as_ps()
+                let part = u32::try_from(self.0.next_u64() >> 32).unwrap_or(u32::MAX);
+                measured.of(is_outbound).value_at(part).as_ps()
             }
         };
         let Some(outliers) = jitter.outliers else {
@@ -104,15 +104,6 @@ impl Draw {
         }
         everyday + outliers.min.as_ps() + self.up_to((outliers.max - outliers.min).as_ps())
     }
-}
-
-/// Returns the upper and the lower half of a number.
-const fn halves(number: u64) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
-    [
-        u32::from_be_bytes([a, b, c, d]),
-        u32::from_be_bytes([e, f, g, h]),
-    ]
 }
 
 #[cfg(test)]

@@ -36,11 +36,16 @@ const WARM_UP: u32 = 50;
 const PATIENCE: Duration = Duration::from_ms(200);
 /// So many lost in a row mean that there is no way.
 const HOPELESS: u32 = 10;
+const HOPELESS_TEXT: &str = "nothing comes back; spinning needs two cores that nothing else at a \
+    real-time priority holds (`--cores`, `--waiting block`)";
 const PORT: u16 = 7_256;
 const DEVICE: &str = "wire";
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 const LOOK: Duration = Duration::from_ms(20);
+/// A far end that spins goes to sleep if nothing comes for so long: requests further apart find it
+/// asleep.
+const SPIN_MAX: Duration = Duration::from_ms(10);
 const REST: std::time::Duration = std::time::Duration::from_micros(500);
 
 /// How payloads travel.
@@ -192,7 +197,7 @@ impl Bench {
                         .and_then(|port| {
                             plan.placements[1].apply()?;
                             is_ready.store(true, Ordering::Release);
-                            Ok(answer(port, plan.waiting, is_over)?)
+                            Ok(answer(port, plan, is_over)?)
                         });
                     // Nobody is to wait for an end that failed.
                     is_ready.store(true, Ordering::Release);
@@ -328,10 +333,7 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
             asked.lost += 1;
             lost_in_a_row += 1;
             if lost_in_a_row >= HOPELESS {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "nothing comes back",
-                ));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, HOPELESS_TEXT));
             }
             continue;
         };
@@ -339,14 +341,12 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
         if number < WARM_UP {
             continue;
         }
-        let parts = match reply {
-            Some(reply) => match parts(begin, end, stamp, reply) {
-                Some(parts) => Some(parts),
-                None => {
-                    asked.unstamped += 1;
-                    continue;
-                }
-            },
+        let parts = match reply.map(|reply| parts(begin, end, stamp, reply)) {
+            Some(None) => {
+                asked.unstamped += 1;
+                continue;
+            }
+            Some(parts) => parts,
             None => None,
         };
         asked.seen.push((begin, end, parts));
@@ -357,6 +357,9 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
 /// What the far end says: its stamp, its receipt, its sending.
 type Reply = [i64; 3];
 
+/// Receipt, stamp, and what the far end says.
+type Answer = (i64, Option<i64>, Option<Reply>);
+
 /// Waits for the answer; returns its receipt, its stamp, and what the far end says.
 fn await_answer(
     port: &Port,
@@ -364,7 +367,7 @@ fn await_answer(
     buffer: &mut [u8],
     (number, head): (u32, usize),
     clock: Clock,
-) -> io::Result<Option<(i64, Option<i64>, Option<Reply>)>> {
+) -> io::Result<Option<Answer>> {
     let until = clock.now() + PATIENCE;
     loop {
         waiter.wait(port.as_fd(), Some(until), true)?;
@@ -405,14 +408,16 @@ fn parts(begin: i64, end: i64, stamp: Option<i64>, reply: Reply) -> Option<Parts
 }
 
 /// Answers until told to end.
-fn answer(mut port: Port, waiting: Waiting, is_over: &AtomicBool) -> io::Result<()> {
+fn answer(mut port: Port, plan: &Plan, is_over: &AtomicBool) -> io::Result<()> {
     let clock = Clock::start();
-    let mut waiter = Waiter::new(waiting, clock);
+    let mut waiter = Waiter::new(plan.waiting, clock);
+    // Spins only while requests come, so that it rests when the near end does. Both together must
+    // leave the kernel's twentieth to other tasks.
+    let spinning = (plan.interval * 2 + Duration::from_ms(2)).min(SPIN_MAX);
     let mut buffer = vec![0; 2_048];
-    let mut last = Instant::ZERO - LOOK;
+    let mut last = Instant::ZERO - SPIN_MAX;
     while !is_over.load(Ordering::Relaxed) {
-        // Spins only while requests come, so that it rests when the near end does.
-        let is_awaited = clock.now() - last < LOOK;
+        let is_awaited = clock.now() - last < spinning;
         waiter.wait(port.as_fd(), Some(clock.now() + LOOK), is_awaited)?;
         let Some((payload, stamp)) = port.receive(&mut buffer)? else {
             continue;

@@ -61,10 +61,11 @@ pub(super) fn receive(
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, libc::MSG_DONTWAIT) };
     let Ok(length) = usize::try_from(length) else {
         let error = io::Error::last_os_error();
-        return match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
-            _ => Err(error),
-        };
+        let is_pause = matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+        );
+        return if is_pause { Ok(None) } else { Err(error) };
     };
     Ok(Some((length, stamp(&header))))
 }

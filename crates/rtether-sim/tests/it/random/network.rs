@@ -280,16 +280,16 @@ pub(super) fn cost(dice: &mut Dice, base_ns: i64) -> Cost {
 }
 
 /// Returns a distribution that differs by direction.
-fn measured(max: Duration) -> Box<Empirical> {
+fn measured(max: Duration) -> Empirical {
     let table = |most: Duration| {
         let points = [(0, Duration::ZERO), (900_000, most / 8), (1_000_000, most)];
         let points = points.map(|(per_million, value)| Quantile { per_million, value });
         Quantiles::new(points.to_vec()).expect("it rises")
     };
-    Box::new(Empirical {
+    Empirical {
         send: table(max / 2),
         receive: table(max),
-    })
+    }
 }
 
 pub(super) fn jitter(dice: &mut Dice) -> Jitter {
@@ -299,7 +299,7 @@ pub(super) fn jitter(dice: &mut Dice) -> Jitter {
         Spread::None,
         Spread::Uniform { max },
         Spread::Exponential { mean: max / 4, max },
-        Spread::Empirical(measured(max)),
+        Spread::Empirical(Box::new(measured(max))),
     ]);
     let outliers = dice.chance(30).then(|| {
         let min = us(dice, 100_000);
