@@ -1,6 +1,6 @@
 //! What a packet costs the stack of an end station, at least and at most.
 
-use rtether_model::network::{Cost, Jitter, Servers, Spread, Stack};
+use rtether_model::network::{Cost, Jitter, Servers, Stack};
 use rtether_model::quantity::Duration;
 
 use crate::frame::{Frame, Kind};
@@ -53,14 +53,14 @@ pub(crate) fn processors(stack: &Stack) -> usize {
 /// Returns what a packet costs; infinite where the numbers are too large.
 pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Service {
     let (costs, jitter) = match stack {
-        Stack::Zero => ([Cost::default(); 3], Jitter::default()),
+        Stack::Zero => ([Cost::default(); 3], None),
         Stack::IpRate { service } => {
             let base = *service;
             let cost = Cost {
                 base,
                 ..Cost::default()
             };
-            ([cost; 3], Jitter::default())
+            ([cost; 3], None)
         }
         Stack::Linear(linear) => {
             let cost = if is_outbound {
@@ -68,23 +68,20 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Servic
             } else {
                 linear.receive
             };
-            ([cost; 3], linear.jitter)
+            ([cost; 3], Some(&linear.jitter))
         }
-        Stack::Rtos(rtos) => match frame.kind {
-            Kind::Datagram => ([rtos.datagram; 3], rtos.jitter),
-            Kind::Acknowledgement => ([rtos.acknowledgement; 3], rtos.jitter),
-            Kind::File => {
-                let costs = [rtos.acknowledgement, rtos.segment, rtos.segment];
-                (costs, rtos.jitter)
-            }
-            // Whatever such a stack takes a segment of a message for.
-            Kind::Message => {
-                let costs = [rtos.acknowledgement, rtos.segment, rtos.datagram];
-                (costs, rtos.jitter)
-            }
-        },
+        Stack::Rtos(rtos) => {
+            let costs = match frame.kind {
+                Kind::Datagram => [rtos.datagram; 3],
+                Kind::Acknowledgement => [rtos.acknowledgement; 3],
+                Kind::File => [rtos.acknowledgement, rtos.segment, rtos.segment],
+                // Whatever such a stack takes a segment of a message for.
+                Kind::Message => [rtos.acknowledgement, rtos.segment, rtos.datagram],
+            };
+            (costs, Some(&rtos.jitter))
+        }
     };
-    let extra = largest(&jitter);
+    let extra = jitter.map_or(0, |jitter| largest(jitter, is_outbound));
     // A packet of any size may be of either kind.
     let bounds = |size: i64| {
         let of = |cost: &Cost| add(cost.base.as_ps(), times(cost.per_octet.as_ps(), size));
@@ -98,11 +95,8 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Servic
 }
 
 /// Returns the most that jitter adds.
-fn largest(jitter: &Jitter) -> i64 {
-    let everyday = match jitter.spread {
-        Spread::None => Duration::ZERO,
-        Spread::Uniform { max } | Spread::Exponential { max, .. } => max,
-    };
+fn largest(jitter: &Jitter, is_outbound: bool) -> i64 {
+    let everyday = jitter.spread.max(is_outbound);
     let rare = jitter.outliers.map_or(Duration::ZERO, |rare| rare.max);
     add(everyday.as_ps(), rare.as_ps())
 }

@@ -1,6 +1,8 @@
 //! The definition of the command line.
 
 #[cfg(target_os = "linux")]
+mod calibrate;
+#[cfg(target_os = "linux")]
 mod doctor;
 #[cfg(target_os = "linux")]
 mod live;
@@ -14,6 +16,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+#[cfg(target_os = "linux")]
+pub(crate) use calibrate::CalibrateArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
@@ -73,7 +77,11 @@ impl Cli {
                 jobs: None,
             }),
             #[cfg(target_os = "linux")]
-            Verb::Ping(_) | Verb::Echo(_) | Verb::Doctor(_) | Verb::Load(_) => None,
+            Verb::Ping(_)
+            | Verb::Echo(_)
+            | Verb::Calibrate(_)
+            | Verb::Doctor(_)
+            | Verb::Load(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
             | Verb::Schema
@@ -136,6 +144,9 @@ pub(crate) enum Verb {
     /// Make background load, or take that of others
     #[cfg(target_os = "linux")]
     Load(LoadArgs),
+    /// Measure what the stack of this host costs, and write a profile of it for scenarios
+    #[cfg(target_os = "linux")]
+    Calibrate(CalibrateArgs),
     /// Say whether this host is fit for measuring, and what to do where it is not
     #[cfg(target_os = "linux")]
     Doctor(DoctorArgs),

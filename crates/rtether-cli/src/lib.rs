@@ -6,6 +6,8 @@
 mod admit;
 mod args;
 mod bound;
+#[cfg(target_os = "linux")]
+mod calibrate;
 mod check;
 #[cfg(target_os = "linux")]
 mod doctor;
@@ -67,6 +69,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Live(arguments) => testbed::run(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Load(arguments) => load::run(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Calibrate(arguments) => calibrate::run(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Doctor(arguments) => doctor::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),

@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::empirical::Empirical;
 use crate::endnode::Layer;
 use crate::quantity::{BitRate, Bytes, Duration};
 
@@ -193,7 +194,7 @@ pub struct LinearStack {
 }
 
 /// Parameters of [`Stack::Rtos`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RtosStack {
     /// A packet that is not TCP.
     pub datagram: Cost,
@@ -235,7 +236,7 @@ pub enum Servers {
 }
 
 /// Random addition to a cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jitter {
     /// What every packet gets.
     pub spread: Spread,
@@ -244,7 +245,7 @@ pub struct Jitter {
 }
 
 /// Distribution of the everyday jitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// None.
     #[default]
@@ -261,6 +262,29 @@ pub enum Spread {
         /// The largest addition.
         max: Duration,
     },
+    /// As measured, for each direction.
+    Empirical(Box<Empirical>),
+}
+
+impl Spread {
+    /// Returns the largest addition.
+    pub fn max(&self, is_outbound: bool) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Uniform { max } | Self::Exponential { max, .. } => *max,
+            Self::Empirical(measured) => measured.of(is_outbound).max(),
+        }
+    }
+
+    /// Returns the mean addition; of an exponential one before the cut.
+    pub fn mean(&self, is_outbound: bool) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Uniform { max } => *max / 2,
+            Self::Exponential { mean, .. } => *mean,
+            Self::Empirical(measured) => measured.of(is_outbound).mean(),
+        }
+    }
 }
 
 /// Rare large delays, uniform between two limits.

@@ -94,11 +94,15 @@ impl Draw {
     }
 
     /// Returns what jitter adds to a cost.
-    pub(crate) fn jitter(&mut self, jitter: &Jitter) -> i64 {
-        let everyday = match jitter.spread {
+    pub(crate) fn jitter(&mut self, jitter: &Jitter, is_outbound: bool) -> i64 {
+        let everyday = match &jitter.spread {
             Spread::None => 0,
             Spread::Uniform { max } => self.up_to(max.as_ps()),
             Spread::Exponential { mean, max } => self.exponential(mean.as_ps()).min(max.as_ps()),
+            Spread::Empirical(measured) => {
+                let part = u32::try_from(self.0.next_u64() >> 32).unwrap_or(u32::MAX);
+                measured.of(is_outbound).value_at(part).as_ps()
+            }
         };
         let Some(outliers) = jitter.outliers else {
             return everyday;
@@ -113,6 +117,58 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+    use rtether_model::empirical::{Empirical, Quantile, Quantiles};
+    use rtether_model::quantity::Duration;
+
+    #[test]
+    fn draws_have_the_quantiles_of_the_table() {
+        // Oracle: order statistics. Of 100 000 draws the number at most as large as a quantile is
+        // binomial; within 5 standard errors, at most 791 for a share of a half.
+        let points = [
+            (0, 0),
+            (500_000, 2_000),
+            (990_000, 9_000),
+            (999_000, 30_000),
+            (1_000_000, 80_000),
+        ];
+        let table = |offset: i64| {
+            let points = points.map(|(per_million, ns)| Quantile {
+                per_million,
+                value: Duration::from_ns(ns + offset),
+            });
+            Quantiles::new(points.to_vec()).expect("it rises")
+        };
+        let jitter = Jitter {
+            spread: Spread::Empirical(Box::new(Empirical {
+                send: table(0),
+                receive: table(100_000),
+            })),
+            outliers: None,
+        };
+        let mut draw = Draw::new(11, "quantiles", Purpose::Stack);
+        for (is_outbound, offset) in [(true, 0), (false, 100_000)] {
+            let drawn: Vec<i64> = (0..100_000)
+                .map(|_| draw.jitter(&jitter, is_outbound))
+                .collect();
+            for (per_million, ns) in points {
+                let limit = Duration::from_ns(ns + offset).as_ps();
+                let found = drawn.iter().filter(|drawn| **drawn <= limit).count();
+                let found = i64::try_from(found).expect("few");
+                let due = i64::from(per_million) / 10;
+                // The variance is due * (1 - share), and no draw is impossible at the ends.
+                let variance = due * (1_000_000 - i64::from(per_million)) / 1_000_000;
+                let error = 5 * (variance.isqrt() + 1);
+                assert!(
+                    (found - due).abs() <= error,
+                    "{per_million}: {found}, not {due}"
+                );
+            }
+            let most = jitter.spread.max(is_outbound).as_ps();
+            assert!(drawn.iter().all(|drawn| (0..=most).contains(drawn)));
+        }
+    }
 
     #[test]
     fn generators_are_told_apart_and_repeat() {

@@ -17,6 +17,7 @@ pub(crate) struct StackState {
     /// Costs by kind of packet instead of those above.
     pub(crate) rtos: Option<Box<RtosStack>>,
     jitter: Jitter,
+    has_jitter: bool,
     draw: Draw,
     /// Packets waiting, their limit and the most there were.
     pub(crate) waiting: u32,
@@ -45,17 +46,17 @@ impl StackState {
                 };
                 (1, cost, cost, Jitter::default())
             }
-            Stack::Rtos(rtos) => (1, Cost::default(), Cost::default(), rtos.jitter),
+            Stack::Rtos(rtos) => (1, Cost::default(), Cost::default(), rtos.jitter.clone()),
             Stack::Linear(linear) => {
                 let servers = match linear.servers {
                     Servers::Shared => 1,
                     Servers::PerDirection => 2,
                 };
-                (servers, linear.send, linear.receive, linear.jitter)
+                (servers, linear.send, linear.receive, linear.jitter.clone())
             }
         };
         let rtos = match stack {
-            Stack::Rtos(rtos) => Some(Box::new(*rtos)),
+            Stack::Rtos(rtos) => Some(Box::new(rtos.clone())),
             Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) => None,
         };
         let server = || Server {
@@ -69,6 +70,7 @@ impl StackState {
             send,
             receive,
             rtos,
+            has_jitter: jitter != Jitter::default(),
             jitter,
             draw,
             waiting: 0,
@@ -102,27 +104,27 @@ impl StackState {
     #[inline]
     pub(crate) fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
         let cost = if is_outbound { self.send } else { self.receive };
-        self.with_jitter(cost, size)
+        self.with_jitter(cost, size, is_outbound)
     }
 
     /// Returns the cost of a packet of this kind to a stack that charges by kind.
     #[cold]
-    pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind) -> i64 {
+    pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind, is_outbound: bool) -> i64 {
         let cost = self.rtos.as_ref().map_or(self.send, |rtos| match kind {
             Kind::Message => rtos.datagram,
             Kind::MessageSegment | Kind::Data => rtos.segment,
             Kind::Control => rtos.acknowledgement,
         });
-        self.with_jitter(cost, size)
+        self.with_jitter(cost, size, is_outbound)
     }
 
     #[inline]
-    fn with_jitter(&mut self, cost: Cost, size: i64) -> i64 {
+    fn with_jitter(&mut self, cost: Cost, size: i64, is_outbound: bool) -> i64 {
         let fixed = cost.base.as_ps() + cost.per_octet.as_ps() * size;
-        if self.jitter == Jitter::default() {
-            fixed
+        if self.has_jitter {
+            fixed + self.draw.jitter(&self.jitter, is_outbound)
         } else {
-            fixed + self.draw.jitter(&self.jitter)
+            fixed
         }
     }
 }

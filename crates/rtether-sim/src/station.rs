@@ -176,7 +176,7 @@ impl Simulation {
             return stack.cost(size, is_outbound);
         }
         let kind = self.packet_kind(id);
-        self.stacks[index as usize].cost_of_kind(size, kind)
+        self.stacks[index as usize].cost_of_kind(size, kind, is_outbound)
     }
 
     pub(crate) fn begin_service(&mut self, index: u32, server: u8, id: u32) {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use rtether::scenario::{Limit, Requirement, Scenario, Statistic, load, render};
+use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::flow::{Delivery, Flow, Phase, TcpParameters, Traffic};
 use rtether_model::network::{
     AddressTable, Cost, ForwardingMode, Jitter, MulticastForwarding, Outliers, Pcp, PortVlan,
@@ -98,6 +99,41 @@ fn stacks() {
     let max = Duration::from_us(30);
     assert_eq!(linear.jitter.spread, Spread::Uniform { max });
     assert_eq!(linear.servers, Servers::Shared);
+}
+
+#[test]
+fn measured_jitter() {
+    // Oracle: the file's own words.
+    let table = |points: &[(u32, i64)]| {
+        let points = points.iter().map(|&(per_million, ns)| Quantile {
+            per_million,
+            value: Duration::from_ns(ns),
+        });
+        Quantiles::new(points.collect()).expect("it rises")
+    };
+    let spread = |jitter: &str| {
+        let text = format!("{{ send: 8 us, receive: 9 us, jitter: {jitter} }}");
+        let Stack::Linear(linear) = stack(&text) else {
+            panic!("not linear");
+        };
+        linear.jitter.spread
+    };
+    let one =
+        "[{ share: 0 %, add: 0.5 us }, { share: 99.9 %, add: 3 us }, { share: 100 %, add: 1 ms }]";
+    let both = table(&[(0, 500), (999_000, 3_000), (1_000_000, 1_000_000)]);
+    let read = spread(&format!("{{ quantiles: {one} }}"));
+    let expected = Empirical {
+        send: both.clone(),
+        receive: both.clone(),
+    };
+    assert_eq!(read, Spread::Empirical(Box::new(expected)));
+    let other = "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 1 us }]";
+    let read = spread(&format!("{{ send: {one}, receive: {other} }}"));
+    let expected = Empirical {
+        send: both,
+        receive: table(&[(0, 0), (1_000_000, 1_000)]),
+    };
+    assert_eq!(read, Spread::Empirical(Box::new(expected)));
 }
 
 #[test]

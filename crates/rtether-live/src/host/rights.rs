@@ -71,6 +71,17 @@ pub fn try_fifo(priority: u8) -> Result<(), PlacementError> {
     })
 }
 
+/// Returns the cores that this process may run on, in order.
+pub fn cores() -> Vec<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+    let Ok(set) = sched_getaffinity(None) else {
+        return Vec::new();
+    };
+    (0..CpuSet::MAX_CPU)
+        .filter(|core| set.is_set(*core))
+        .collect()
+}
+
 /// Returns how many octets this process may lock; `None` for no limit.
 ///
 /// # Errors

@@ -77,7 +77,7 @@ impl Gaps {
                 window = Duration::ZERO;
                 window_end = now + WINDOW;
                 if now.since_start() >= length {
-                    self.watched = self.watched + now.since_start();
+                    self.watched += now.since_start();
                     return;
                 }
             }
@@ -90,7 +90,7 @@ impl Gaps {
             return;
         }
         self.largest = self.largest.max(gap);
-        self.lost = self.lost + gap;
+        self.lost += gap;
         for (count, limit) in self.counts.iter_mut().zip(LIMITS) {
             *count += u64::from(gap >= limit);
         }

@@ -1,4 +1,4 @@
-//! Tries what AF_XDP needs.
+//! Tries what `AF_XDP` needs.
 
 use std::ffi::CString;
 use std::io;
@@ -13,7 +13,7 @@ const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 /// `r0 = XDP_PASS; exit`.
 const PASS: [u64; 2] = [0x0000_0002_0000_00b7, 0x0000_0000_0000_0095];
 
-/// Opens an AF_XDP socket and closes it.
+/// Opens an `AF_XDP` socket and closes it.
 pub(super) fn try_socket() -> io::Result<()> {
     // SAFETY: no pointer is passed.
     let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
@@ -53,11 +53,9 @@ pub(super) fn try_native(device: &str) -> io::Result<()> {
 
 /// Returns an address in the order of two words of this machine.
 fn halves(address: usize) -> [u32; 2] {
-    let [a, b, c, d, e, f, g, h] = (address as u64).to_ne_bytes();
-    [
-        u32::from_ne_bytes([a, b, c, d]),
-        u32::from_ne_bytes([e, f, g, h]),
-    ]
+    let octets = (address as u64).to_ne_bytes();
+    let mut words = octets.as_chunks::<4>().0.iter();
+    [(); 2].map(|()| words.next().map_or(0, |word| u32::from_ne_bytes(*word)))
 }
 
 /// Calls `bpf` with the first words of its attributes; the kernel takes the rest as zero.

@@ -155,9 +155,7 @@ pub fn flood(
         if let Some(pacer) = &mut pacer {
             let due = pacer.reserve(clock.now(), on_wire);
             let left = to_std(due - clock.now());
-            if left > LATE {
-                std::thread::sleep(left - LATE);
-            }
+            std::thread::sleep(left.saturating_sub(LATE));
             while clock.now() < due {
                 std::hint::spin_loop();
             }

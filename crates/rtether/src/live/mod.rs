@@ -1,5 +1,6 @@
 //! Measuring on this host: the engines on real sockets (Linux).
 
+pub mod calibrate;
 pub mod doctor;
 mod echo;
 pub mod load;

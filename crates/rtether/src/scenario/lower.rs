@@ -14,6 +14,7 @@ mod accept;
 mod bulk;
 mod flows;
 mod hubs;
+mod jitter;
 mod layer;
 mod links;
 mod nodes;

@@ -1,5 +1,6 @@
 //! Switches and stacks drawn at random.
 
+use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, Outliers,
     QueueMap, RtosStack, Selection, Servers, Spread, Stack, Switch, TagHandling,
@@ -58,6 +59,16 @@ pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     switch
 }
 
+/// Returns a measured distribution of up to 30 us, most of it small.
+fn quantiles(dice: &mut Dice) -> Quantiles {
+    let mut value = Duration::ZERO;
+    let points = [0, 500_000, 900_000, 1_000_000].map(|per_million| {
+        value = value + Duration::from_ns(dice.time(0, 10_000));
+        Quantile { per_million, value }
+    });
+    Quantiles::new(points.to_vec()).expect("it rises")
+}
+
 pub(crate) fn stack(dice: &mut Dice) -> Stack {
     let us = |dice: &mut Dice, max: i64| Duration::from_ns(dice.time(0, max * 1_000));
     let cost = |dice: &mut Dice| Cost {
@@ -65,9 +76,13 @@ pub(crate) fn stack(dice: &mut Dice) -> Stack {
         per_octet: Duration::from_ps(dice.time(0, 12_000)),
     };
     let jitter = Jitter {
-        spread: match dice.index(3) {
+        spread: match dice.index(4) {
             0 => Spread::None,
             1 => Spread::Uniform { max: us(dice, 30) },
+            2 => Spread::Empirical(Box::new(Empirical {
+                send: quantiles(dice),
+                receive: quantiles(dice),
+            })),
             _ => Spread::Exponential {
                 mean: us(dice, 5),
                 max: us(dice, 20),

@@ -1,5 +1,6 @@
 //! Random networks: cables, stars, lines, trees and rings with every kind of node and link.
 
+use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::network::{
     AddressTable, Buffer, Cost, ForwardingMode, Jitter, LinearStack, MulticastForwarding, NodeId,
     NodeKind, Outliers, Pcp, PortVlan, QueueMap, Selection, Servers, Spread, Stack, Switch,
@@ -278,6 +279,19 @@ pub(super) fn cost(dice: &mut Dice, base_ns: i64) -> Cost {
     }
 }
 
+/// Returns a distribution that differs by direction.
+fn measured(max: Duration) -> Empirical {
+    let table = |most: Duration| {
+        let points = [(0, Duration::ZERO), (900_000, most / 8), (1_000_000, most)];
+        let points = points.map(|(per_million, value)| Quantile { per_million, value });
+        Quantiles::new(points.to_vec()).expect("it rises")
+    };
+    Empirical {
+        send: table(max / 2),
+        receive: table(max),
+    }
+}
+
 pub(super) fn jitter(dice: &mut Dice) -> Jitter {
     let us = |dice: &mut Dice, most| Duration::from_ns(dice.time(1, most));
     let max = us(dice, 50_000);
@@ -285,6 +299,7 @@ pub(super) fn jitter(dice: &mut Dice) -> Jitter {
         Spread::None,
         Spread::Uniform { max },
         Spread::Exponential { mean: max / 4, max },
+        Spread::Empirical(Box::new(measured(max))),
     ]);
     let outliers = dice.chance(30).then(|| {
         let min = us(dice, 100_000);

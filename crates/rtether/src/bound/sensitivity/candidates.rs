@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rtether_bounds::{Analyzer, Bound, Changes, StreamBound};
+use rtether_model::empirical::{Empirical, Quantiles};
 use rtether_model::flow::{Flow, FlowId, Tag};
 use rtether_model::network::{
     Cost, Jitter, LinearStack, LinkId, Network, NodeId, NodeKind, Outliers, Pcp, PortId, RtosStack,
@@ -185,14 +186,14 @@ fn halved(stack: &Stack) -> Stack {
             send: half_cost(linear.send),
             receive: half_cost(linear.receive),
             interface: linear.interface,
-            jitter: half_jitter(linear.jitter),
+            jitter: half_jitter(&linear.jitter),
             servers: linear.servers,
         }),
         Stack::Rtos(rtos) => Stack::Rtos(RtosStack {
             datagram: half_cost(rtos.datagram),
             segment: half_cost(rtos.segment),
             acknowledgement: half_cost(rtos.acknowledgement),
-            jitter: half_jitter(rtos.jitter),
+            jitter: half_jitter(&rtos.jitter),
         }),
     }
 }
@@ -208,15 +209,23 @@ fn half_cost(cost: Cost) -> Cost {
     }
 }
 
-fn half_jitter(jitter: Jitter) -> Jitter {
+fn half_jitter(jitter: &Jitter) -> Jitter {
     Jitter {
-        spread: match jitter.spread {
+        spread: match &jitter.spread {
             Spread::None => Spread::None,
-            Spread::Uniform { max } => Spread::Uniform { max: half(max) },
+            Spread::Uniform { max } => Spread::Uniform { max: half(*max) },
             Spread::Exponential { mean, max } => Spread::Exponential {
-                mean: half(mean),
-                max: half(max),
+                mean: half(*mean),
+                max: half(*max),
             },
+            Spread::Empirical(measured) => {
+                // Halving keeps the order of values; the rest is as before.
+                let halved = |of: &Quantiles| of.map(half).unwrap_or_else(|_| of.clone());
+                Spread::Empirical(Box::new(Empirical {
+                    send: halved(&measured.send),
+                    receive: halved(&measured.receive),
+                }))
+            }
         },
         outliers: jitter.outliers.map(|rare| Outliers {
             per_million: rare.per_million,

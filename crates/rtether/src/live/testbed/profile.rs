@@ -2,7 +2,7 @@
 
 use rtether_live::station::{Answered, Arrived, Sent};
 use rtether_model::flow::Flow;
-use rtether_model::network::{Cost, Jitter, NodeId, Spread, Stack};
+use rtether_model::network::{Cost, Jitter, NodeId, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire;
 
@@ -63,23 +63,22 @@ impl Profile {
 
 /// Returns the most that a stack takes for a frame of a size, sending and receiving.
 fn most(stack: &Stack, size: Bytes) -> [Duration; 2] {
-    let with = |cost: Cost, jitter: &Jitter| cost.of(size) + longest(jitter);
+    let with = |cost: Cost, jitter: &Jitter, is_outbound| {
+        let rare = jitter
+            .outliers
+            .map_or(Duration::ZERO, |outliers| outliers.max);
+        cost.of(size) + jitter.spread.max(is_outbound) + rare
+    };
     match stack {
         Stack::Zero => [Duration::ZERO; 2],
         Stack::IpRate { service } => [*service; 2],
-        Stack::Linear(linear) => [linear.send, linear.receive]
-            .map(|cost| with(cost, &linear.jitter) + linear.interface.of(size)),
-        Stack::Rtos(rtos) => [with(rtos.datagram, &rtos.jitter); 2],
+        Stack::Linear(linear) => {
+            let interface = linear.interface.of(size);
+            [(linear.send, true), (linear.receive, false)]
+                .map(|(cost, is_outbound)| with(cost, &linear.jitter, is_outbound) + interface)
+        }
+        Stack::Rtos(rtos) => {
+            [true, false].map(|is_outbound| with(rtos.datagram, &rtos.jitter, is_outbound))
+        }
     }
-}
-
-fn longest(jitter: &Jitter) -> Duration {
-    let spread = match jitter.spread {
-        Spread::None => Duration::ZERO,
-        Spread::Uniform { max } | Spread::Exponential { max, .. } => max,
-    };
-    spread
-        + jitter
-            .outliers
-            .map_or(Duration::ZERO, |outliers| outliers.max)
 }

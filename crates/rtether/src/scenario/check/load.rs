@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
-use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Spread, Stack};
+use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
 use rtether_model::wire::{self, Encapsulation};
@@ -200,7 +200,7 @@ fn service(
             let cost = if tcp { stack.segment } else { stack.datagram };
             Some((
                 Resource::Stack(node),
-                cost.of(frame) + mean(stack.jitter.spread),
+                cost.of(frame) + stack.jitter.spread.mean(sends),
             ))
         }
         Stack::Linear(stack) => {
@@ -210,16 +210,8 @@ fn service(
             } else {
                 Resource::Receiver(node)
             };
-            Some((resource, cost.of(frame) + mean(stack.jitter.spread)))
+            Some((resource, cost.of(frame) + stack.jitter.spread.mean(sends)))
         }
-    }
-}
-
-fn mean(spread: Spread) -> Duration {
-    match spread {
-        Spread::None => Duration::ZERO,
-        Spread::Uniform { max } => max / 2,
-        Spread::Exponential { mean, .. } => mean,
     }
 }
 

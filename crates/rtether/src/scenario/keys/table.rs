@@ -15,7 +15,7 @@ pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
 pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
 pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};
-pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, STACK, TASKS};
+pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, QUANTILE, STACK, TASKS};
 pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};
 
 const TIME: Kind = Kind::Quantity(Quantity::Time);
@@ -45,6 +45,7 @@ pub(in crate::scenario) static SECTIONS: &[&Section] = &[
     &SCENARIO,
     &STACK,
     &JITTER,
+    &QUANTILE,
     &OUTLIERS,
     &TASKS,
     &PRIORITIES,

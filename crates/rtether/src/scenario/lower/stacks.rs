@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use rtether_model::network::{
-    EndStation, Jitter, LinearStack, Outliers, RtosStack, Servers, Spread, Stack, Tasks,
-};
+use rtether_model::network::{EndStation, LinearStack, RtosStack, Servers, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
 
 use super::check_name;
+use super::jitter::jitter;
 use super::layer::Parts;
 use crate::profiles;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::{Diagnostic, Span, quote};
-use crate::scenario::keys::table::{JITTER, OUTLIERS, STACK, TASKS};
+use crate::scenario::keys::table::{STACK, TASKS};
 use crate::scenario::reader::{Fields, Reader, picoseconds};
-use crate::scenario::tree::Data;
-use crate::scenario::units::{self, Quantity};
+use crate::scenario::units;
 
 /// Longest time any part of a stack may take for one packet.
-const LONGEST: Duration = Duration::from_secs(3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(3600);
 
 /// A stack with what lies below it.
 #[derive(Clone)]
@@ -220,84 +218,6 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
         jitter,
         servers,
     }))
-}
-
-fn jitter(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Jitter {
-    Jitter {
-        spread: spread(reader, fields).unwrap_or_default(),
-        outliers: outliers(reader, fields),
-    }
-}
-
-fn spread(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Spread> {
-    let entry = fields.get("jitter")?;
-    if !matches!(entry.value.data, Data::Map(_)) {
-        let max = reader.time_up_to(fields, "jitter", LONGEST, "of a single packet")?;
-        return Some(if max == Duration::ZERO {
-            Spread::None
-        } else {
-            Spread::Uniform { max }
-        });
-    }
-    let inner = reader.one(fields, "jitter", &JITTER)?;
-    reader.require(&inner, "max");
-    let max = reader.time_up_to(&inner, "max", LONGEST, "of a single packet");
-    let mean = reader.positive_time(&inner, "mean");
-    let max = max?;
-    if !inner.has("mean") {
-        return Some(Spread::Uniform { max });
-    }
-    let mean = mean?;
-    if mean.value > max {
-        let found = mean.value.to_string();
-        let rule = format!("at most `max`, {max}");
-        reader.out_of_range(
-            "mean",
-            mean.span,
-            &rule,
-            &found,
-            "larger draws become `max`",
-        );
-    }
-    let mean = mean.value;
-    Some(Spread::Exponential { mean, max })
-}
-
-fn outliers(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Outliers> {
-    let inner = reader.one(fields, "outliers", &OUTLIERS)?;
-    let given = reader.require(&inner, "ratio") & reader.require(&inner, "delay");
-    let ratio = reader.quantity(&inner, "ratio", Quantity::Ratio);
-    let delay = reader.time_range(&inner, "delay");
-    given.then_some(())?;
-    let (ratio, (min, max)) = (ratio?, delay?);
-    if max > LONGEST {
-        let place = inner
-            .get("delay")
-            .map_or(inner.at, |entry| entry.value.span);
-        let found = max.to_string();
-        reader.out_of_range(
-            "delay",
-            place,
-            "at most 3600 s",
-            &found,
-            "of a single packet",
-        );
-    }
-    if !ratio.value.is_multiple_of(1000) {
-        let title = "`ratio` counts whole parts of a million";
-        let label = "a whole multiple of 1 ppm is needed";
-        reader.report(
-            Diagnostic::new(&codes::VALUE_TOO_FINE, title, ratio.span, label)
-                .help("for example `ratio: 100 ppm`"),
-        );
-        return None;
-    }
-    let per_million = u32::try_from(ratio.value / 1000).ok()?;
-    Some(Outliers {
-        per_million,
-        min,
-        max,
-    })
 }
 
 /// Returns a station with one rate for all packets; for generated plants, whose default rates are

@@ -180,15 +180,64 @@ pub(in crate::scenario) static TASKS: Section = Section {
 pub(in crate::scenario) static JITTER: Section = Section {
     name: "jitter",
     noun: "a jitter",
-    description: "Distribution of the everyday jitter of a stack: uniform from zero to `max`, or with `mean` exponential and cut at `max`.",
+    description: "Distribution of the everyday jitter of a stack: uniform from zero to `max`, or with `mean` exponential and cut at `max`; or as it was measured, with `quantiles`, or with `send` and `receive`. `rtether calibrate` writes such tables.",
     keys: &[
-        key("max", TIME, Required, "100 us", "Largest addition."),
+        key(
+            "max",
+            TIME,
+            Optional,
+            "100 us",
+            "Largest addition. Required without a table.",
+        ),
         key(
             "mean",
             TIME,
             Optional,
             "10 us",
             "Mean of the exponential distribution, before the cut.",
+        ),
+        key(
+            "quantiles",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 99 %, add: 5 us }, { share: 100 %, add: 40 us }]",
+            "Points of the distribution, 2 to 64, for both directions; linear in between. The first is at 0 %, the last at 100 %.",
+        ),
+        key(
+            "send",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 4 us }]",
+            "The same for sending alone. Needs `receive`.",
+        ),
+        key(
+            "receive",
+            Kind::List(&QUANTILE),
+            Optional,
+            "[{ share: 0 %, add: 0 us }, { share: 100 %, add: 30 us }]",
+            "The same for receiving alone. Needs `send`.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static QUANTILE: Section = Section {
+    name: "quantile",
+    noun: "a quantile",
+    description: "One point of a measured distribution.",
+    keys: &[
+        key(
+            "share",
+            RATIO,
+            Required,
+            "99 %",
+            "Share of packets with at most this addition, in whole parts of a million. Each is larger than the one before.",
+        ),
+        key(
+            "add",
+            TIME,
+            Required,
+            "5 us",
+            "The addition. None is smaller than the one before.",
         ),
     ],
 };

@@ -1,0 +1,140 @@
+//! Arguments of `calibrate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rtether::live::calibrate::{Path, Protocol, SIZE_MAX, SIZE_MIN};
+use rtether::live::{Duration, Waiting};
+
+/// Arguments of `calibrate`.
+#[derive(Args, Debug)]
+#[command(after_help = CALIBRATE_CODES)]
+pub(crate) struct CalibrateArgs {
+    /// Write the profile as YAML, to be pasted into a scenario
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Beginning of the names of its stacks
+    #[arg(long, value_name = "NAME", default_value = "host", value_parser = name)]
+    pub(crate) name: String,
+    /// Over what; may be given several times [default: all]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) over: Vec<Over>,
+    /// How payloads travel; may be given several times [default: all]
+    #[arg(long, value_name = "WAY")]
+    pub(crate) via: Vec<CalibrateWay>,
+    /// How both ends wait; may be given several times [default: both]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) waiting: Vec<How>,
+    /// Octets of payload, 40 to 1472; may be given several times [default: 64, 128, 256, 512, 1024
+    /// and 1472]
+    #[arg(short, long, value_name = "OCTETS", value_parser = size)]
+    pub(crate) size: Vec<usize>,
+    /// Round trips of each combination
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+    /// Between requests
+    #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = interval)]
+    pub(crate) interval: Duration,
+    /// Cores of both ends, for example 0,1 [default: the first two that are allowed]
+    #[arg(long, value_name = "N,N", value_parser = cores)]
+    pub(crate) cores: Option<[usize; 2]>,
+    /// Real-time priority of both ends (`SCHED_FIFO`, 1 to 98), 0 for none [default: 50 if it is
+    /// granted]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..99))]
+    pub(crate) priority: Option<u8>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per distribution
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const CALIBRATE_CODES: &str = "Exit codes: 0 everything was measured, 4 the machine cannot do it, \
+130 interrupted; what was measured so far is printed and written.";
+
+/// Over what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Over {
+    /// The loopback device.
+    Loopback,
+    /// A veth pair between two namespaces.
+    Veth,
+}
+
+impl From<Over> for Path {
+    fn from(over: Over) -> Self {
+        match over {
+            Over::Loopback => Self::Loopback,
+            Over::Veth => Self::Veth,
+        }
+    }
+}
+
+/// How payloads travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CalibrateWay {
+    /// UDP datagrams.
+    Udp,
+    /// Ethernet frames; not over loopback.
+    Raw,
+    /// ICMP echo: round trips only.
+    Icmp,
+}
+
+impl From<CalibrateWay> for Protocol {
+    fn from(way: CalibrateWay) -> Self {
+        match way {
+            CalibrateWay::Udp => Self::Udp,
+            CalibrateWay::Raw => Self::Raw,
+            CalibrateWay::Icmp => Self::Icmp,
+        }
+    }
+}
+
+/// How both ends wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum How {
+    /// Asleep in the kernel.
+    Block,
+    /// Asking all the time.
+    Spin,
+}
+
+impl From<How> for Waiting {
+    fn from(how: How) -> Self {
+        match how {
+            How::Block => Self::Block,
+            How::Spin => Self::Spin,
+        }
+    }
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match rtether::scenario::time(text)? {
+        time if time > Duration::from_secs(10) => Err("write at most 10 s".into()),
+        time => Ok(time),
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok();
+    let size = size.filter(|size| (SIZE_MIN..=SIZE_MAX).contains(size));
+    size.ok_or_else(|| format!("write a number from {SIZE_MIN} to {SIZE_MAX}"))
+}
+
+fn cores(text: &str) -> Result<[usize; 2], String> {
+    let pair = text.split_once(',');
+    let pair = pair.and_then(|(near, far)| Some([near.parse().ok()?, far.parse().ok()?]));
+    pair.ok_or_else(|| "write two numbers, for example 0,1".into())
+}
+
+/// Reads the beginning of a name that needs no quotes in YAML.
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("write a letter, then letters, digits, - and _".into())
+    }
+}

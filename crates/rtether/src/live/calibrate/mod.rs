@@ -1,0 +1,247 @@
+//! What the stack of this host costs, and a profile of it for scenarios.
+
+mod fit;
+mod output;
+mod yaml;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether_live::calibrate::{Bench, Measured, Parts, Plan};
+use rtether_live::host::files::Files;
+use rtether_live::host::rights::{cores, try_fifo};
+use rtether_live::thread::Placement;
+use rtether_live::wait::Waiting;
+use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::wire::{Encapsulation, frame_size};
+
+pub use fit::{Fit, fit};
+pub use output::{csv, json, table};
+pub use rtether_live::calibrate::{
+    CalibrateError, Measured as Raw, Path, Protocol, RoundTrip, SIZE_MAX, SIZE_MIN,
+};
+pub use yaml::yaml;
+
+/// Priority of `SCHED_FIFO` where the user names none and the system grants it.
+pub const PRIORITY: u8 = 50;
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalibrateOptions {
+    /// Over what.
+    pub paths: Vec<Path>,
+    /// How payloads travel.
+    pub protocols: Vec<Protocol>,
+    /// Asleep, spinning or both.
+    pub waitings: Vec<Waiting>,
+    /// Octets of payload.
+    pub sizes: Vec<usize>,
+    /// Round trips of each combination.
+    pub samples: u32,
+    /// Between requests.
+    pub interval: Duration,
+    /// Cores of both ends; the first two that are allowed if `None`.
+    pub cores: Option<[usize; 2]>,
+    /// Priority of `SCHED_FIFO`; `None` for [`PRIORITY`] if it is granted, 0 for an ordinary task.
+    pub priority: Option<u8>,
+}
+
+impl Default for CalibrateOptions {
+    fn default() -> Self {
+        Self {
+            paths: vec![Path::Loopback, Path::Veth],
+            protocols: vec![Protocol::Udp, Protocol::Raw, Protocol::Icmp],
+            waitings: vec![Waiting::Block, Waiting::Spin],
+            sizes: vec![64, 128, 256, 512, 1_024, 1_472],
+            samples: 1_000,
+            interval: Duration::from_ms(1),
+            cores: None,
+            priority: None,
+        }
+    }
+}
+
+/// What was measured of one combination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Over what.
+    pub path: Path,
+    /// How payloads travelled.
+    pub protocol: Protocol,
+    /// Asleep or spinning.
+    pub waiting: Waiting,
+    /// Octets of payload.
+    pub size: usize,
+    /// The round trips.
+    pub measured: Measured,
+}
+
+/// All that was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// Name of the host.
+    pub host: String,
+    /// Version of its kernel.
+    pub kernel: String,
+    /// Processors that it has.
+    pub processors: usize,
+    /// Priority of `SCHED_FIFO` that the ends had, if any.
+    pub priority: Option<u8>,
+    /// Cores of both ends, if they were fixed.
+    pub cores: Option<[usize; 2]>,
+    /// Between requests.
+    pub interval: Duration,
+    /// One for each combination.
+    pub rows: Vec<Row>,
+    /// Whether it was ended early.
+    pub is_partial: bool,
+}
+
+impl Row {
+    /// Returns the round trips in which the host did not stand still.
+    pub fn totals(&self) -> impl Iterator<Item = Duration> + '_ {
+        let all = self.measured.round_trips.iter();
+        all.map(|round_trip| Duration::from_ns(round_trip.total))
+    }
+
+    /// Returns the costs of sending, both ends together.
+    pub fn sends(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.parts()
+            .flat_map(|parts| parts.send)
+            .map(Duration::from_ns)
+    }
+
+    /// Returns the costs of receiving, both ends together.
+    pub fn receives(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.parts()
+            .flat_map(|parts| parts.receive)
+            .map(Duration::from_ns)
+    }
+
+    fn parts(&self) -> impl Iterator<Item = Parts> + '_ {
+        let all = self.measured.round_trips.iter();
+        all.filter_map(|round_trip| round_trip.parts)
+    }
+
+    /// Returns the untagged frame that the payload was in, addresses to FCS.
+    pub fn frame(&self) -> Bytes {
+        let encapsulation = match self.protocol {
+            Protocol::Udp => Encapsulation::Udp,
+            Protocol::Raw => Encapsulation::Raw,
+            Protocol::Icmp => Encapsulation::Icmp,
+        };
+        frame_size(Bytes::new(self.size as u64), encapsulation)
+    }
+}
+
+/// Returns the name used on the command line and in files.
+pub const fn protocol_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Udp => "udp",
+        Protocol::Raw => "raw",
+        Protocol::Icmp => "icmp",
+    }
+}
+
+/// Returns the name used on the command line and in files.
+pub const fn path_name(path: Path) -> &'static str {
+    match path {
+        Path::Loopback => "loopback",
+        Path::Veth => "veth",
+    }
+}
+
+/// Returns the name used on the command line and in files.
+pub const fn waiting_name(waiting: Waiting) -> &'static str {
+    match waiting {
+        Waiting::Block => "block",
+        Waiting::Spin => "spin",
+    }
+}
+
+/// Measures every combination; `watch` is told what comes next and how much is done.
+///
+/// # Errors
+/// If the system refuses what is needed, or nothing comes back. What was made is removed.
+pub fn calibrate(
+    options: &CalibrateOptions,
+    stop: &AtomicBool,
+    mut watch: impl FnMut(usize, usize, &str),
+) -> Result<Calibration, CalibrateError> {
+    let files = Files::default();
+    let priority = match options.priority {
+        Some(0) => None,
+        Some(priority) => Some(priority),
+        None => try_fifo(PRIORITY).is_ok().then_some(PRIORITY),
+    };
+    // Spinning ends of one priority would starve each other on one core, and the system does not
+    // always move them apart.
+    let apart = || match cores().as_slice() {
+        [near, far, ..] => Some([*near, *far]),
+        _ => None,
+    };
+    let places = options.cores.or_else(apart);
+    let place = |end: usize| Placement {
+        core: places.map(|places| places[end]),
+        priority,
+        lock_memory: false,
+    };
+    let plans = plans(options, [place(0), place(1)]);
+    let bench = Bench::create(&format!("calibrate-{}", std::process::id()))?;
+    let mut rows = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let what = format!(
+            "{} {} {} {} B",
+            path_name(plan.path),
+            protocol_name(plan.protocol),
+            waiting_name(plan.waiting),
+            plan.size
+        );
+        watch(number, plans.len(), &what);
+        rows.push(Row {
+            path: plan.path,
+            protocol: plan.protocol,
+            waiting: plan.waiting,
+            size: plan.size,
+            measured: bench.measure(plan, stop)?,
+        });
+    }
+    let text = |path| files.text(path).unwrap_or_default();
+    Ok(Calibration {
+        host: text("proc/sys/kernel/hostname"),
+        kernel: text("proc/sys/kernel/osrelease"),
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        priority,
+        cores: places,
+        interval: options.interval,
+        is_partial: stop.load(Ordering::Relaxed),
+        rows,
+    })
+}
+
+/// Returns all combinations that make sense.
+fn plans(options: &CalibrateOptions, placements: [Placement; 2]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for &path in &options.paths {
+        for &protocol in &options.protocols {
+            // Both ends would see each other's frames on the one loopback device.
+            if path == Path::Loopback && protocol == Protocol::Raw {
+                continue;
+            }
+            for &waiting in &options.waitings {
+                plans.extend(options.sizes.iter().map(|&size| Plan {
+                    path,
+                    protocol,
+                    size,
+                    waiting,
+                    samples: options.samples,
+                    interval: options.interval,
+                    placements,
+                }));
+            }
+        }
+    }
+    plans
+}
