@@ -11,7 +11,7 @@
 #   WAITS    "spin", "block" or both (default "spin block")
 #   RTETHER  the program (default: target/release/rtether)
 #   LIMIT    largest ratio of rtether's median to that of C when spinning (default 1.10); beyond it,
-#            or above sockperf's median, the script fails
+#            or not below sockperf's median, the script fails
 #
 # Every program runs under SCHED_FIFO, priority 50, asking side on core 0, answering side on core 1.
 set -euo pipefail
@@ -26,7 +26,7 @@ read -ra vias <<<"${VIAS:-udp raw xdp}"
 read -ra waits <<<"${WAITS:-spin block}"
 rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
 limit=${LIMIT:-1.10}
-near=rtether-fla far=rtether-flb device=wire address=10.79.0.2
+near=rtether-fl$$a far=rtether-fl$$b device=wire address=10.79.0.2
 scratch=$(mktemp -d)
 
 cleanup() {
@@ -161,7 +161,7 @@ awk -v limit="$limit" '
                 to_sockperf = ratio(key, "sockperf")
                 line = line sprintf(" %.2f | %.2f | %.3f | %.3f |", over("median", key, "sockperf"),
                     over("p99", key, "sockperf"), to_c, to_sockperf)
-                if (to_sockperf >= 1) { print key ": above sockperf" > "/dev/stderr"; failed = 1 }
+                if (part[1] == "spin" && to_sockperf >= 1) { print key ": above sockperf" > "/dev/stderr"; failed = 1 }
             } else line = line sprintf(" - | - | %.3f | - |", to_c)
             print line
             if (part[1] == "spin" && to_c > limit) { print key ": too far from C" > "/dev/stderr"; failed = 1 }

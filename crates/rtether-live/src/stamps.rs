@@ -62,7 +62,7 @@ impl Origin {
         if after - before > SANDWICH && self.at.is_some() {
             return Reading::Interrupted;
         }
-        let now = real - (before + after) / 2;
+        let now = real - i64::midpoint(before, after);
         let last = self.at.replace(now);
         match last {
             Some(last) if (now - last).abs() > STEP => Reading::Stepped,

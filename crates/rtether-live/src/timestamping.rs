@@ -2,8 +2,8 @@
 //!
 //! Three of them are made in software for every frame: when it enters the queueing discipline
 //! (`TX_SCHED`), when it is handed to the driver (`TX_SOFTWARE`), and when the driver hands one in
-//! (`RX_SOFTWARE`). Where the interface stamps frames, its stamps of sending are reported as those
-//! of the driver would be. All are of `CLOCK_REALTIME`, in nanoseconds since 1970.
+//! (`RX_SOFTWARE`). All are of `CLOCK_REALTIME`, in nanoseconds since 1970. Stamps of the interface
+//! itself are not asked for: they are of a clock of its own.
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -114,10 +114,10 @@ fn receive_message(socket: BorrowedFd<'_>, buffer: &mut [u8], flags: i32) -> io:
         // SAFETY: as above.
         let data = unsafe { libc::CMSG_DATA(head) };
         if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
-            // SAFETY: this kind carries three `timespec`: software, none, hardware.
+            // SAFETY: this kind carries three `timespec`, the first of which is the software's.
             let stamps: [libc::timespec; 3] = unsafe { data.cast::<[_; 3]>().read_unaligned() };
-            let set = stamps.iter().find(|stamp| stamp.tv_sec != 0);
-            found.stamp = set.map(|stamp| stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
+            let software = Some(stamps[0]).filter(|stamp| stamp.tv_sec != 0);
+            found.stamp = software.map(|stamp| stamp.tv_sec * 1_000_000_000 + stamp.tv_nsec);
         } else if flags & libc::MSG_ERRQUEUE != 0
             && octets >= size_of::<libc::cmsghdr>() + size_of::<libc::sock_extended_err>()
         {

@@ -10,7 +10,7 @@ use rtether::meter::{Measurement, Subject};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 use rtether_proto::probe::message;
-use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Received};
+use rtether_proto::probe::{Codec, Config, Interval, Prober, Received};
 
 /// A generator of numbers (xorshift, 64 bits).
 struct Random(u64);

@@ -137,7 +137,7 @@ pub(crate) enum Way {
     Udp,
     /// Ethernet frames of type 0x88B5.
     Raw,
-    /// The same frames by AF_XDP, past the network stack.
+    /// The same frames by `AF_XDP`, past the network stack.
     Xdp,
     /// ICMP echo.
     Icmp,

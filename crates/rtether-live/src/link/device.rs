@@ -78,7 +78,7 @@ pub enum DeviceError {
         /// What the system says.
         source: io::Error,
     },
-    /// No AF_XDP here.
+    /// No `AF_XDP` here.
     #[error("AF_XDP on `{name}`, {doing}: {source}{remedy}")]
     Xdp {
         /// The device.

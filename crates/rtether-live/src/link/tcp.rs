@@ -24,7 +24,7 @@ const TURNS: u32 = 64;
 /// One end of a connection.
 #[derive(Debug)]
 struct Stream {
-    stream: TcpStream,
+    socket: TcpStream,
     deframer: Deframer,
     /// What the system has not taken yet: at most one payload with its length.
     unsent: Vec<u8>,
@@ -35,7 +35,7 @@ impl Stream {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(Self {
-            stream,
+            socket: stream,
             deframer: Deframer::new(payload_max),
             unsent: Vec::with_capacity(framing::HEADER + payload_max),
         })
@@ -53,7 +53,7 @@ impl Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
-            match ready((&self.stream).write(&self.unsent))? {
+            match ready((&self.socket).write(&self.unsent))? {
                 Some(len) => drop(self.unsent.drain(..len)),
                 None => return Ok(()),
             }
@@ -71,7 +71,7 @@ impl Stream {
                 buffer[..len].copy_from_slice(&payload[..len]);
                 return Ok(Some(len));
             }
-            match ready((&self.stream).read(self.deframer.room()))? {
+            match ready((&self.socket).read(self.deframer.room()))? {
                 Some(0) => {
                     let why = "the peer has closed the connection";
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, why));
@@ -109,7 +109,7 @@ fn socket(address: SocketAddr, options: UdpOptions) -> io::Result<Socket> {
 
 impl AsFd for Tcp {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.stream.stream.as_fd()
+        self.stream.socket.as_fd()
     }
 }
 
@@ -177,7 +177,7 @@ impl TcpService {
         let free = self.connections.iter().position(Option::is_none);
         // Without a free place the stream is closed here.
         if let (Some(free), Ok(stream)) = (free, Stream::new(stream, PAYLOAD_MAX)) {
-            self.watch(stream.stream.as_fd())?;
+            self.watch(stream.socket.as_fd())?;
             self.connections[free] = Some(stream);
         }
         Ok(())

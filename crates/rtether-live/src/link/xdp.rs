@@ -1,4 +1,4 @@
-//! Raw Ethernet through AF_XDP: frames go between the driver and memory that is shared with the
+//! Raw Ethernet through `AF_XDP`: frames go between the driver and memory that is shared with the
 //! kernel, past its network stack.
 //!
 //! Queue 0 of a device, in copy mode, which every driver can do; frames of other types stay with the
@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 
+use ::xdp::packet::Packet;
 use ::xdp::slab::{HeapSlab, Slab};
 use ::xdp::socket::{SocketError, XdpSocket, XdpSocketBuilder};
 use ::xdp::umem::{FrameSize, Umem, UmemCfgBuilder};
@@ -34,7 +35,7 @@ const EMPTY_READS: u32 = 1 << 14;
 /// Looks at the ring in one go: each is far cheaper than a look at the clock.
 const LOOKS: u32 = 32;
 
-/// An AF_XDP socket on one device, with the program that gives it its frames.
+/// An `AF_XDP` socket on one device, with the program that gives it its frames.
 pub struct Xdp {
     // Dropped in this order: no more frames come in, then the socket goes, then the memory.
     _program: Attached,
@@ -42,6 +43,8 @@ pub struct Xdp {
     socket: XdpSocket,
     umem: Umem,
     received: HeapSlab,
+    /// The frame that was handed out last.
+    used: Option<Packet>,
     sending: HeapSlab,
     own: MacAddress,
     /// Frames of others are overlooked.
@@ -73,6 +76,7 @@ impl Xdp {
             rings,
             socket,
             received: HeapSlab::with_capacity(1),
+            used: None,
             sending: HeapSlab::with_capacity(1),
             own: device.address,
             peer: None,
@@ -106,9 +110,9 @@ impl Xdp {
 
 impl Xdp {
     fn send_to(&mut self, payload: &[u8], to: MacAddress) -> io::Result<()> {
-        // What has been sent since then is free again.
-        let sent = FRAMES as usize;
-        self.rings.completion_ring.dequeue(&mut self.umem, sent);
+        if self.umem.allocatable() == 0 {
+            self.tidy()?;
+        }
         if self.sending.is_empty() {
             frame::write(&mut self.frame, to, self.own, self.options, payload);
             // SAFETY: the frame goes into a ring of the same socket, or stays in `sending`; both
@@ -134,6 +138,7 @@ impl Xdp {
 
     /// Copies the payload of the next frame for us to the beginning of `buffer`.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
+        self.tidy()?;
         loop {
             if self.received.is_empty() {
                 let Some(ring) = self.rings.rx_ring.as_mut() else {
@@ -144,7 +149,6 @@ impl Xdp {
                     if unsafe { ring.recv(&self.umem, &mut self.received) } > 0 {
                         break;
                     }
-                    std::hint::spin_loop();
                 }
             }
             let Some(packet) = self.received.pop_back() else {
@@ -161,13 +165,27 @@ impl Xdp {
                 buffer[..len].copy_from_slice(&packet[payload.start..payload.start + len]);
                 (0..len, from)
             });
-            self.umem.free_packet(packet);
-            // SAFETY: as when the first frames were given to the kernel.
-            unsafe { self.rings.fill_ring.enqueue(&mut self.umem, 1, false) }?;
+            self.used = Some(packet);
             if ours.is_some() {
                 return Ok(ours);
             }
+            self.tidy()?;
         }
+    }
+
+    /// Gives memory back: after the answer has been sent, and not while somebody waits for it.
+    fn tidy(&mut self) -> io::Result<()> {
+        if let Some(packet) = self.used.take() {
+            self.umem.free_packet(packet);
+            // SAFETY: as when the first frames were given to the kernel.
+            unsafe { self.rings.fill_ring.enqueue(&mut self.umem, 1, false) }?;
+        }
+        if self.umem.allocatable() < RING as usize / 2 {
+            // What has been sent since then is free again.
+            let sent = FRAMES as usize;
+            self.rings.completion_ring.dequeue(&mut self.umem, sent);
+        }
+        Ok(())
     }
 
     /// Fails if the socket has lost its device, which nothing else tells one who only receives.

@@ -70,7 +70,7 @@ pub fn valentim(
 pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
     let (target, device) = match options.via {
         Via::Raw => (ADDRESS, Some(DEVICE.to_owned())),
-        _ => (LOOPBACK, None),
+        Via::Udp | Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp => (LOOPBACK, None),
     };
     let near = PingOptions {
         target: target.to_owned(),

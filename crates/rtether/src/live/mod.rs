@@ -38,7 +38,7 @@ pub enum Via {
     Udp,
     /// Raw Ethernet.
     Raw,
-    /// Raw Ethernet past the network stack, by AF_XDP.
+    /// Raw Ethernet past the network stack, by `AF_XDP`.
     Xdp,
     /// ICMP echo, answered by any host.
     Icmp,
@@ -235,14 +235,23 @@ fn no_stamps(via: Via, error: &io::Error) -> LiveError {
 
 /// Says why a measurement ended before it was complete.
 fn why_ended(error: &io::Error) -> String {
-    let remedy = match error.kind() {
-        io::ErrorKind::NetworkDown => "; the device went down or was removed",
-        io::ErrorKind::NetworkUnreachable => {
-            "; the device or its address is gone: `ip route` lists where this host can reach"
-        }
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "; the peer has ended",
-        _ if error.raw_os_error() == Some(NO_DEVICE) => "; the device was removed",
-        _ => "",
+    let remedies = [
+        (
+            io::ErrorKind::NetworkDown,
+            "; the device went down or was removed",
+        ),
+        (
+            io::ErrorKind::NetworkUnreachable,
+            "; the device or its address is gone: `ip route` lists where this host can reach",
+        ),
+        (io::ErrorKind::ConnectionReset, "; the peer has ended"),
+        (io::ErrorKind::BrokenPipe, "; the peer has ended"),
+    ];
+    let known = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
+    let remedy = match known {
+        Some((_, remedy)) => remedy,
+        None if error.raw_os_error() == Some(NO_DEVICE) => "; the device was removed",
+        None => "",
     };
     format!("{error}{remedy}")
 }

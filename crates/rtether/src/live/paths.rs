@@ -34,8 +34,9 @@ pub(super) fn ask<L: Link>(
     let clock = Clock::start();
     let prober = Prober::new(config, Instant::ZERO)?;
     let waiting = options.thread.waiting;
-    let mut meter =
-        Meter::new(link, codec.clone(), prober, clock, waiting, details::SIZE).with_details();
+    let codec = another_session(codec);
+    let meter = Meter::new(link, codec, prober, clock, waiting, details::SIZE);
+    let mut meter = meter.with_details();
     let ended = meter.run(stop, |_| {});
     let refused = |why: String| LiveError::OneWay {
         target: options.target.clone(),
@@ -53,6 +54,15 @@ pub(super) fn ask<L: Link>(
     let peer = peer.ok_or_else(|| refused("the peer's `rtether echo` is too old".into()))?;
     clocks(&peer, host::identity(), host::clock_error_us()).map_err(refused)?;
     Ok(meter.into_link())
+}
+
+/// Returns the format with another session: what is still under way must not be taken for a reply of
+/// the measurement.
+fn another_session(codec: &Codec) -> Codec {
+    match codec {
+        Codec::Message { session } => Codec::Message { session: !session },
+        Codec::Icmp { .. } | Codec::Cndep { .. } => codec.clone(),
+    }
 }
 
 /// Returns how far the clocks of both hosts may be apart, or why that is not known.

@@ -3,6 +3,7 @@
 //! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whoever hosted it:
 //! a socket, or a wire in virtual time.
 
+mod exchange;
 mod gaps;
 mod output;
 mod parts;
@@ -13,8 +14,9 @@ mod valentim;
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::{Counters, Event, Sample};
 
+pub use exchange::{hdr_log, prometheus};
 pub use gaps::Gap;
-pub use output::{csv, hdr_log, json, prometheus, samples_csv, table};
+pub use output::{csv, json, samples_csv, table};
 pub use parts::{Clocks, Decomposition, Part, Path, PeerPath, WHOLE};
 pub use split::parts_csv;
 pub use statistics::{Combined, Statistics};

@@ -1,4 +1,4 @@
-//! Parts of a round trip, by stamps on both sides (R123).
+//! Parts of a round trip, by stamps on both sides.
 //!
 //! The parts of each round trip add up to it exactly; their medians need not add up to its median.
 

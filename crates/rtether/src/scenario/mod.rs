@@ -62,7 +62,7 @@ pub fn rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
             .to_owned()
     };
     let bps = units::read(text, units::Quantity::BitRate).map_err(|_| wrong())?;
-    match u64::try_from(bps).map_err(|_| wrong())? {
+    match bps {
         0 => Err(wrong()),
         bps => Ok(rtether_model::quantity::BitRate::from_bps(bps)),
     }
