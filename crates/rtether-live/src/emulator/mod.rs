@@ -38,28 +38,30 @@
 mod capture;
 mod frame;
 mod offload;
+mod options;
+mod ports;
 mod report;
 mod store;
 mod tap;
 mod timing;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-use std::io;
+use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::network::{Link, Network, NodeId, Pcp, Vid};
+use rtether_model::network::{Network, NodeId, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_model::wire::MIN_FRAME;
-use rtether_sim::emulation::{
-    Arrival, Draws, Emulation, EmulationError, Foreign, Output, Recording,
-};
+use rtether_sim::emulation::{Arrival, Emulation, Foreign, Output, Recording};
 
-use crate::clock::Clock;
-use crate::link::{Device, DeviceError, MacAddress};
 use crate::wait::{Waiting, sleep_until_readable};
+<<<<<<< HEAD
 use crate::wall::Stamps;
+=======
+use options::guard_for;
+use ports::Ports;
+use stamps::Stamps;
+>>>>>>> emu
 use store::{PLACE, Store};
 use tap::{Seen, Tap};
 use timing::Timing;
@@ -67,6 +69,7 @@ use timing::Timing;
 pub use capture::capture;
 pub use frame::{COLLISION_ETHERTYPE, CollisionReport};
 pub use offload::{OffloadError, offloads_off};
+pub use options::{EmulatorError, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
 pub use timing::{DepartureErrors, Stall};
 
@@ -87,137 +90,8 @@ const NAP_WINDOW: Duration = Duration::from_ms(500);
 /// A frame whose stamp is so much older than the time at which the socket was empty was stamped by
 /// a clock that has been set since.
 const STAMP_LAG_MAX: Duration = Duration::from_ms(50);
-/// Where senders are interrupted once in some thousand frames, few are for longer.
-const GUARD_MIN: Duration = Duration::from_us(10);
-/// The longest interrupts of a host that is not stopped altogether.
-const GUARD_MAX: Duration = Duration::from_us(40);
 /// Places in the store that a token can name.
 const PLACES_MAX: u32 = 1 << 24;
-
-/// A station and the device that leads to the host that plays it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Port {
-    /// The station.
-    pub station: NodeId,
-    /// Name of the emulator's end of the pair.
-    pub device: String,
-    /// Ethernet address of the host's end.
-    pub address: MacAddress,
-}
-
-/// What happens to a frame for an address that no station has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unknown {
-    /// It is dropped and counted.
-    #[default]
-    Drop,
-    /// It goes to all stations, as from a switch that does not know the address.
-    Flood,
-}
-
-/// How to emulate.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Clock of the run; its origin is that of all times.
-    pub clock: Clock,
-    /// Seed of back-offs and bit errors.
-    pub seed: u64,
-    /// How back-offs are drawn.
-    pub draws: Draws,
-    /// Whether the thread spins.
-    pub waiting: Waiting,
-    /// How long the emulator waits for frames that have a stamp and are not in the socket yet; what
-    /// comes later still is late. Between stamp and socket lies a microsecond, and whatever
-    /// interrupts the sender there.
-    ///
-    /// It delays no frame that takes as long on its last link, or 10 us longer on a shared medium:
-    /// such a frame is known ahead. `None` for the time of the shortest frame on the fastest link
-    /// of a station, between 10 us and 40 us.
-    pub guard: Option<Duration>,
-    /// Frames under way and not yet due; more are dropped and counted. Each takes 1.5 KiB.
-    pub frames: u32,
-    /// Arrivals, and ends of copies, that are recorded; zero for no recording and no comparison.
-    /// Each takes about 100 octets.
-    pub recording: usize,
-    /// What happens to frames for unknown addresses.
-    pub unknown: Unknown,
-    /// Whether hosts are told of their collisions.
-    pub reports_collisions: bool,
-}
-
-impl Options {
-    /// Returns the defaults: a spinning thread, a guard by the rate, 4096 frames under way, a recording of a
-    /// million.
-    pub const fn new(clock: Clock, seed: u64) -> Self {
-        Self {
-            clock,
-            seed,
-            draws: Draws::ByFrame,
-            waiting: Waiting::Spin,
-            guard: None,
-            frames: 4_096,
-            recording: 1_000_000,
-            unknown: Unknown::Drop,
-            reports_collisions: false,
-        }
-    }
-}
-
-/// Why a network cannot be emulated here, or no longer.
-#[derive(Debug, thiserror::Error)]
-pub enum EmulatorError {
-    /// The network cannot be emulated.
-    #[error(transparent)]
-    Network(#[from] EmulationError),
-    /// A device cannot be used.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// An offload stays on.
-    #[error(transparent)]
-    Offload(#[from] OffloadError),
-    /// A port that makes no sense.
-    #[error("port `{device}`: {reason}")]
-    Port {
-        /// Name of the device.
-        device: String,
-        /// What is wrong.
-        reason: &'static str,
-    },
-    /// No right to packet sockets, or no memory for them.
-    #[error(
-        "cannot open a packet socket: {source}; run as root, or \
-         `sudo setcap cap_net_raw,cap_net_admin+ep` on the program"
-    )]
-    Socket {
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A device has been removed or shut down while the emulator ran.
-    #[error("device `{device}` is gone: {source}; what was measured until then stands")]
-    Gone {
-        /// Name of the device.
-        device: String,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// The system refuses to wait or receive.
-    #[error("cannot receive frames: {source}")]
-    Receive {
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
-/// A port that is open.
-#[derive(Debug)]
-struct OpenPort {
-    station: NodeId,
-    name: String,
-    /// Number of the device.
-    device: i32,
-    address: MacAddress,
-    collisions: u64,
-}
 
 /// A frame that waits for its time.
 #[derive(Clone, Copy, Debug)]
@@ -243,11 +117,7 @@ pub struct Emulator {
     options: Options,
     emulation: Emulation,
     tap: Tap,
-    ports: Vec<OpenPort>,
-    /// Positions in `ports`.
-    by_device: BTreeMap<i32, usize>,
-    by_station: BTreeMap<NodeId, usize>,
-    by_address: BTreeMap<[u8; 6], NodeId>,
+    ports: Ports,
     store: Store,
     /// By time.
     pending: VecDeque<Pending>,
@@ -275,39 +145,18 @@ impl Emulator {
     /// share a device, a station or an address.
     pub fn new(network: &Network, ports: &[Port], options: Options) -> Result<Self, EmulatorError> {
         let emulation = Emulation::new(network, options.seed, options.draws)?;
-        let mut open = Vec::new();
-        for port in ports {
-            open.push(open_port(network, port)?);
-        }
-        let mut by_device = BTreeMap::new();
-        let mut by_station = BTreeMap::new();
-        let mut by_address = BTreeMap::new();
-        for (index, port) in open.iter().enumerate() {
-            let is_new = by_device.insert(port.device, index).is_none()
-                && by_station.insert(port.station, index).is_none()
-                && by_address.insert(port.address.0, port.station).is_none();
-            if !is_new {
-                return Err(EmulatorError::Port {
-                    device: port.name.clone(),
-                    reason: "its device, station or address is that of another port",
-                });
-            }
-        }
-        let devices: Vec<i32> = open.iter().map(|port| port.device).collect();
+        let ports = Ports::open(network, ports)?;
         let mut recording = Recording::new(options.recording);
         recording.reserve();
         let store = Store::new(options.frames.min(PLACES_MAX));
         let clock = options.clock;
-        let tap = Tap::open(&devices).map_err(|source| EmulatorError::Socket { source })?;
+        let tap = Tap::open(&ports.devices()).map_err(|source| EmulatorError::Socket { source })?;
         let now = clock.now();
         Ok(Self {
             network: network.clone(),
             emulation,
             tap,
-            ports: open,
-            by_device,
-            by_station,
-            by_address,
+            ports,
             store,
             pending: VecDeque::with_capacity(usize::try_from(options.frames).unwrap_or(0)),
             departures: BinaryHeap::with_capacity(usize::try_from(options.frames).unwrap_or(0)),
@@ -371,19 +220,19 @@ impl Emulator {
     fn take(&mut self, seen: Seen) {
         let at = self.arrived_at(seen.stamp);
         self.last_arrival = self.last_arrival.max(at);
-        let Some(&port) = self.by_device.get(&seen.device) else {
+        let Some(&port) = self.ports.by_device.get(&seen.device) else {
             self.counts.elsewhere += 1;
             return;
         };
         self.counts.received += 1;
         self.counts.unchecked += u64::from(seen.lacks_checksum);
-        let station = self.ports[port].station;
+        let station = self.ports.all[port].station;
         let Some(octets) = self.store.next() else {
             self.counts.no_room += 1;
             return;
         };
         let flood = self.options.unknown == Unknown::Flood;
-        let addressed = frame::destination(octets, seen.length, &self.by_address, flood);
+        let addressed = frame::destination(octets, seen.length, &self.ports.by_address, flood);
         let (destination, tag) = match addressed.and_then(|to| Ok((to, frame::tag(seen.tag)?))) {
             Ok(found) => found,
             Err(reason) => return self.counts.discard(reason),
@@ -447,7 +296,7 @@ impl Emulator {
                     station,
                     at,
                     tag,
-                } => match self.by_station.get(&station) {
+                } => match self.ports.by_station.get(&station) {
                     Some(&port) => self.departures.push(Reverse(Departure {
                         at,
                         token,
@@ -486,7 +335,7 @@ impl Emulator {
             self.departures.pop();
             let stored = self.store.get(place_of(token));
             let octets = frame::with_tag(stored, tag, &mut self.scratch[..]);
-            let port = &self.ports[port];
+            let port = &self.ports.all[port];
             let sent = self.tap.send(port.device, octets);
             self.counts.note_sent(sent, &port.name)?;
             self.timing
@@ -497,10 +346,10 @@ impl Emulator {
 
     fn report_collision(&mut self, station: NodeId) -> Result<(), EmulatorError> {
         self.counts.collisions += 1;
-        let Some(&index) = self.by_station.get(&station) else {
+        let Some(&index) = self.ports.by_station.get(&station) else {
             return Ok(());
         };
-        let port = &mut self.ports[index];
+        let port = &mut self.ports.all[index];
         port.collisions += 1;
         if !self.options.reports_collisions {
             return Ok(());
@@ -556,44 +405,6 @@ impl Emulator {
     }
 }
 
-/// Returns what delays few frames and leaves few late.
-fn guard_for(network: &Network) -> Duration {
-    let leads_to_station = |link: &&Link| {
-        let mut ends = link.ends.iter();
-        ends.any(|end| network.end_station(end.node).is_some())
-    };
-    let links = network.links.iter().filter(leads_to_station);
-    let shortest = links.map(|link| link.rate.time_floor(MIN_FRAME)).min();
-    let shortest = shortest.unwrap_or(GUARD_MAX);
-    shortest.clamp(GUARD_MIN, GUARD_MAX)
-}
-
 fn place_of(token: u64) -> u32 {
     u32::try_from(token & u64::from(PLACES_MAX - 1)).unwrap_or(0)
-}
-
-fn open_port(network: &Network, port: &Port) -> Result<OpenPort, EmulatorError> {
-    let wrong = |reason| EmulatorError::Port {
-        device: port.device.clone(),
-        reason,
-    };
-    let is_there = port.station.index() < network.nodes.len();
-    if !is_there || network.end_station(port.station).is_none() {
-        return Err(wrong("its node is no end station"));
-    }
-    if frame::is_group(port.address.0) {
-        return Err(wrong("its address is that of a group"));
-    }
-    let device = Device::named(&port.device)?;
-    offloads_off(&port.device)?;
-    // Best effort: there may be no IPv6 to switch off. `/proc/sys/net` is that of the namespace.
-    let switch = format!("/proc/sys/net/ipv6/conf/{}/disable_ipv6", port.device);
-    let _ = std::fs::write(switch, "1");
-    Ok(OpenPort {
-        station: port.station,
-        name: port.device.clone(),
-        device: device.index(),
-        address: port.address,
-        collisions: 0,
-    })
 }

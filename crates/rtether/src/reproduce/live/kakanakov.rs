@@ -117,8 +117,8 @@ fn judge_all(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceErro
             "C034" => {
                 let factor = ratio(icmp(Scenario::OtherVlan)?, icmp(Scenario::Switch)?);
                 let holds = (factor - 1.0).abs() <= 0.05;
-                let reason = "bulk in another VLAN is felt: on this host it also takes processor \
-                              time from what measures";
+                let reason = "the means differ by more: on this host bulk in another VLAN also takes \
+                              processor time from what measures, or keeps its cores awake";
                 (Some(holds), format!("{factor:.3}"), reason)
             }
             "C035" => {
