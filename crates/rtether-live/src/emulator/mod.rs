@@ -55,13 +55,9 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::emulation::{Arrival, Emulation, Foreign, Output, Recording};
 
 use crate::wait::{Waiting, sleep_until_readable};
-<<<<<<< HEAD
 use crate::wall::Stamps;
-=======
 use options::guard_for;
 use ports::Ports;
-use stamps::Stamps;
->>>>>>> emu
 use store::{PLACE, Store};
 use tap::{Seen, Tap};
 use timing::Timing;
