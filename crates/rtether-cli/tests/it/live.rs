@@ -72,6 +72,12 @@ impl Hosts {
             ip(&format!("-n {host} address add {address}/24 dev wire"))?;
             ip(&format!("-n {host} link set wire up"))?;
         }
+        for host in [near, far] {
+            // Until the kernel has seen the carrier, it drops what is sent.
+            while !ip(&format!("-n {host} -br link show wire"))?.contains(" UP ") {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
         Ok(())
     }
 
