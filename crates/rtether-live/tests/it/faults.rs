@@ -272,8 +272,8 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let error = near
         .run(&AtomicBool::new(false), |_| {})
         .expect_err("closed");
-    assert!(
-        error.to_string().contains("closed the connection"),
-        "{error}"
-    );
+    // A reset if a request was under way, which the kernel of the far host then refuses.
+    let is_closed = error.to_string().contains("closed the connection");
+    let is_reset = error.kind() == std::io::ErrorKind::ConnectionReset;
+    assert!(is_closed || is_reset, "{error}");
 }

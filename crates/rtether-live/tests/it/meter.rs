@@ -50,9 +50,11 @@ pub(crate) fn with_responder<S: Service, T: Send>(
         });
         let near = scope.spawn(|| {
             wire.near.enter().unwrap();
-            while !is_ready.load(Ordering::Acquire) {
+            let is_there = (0..10_000).any(|_| {
                 std::thread::sleep(Sleep::from_millis(1));
-            }
+                is_ready.load(Ordering::Acquire)
+            });
+            assert!(is_there, "the responder has failed");
             near()
         });
         let result = near.join();
