@@ -59,7 +59,7 @@ impl Origin {
     /// Takes in the clock of the day, read between two readings of the clock of the run.
     pub fn update(&mut self, before: Instant, real: RealNs, after: Instant) -> Reading {
         let [before, after] = [before, after].map(|at| at.since_start().as_ns_floor());
-        if after - before > SANDWICH && self.at.is_some() {
+        if after - before > SANDWICH {
             return Reading::Interrupted;
         }
         let now = real - i64::midpoint(before, after);
@@ -194,8 +194,10 @@ impl Collector {
 
     /// Takes in a round trip, with the kernel's stamp of the reply and what the peer says.
     pub fn on_reply(&mut self, sample: Sample, arrived: Option<RealNs>, details: Option<Details>) {
-        let is_usable = self.origin.read(&self.clock) != Reading::Stepped;
-        self.steps += u64::from(!is_usable);
+        let reading = self.origin.read(&self.clock);
+        self.steps += u64::from(reading == Reading::Stepped);
+        // Without any undisturbed reading so far, times of day mean nothing.
+        let is_usable = reading != Reading::Stepped && self.origin.at.is_some();
         let origin = self.origin;
         let within = |at: Option<RealNs>| {
             let at = at.filter(|_| is_usable).map(|at| origin.to_run(at))?;
@@ -285,6 +287,10 @@ mod tests {
         assert_eq!(origin.to_run(day + 7_000), us(7));
         assert_eq!(origin.update(us(10), day + 10_050, us(10)), Reading::Steady);
         // Nine microseconds between both readings of the run: not to be relied upon.
+        assert_eq!(
+            Origin::default().update(us(0), day, us(9)),
+            Reading::Interrupted
+        );
         let late = origin.update(us(20), day + 29_000, us(29));
         assert_eq!(late, Reading::Interrupted);
         let hour = 3_600_000_000_000;

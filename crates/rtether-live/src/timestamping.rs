@@ -38,6 +38,9 @@ pub struct Sent {
 const SCM_TSTAMP_SND: u32 = 0;
 const SCM_TSTAMP_SCHED: u32 = 1;
 
+/// For how long frames may still arrive without a stamp; under load it can be longer.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(20);
+
 /// Octets for control messages: one of three time stamps and one error report with an address.
 const CONTROL: usize = 256;
 
@@ -64,6 +67,8 @@ pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
         )
     };
     if result == 0 {
+        // The kernel switches stamps of arrival on in a task of its own, a little later.
+        std::thread::sleep(SETTLE);
         Ok(())
     } else {
         Err(io::Error::last_os_error())

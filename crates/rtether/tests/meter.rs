@@ -119,8 +119,8 @@ fn two_links_and_a_switch_are_measured_exactly() {
 
 #[test]
 fn a_lossy_path_that_reorders_is_measured_exactly() {
-    for seed in 1..=20 {
-        let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+    for seed in 1..=20_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut path = |_, _| {
             let mut delay =
                 || Duration::from_ps(i64::try_from(random.below(1_000_000_000)).unwrap());

@@ -72,6 +72,12 @@ impl Hosts {
             ip(&format!("-n {host} address add {address}/24 dev wire"))?;
             ip(&format!("-n {host} link set wire up"))?;
         }
+        for host in [near, far] {
+            // Until the kernel has seen the carrier, it drops what is sent.
+            while !ip(&format!("-n {host} -br link show wire"))?.contains(" UP ") {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
         Ok(())
     }
 
@@ -328,7 +334,7 @@ fn valentims_parts_add_up() {
     ip(&format!("-n {} link set lo up", hosts.near)).unwrap();
     let echo = hosts.echo(&[]);
     let run = |rate: &str| {
-        let output = hosts.ping(&[FAR, "-n", "200", "-i", "0s", "--valentim", rate, "--json"]);
+        let output = hosts.ping(&[FAR, "-n", "200", "--valentim", rate, "--json"]);
         let text = stdout(&output);
         let document: serde_json::Value = serde_json::from_str(&text).unwrap();
         document["valentim"].clone()

@@ -27,8 +27,9 @@ const RING: u32 = 64;
 const FRAMES: u32 = 2 * RING;
 /// Octets of a frame at most: the kernel keeps 256 of each for itself.
 const FRAME_MAX: usize = 1_792;
-/// The kernel lets go of a closed socket's queue 3 to 21 ms later, so a bind is tried for as long.
-const BIND_TRIES: u32 = 100;
+/// The kernel lets go of a closed socket's queue, and of its program, 3 to 21 ms later, on a busy
+/// machine later still; so both are tried for half a second.
+const BIND_TRIES: u32 = 250;
 const BIND_PAUSE: Duration = Duration::from_millis(2);
 /// How many times nothing is there before the socket is asked whether it still has a device.
 const EMPTY_READS: u32 = 1 << 14;
@@ -71,7 +72,7 @@ impl Xdp {
             .map_err(|_| failed("the device")(io::ErrorKind::InvalidInput.into()))?;
         let (socket, rings, umem) = open(index).map_err(failed("opening the socket"))?;
         let mut this = Self {
-            _program: bpf::attach(index, QUEUE, socket.as_raw_fd())
+            _program: attach(index, &socket)
                 .map_err(|(doing, source)| refused(name, doing, source))?,
             rings,
             socket,
@@ -231,6 +232,20 @@ fn open(device: u32) -> io::Result<(XdpSocket, WakableRings, Umem)> {
                 std::thread::sleep(BIND_PAUSE);
             }
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Attaches the program; that of a process that has just ended goes a little later than it.
+fn attach(device: u32, socket: &XdpSocket) -> Result<Attached, (&'static str, io::Error)> {
+    let mut tries = 0;
+    loop {
+        match bpf::attach(device, QUEUE, socket.as_raw_fd()) {
+            Err((_, error)) if error.raw_os_error() == Some(libc::EBUSY) && tries < BIND_TRIES => {
+                tries += 1;
+                std::thread::sleep(BIND_PAUSE);
+            }
+            attached => return attached,
         }
     }
 }

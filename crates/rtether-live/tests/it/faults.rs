@@ -220,7 +220,6 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let config = Config {
         samples: 200,
         interval: Interval::Fixed(Duration::from_ms(1)),
-        timeout: Duration::from_ms(100),
         ..CONFIG
     };
     let (mut near, _) = with_responder(
@@ -235,7 +234,7 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
             meter
                 .run(&stop, |event| {
                     answered += u32::from(matches!(event, Event::Sample(_)));
-                    stop.store(answered == 20, Ordering::Relaxed);
+                    stop.store(answered >= 20, Ordering::Relaxed);
                 })
                 .unwrap();
             meter
@@ -248,12 +247,10 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
             (near.prober().counters(), near.oddities())
         });
         let (counters, oddities) = rest.join().unwrap();
-        assert_eq!(
-            (counters.sent, counters.answered),
-            (200, 20),
-            "{counters:?}"
-        );
-        assert_eq!(counters.lost, 180);
+        // Replies may have been under way when the responder ended.
+        assert_eq!(counters.sent, 200);
+        assert!((20..200).contains(&counters.answered), "{counters:?}");
+        assert_eq!(counters.lost, 200 - counters.answered);
         // A kernel limits how many of these messages it sends.
         assert!(oddities.unreachable > 0, "{oddities:?}");
     });
@@ -275,8 +272,8 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     let error = near
         .run(&AtomicBool::new(false), |_| {})
         .expect_err("closed");
-    assert!(
-        error.to_string().contains("closed the connection"),
-        "{error}"
-    );
+    // A reset if a request was under way, which the kernel of the far host then refuses.
+    let is_closed = error.to_string().contains("closed the connection");
+    let is_reset = error.kind() == std::io::ErrorKind::ConnectionReset;
+    assert!(is_closed || is_reset, "{error}");
 }

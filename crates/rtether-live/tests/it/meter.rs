@@ -50,9 +50,11 @@ pub(crate) fn with_responder<S: Service, T: Send>(
         });
         let near = scope.spawn(|| {
             wire.near.enter().unwrap();
-            while !is_ready.load(Ordering::Acquire) {
+            let is_there = (0..10_000).any(|_| {
                 std::thread::sleep(Sleep::from_millis(1));
-            }
+                is_ready.load(Ordering::Acquire)
+            });
+            assert!(is_there, "the responder has failed");
             near()
         });
         let result = near.join();
@@ -243,14 +245,15 @@ fn check_stamps(collector: Collector) {
         let Some(marks) = marks.into_iter().collect::<Option<Vec<Instant>>>() else {
             continue;
         };
-        whole += 1;
+        whole += u32::from(track.sample.series == 1);
         for pair in marks.windows(2) {
             // Two clocks are read one after the other.
             assert!(pair[1] + Duration::from_us(1) >= pair[0], "{marks:?}");
         }
     }
-    // The last reply's own stamps cannot be told by a later one.
-    assert!(whole >= 98, "{whole} of 100 have all stamps");
+    // A busy kernel switches stamps of arrival on late, so the second series counts; stamps of the
+    // last reply cannot be told by a later one.
+    assert!(whole >= 48, "{whole} of 50 have all stamps");
 }
 
 fn measure_stamps(link: impl Link) -> Collector {

@@ -45,6 +45,15 @@ impl Wire {
             host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
             host.run(&format!("ip link set {DEVICE} up"))?;
         }
+        for host in [&near, &far] {
+            // Until the kernel has seen the carrier, it drops what is sent.
+            while !host
+                .run(&format!("ip -br link show {DEVICE}"))?
+                .contains(" UP ")
+            {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
         Ok(Self { near, far })
     }
 

@@ -19,7 +19,8 @@ const ADDRESS: &str = "00:00:00:00:00:00";
 /// Measures over the network as [`ping`] does, then over loopback, and splits half a round trip for
 /// a wire of `rate`; the parts are in the measurement of the network.
 ///
-/// Means are those of round trips during which the host did not stand still.
+/// Means are those of round trips during which the host did not stand still, or of all if it stood
+/// still during each.
 ///
 /// # Errors
 /// As for [`ping`]; also for ways other than UDP and raw Ethernet.
@@ -45,7 +46,8 @@ pub fn valentim(
         return Ok(measurement);
     }
     let loopback = over_loopback(options, stop)?;
-    let mean = |of: &Measurement| of.without_hit().map(|statistics| statistics.mean);
+    let usual = |of: &Measurement| of.without_hit().or_else(|| of.all());
+    let mean = |of: &Measurement| usual(of).map(|statistics| statistics.mean);
     if let (Some(round_trip), Some(loopback)) = (mean(&measurement), mean(&loopback)) {
         let payload = u64::try_from(measurement.subject.payload).unwrap_or(u64::MAX);
         let given = Given {
