@@ -345,25 +345,24 @@ fn check(options: &LoadOptions) -> Result<(), LoadError> {
     if options.connections == 0 || options.connections > CONNECTIONS_MAX {
         return wrong(format!("`--connections` is 1 to {CONNECTIONS_MAX}"));
     }
-    let size = options.size.get();
-    match options.kind {
-        Kind::Udp if !(DATAGRAM_MIN as u64..=DATAGRAM_MAX).contains(&size) => wrong(format!(
-            "`--size` of datagrams is {DATAGRAM_MIN} B to {DATAGRAM_MAX} B, which fit one frame"
-        )),
-        Kind::FtpUp | Kind::FtpDown | Kind::FtpBoth if size == 0 => {
+    let (size, rate) = (options.size.get(), options.rate);
+    if options.kind != Kind::Udp {
+        return if options.kind != Kind::Greedy && size == 0 {
             wrong("`--size` of files is at least 1 B".into())
-        }
-        _ if options.kind != Kind::Udp && options.rate.is_some() => {
+        } else if rate.is_some() {
             wrong("`--rate` is for `--kind udp`; limit TCP at the sink".into())
-        }
-        Kind::Udp
-            if options
-                .rate
-                .is_some_and(|rate| rate.as_bps() < options.connections.into()) =>
-        {
-            wrong("`--rate` is at least 1 bit/s for each connection".into())
-        }
-        _ => Ok(()),
+        } else {
+            Ok(())
+        };
+    }
+    if !(DATAGRAM_MIN as u64..=DATAGRAM_MAX).contains(&size) {
+        wrong(format!(
+            "`--size` of datagrams is {DATAGRAM_MIN} B to {DATAGRAM_MAX} B, which fit one frame"
+        ))
+    } else if rate.is_some_and(|rate| rate.as_bps() < options.connections.into()) {
+        wrong("`--rate` is at least 1 bit/s for each connection".into())
+    } else {
+        Ok(())
     }
 }
 
