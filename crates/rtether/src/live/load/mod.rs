@@ -211,7 +211,7 @@ pub fn load(
         }
     });
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let elapsed = clock.now().since_start();
+    let elapsed = found.elapsed(clock.now().since_start());
     if found.parts.is_empty()
         && found.floods.is_empty()
         && let Some(error) = found.first
@@ -251,6 +251,12 @@ struct Found {
 }
 
 impl Found {
+    /// Returns how long the load lasted: without the time in which the sink waits for stragglers.
+    fn elapsed(&self, all: Duration) -> Duration {
+        let floods = self.floods.iter().map(|flood| flood.time);
+        floods.max().map_or(all, from_std)
+    }
+
     fn fail(&mut self, error: Failure) {
         if self.failures.len() < FAILURES {
             self.failures.push(error.to_string());
@@ -411,6 +417,11 @@ pub fn sink(
     sink.run(stop).map_err(failed)
 }
 
+fn from_std(time: std::time::Duration) -> Duration {
+    // A load lasts no 106 days.
+    Duration::from_ns(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 1_000))
+}
+
 /// Sums of an outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -476,10 +487,7 @@ impl Outcome {
     /// Returns the times of complete files, in the order of their ends.
     pub fn file_times(&self) -> impl Iterator<Item = Duration> + '_ {
         let complete = self.parts.iter().filter(|part| part.transfer.is_complete);
-        complete.map(|part| {
-            let ns = i64::try_from(part.transfer.time.as_nanos()).unwrap_or(i64::MAX / 1_000);
-            Duration::from_ns(ns)
-        })
+        complete.map(|part| from_std(part.transfer.time))
     }
 }
 
