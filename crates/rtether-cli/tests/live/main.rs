@@ -8,6 +8,7 @@
 mod calibrate;
 mod doctor;
 mod load;
+mod testbed;
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -53,6 +53,8 @@ pub struct Flood {
     pub sent: u64,
     /// Not taken by the system.
     pub unsent: u64,
+    /// From the first datagram to the last.
+    pub time: Duration,
     /// What the sink says; `None` if its last word did not come.
     pub report: Option<Report>,
 }
@@ -179,11 +181,13 @@ pub fn flood(
             Err(error) => return Err(error),
         }
     }
+    let time = to_std(clock.now().since_start());
     let closed = control.shutdown(Shutdown::Write);
     let report = closed.and_then(|()| hear(&mut control)).ok();
     Ok(Flood {
         sent,
         unsent,
+        time,
         report,
     })
 }

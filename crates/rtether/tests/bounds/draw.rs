@@ -63,7 +63,7 @@ pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
 fn quantiles(dice: &mut Dice) -> Quantiles {
     let mut value = Duration::ZERO;
     let points = [0, 500_000, 900_000, 1_000_000].map(|per_million| {
-        value = value + Duration::from_ns(dice.time(0, 10_000));
+        value += Duration::from_ns(dice.time(0, 10_000));
         Quantile { per_million, value }
     });
     Quantiles::new(points.to_vec()).expect("it rises")

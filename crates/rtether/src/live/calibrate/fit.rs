@@ -93,7 +93,7 @@ mod tests {
     fn costs(addition: impl Fn(i64) -> i64) -> Vec<(Bytes, Vec<Duration>)> {
         let of = |size: u64| {
             let octets = i64::try_from(size).expect("small");
-            let cost = move |number| Duration::from_ns(5_000 + 2 * octets + addition(number));
+            let cost = |number| Duration::from_ns(5_000 + 2 * octets + addition(number));
             (Bytes::new(size), (0..1_000).map(cost).collect())
         };
         SIZES.map(of).into()

@@ -64,6 +64,31 @@ pub fn table(calibration: &Calibration) -> String {
         calibration.kernel,
         time(calibration.interval)
     );
+    _ = writeln!(text, "{}\n", distributions(&calibration.rows));
+    let sum = |index: usize| -> u32 {
+        calibration
+            .rows
+            .iter()
+            .map(|row| counters(row)[index].1)
+            .sum()
+    };
+    _ = writeln!(
+        text,
+        "left out: {} round trips that touched one of {} stalls of the host, {} lost, {} without \
+         a stamp that makes sense",
+        sum(0),
+        sum(1),
+        sum(2),
+        sum(3)
+    );
+    if calibration.is_partial {
+        text.push_str("ended early\n");
+    }
+    text
+}
+
+/// Returns one line for each way and size.
+fn distributions(rows: &[Row]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
     table.load_style(TableStyle::new().header_separator(rule));
@@ -83,7 +108,7 @@ pub fn table(calibration: &Calibration) -> String {
         "p99",
         "stalled",
     ]);
-    for row in &calibration.rows {
+    for row in rows {
         let [total, send, receive] = parts(row).map(|(_, statistics)| statistics);
         let show = |of: Option<&Statistics>, pick: fn(&Statistics) -> Duration| {
             of.map_or_else(|| "-".into(), |of| time(pick(of)))
@@ -107,27 +132,7 @@ pub fn table(calibration: &Calibration) -> String {
     for column in table.column_iter_mut().skip(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    _ = writeln!(text, "{table}\n");
-    let sum = |index: usize| -> u32 {
-        calibration
-            .rows
-            .iter()
-            .map(|row| counters(row)[index].1)
-            .sum()
-    };
-    _ = writeln!(
-        text,
-        "left out: {} round trips that touched one of {} stalls of the host, {} lost, {} without \
-         a stamp that makes sense",
-        sum(0),
-        sum(1),
-        sum(2),
-        sum(3)
-    );
-    if calibration.is_partial {
-        text.push_str("ended early\n");
-    }
-    text
+    table
 }
 
 /// Returns all distributions as one JSON document, schema `rtether.calibrate/1`.

@@ -155,8 +155,8 @@ mod tests {
         let loaded = crate::scenario::load("profile.yaml", &text);
         let words = loaded.text(crate::scenario::render::Style::Plain);
         let scenario = loaded.scenario.unwrap_or_else(|| panic!("{words}"));
-        let id = scenario.plant.network.find("a").expect("declared");
-        let station = scenario.plant.network.end_station(id).expect("a station");
+        let id = scenario.network.find("a").expect("declared");
+        let station = scenario.network.end_station(id).expect("a station");
         let Stack::Linear(stack) = &station.stack else {
             panic!("{words}")
         };

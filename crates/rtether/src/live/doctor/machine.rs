@@ -12,7 +12,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     let mut findings = vec![source(files)];
     findings.extend(discipline().ok().map(synchronized));
     findings.push(hardware_clocks(files));
-    findings.extend(governor(files));
+    findings.push(governor(files));
     findings.push(idle(files));
     findings.push(isolated(files));
     findings.extend(threads(files));
@@ -83,20 +83,20 @@ fn hardware_clocks(files: &Files) -> Finding {
     Finding::ok("clock.hardware", described.join(", "), what)
 }
 
-pub(super) fn governor(files: &Files) -> Option<Finding> {
+pub(super) fn governor(files: &Files) -> Finding {
     let governor = files.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let id = "processor.governor";
     let Some(governor) = governor else {
         let what = "the machine or its hypervisor sets the frequency";
-        return Some(Finding::ok(id, "no frequency scaling", what));
+        return Finding::ok(id, "no frequency scaling", what);
     };
     let what = "the frequency follows the load, so that a stack costs more after a pause";
-    Some(if governor == "performance" {
+    if governor == "performance" {
         Finding::ok(id, governor, "the frequency does not follow the load")
     } else {
         let remedy = "`sudo cpupower frequency-set -g performance`";
         Finding::note(id, governor, what, remedy)
-    })
+    }
 }
 
 pub(super) fn idle(files: &Files) -> Finding {

@@ -56,7 +56,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     let fifo = try_fifo(1).map_err(|error| error.to_string());
     findings.push(real_time(fifo, &cgroup(files)));
     findings.extend(runtime(files));
-    findings.extend(memory(lockable().ok()));
+    findings.extend(lockable().ok().map(memory));
     findings
 }
 
@@ -139,10 +139,10 @@ fn runtime(files: &Files) -> Option<Finding> {
     })
 }
 
-fn memory(limit: Option<Option<u64>>) -> Option<Finding> {
+fn memory(limit: Option<u64>) -> Finding {
     const ENOUGH: u64 = 256 << 20;
     const MEANING: &str = "page faults in a measurement cost up to milliseconds";
-    Some(match limit? {
+    match limit {
         None => Finding::ok("memory.lock", "no limit", MEANING),
         Some(limit) if limit >= ENOUGH => {
             Finding::ok("memory.lock", format!("{} MiB", limit >> 20), MEANING)
@@ -161,5 +161,5 @@ fn memory(limit: Option<Option<u64>>) -> Option<Finding> {
             MEANING,
             "`ulimit -l unlimited` as root, or `sudo setcap cap_ipc_lock+ep` on the program",
         ),
-    })
+    }
 }

@@ -211,7 +211,7 @@ pub fn load(
         }
     });
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let elapsed = clock.now().since_start();
+    let elapsed = found.elapsed(clock.now().since_start());
     if found.parts.is_empty()
         && found.floods.is_empty()
         && let Some(error) = found.first
@@ -251,6 +251,12 @@ struct Found {
 }
 
 impl Found {
+    /// Returns how long the load lasted: without the time in which the sink waits for stragglers.
+    fn elapsed(&self, all: Duration) -> Duration {
+        let floods = self.floods.iter().map(|flood| flood.time);
+        floods.max().map_or(all, from_std)
+    }
+
     fn fail(&mut self, error: Failure) {
         if self.failures.len() < FAILURES {
             self.failures.push(error.to_string());
@@ -345,25 +351,24 @@ fn check(options: &LoadOptions) -> Result<(), LoadError> {
     if options.connections == 0 || options.connections > CONNECTIONS_MAX {
         return wrong(format!("`--connections` is 1 to {CONNECTIONS_MAX}"));
     }
-    let size = options.size.get();
-    match options.kind {
-        Kind::Udp if !(DATAGRAM_MIN as u64..=DATAGRAM_MAX).contains(&size) => wrong(format!(
-            "`--size` of datagrams is {DATAGRAM_MIN} B to {DATAGRAM_MAX} B, which fit one frame"
-        )),
-        Kind::FtpUp | Kind::FtpDown | Kind::FtpBoth if size == 0 => {
+    let (size, rate) = (options.size.get(), options.rate);
+    if options.kind != Kind::Udp {
+        return if options.kind != Kind::Greedy && size == 0 {
             wrong("`--size` of files is at least 1 B".into())
-        }
-        _ if options.kind != Kind::Udp && options.rate.is_some() => {
+        } else if rate.is_some() {
             wrong("`--rate` is for `--kind udp`; limit TCP at the sink".into())
-        }
-        Kind::Udp
-            if options
-                .rate
-                .is_some_and(|rate| rate.as_bps() < options.connections.into()) =>
-        {
-            wrong("`--rate` is at least 1 bit/s for each connection".into())
-        }
-        _ => Ok(()),
+        } else {
+            Ok(())
+        };
+    }
+    if !(DATAGRAM_MIN as u64..=DATAGRAM_MAX).contains(&size) {
+        wrong(format!(
+            "`--size` of datagrams is {DATAGRAM_MIN} B to {DATAGRAM_MAX} B, which fit one frame"
+        ))
+    } else if rate.is_some_and(|rate| rate.as_bps() < options.connections.into()) {
+        wrong("`--rate` is at least 1 bit/s for each connection".into())
+    } else {
+        Ok(())
     }
 }
 
@@ -410,6 +415,11 @@ pub fn sink(
     let sink = Sink::bind(at, limits).map_err(failed)?;
     ready(sink.local_address().map_err(failed)?);
     sink.run(stop).map_err(failed)
+}
+
+fn from_std(time: std::time::Duration) -> Duration {
+    // A load lasts no 106 days.
+    Duration::from_ns(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 1_000))
 }
 
 /// Sums of an outcome.
@@ -477,10 +487,7 @@ impl Outcome {
     /// Returns the times of complete files, in the order of their ends.
     pub fn file_times(&self) -> impl Iterator<Item = Duration> + '_ {
         let complete = self.parts.iter().filter(|part| part.transfer.is_complete);
-        complete.map(|part| {
-            let ns = i64::try_from(part.transfer.time.as_nanos()).unwrap_or(i64::MAX / 1_000);
-            Duration::from_ns(ns)
-        })
+        complete.map(|part| from_std(part.transfer.time))
     }
 }
 

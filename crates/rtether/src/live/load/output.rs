@@ -138,9 +138,12 @@ pub fn csv(outcome: &Outcome) -> String {
     let names = figures.iter().map(|(name, _)| *name);
     // Writing into memory does not fail.
     drop(writer.write_record(["kind", "target", "connections"].into_iter().chain(names)));
-    let values = figures.iter().map(|(_, value)| match value {
-        Value::Null => String::new(),
-        value => value.to_string(),
+    let values = figures.iter().map(|(_, value)| {
+        if value.is_null() {
+            String::new()
+        } else {
+            value.to_string()
+        }
     });
     let head = [
         options.kind.name().to_owned(),

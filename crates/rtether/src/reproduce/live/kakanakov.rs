@@ -98,79 +98,105 @@ pub(super) fn run(
     })
 }
 
+/// Whether a claim holds, if that can be said, what was seen, and why it would not hold.
+type Verdict = (Option<bool>, String, &'static str);
+
 fn judge_all(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
     let ids: Vec<String> = judge.open.iter().map(|claim| claim.id.clone()).collect();
-    let mean = |protocol, scenario| cell(protocol, scenario, progress).map(|(calm, _)| calm.mean);
-    let icmp = |scenario| mean(Protocol::Icmp, scenario);
-    let us = Duration::from_us;
     for id in ids {
-        let (holds, observed, reason) = match id.as_str() {
-            "C033" => {
-                let more = icmp(Scenario::Switch)? - icmp(Scenario::Direct)?;
-                let holds = (us(-20)..=us(60)).contains(&more);
-                (
-                    Some(holds),
-                    more.to_string(),
-                    "the switch costs more or less",
-                )
-            }
-            "C034" => {
-                let factor = ratio(icmp(Scenario::OtherVlan)?, icmp(Scenario::Switch)?);
-                let holds = (factor - 1.0).abs() <= 0.05;
-                let reason = "the means differ by more: on this host bulk in another VLAN also takes \
-                              processor time from what measures, or keeps its cores awake";
-                (Some(holds), format!("{factor:.3}"), reason)
-            }
-            "C035" => {
-                let more = icmp(Scenario::SharedPort)? - icmp(Scenario::Switch)?;
-                (
-                    Some(more > Duration::ZERO),
-                    more.to_string(),
-                    "bulk adds nothing",
-                )
-            }
-            "C036" => {
-                let factor = ratio(icmp(Scenario::Priority)?, icmp(Scenario::SharedPort)?);
-                (
-                    Some(factor <= 1.01),
-                    format!("{factor:.3}"),
-                    "priority makes it worse",
-                )
-            }
-            "C038" => {
-                let of = |scenario| mean(Protocol::Cndep, scenario);
-                let (d, e) = (of(Scenario::SharedPort)?, of(Scenario::Priority)?);
-                (
-                    Some(e <= d),
-                    format!("{d} to {e}"),
-                    "the mean rises with priority",
-                )
-            }
-            "C042" => {
-                let cndep = mean(Protocol::Cndep, Scenario::Direct)?;
-                let factor = ratio(cndep, icmp(Scenario::Direct)?);
-                let reason = "no board plays here: what its program takes is left out, and with it \
-                              what the claim is about";
-                let holds = if factor >= 1.5 { Some(true) } else { None };
-                (holds, format!("{factor:.2}"), reason)
-            }
-            "C043" => {
-                let mut lost = 0;
-                for scenario in Scenario::ALL {
-                    lost += cell(Protocol::Icmp, scenario, progress)?.0.lost;
-                }
-                (Some(lost == 0), format!("{lost} lost"), "packets were lost")
-            }
-            "C044" => {
-                let (calm, _) = cell(Protocol::Icmp, Scenario::Direct, progress)?;
-                let factor = ratio(calm.mean, calm.min);
-                let reason = "the mean is further from the minimum: the wake-up of a sleeping core \
-                              varies more than a board's program";
-                (Some(factor <= 1.35), format!("{factor:.3}"), reason)
-            }
+        let verdict = match id.as_str() {
+            "C033" | "C034" | "C035" | "C036" => networks(&id, progress)?,
+            "C038" | "C042" | "C043" | "C044" => answers(&id, progress)?,
             _ => continue,
         };
-        judge.decide(&id, holds, observed, reason);
+        judge.decide(&id, verdict.0, verdict.1, verdict.2);
     }
     Ok(())
+}
+
+fn mean(
+    protocol: Protocol,
+    scenario: Scenario,
+    progress: &Progress,
+) -> Result<Duration, ReproduceError> {
+    cell(protocol, scenario, progress).map(|(calm, _)| calm.mean)
+}
+
+/// Judges what is claimed of echoes over different networks.
+fn networks(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
+    let icmp = |scenario| mean(Protocol::Icmp, scenario, progress);
+    let us = Duration::from_us;
+    let switch = icmp(Scenario::Switch)?;
+    Ok(match id {
+        "C033" => {
+            let more = switch - icmp(Scenario::Direct)?;
+            let holds = (us(-20)..=us(60)).contains(&more);
+            (
+                Some(holds),
+                more.to_string(),
+                "the switch costs more or less",
+            )
+        }
+        "C034" => {
+            let factor = ratio(icmp(Scenario::OtherVlan)?, switch);
+            let holds = (factor - 1.0).abs() <= 0.05;
+            let reason = "the means differ by more: on this host bulk in another VLAN also takes \
+                          processor time from what measures, or keeps its cores awake";
+            (Some(holds), format!("{factor:.3}"), reason)
+        }
+        "C035" => {
+            let more = icmp(Scenario::SharedPort)? - switch;
+            (
+                Some(more > Duration::ZERO),
+                more.to_string(),
+                "bulk adds nothing",
+            )
+        }
+        _ => {
+            let factor = ratio(icmp(Scenario::Priority)?, icmp(Scenario::SharedPort)?);
+            (
+                Some(factor <= 1.01),
+                format!("{factor:.3}"),
+                "priority makes it worse",
+            )
+        }
+    })
+}
+
+/// Judges what is claimed of commands, of losses and of the spread.
+fn answers(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
+    let of = |protocol, scenario| mean(protocol, scenario, progress);
+    Ok(match id {
+        "C038" => {
+            let d = of(Protocol::Cndep, Scenario::SharedPort)?;
+            let e = of(Protocol::Cndep, Scenario::Priority)?;
+            (
+                Some(e <= d),
+                format!("{d} to {e}"),
+                "the mean rises with priority",
+            )
+        }
+        "C042" => {
+            let cndep = of(Protocol::Cndep, Scenario::Direct)?;
+            let factor = ratio(cndep, of(Protocol::Icmp, Scenario::Direct)?);
+            let reason = "no board plays here: what its program takes is left out, and with it what \
+                          the claim is about";
+            let holds = if factor >= 1.5 { Some(true) } else { None };
+            (holds, format!("{factor:.2}"), reason)
+        }
+        "C043" => {
+            let mut lost = 0;
+            for scenario in Scenario::ALL {
+                lost += cell(Protocol::Icmp, scenario, progress)?.0.lost;
+            }
+            (Some(lost == 0), format!("{lost} lost"), "packets were lost")
+        }
+        _ => {
+            let (calm, _) = cell(Protocol::Icmp, Scenario::Direct, progress)?;
+            let factor = ratio(calm.mean, calm.min);
+            let reason = "the mean is further from the minimum: what wakes this host varies more \
+                          than a board's program";
+            (Some(factor <= 1.35), format!("{factor:.3}"), reason)
+        }
+    })
 }

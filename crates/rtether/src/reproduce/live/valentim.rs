@@ -14,7 +14,7 @@ use crate::live::testbed::Emulation;
 use std::sync::atomic::AtomicBool;
 
 use crate::live::{Via, over_loopback};
-use crate::meter::Costs;
+use crate::meter::{Contradiction, Costs, Given};
 use crate::run::Progress;
 
 /// Round trips of each point; the paper has 1000.
@@ -217,68 +217,87 @@ pub(super) fn outliers(progress: &Progress) -> Result<Reproduction, ReproduceErr
     })
 }
 
-pub(super) fn decomposition(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    let (points, emulation) = measure(Medium::FastHub, progress)?;
-    let loops = measure_loopback(progress)?;
-    let mut comparisons = Vec::new();
-    let (mut cards, mut headers) = (Vec::new(), Vec::new());
-    let (mut large, mut constant) = (true, true);
-    for (&(protocol, size), calm) in &points {
-        let given = crate::meter::Given {
-            round_trip: calm.median,
-            loopback: loops[&(protocol, size)].median,
-            payload: Bytes::new(size),
-            encapsulation: protocol.encapsulation(),
-            rate: FAST,
-        };
-        let parts = Costs::of(&given);
-        let ours = match &parts {
+/// What half a round trip consists of, over all points.
+#[derive(Default)]
+struct Shares {
+    comparisons: Vec<Comparison>,
+    /// Raw Ethernet: card against stack, in words, and whether the card takes half of the stack's
+    /// round trip everywhere.
+    cards: Vec<String>,
+    has_small_card: bool,
+    /// Times of headers, and whether one is another than it should be.
+    headers: Vec<Duration>,
+    has_odd_header: bool,
+}
+
+impl Shares {
+    fn add(&mut self, protocol: Protocol, size: u64, costs: &Result<Costs, Contradiction>) {
+        let ours = match costs {
             Ok(parts) => {
                 let (card, stack) = (parts.nut + parts.ndt, parts.sut + parts.sdt);
                 if protocol == Protocol::Raw {
-                    large &= card >= stack;
-                    cards.push(format!("{size} B: {card} against {stack}"));
+                    self.has_small_card |= card < stack;
+                    self.cards.push(format!("{size} B: {card} against {stack}"));
                 }
                 let own = if protocol == Protocol::Udp { 46 } else { 18 };
                 let header = FAST.time_ceil(Bytes::new(own) + PREAMBLE);
-                constant &= parts.htx == header;
-                headers.push(parts.htx);
+                self.has_odd_header |= parts.htx != header;
+                self.headers.push(parts.htx);
                 format!(
                     "SUT {}, SDT {}, NUT {}, NDT {}, HTX {}, DTX {}",
                     parts.sut, parts.sdt, parts.nut, parts.ndt, parts.htx, parts.dtx
                 )
             }
             Err(error) => {
-                (large, constant) = (false, false);
+                (self.has_small_card, self.has_odd_header) = (true, true);
                 error.to_string()
             }
         };
-        comparisons.push(Comparison {
+        self.comparisons.push(Comparison {
             quantity: format!("parts of half a round trip, {}, {size} B", protocol.name()),
             paper: "see the simulated experiment".into(),
             ours,
             source: "004 Valentim III.B".into(),
         });
     }
+}
+
+pub(super) fn decomposition(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let (points, emulation) = measure(Medium::FastHub, progress)?;
+    let loops = measure_loopback(progress)?;
+    let mut shares = Shares::default();
+    for (&(protocol, size), calm) in &points {
+        let given = Given {
+            round_trip: calm.median,
+            loopback: loops[&(protocol, size)].median,
+            payload: Bytes::new(size),
+            encapsulation: protocol.encapsulation(),
+            rate: FAST,
+        };
+        shares.add(protocol, size, &Costs::of(&given));
+    }
     let mut judge = Judge::new("valentim-decomposition");
+    let reason = "what the method calls the card is the way to and from the emulator here, and \
+                  smaller, or loopback took longer than the network";
     judge.judge(
         "C091",
-        large,
-        cards.join(", "),
-        "what the method calls the card is the way to and from the emulator here, and smaller",
+        !shares.has_small_card,
+        shares.cards.join(", "),
+        reason,
     );
-    headers.dedup();
+    shares.headers.dedup();
+    let headers = list(&shares.headers);
     judge.judge(
         "C092",
-        constant,
-        list(&headers),
+        !shares.has_odd_header,
+        headers,
         "a header takes another time",
     );
     Ok(Reproduction {
         id: "valentim-decomposition",
         title: "Where half a round trip goes, measured",
         mode: "live",
-        comparisons,
+        comparisons: shares.comparisons,
         claims: judge.finish(),
         figures: Vec::new(),
         notes: vec![

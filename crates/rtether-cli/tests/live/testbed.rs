@@ -2,13 +2,12 @@
 //! after, the documented exit codes, and that what was measured until then is there.
 //!
 //! Needs root and iproute2; a test that cannot run prints why, and is counted.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::skip;
 
 const SCENARIO: &str = "
 rtether: 1
@@ -21,21 +20,11 @@ flows:
   - { name: f, from: a, to: b, period: 2 ms, size: 64 B }
 ";
 
-fn skip(reason: &str) {
-    let reason = format!("SKIP: {reason}");
-    println!("{reason}");
-    if let Some(log) = std::env::var_os("RTETHER_SKIP_LOG") {
-        let mut options = std::fs::OpenOptions::new();
-        let mut log = options.create(true).append(true).open(log).unwrap();
-        writeln!(log, "{reason}").unwrap();
-    }
-}
-
 fn is_root(test: &str) -> bool {
     let id = Command::new("id").arg("-u").output().unwrap();
     let is_root = id.stdout.trim_ascii() == b"0";
     if !is_root {
-        skip(&format!("{test}: needs root"));
+        skip(test, "needs root");
     }
     is_root
 }
@@ -155,7 +144,7 @@ fn a_device_that_goes_away_is_named() {
     }
     for backend in ["kernel", "emulated"] {
         let child = start(&File::new("device"), 4, backend);
-        std::thread::sleep(Duration::from_millis(1_000));
+        std::thread::sleep(Duration::from_secs(1));
         let name = namespace(&child, 0);
         let removed = Command::new("ip")
             .args(["-n", &name, "link", "delete", "eth0"])
