@@ -46,6 +46,7 @@ fn is_root() -> bool {
 }
 
 /// Says, where it is counted, that a test could not run.
+#[allow(clippy::print_stdout, reason = "a skipped test says why")]
 fn skip(reason: &str) {
     let reason = format!("SKIP: {reason}");
     println!("{reason}");
