@@ -34,7 +34,12 @@ pub fn fit(sizes: &[(Bytes, Vec<Duration>)]) -> Option<Fit> {
             Some((i128::from(size.get()), i128::from(median)))
         })
         .collect();
-    let slope = slope(&medians);
+    // Not so steep that a base below zero would be needed: a packet costs no negative time.
+    let steepest = sizes.iter().filter_map(|(size, values)| {
+        let least = values.iter().map(|value| i128::from(value.as_ps())).min();
+        least?.checked_div(i128::from(size.get()))
+    });
+    let slope = slope(&medians).min(steepest.min()?).max(0);
     let mut rest: Vec<i64> = Vec::new();
     for (size, values) in sizes {
         let part = i128::from(size.get()) * slope;
@@ -42,10 +47,9 @@ pub fn fit(sizes: &[(Bytes, Vec<Duration>)]) -> Option<Fit> {
         rest.extend(left.filter_map(|left| i64::try_from(left).ok()));
     }
     rest.sort_unstable();
-    // A base is no negative time; what the slope takes too much from small frames is lost.
-    let base = (*rest.first()?).max(0);
+    let base = *rest.first()?;
     for value in &mut rest {
-        *value = (*value - base).max(0);
+        *value -= base;
     }
     Some(Fit {
         cost: Cost {
@@ -137,6 +141,26 @@ mod tests {
         assert_eq!(fit.cost.per_octet, Duration::ZERO);
         assert_eq!(fit.cost.base, Duration::from_ns(7_000));
         assert_eq!(fit.additions.max(), Duration::from_ns(2_000));
+    }
+
+    #[test]
+    fn nothing_measured_lies_below_a_steep_line() {
+        // Oracle: the measured costs themselves. The medians alone would ask for a base below zero.
+        let steep = [
+            (64, [1_000, 1_100, 1_200]),
+            (1_500, [4_000, 60_000, 61_000]),
+        ];
+        let steep = steep.map(|(size, ns)| (Bytes::new(size), ns.map(Duration::from_ns).to_vec()));
+        let fit = fit(&steep).expect("there are values");
+        assert!(!fit.cost.base.is_negative());
+        for (size, values) in &steep {
+            let least = fit.cost.of(*size);
+            let most = least + fit.additions.max();
+            assert!(
+                values.iter().all(|value| (least..=most).contains(value)),
+                "{fit:?}"
+            );
+        }
     }
 
     #[test]
