@@ -38,10 +38,12 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Returns whether a stall touches a span of time.
+    /// Returns whether a stall touches a span of time, or what follows it does: for as long as it
+    /// lasted, what was held up is worked off.
     pub fn touch(&self, from: Instant, until: Instant) -> bool {
+        let after = |stall: &Stall| stall.until + (stall.until - stall.from);
         let mut found = self.found.iter();
-        found.any(|stall| stall.from <= until && from <= stall.until)
+        found.any(|stall| stall.from <= until && from <= after(stall))
     }
 
     /// Adds those of another watcher.
@@ -136,6 +138,16 @@ mod tests {
             until: us(2_001),
         };
         assert_eq!(stalls.found, [expected]);
+    }
+
+    /// Oracle: by hand; a stall from 10 to 15 ms is felt until 20 ms.
+    #[test]
+    fn a_stall_touches_what_overlaps_it_or_follows() {
+        let mut stalls = Stalls::default();
+        stalls.look(us(10_000), us(15_000), Duration::ZERO);
+        assert!(stalls.touch(us(5_000), us(10_000)) && stalls.touch(us(12_000), us(13_000)));
+        assert!(stalls.touch(us(20_000), us(30_000)));
+        assert!(!stalls.touch(us(5_000), us(9_000)) && !stalls.touch(us(20_001), us(30_000)));
     }
 
     #[test]

@@ -85,7 +85,9 @@ flows:
 
     fn compare() -> Result<bool, Failure> {
         let profile = profile()?;
-        println!("| scenario | flow | p50 simulated | measured | off | p99 simulated | measured | off | stalled |");
+        println!(
+            "| scenario | flow | p50 simulated | measured | off | p99 simulated | measured | off | stalled |"
+        );
         println!("|---|---|--:|--:|--:|--:|--:|--:|--:|");
         let mut holds = true;
         for (name, plant) in [("two nodes", TWO), ("four nodes", FOUR)] {
@@ -131,7 +133,11 @@ flows:
         let mut holds = true;
         let streams = simulated.record.streams.iter().zip(&measured.streams);
         for ((predicted, found), flow) in streams.zip(&scenario.flows) {
-            let of = |part, whole| predicted.quantile(part, whole).zip(found.quantile(part, whole));
+            let of = |part, whole| {
+                predicted
+                    .quantile(part, whole)
+                    .zip(found.quantile(part, whole))
+            };
             let (median, p99) = of(1, 2).zip(of(99, 100)).ok_or("nothing arrived")?;
             let off = |(simulated, measured): (Duration, Duration)| {
                 measured.as_ns_f64() / simulated.as_ns_f64() - 1.0

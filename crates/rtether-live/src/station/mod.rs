@@ -9,6 +9,7 @@
 pub mod mark;
 mod run;
 mod sockets;
+pub mod tcp;
 
 use std::net::Ipv4Addr;
 

@@ -113,7 +113,8 @@ pub(super) const RUN: &str = "/run";
 fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
     let mut nodes = BTreeSet::new();
     for flow in &scenario.flows {
-        if flow.tag.is_some() && flow.encapsulation == Encapsulation::Udp {
+        let is_ip = matches!(flow.encapsulation, Encapsulation::Udp | Encapsulation::Tcp);
+        if flow.tag.is_some() && is_ip {
             nodes.insert(flow.talker);
             nodes.extend(&flow.listeners);
         }

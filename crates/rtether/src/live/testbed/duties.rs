@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use rtether_live::link::MacAddress;
+use rtether_live::station::tcp::{TcpIncoming, TcpOutgoing, TcpTraffic};
 use rtether_live::station::{Answer, Carrier, Duties, Incoming, Outgoing, Peer, Tagging};
-use rtether_model::flow::{Delivery, Flow};
+use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::release::Releases;
 
@@ -16,13 +17,20 @@ use crate::scenario::Scenario;
 /// Packets that are under way at the end have so long to arrive.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 
-/// Returns what the stations do, by node.
+/// What a host does: its station, and what it sends and takes over TCP.
+pub(super) struct HostDuties {
+    pub(super) station: Duties,
+    pub(super) tcp_outgoing: Vec<TcpOutgoing>,
+    pub(super) tcp_incoming: Vec<TcpIncoming>,
+}
+
+/// Returns what the hosts do, by node.
 pub(super) fn duties(
     scenario: &Scenario,
     plan: &Plan,
     options: &Options,
-) -> BTreeMap<NodeId, Duties> {
-    let mut duties: BTreeMap<NodeId, Duties> = BTreeMap::new();
+) -> BTreeMap<NodeId, HostDuties> {
+    let mut duties: BTreeMap<NodeId, HostDuties> = BTreeMap::new();
     for host in &plan.hosts {
         let own = Duties {
             device: DEVICE.into(),
@@ -33,18 +41,27 @@ pub(super) fn duties(
             until: Instant::ZERO + options.duration,
             grace: GRACE,
         };
+        let own = HostDuties {
+            station: own,
+            tcp_outgoing: Vec::new(),
+            tcp_incoming: Vec::new(),
+        };
         duties.insert(host.node, own);
     }
     let mut stream = 0u16;
     for (number, flow) in (0u8..=255).cycle().zip(&scenario.flows) {
-        add(&mut duties, plan, options, flow, stream, number);
+        if flow.encapsulation == Encapsulation::Tcp {
+            add_tcp(&mut duties, plan, options, flow, stream);
+        } else {
+            add(&mut duties, plan, options, flow, stream, number);
+        }
         stream += u16::try_from(flow.listeners.len()).unwrap_or(0);
     }
     duties
 }
 
 fn add(
-    duties: &mut BTreeMap<NodeId, Duties>,
+    duties: &mut BTreeMap<NodeId, HostDuties>,
     plan: &Plan,
     options: &Options,
     flow: &Flow,
@@ -59,13 +76,7 @@ fn add(
         })
     };
     let (carrier, group) = carrier(flow.encapsulation, number);
-    let tagging = Tagging {
-        dscp: flow.dscp,
-        tag: flow.tag.map(|tag| (tag.pcp, tag.vid)),
-    };
-    let octets = |payload: rtether_model::quantity::Bytes| {
-        usize::try_from(payload.get()).unwrap_or_default()
-    };
+    let tagging = tagging(flow);
     let is_multicast = flow.delivery == Delivery::Multicast;
     let peers: Vec<Peer> = if is_multicast {
         vec![group]
@@ -77,7 +88,7 @@ fn add(
     };
     let listeners = u32::try_from(flow.listeners.len()).unwrap_or(0);
     if let Some(own) = duties.get_mut(&flow.talker) {
-        own.outgoing.push(Outgoing {
+        own.station.outgoing.push(Outgoing {
             stream: first,
             releases: Releases::new(flow, options.seed),
             peers,
@@ -96,13 +107,85 @@ fn add(
             tagging,
         });
         if let Some(own) = duties.get_mut(node) {
-            if is_multicast && carrier == Carrier::Udp && !own.groups.contains(&group.ip) {
-                own.groups.push(group.ip);
+            if is_multicast && carrier == Carrier::Udp && !own.station.groups.contains(&group.ip) {
+                own.station.groups.push(group.ip);
             }
-            own.incoming.push(Incoming {
+            own.station.incoming.push(Incoming {
                 stream,
                 named: if is_multicast { first } else { stream },
                 carrier,
+                answer,
+            });
+        }
+    }
+}
+
+fn tagging(flow: &Flow) -> Tagging {
+    Tagging {
+        dscp: flow.dscp,
+        tag: flow.tag.map(|tag| (tag.pcp, tag.vid)),
+    }
+}
+
+fn octets(payload: Bytes) -> usize {
+    usize::try_from(payload.get()).unwrap_or_default()
+}
+
+/// Adds the streams of a flow over TCP.
+fn add_tcp(
+    duties: &mut BTreeMap<NodeId, HostDuties>,
+    plan: &Plan,
+    options: &Options,
+    flow: &Flow,
+    first: u16,
+) {
+    for (stream, &node) in (first..).zip(&flow.listeners) {
+        let Some(host) = plan.host(node) else {
+            continue;
+        };
+        let answer = flow.reply.map(|reply| (octets(reply.payload), reply.after));
+        let (traffic, message) = match &flow.traffic {
+            Traffic::Bulk(bulk) => {
+                let gap = bulk.bursts.and_then(|bursts| bursts.mean_gap);
+                let due = gap.map(|mean_interval| Flow {
+                    traffic: Traffic::Poisson { mean_interval },
+                    ..flow.clone()
+                });
+                let files = TcpTraffic::Files {
+                    bulk: bulk.clone(),
+                    due: due.map(|due| Releases::new(&due, options.seed)),
+                };
+                (files, None)
+            }
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Flood { .. }
+            | Traffic::Adaptive { .. } => {
+                let payload = octets(flow.payload);
+                let messages = TcpTraffic::Messages {
+                    releases: Releases::new(flow, options.seed),
+                    payload,
+                    answer: answer.map(|(size, _)| size),
+                };
+                (messages, Some(payload))
+            }
+        };
+        if let Some(own) = duties.get_mut(&flow.talker) {
+            own.tcp_outgoing.push(TcpOutgoing {
+                stream,
+                peer: Peer {
+                    ip: host.ip,
+                    mac: host.mac,
+                },
+                tagging: tagging(flow),
+                traffic,
+            });
+        }
+        if let Some(own) = duties.get_mut(&node) {
+            own.tcp_incoming.push(TcpIncoming {
+                stream,
+                message,
                 answer,
             });
         }

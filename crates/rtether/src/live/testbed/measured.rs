@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use rtether_live::stall::Stalls;
+use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, Sent};
 use rtether_model::histogram::Histogram;
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Duration, Instant};
-use rtether_model::record::{Record, StreamRecord, Summary};
+use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 
 use super::Backend;
 use super::emulation::Emulation;
@@ -92,6 +93,8 @@ pub struct MeasuredStream {
     pub receive: Histogram,
     /// How late packets were released.
     pub late: Histogram,
+    /// Files of a bulk flow, in order.
+    pub transfers: Vec<TransferRecord>,
 }
 
 /// A slow packet.
@@ -119,6 +122,7 @@ impl Measured {
                 missed: stream.missed,
                 latency: stream.latency,
                 histogram: stream.histogram.clone(),
+                transfers: stream.transfers.clone(),
                 ..StreamRecord::default()
             });
         Record {
@@ -190,6 +194,7 @@ struct Packets {
 pub(super) fn streams(
     scenario: &Scenario,
     logs: &[(NodeId, Log)],
+    files: &[FileLog],
     stalls: &Stalls,
     warmup: Duration,
 ) -> Vec<MeasuredStream> {
@@ -246,7 +251,38 @@ pub(super) fn streams(
             stream.missed = stream.lost + late as u64;
         }
     }
+    add_files(&mut streams, files);
     streams
+}
+
+/// Puts what both ends say of a file together.
+fn add_files(streams: &mut [MeasuredStream], files: &[FileLog]) {
+    let mut all: BTreeMap<(u16, u32), TransferRecord> = BTreeMap::new();
+    // Only the sender knows when a file began; what nobody sent is no file of ours.
+    for file in files {
+        let Some(started_at) = file.started_at else {
+            continue;
+        };
+        let record = TransferRecord {
+            started_at,
+            finished_at: None,
+            delivered: Bytes::ZERO,
+            retransmissions: file.retransmissions,
+            timeouts: 0,
+        };
+        all.insert((file.stream, file.number), record);
+    }
+    for file in files.iter().filter(|file| file.started_at.is_none()) {
+        if let Some(record) = all.get_mut(&(file.stream, file.number)) {
+            record.finished_at = file.finished_at;
+            record.delivered = Bytes::new(file.delivered);
+        }
+    }
+    for ((stream, _), record) in all {
+        if let Some(own) = streams.get_mut(usize::from(stream)) {
+            own.transfers.push(record);
+        }
+    }
 }
 
 /// Returns, for each first stream of a multicast flow, how many it has.

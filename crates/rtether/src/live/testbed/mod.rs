@@ -14,6 +14,7 @@ mod output;
 mod profile;
 mod refuse;
 mod run;
+mod work;
 
 use std::fmt;
 use std::net::Ipv4Addr;

@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use rtether_model::flow::Flow;
 use rtether_model::histogram::Histogram;
 use rtether_model::network::NodeId;
-use rtether_model::quantity::Duration;
+use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Emulation, Measured, MeasuredStream};
@@ -151,23 +151,9 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         time_or_dash(all.quantile(99, 100))
     ));
     lines.extend(measured.emulation.as_ref().map(emulated));
-    let oddities = measured.oddities;
-    let odd = [
-        (oddities.foreign, "foreign packets"),
-        (oddities.unsent, "packets that the system did not take"),
-        (oddities.unrecorded, "packets without a record"),
-        (oddities.clock_steps, "steps of the wall clock"),
-    ];
-    let odd = odd.iter().filter(|(count, _)| *count > 0);
-    lines.extend(odd.map(|(count, what)| format!("note           {count} {what}")));
-    lines.extend(
-        measured
-            .errors
-            .iter()
-            .map(|error| format!("error          {}", plain_line(error))),
-    );
-    if measured.is_partial {
-        lines.push("interrupted: the figures are those of the part that was run".into());
+    lines.extend(notes(measured));
+    for row in rows(scenario, measured, assessments) {
+        lines.extend(files(&row));
     }
     for row in rows(scenario, measured, assessments) {
         for reason in &row.assessment.reasons {
@@ -189,6 +175,72 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         ),
     });
     lines.join("\n") + "\n"
+}
+
+/// Returns what did not go as it should, a line each.
+fn notes(measured: &Measured) -> Vec<String> {
+    let mut lines = Vec::new();
+    let oddities = measured.oddities;
+    let odd = [
+        (oddities.foreign, "foreign packets"),
+        (oddities.unsent, "packets that the system did not take"),
+        (oddities.unrecorded, "packets without a record"),
+        (oddities.clock_steps, "steps of the wall clock"),
+    ];
+    let odd = odd.iter().filter(|(count, _)| *count > 0);
+    lines.extend(odd.map(|(count, what)| format!("note           {count} {what}")));
+    lines.extend(
+        measured
+            .errors
+            .iter()
+            .map(|error| format!("error          {}", plain_line(error))),
+    );
+    if measured.is_partial {
+        lines.push("interrupted: the figures are those of the part that was run".into());
+    }
+    lines
+}
+
+/// Says how the files of a flow went.
+fn files(row: &Row<'_>) -> Option<String> {
+    let files = &row.stream.transfers;
+    let first = files.first()?;
+    let octets: u64 = files.iter().map(|file| file.delivered.get()).sum();
+    let ends = files.iter().filter_map(|file| file.finished_at);
+    let last = ends.clone().max();
+    let retransmissions: u64 = files.iter().map(|file| file.retransmissions).sum();
+    let throughput = last.map(|last| {
+        let seconds = (last - first.started_at).as_secs_f64();
+        format!(", {:.2} Mbit/s", to_f64(octets) * 8.0 / seconds / 1e6)
+    });
+    Some(format!(
+        "{}: {}, {} complete, {octets} B{}; {retransmissions} segments sent again",
+        plain_line(&row.flow.name),
+        plural(files.len(), "file"),
+        ends.count(),
+        throughput.unwrap_or_default()
+    ))
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a rate for display needs no 53rd bit"
+)]
+fn to_f64(value: u64) -> f64 {
+    value as f64
+}
+
+fn files_json(stream: &MeasuredStream) -> Value {
+    let ns = |at: Instant| at.since_start().as_ns_floor();
+    let files = stream.transfers.iter().map(|file| {
+        json!({
+            "started_ns": ns(file.started_at),
+            "finished_ns": file.finished_at.map(ns),
+            "delivered_bytes": file.delivered.get(),
+            "retransmissions": file.retransmissions,
+        })
+    });
+    files.collect()
 }
 
 fn emulated(emulation: &Emulation) -> String {
@@ -309,6 +361,7 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         "send_ns": quantiles(&stream.send),
         "receive_ns": quantiles(&stream.receive),
         "late_release_ns": quantiles(&stream.late),
+        "files": files_json(stream),
         "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
         "deadline_ns": number(flow.deadline),
         "verdict": row.assessment.verdict.name(),

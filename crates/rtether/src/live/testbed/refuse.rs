@@ -104,8 +104,8 @@ fn of_kernel_links(network: &Network) -> Vec<String> {
 fn of_flow(flow: &Flow) -> Option<String> {
     let least = Mark::SIZE as u64;
     let answer = flow.reply.map_or(least, |reply| reply.payload.get());
-    if matches!(flow.traffic, Traffic::Bulk(_)) || flow.connection.is_some() {
-        Some("travels over TCP; run it beside the test bed with `rtether load`".into())
+    if matches!(flow.traffic, Traffic::Bulk(_)) {
+        None
     } else if flow.encapsulation == Encapsulation::Icmp {
         Some("is ICMP, which the kernel answers; measure it with `rtether ping --via icmp`".into())
     } else if flow.payload.get().min(answer) < least {

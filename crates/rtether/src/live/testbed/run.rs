@@ -9,7 +9,8 @@ use rtether_live::clock::Clock;
 use rtether_live::emulator::offloads_off;
 use rtether_live::namespace::{self, CommandLine};
 use rtether_live::stall::{Stalls, Watcher};
-use rtether_live::station::{Duties, Log, Station, StationError};
+use rtether_live::station::tcp::FileLog;
+use rtether_live::station::{Log, StationError};
 use rtether_live::thread::Placement;
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
@@ -17,6 +18,7 @@ use rtether_model::quantity::Duration;
 use super::duties::{self, GRACE};
 use super::emulation::{self, Emulation};
 use super::measured::{self, Measured, Oddities};
+use super::work::{Seen, Work};
 use super::{DEVICE, Host, Options, Plan, TestbedError};
 use crate::scenario::Scenario;
 
@@ -141,7 +143,7 @@ pub fn run(
         backend: plan.backend,
         duration: options.duration,
         warmup,
-        streams: measured::streams(scenario, &found.logs, stalls, warmup),
+        streams: measured::streams(scenario, &found.logs, &found.files, stalls, warmup),
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
@@ -162,12 +164,13 @@ fn warmup(duration: Duration) -> Duration {
 #[derive(Default)]
 pub(crate) struct Found {
     logs: Vec<(NodeId, Log)>,
+    files: Vec<FileLog>,
     errors: Vec<String>,
     stalls: Stalls,
 }
 
-/// How a station ended: what it saw with what ended it early, or why it could not begin.
-type Outcome = Result<(Log, Option<StationError>), StationError>;
+/// How a thread ended: what it saw, or why it could not begin.
+type Outcome = Result<Seen, StationError>;
 
 /// All threads begin when the last of them has its sockets, on one clock.
 struct Meeting {
@@ -216,17 +219,18 @@ pub(crate) fn stations(
     let mut duties = duties::duties(scenario, plan, options);
     let hosts = plan.hosts.iter();
     let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
-    let hosts: Vec<(&Host, Duties)> = hosts.collect();
-    let meeting = Meeting::new(hosts.len());
+    let work = hosts.flat_map(|(host, own)| own.work().into_iter().map(move |work| (host, work)));
+    let work: Vec<(&Host, Work)> = work.collect();
+    let meeting = Meeting::new(work.len());
     let (outcomes, stalls) = std::thread::scope(|scope| {
         let meeting = &meeting;
-        let threads: Vec<_> = hosts
+        let threads: Vec<_> = work
             .into_iter()
-            .map(|(host, duties)| {
+            .map(|(host, work)| {
                 let thread = scope.spawn(move || {
-                    let station = open(host, duties, options);
+                    let opened = work.open(host, options);
                     let clock = meeting.join();
-                    station.map(|station| station.run(clock, &progress.stop))
+                    opened.map(|opened| opened.run(clock, options, &progress.stop))
                 });
                 (host.node, thread)
             })
@@ -271,10 +275,17 @@ fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Foun
     for (node, outcome) in outcomes {
         let name = || scenario.network.node(node).name.clone();
         match outcome {
-            Ok((log, ended)) => {
-                let ended = ended.map(|error| format!("{}: {error}", name()));
+            Ok(seen) => {
+                let ended = seen.ended.map(|error| format!("{}: {error}", name()));
                 found.errors.extend(ended);
-                found.logs.push((node, log));
+                if seen.refused > 0 {
+                    let refused = seen.refused;
+                    found
+                        .errors
+                        .push(format!("{}: {refused} connections failed", name()));
+                }
+                found.logs.push((node, seen.log));
+                found.files.extend(seen.files);
             }
             Err(error) => {
                 found.errors.push(format!("{}: {error}", name()));
@@ -289,21 +300,6 @@ fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Foun
         Some(error) if found.logs.is_empty() => Err(error),
         _ => Ok(found),
     }
-}
-
-/// Opens a station in its namespace.
-fn open(host: &Host, duties: Duties, options: &Options) -> Result<Station, StationError> {
-    namespace::enter(&host.namespace).map_err(|source| StationError::Socket {
-        doing: format!("entering the namespace {}", host.namespace),
-        source,
-    })?;
-    let placement = Placement {
-        core: None,
-        priority: options.priority,
-        lock_memory: options.priority.is_some(),
-    };
-    placement.apply()?;
-    Station::open(duties)
 }
 
 /// Returns how long a run takes, for progress.

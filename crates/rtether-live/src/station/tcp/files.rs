@@ -1,0 +1,147 @@
+//! The sender of files.
+
+use std::io::{self, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether_model::flow::{Bulk, Transfer};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_sim::release::Releases;
+
+use super::{ENDLESS, FileLog, Header, LOOK, TcpOutgoing, TcpTraffic, connect, is_pause};
+use crate::clock::{Clock, to_std};
+
+/// Octets that are handed to the kernel at once.
+const CHUNK: usize = 16 * 1_024;
+/// Files of one stream in a run.
+const FILES_MAX: u32 = 1_000_000;
+
+/// Sends the files of a stream, one after the other, until `until` or `stop`; returns what became of
+/// them and how often a connection could not be had.
+pub fn send_files(
+    outgoing: TcpOutgoing,
+    clock: Clock,
+    until: Instant,
+    stop: &AtomicBool,
+) -> (Vec<FileLog>, u64) {
+    let run = Run { clock, until, stop };
+    let (mut logs, mut refused) = (Vec::new(), 0);
+    let (peer, TcpTraffic::Files { bulk, due }) = (outgoing.peer, outgoing.traffic) else {
+        return (logs, refused);
+    };
+    let last = None;
+    let mut files = Files { bulk, due, last };
+    let mut number = 0;
+    while number < FILES_MAX {
+        let Some(Transfer { start, size }) = files.next(number) else {
+            break;
+        };
+        run.sleep_until(Instant::ZERO + start);
+        if run.is_over() {
+            break;
+        }
+        let header = Header {
+            stream: outgoing.stream,
+            is_messages: false,
+            number,
+            size: size.map_or(ENDLESS, Bytes::get),
+        };
+        let started_at = clock.now();
+        let sent = connect(peer, outgoing.tagging, &header).and_then(|mut stream| {
+            run.write(&mut stream, header.size, files.bulk.rate)?;
+            stream.shutdown(Shutdown::Write)?;
+            Ok(crate::load::socket::retransmissions(&stream).unwrap_or(0))
+        });
+        refused += u64::from(sent.is_err());
+        logs.push(FileLog {
+            stream: outgoing.stream,
+            number,
+            started_at: Some(started_at),
+            finished_at: None,
+            delivered: 0,
+            retransmissions: sent.unwrap_or(0),
+        });
+        number += 1;
+        if refused > logs.len() as u64 / 2 + 10 {
+            // Nobody is there; the next would fail as well.
+            break;
+        }
+    }
+    (logs, refused)
+}
+
+/// Which file comes when.
+struct Files {
+    bulk: Bulk,
+    due: Option<Releases>,
+    /// When the last file at random times was due.
+    last: Option<Instant>,
+}
+
+impl Files {
+    /// Returns the file of a number: those of the list first, then bursts.
+    fn next(&mut self, number: u32) -> Option<Transfer> {
+        if let Some(listed) = self.bulk.transfers.get(number as usize) {
+            return Some(*listed);
+        }
+        let size = Some(self.bulk.bursts?.size);
+        let start = match &mut self.due {
+            None => Instant::ZERO,
+            Some(due) => {
+                let at = match self.last {
+                    None => due.first(),
+                    Some(last) => due.next(last),
+                };
+                self.last = at;
+                at?
+            }
+        };
+        Some(Transfer {
+            start: start.since_start(),
+            size,
+        })
+    }
+}
+
+struct Run<'a> {
+    clock: Clock,
+    until: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until
+    }
+
+    fn sleep_until(&self, at: Instant) {
+        while !self.is_over() {
+            let left = at - self.clock.now();
+            if left <= Duration::ZERO {
+                return;
+            }
+            std::thread::sleep(to_std(left).min(LOOK));
+        }
+    }
+
+    /// Writes so many octets, no faster than the rate, or until the run is over.
+    fn write(&self, stream: &mut TcpStream, size: u64, rate: Option<BitRate>) -> io::Result<()> {
+        let octets = [0; CHUNK];
+        let begun = self.clock.now();
+        let mut sent = 0;
+        while sent < size && !self.is_over() {
+            if let Some(rate) = rate {
+                let due = rate.time_floor(Bytes::new(sent));
+                self.sleep_until(begun + due);
+            }
+            let left = usize::try_from(size - sent).unwrap_or(CHUNK).min(CHUNK);
+            match stream.write(&octets[..left]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => sent += count as u64,
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
