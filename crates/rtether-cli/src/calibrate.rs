@@ -64,6 +64,7 @@ fn options(arguments: &CalibrateArgs) -> CalibrateOptions {
         interval: arguments.interval,
         cores: arguments.cores,
         priority: arguments.priority,
+        awake: arguments.awake,
     }
 }
 

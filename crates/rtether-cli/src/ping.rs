@@ -119,6 +119,7 @@ fn thread_of(socket: &SocketArgs) -> Thread {
         } else {
             Waiting::Block
         },
+        awake: socket.awake,
     }
 }
 

@@ -40,8 +40,7 @@ mod linux {
 
     /// Real-time priority of calibration and stations alike.
     const PRIORITY: u8 = 40;
-    /// Between requests, in calibration and in the scenarios: how long a core sleeps decides how
-    /// long it takes to wake up.
+    /// Between requests, in calibration and in the scenarios.
     const PERIOD: &str = "2 ms";
     const MEDIAN: f64 = 0.15;
     const P99: f64 = 0.30;
@@ -109,6 +108,7 @@ flows:
             samples: 3_000,
             interval: scenario::time(PERIOD)?,
             priority: Some(PRIORITY),
+            awake: true,
             ..CalibrateOptions::default()
         };
         let never = AtomicBool::new(false);

@@ -42,6 +42,10 @@ pub(crate) struct CalibrateArgs {
     /// granted]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..99))]
     pub(crate) priority: Option<u8>,
+    /// Keep all cores from deep sleep meanwhile, as `rtether live` does: waking up is then a small
+    /// part of the cost
+    #[arg(long)]
+    pub(crate) awake: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,

@@ -125,6 +125,9 @@ pub(crate) struct SocketArgs {
     /// Run at this real-time priority (`SCHED_FIFO`, 1 to 99), memory locked
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
     pub(crate) priority: Option<u8>,
+    /// Keep all cores from deep sleep meanwhile, so that waking up takes little; needs root
+    #[arg(long)]
+    pub(crate) awake: bool,
     /// Keep asking for packets instead of sleeping: takes a core, saves the wake-up
     #[arg(long)]
     pub(crate) spin: bool,

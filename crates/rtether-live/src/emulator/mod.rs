@@ -77,6 +77,11 @@ const LOOK: Duration = Duration::from_ms(50);
 const QUIET: Duration = Duration::from_us(500);
 /// Longer than a wake-up takes.
 const LEAD: Duration = Duration::from_us(100);
+/// A spinning thread closes its eyes so often, for so long at least, if nothing is due for longer
+/// than that takes with the wake-up.
+const BLINK_EVERY: Duration = Duration::from_ms(1);
+const BLINK: std::time::Duration = std::time::Duration::from_micros(1);
+const BLINK_ROOM: Duration = Duration::from_us(30);
 /// The longest nap; whoever takes longer has been held up.
 const NAP: Duration = Duration::from_ms(1);
 /// A nap is due when less than this part of a thousand has been slept.
@@ -130,6 +135,7 @@ pub struct Emulator {
     last_arrival: Instant,
     naps_since: Instant,
     napped: Duration,
+    blinked_at: Instant,
     scratch: Box<[u8; PLACE + 4]>,
 }
 
@@ -166,6 +172,7 @@ impl Emulator {
             last_arrival: now,
             naps_since: now,
             napped: Duration::ZERO,
+            blinked_at: now,
             scratch: Box::new([0; PLACE + 4]),
             options,
         })
@@ -370,6 +377,7 @@ impl Emulator {
             Waiting::Block => left.min(LOOK),
             Waiting::Spin => {
                 if !self.is_nap_due(now, left) {
+                    self.blink(now, left);
                     return Ok(());
                 }
                 (left - LEAD).min(NAP)
@@ -385,6 +393,19 @@ impl Emulator {
         self.counts.naps += 1;
         self.timing.awake(awake, left);
         Ok(())
+    }
+
+    /// Lets the kernel's own threads have the core for a moment.
+    ///
+    /// They are of ordinary priority, so that they wait for a thread that spins in real time. If one
+    /// of them waits for a second, the kernel takes the core away for 50 ms; and until then packets
+    /// that it has left to `ksoftirqd` lie still.
+    fn blink(&mut self, now: Instant, left: Duration) {
+        let since = now - self.blinked_at;
+        if since > BLINK_EVERY && (left > BLINK_ROOM || since > BLINK_EVERY * 20) {
+            std::thread::sleep(BLINK);
+            self.blinked_at = self.options.clock.now();
+        }
     }
 
     fn is_nap_due(&mut self, now: Instant, left: Duration) -> bool {

@@ -7,6 +7,9 @@ use rtether_model::quantity::{Duration, Instant};
 const WINDOW: Duration = Duration::from_ms(100);
 /// A spinning thread that does not get on for so long has been stopped by the host or the kernel.
 const STALL_MIN: Duration = Duration::from_ms(1);
+/// Windows that a stall spoils: the one in which it ends, and the next, in which what it held up is
+/// still worked off.
+const SPOILED: u8 = 2;
 /// Stalls that are kept; more are counted.
 const STALLS_MAX: usize = 10_000;
 
@@ -25,7 +28,7 @@ pub struct Stall {
 pub struct DepartureErrors {
     /// Of all frames.
     pub all: Histogram,
-    /// Of frames in windows of 100 ms in which no stall began or ended.
+    /// Of frames in windows of 100 ms in which no stall ended, nor in the one before.
     pub calm: Histogram,
     /// Of frames in the same windows, at the return of the call.
     pub calm_returned: Histogram,
@@ -46,7 +49,8 @@ pub(super) struct Timing {
     window: Histogram,
     window_returned: Histogram,
     window_end: Instant,
-    has_stall: bool,
+    /// Windows from this one on that a stall spoils.
+    spoiled: u8,
     alive_at: Instant,
 }
 
@@ -57,7 +61,7 @@ impl Timing {
             window: Histogram::default(),
             window_returned: Histogram::default(),
             window_end: now + WINDOW,
-            has_stall: false,
+            spoiled: 0,
             alive_at: now,
         }
     }
@@ -81,22 +85,19 @@ impl Timing {
     #[inline]
     fn alive_after(&mut self, now: Instant, planned: Duration) {
         let gap = now - self.alive_at - planned;
-        let is_stall = gap >= STALL_MIN;
-        if is_stall {
+        if gap >= STALL_MIN {
             self.note_stall(gap);
         }
         self.alive_at = now;
         if now >= self.window_end {
             self.close_window();
             self.window_end = now + WINDOW;
-            // What came out of the stall is yet to be sent.
-            self.has_stall = is_stall;
         }
     }
 
     fn note_stall(&mut self, length: Duration) {
         let at = self.alive_at;
-        self.has_stall = true;
+        self.spoiled = SPOILED;
         self.errors.stall_count += 1;
         if self.errors.stalls.len() < STALLS_MAX {
             self.errors.stalls.push(Stall { at, length });
@@ -110,7 +111,8 @@ impl Timing {
     }
 
     fn close_window(&mut self) {
-        let has_stall = std::mem::take(&mut self.has_stall);
+        let has_stall = self.spoiled > 0;
+        self.spoiled = self.spoiled.saturating_sub(1);
         let window = std::mem::take(&mut self.window);
         let returned = std::mem::take(&mut self.window_returned);
         if window.total() == 0 && !has_stall {
@@ -189,7 +191,7 @@ mod tests {
         let errors = timing.finish();
         assert_eq!(
             (errors.windows, errors.stalled, errors.stall_count),
-            (3, 1, 1)
+            (3, 2, 1)
         );
         let stall = errors.stalls[0];
         assert!(
@@ -197,7 +199,7 @@ mod tests {
             "{stall:?}"
         );
         assert_eq!(errors.all.total(), 4 * 240);
-        assert!(errors.calm.total() >= 4 * 168 && errors.calm.total() <= 4 * 172);
+        assert!(errors.calm.total() >= 4 * 98 && errors.calm.total() <= 4 * 102);
         assert!(errors.calm.quantile(1, 1) < Some(Duration::from_us(4)));
         assert!(errors.all.quantile(1, 1) >= Some(Duration::from_us(900)));
         assert_eq!(errors.calm_returned.total(), errors.calm.total());

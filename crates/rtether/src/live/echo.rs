@@ -9,7 +9,7 @@ use rtether_live::responder::{Answered, Responder, Role};
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::cndep::{Board, Profile};
 
-use super::{LiveError, Marks, PORT, Thread, Via, address};
+use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake};
 
 /// What to answer, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,6 +115,9 @@ fn run<S: Service>(
     service: S,
     stop: &AtomicBool,
 ) -> Result<io::Result<Answered>, LiveError> {
+    if options.thread.awake {
+        keep_cores_awake();
+    }
     options.thread.placement.apply()?;
     let role = match options.via {
         Via::Cndep => Role::Board {

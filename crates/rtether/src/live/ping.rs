@@ -12,7 +12,9 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::cndep::Profile;
 use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober, Request, details};
 
-use super::{LiveError, Marks, PORT, Thread, Via, address, address_v4, mac_address, paths};
+use super::{
+    LiveError, Marks, PORT, Thread, Via, address, address_v4, keep_cores_awake, mac_address, paths,
+};
 use crate::meter::{Gap, Measurement, Subject};
 
 /// What to measure, and how.
@@ -210,6 +212,9 @@ fn measure<L: Link>(
     stop: &AtomicBool,
     watch: &mut impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
+    if options.thread.awake {
+        keep_cores_awake();
+    }
     options.thread.placement.apply()?;
     let payload = payload(options, &codec);
     let mut measurement = Measurement::new(Subject {

@@ -10,6 +10,7 @@ use rtether_live::calibrate::{Bench, Measured, Parts, Plan};
 use rtether_live::host::files::Files;
 use rtether_live::host::rights::{cores, try_fifo};
 use rtether_live::thread::Placement;
+use rtether_live::thread::keep_cores_awake;
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size};
@@ -43,6 +44,8 @@ pub struct CalibrateOptions {
     pub cores: Option<[usize; 2]>,
     /// Priority of `SCHED_FIFO`; `None` for [`PRIORITY`] if it is granted, 0 for an ordinary task.
     pub priority: Option<u8>,
+    /// All cores are kept from deep sleep meanwhile, as in a test bed, if the system lets us.
+    pub awake: bool,
 }
 
 impl Default for CalibrateOptions {
@@ -56,6 +59,7 @@ impl Default for CalibrateOptions {
             interval: Duration::from_ms(1),
             cores: None,
             priority: None,
+            awake: false,
         }
     }
 }
@@ -94,6 +98,8 @@ pub struct Calibration {
     pub rows: Vec<Row>,
     /// Whether it was ended early.
     pub is_partial: bool,
+    /// Whether all cores were kept from deep sleep.
+    pub is_awake: bool,
 }
 
 impl Row {
@@ -186,6 +192,7 @@ pub fn calibrate(
         lock_memory: false,
     };
     let plans = plans(options, [place(0), place(1)]);
+    let is_awake = options.awake && keep_cores_awake();
     let bench = Bench::create(&format!("calibrate-{}", std::process::id()))?;
     let mut rows = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
@@ -216,6 +223,7 @@ pub fn calibrate(
         priority,
         cores: places,
         interval: options.interval,
+        is_awake,
         is_partial: stop.load(Ordering::Relaxed),
         rows,
     })

@@ -59,10 +59,15 @@ pub fn table(calibration: &Calibration) -> String {
         |priority| format!("SCHED_FIFO {priority}"),
     );
     let mut text = format!(
-        "{}, Linux {}, {priority}, one request every {}\n",
+        "{}, Linux {}, {priority}, one request every {}{}\n",
         calibration.host,
         calibration.kernel,
-        time(calibration.interval)
+        time(calibration.interval),
+        if calibration.is_awake {
+            ", cores kept awake"
+        } else {
+            ""
+        }
     );
     _ = writeln!(text, "{}\n", distributions(&calibration.rows));
     let sum = |index: usize| -> u32 {
@@ -164,6 +169,7 @@ pub fn json(calibration: &Calibration) -> String {
         "kernel": calibration.kernel,
         "processors": calibration.processors,
         "priority": calibration.priority,
+        "awake": calibration.is_awake,
         "cores": calibration.cores,
         "interval_ns": calibration.interval.as_ns_f64(),
         "is_partial": calibration.is_partial,

@@ -24,9 +24,16 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
     });
     _ = writeln!(
         text,
-        "# Measured by `rtether calibrate` on {}, Linux {}, {priority}, one request every {}{cores}.\n\
+        "# Measured by `rtether calibrate` on {}, Linux {}, {priority}, one request every {}{cores}{}.\n\
          # `send` ends when the frame reaches the device, `receive` when the application has it.",
-        calibration.host, calibration.kernel, calibration.interval
+        calibration.host,
+        calibration.kernel,
+        calibration.interval,
+        if calibration.is_awake {
+            ", cores kept awake"
+        } else {
+            ""
+        }
     );
     if calibration.is_partial {
         text.push_str("# It was ended early.\n");
@@ -139,6 +146,7 @@ mod tests {
             interval: Duration::from_ms(1),
             rows: [64, 500, 1_400].map(row).into(),
             is_partial: false,
+            is_awake: false,
         }
     }
 

@@ -11,7 +11,7 @@ use rtether_live::namespace::{self, CommandLine};
 use rtether_live::stall::{Stalls, Watcher};
 use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Log, StationError};
-use rtether_live::thread::Placement;
+use rtether_live::thread::{Placement, keep_cores_awake};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
@@ -76,6 +76,10 @@ pub fn stand<T>(
     }
     for host in &plan.hosts {
         as_on_a_wire(host)?;
+    }
+    // What measures at a real-time priority measures with cores that are awake.
+    if options.priority.is_some() {
+        keep_cores_awake();
     }
     let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
     std::thread::scope(|scope| {

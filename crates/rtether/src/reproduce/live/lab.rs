@@ -159,7 +159,6 @@ impl Lab<'_> {
         };
         let (stop, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| keep_awake(&is_over));
             let (tell, ready) = mpsc::channel();
             let responder = scope.spawn(|| {
                 enter(&far_host.namespace)?;
@@ -224,20 +223,6 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Keeps a core busy at the least urgent priority, so that what a sleeping core takes to wake up is
-/// not measured in quiet experiments and left out in busy ones.
-fn keep_awake(is_over: &AtomicBool) {
-    let placement = Placement {
-        core: Some(0),
-        ..Placement::default()
-    };
-    // Without it some core is kept awake.
-    let _ = placement.apply();
-    while !is_over.load(Ordering::Relaxed) {
-        std::hint::spin_loop();
-    }
 }
 
 /// Returns an echo that answers at once, in real time.
