@@ -12,12 +12,13 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::{Clock, to_std};
 use crate::thread::Placement;
 
-/// A gap longer than this is a stall: forty times what a wake-up takes on an idle machine.
-pub const THRESHOLD: Duration = Duration::from_ms(1);
+/// A gap longer than this is a stall: three times the 99.9th percentile of what a real-time thread
+/// takes to wake up on a virtual machine that does nothing else (90 us).
+pub const THRESHOLD: Duration = Duration::from_us(300);
 /// Gaps that are kept; further ones are counted.
 pub const KEPT: usize = 1 << 16;
 /// How often the watcher wakes up.
-const PERIOD: Duration = Duration::from_us(500);
+const PERIOD: Duration = Duration::from_us(250);
 
 /// A gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,12 +131,12 @@ mod tests {
     #[test]
     fn a_gap_beyond_the_threshold_is_a_stall() {
         let mut stalls = Stalls::default();
-        stalls.look(us(0), us(1_000), Duration::ZERO);
-        stalls.look(us(1_000), us(2_001), Duration::ZERO);
-        stalls.look(us(3_000), us(4_500), Duration::from_us(500));
+        stalls.look(us(0), us(300), Duration::ZERO);
+        stalls.look(us(1_000), us(1_301), Duration::ZERO);
+        stalls.look(us(3_000), us(3_800), Duration::from_us(500));
         let expected = Stall {
             from: us(1_000),
-            until: us(2_001),
+            until: us(1_301),
         };
         assert_eq!(stalls.found, [expected]);
     }

@@ -135,7 +135,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
             measured.stalls,
             time(longest)
         ),
-        None => "host stalls    none of more than 1 ms".into(),
+        None => "host stalls    none of more than 300 us".into(),
     });
     if !measured.watched_in_real_time {
         lines.push("               stalls were watched without real-time priority: waiting for a core looks like one".into());
