@@ -207,6 +207,46 @@ run: { for: 1 s }
     }
 }
 
+/// Oracle: conservation; every message in order, every octet of the file.
+#[test]
+fn flows_over_tcp_arrive_whole() {
+    let text = "
+rtether: 1
+name: tcp
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: message, from: a, to: b, over: tcp, period: 10 ms, size: 200 B }
+  - { name: question, from: b, to: a, over: tcp, period: 20 ms, size: 100 B, reply: { size: 1400 B } }
+  - { name: file, from: b, to: a, over: tcp, transfers: [{ at: 100 ms, size: 500 kB }] }
+run: { for: 1 s }
+";
+    for backend in [Backend::Kernel, Backend::Emulated] {
+        let Some((_, measured)) = measure("flows_over_tcp_arrive_whole", text, backend) else {
+            return;
+        };
+        assert_eq!(measured.errors, [""; 0], "{backend:?}");
+        let [message, question, file] = &measured.streams[..] else {
+            panic!("three streams");
+        };
+        for stream in [message, question] {
+            assert!(stream.released > 10, "{backend:?}: {stream:?}");
+            assert_eq!(stream.delivered, stream.released, "{backend:?}");
+            assert_eq!((stream.duplicates, stream.reordered), (0, 0), "{backend:?}");
+        }
+        let [file] = &file.transfers[..] else {
+            panic!("{:?}", file.transfers);
+        };
+        assert_eq!(file.delivered.get(), 500_000, "{backend:?}");
+        // 500 kB at 100 Mbit/s are 40 ms; the bridge's bucket lets through no more on average.
+        let time = file.finished_at.expect("it is there") - file.started_at;
+        assert!(time.as_secs_f64() > 0.038, "{backend:?}: {time}");
+    }
+}
+
 /// Oracle: what the model says the kernel does not have, each named with a remedy.
 #[test]
 fn what_a_test_bed_cannot_have_is_said_before_it_is_made() {

@@ -13,6 +13,7 @@ mod measured;
 mod output;
 mod profile;
 mod refuse;
+mod rows;
 mod run;
 mod work;
 
@@ -30,7 +31,8 @@ use crate::scenario::Scenario;
 
 pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
-pub use output::{csv, json, table};
+pub use output::{json, table};
+pub use rows::csv;
 pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;
 pub use run::{Progress, length, run, stand};

@@ -41,14 +41,14 @@ impl Measured {
     }
 }
 
-struct Row<'a> {
-    flow: &'a Flow,
-    listener: NodeId,
-    stream: &'a MeasuredStream,
-    assessment: &'a Assessment,
+pub(super) struct Row<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) listener: NodeId,
+    pub(super) stream: &'a MeasuredStream,
+    pub(super) assessment: &'a Assessment,
 }
 
-fn rows<'a>(
+pub(super) fn rows<'a>(
     scenario: &'a Scenario,
     measured: &'a Measured,
     assessments: &'a [Assessment],
@@ -367,74 +367,4 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         "verdict": row.assessment.verdict.name(),
         "reasons": row.assessment.reasons,
     })
-}
-
-/// Returns one CSV row for each stream, times in nanoseconds.
-///
-/// # Errors
-/// If the rows cannot be written, which memory does not cause.
-pub fn csv(
-    scenario: &Scenario,
-    measured: &Measured,
-    assessments: &[Assessment],
-) -> Result<String, csv::Error> {
-    let name = |id: NodeId| scenario.network.node(id).name.as_str();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "flow",
-        "talker",
-        "listener",
-        "released",
-        "delivered",
-        "lost",
-        "missed",
-        "duplicates",
-        "reordered",
-        "stalled",
-        "outside_profile",
-        "mean_ns",
-        "p50_ns",
-        "p99_ns",
-        "p999_ns",
-        "max_ns",
-        "deadline_ns",
-        "verdict",
-    ])?;
-    for row in rows(scenario, measured, assessments) {
-        let Row { flow, stream, .. } = &row;
-        let ns = |time: Option<Duration>| {
-            time.map_or_else(String::new, |time| time.as_ns_floor().to_string())
-        };
-        let max = (stream.latency.count > 0).then_some(stream.latency.max);
-        let counts = [
-            stream.released,
-            stream.delivered,
-            stream.lost,
-            stream.missed,
-            stream.duplicates,
-            stream.reordered,
-            stream.stalled,
-            stream.outside,
-        ];
-        let mut record = vec![
-            flow.name.clone(),
-            name(flow.talker).to_owned(),
-            name(row.listener).to_owned(),
-        ];
-        record.extend(counts.map(|count| count.to_string()));
-        record.extend([
-            ns(stream.latency.mean()),
-            ns(stream.quantile(1, 2)),
-            ns(stream.quantile(99, 100)),
-            ns(stream.quantile(999, 1_000)),
-            ns(max),
-            ns(flow.deadline),
-            row.assessment.verdict.name().to_owned(),
-        ]);
-        writer.write_record(record)?;
-    }
-    let text = writer
-        .into_inner()
-        .map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }
