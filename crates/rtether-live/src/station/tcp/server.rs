@@ -145,6 +145,10 @@ impl Shared<'_> {
             }
         }
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.1.len() == RECORDS_MAX {
+            log.0.oddities.unrecorded += 1;
+            return Ok(());
+        }
         log.1.push(FileLog {
             stream: header.stream,
             number: header.number,
