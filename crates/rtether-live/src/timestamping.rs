@@ -7,7 +7,9 @@
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration as Span;
 
 use socket2::{SockAddr, SockAddrStorage};
 
@@ -38,8 +40,11 @@ pub struct Sent {
 const SCM_TSTAMP_SND: u32 = 0;
 const SCM_TSTAMP_SCHED: u32 = 1;
 
-/// For how long frames may still arrive without a stamp; under load it can be longer.
-const SETTLE: std::time::Duration = std::time::Duration::from_millis(20);
+/// For how long frames may still arrive without a stamp on a host that has something else to do,
+/// where that cannot be tried.
+const SETTLE: Span = Span::from_millis(20);
+/// So long is tried at most.
+const PATIENCE: Span = Span::from_secs(1);
 
 /// Octets for control messages: one of three time stamps and one error report with an address.
 const CONTROL: usize = 256;
@@ -49,7 +54,37 @@ const CONTROL: usize = 256;
 struct Control([u8; CONTROL]);
 
 /// Switches stamps on for everything that the socket sends and receives from now on.
+///
+/// The kernel switches stamps of arrival on in a task of its own, a little later: a packet to
+/// ourselves shows when it has.
 pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
+    switch_on(socket)?;
+    // Without a loopback device there is nothing but to wait.
+    if !are_on_within(PATIENCE).unwrap_or(false) {
+        std::thread::sleep(SETTLE);
+    }
+    Ok(())
+}
+
+fn are_on_within(patience: Span) -> io::Result<bool> {
+    let own = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    own.connect(own.local_addr()?)?;
+    own.set_read_timeout(Some(SETTLE))?;
+    switch_on(own.as_fd())?;
+    let begun = std::time::Instant::now();
+    let mut buffer = [0; 8];
+    while begun.elapsed() < patience {
+        own.send(&[0])?;
+        let is_stamped = receive(own.as_fd(), &mut buffer).is_ok_and(|found| found.1.is_some());
+        if is_stamped {
+            return Ok(true);
+        }
+        std::thread::sleep(Span::from_millis(1));
+    }
+    Ok(false)
+}
+
+fn switch_on(socket: BorrowedFd<'_>) -> io::Result<()> {
     let wanted = libc::SOF_TIMESTAMPING_TX_SCHED
         | libc::SOF_TIMESTAMPING_TX_SOFTWARE
         | libc::SOF_TIMESTAMPING_RX_SOFTWARE
@@ -67,8 +102,6 @@ pub fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
         )
     };
     if result == 0 {
-        // The kernel switches stamps of arrival on in a task of its own, a little later.
-        std::thread::sleep(SETTLE);
         Ok(())
     } else {
         Err(io::Error::last_os_error())
