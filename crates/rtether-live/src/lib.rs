@@ -8,6 +8,7 @@
     reason = "system calls without a safe wrapper; each block has its reason"
 )]
 
+mod bpf;
 pub mod calibrate;
 pub mod clock;
 pub mod emulator;

@@ -2,16 +2,12 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 
-// `linux/bpf.h`, `linux/if_link.h`.
-const BPF_PROG_LOAD: libc::c_long = 5;
-const BPF_LINK_CREATE: libc::c_long = 28;
-const BPF_PROG_TYPE_XDP: u32 = 6;
-const BPF_XDP: u32 = 37;
-const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
-/// `r0 = XDP_PASS; exit`.
-const PASS: [u64; 2] = [0x0000_0002_0000_00b7, 0x0000_0000_0000_0095];
+use crate::bpf::{self, EXIT, Kind, MOVE_VALUE, XDP_NATIVE, attach_xdp, op};
+
+/// `XDP_PASS`.
+const PASS: i32 = 2;
 
 /// Opens an `AF_XDP` socket and closes it.
 pub(super) fn try_socket() -> io::Result<()> {
@@ -28,42 +24,10 @@ pub(super) fn try_native(device: &str) -> io::Result<()> {
     if index == 0 {
         return Err(io::Error::last_os_error());
     }
-    let license = c"GPL";
-    let [program_low, program_high] = halves(PASS.as_ptr().addr());
-    let [license_low, license_high] = halves(license.as_ptr().addr());
-    let program = bpf(
-        BPF_PROG_LOAD,
-        &mut [
-            BPF_PROG_TYPE_XDP,
-            2,
-            program_low,
-            program_high,
-            license_low,
-            license_high,
-        ],
-    )?;
-    let descriptor = u32::try_from(program.as_raw_fd()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    let pass = [op(MOVE_VALUE, 0, 0, 0, PASS), op(EXIT, 0, 0, 0, 0)];
+    let program = bpf::load(Kind::Xdp, &pass)?;
     // Closing the link takes the program off.
-    bpf(
-        BPF_LINK_CREATE,
-        &mut [descriptor, index, BPF_XDP, XDP_FLAGS_DRV_MODE],
-    )
-    .map(drop)
-}
-
-/// Returns an address in the order of two words of this machine.
-fn halves(address: usize) -> [u32; 2] {
-    let octets = (address as u64).to_ne_bytes();
-    let mut words = octets.as_chunks::<4>().0.iter();
-    [(); 2].map(|()| words.next().map_or(0, |word| u32::from_ne_bytes(*word)))
-}
-
-/// Calls `bpf` with the first words of its attributes; the kernel takes the rest as zero.
-fn bpf(command: libc::c_long, words: &mut [u32]) -> io::Result<OwnedFd> {
-    let size = size_of_val(words);
-    // SAFETY: the attributes are as long as said; the addresses in them are those of constants.
-    let result = unsafe { libc::syscall(libc::SYS_bpf, command, words.as_mut_ptr(), size) };
-    owned(result)
+    attach_xdp(&program, index, XDP_NATIVE).map(drop)
 }
 
 fn owned(result: libc::c_long) -> io::Result<OwnedFd> {

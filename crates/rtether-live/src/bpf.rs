@@ -1,0 +1,141 @@
+//! Programs for the kernel (eBPF), written as instructions: they are so short that no compiler for
+//! them is needed.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+/// Commands of `include/uapi/linux/bpf.h`.
+const PROG_LOAD: libc::c_long = 5;
+const OBJ_PIN: libc::c_long = 6;
+const LINK_CREATE: libc::c_long = 28;
+/// How programs are attached to a device, and flags of that (`linux/bpf.h`, `linux/if_link.h`).
+const ATTACH_XDP: u32 = 37;
+/// Attaches to the network stack behind the driver.
+pub(crate) const XDP_GENERIC: u32 = 1 << 1;
+/// Attaches to the driver.
+pub(crate) const XDP_NATIVE: u32 = 1 << 2;
+
+/// What a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A filter of `tc`.
+    Classifier = 3,
+    /// Frames at a driver.
+    Xdp = 6,
+}
+
+/// One instruction: code, destination in the lower and source in the upper half of the next octet,
+/// offset of a jump or a load, value (RFC 9669).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    code: u8,
+    registers: u8,
+    offset: i16,
+    value: i32,
+}
+
+/// Returns an instruction from register `from` to register `to`.
+pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Instruction {
+    let registers = if cfg!(target_endian = "big") {
+        to << 4 | from
+    } else {
+        from << 4 | to
+    };
+    Instruction {
+        code,
+        registers,
+        offset,
+        value,
+    }
+}
+
+pub(crate) const LOAD_32: u8 = 0x61;
+pub(crate) const LOAD_16: u8 = 0x69;
+pub(crate) const LOAD_CONSTANT_64: u8 = 0x18;
+pub(crate) const MOVE: u8 = 0xBF;
+pub(crate) const MOVE_VALUE: u8 = 0xB7;
+pub(crate) const ADD_VALUE: u8 = 0x07;
+pub(crate) const AND_VALUE_32: u8 = 0x54;
+pub(crate) const JUMP_IF_GREATER: u8 = 0x2D;
+pub(crate) const JUMP_IF_EQUAL: u8 = 0x15;
+pub(crate) const JUMP_IF_OTHER: u8 = 0x55;
+pub(crate) const CALL: u8 = 0x85;
+pub(crate) const EXIT: u8 = 0x95;
+
+/// Returns a 16-bit number as the processor loads it from a frame.
+pub(crate) fn in_frame(number: u16) -> i32 {
+    i32::from(u16::from_ne_bytes(number.to_be_bytes()))
+}
+
+/// Loads a program.
+pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Load {
+        kind: u32,
+        count: u32,
+        instructions: u64,
+        license: u64,
+    }
+    let license = c"Dual MIT/GPL";
+    let load = Load {
+        kind: kind as u32,
+        count: u32::try_from(program.len()).unwrap_or(0),
+        instructions: program.as_ptr().addr() as u64,
+        license: license.as_ptr().addr() as u64,
+    };
+    descriptor(PROG_LOAD, &load)
+}
+
+/// Attaches a program to a device; it stays until the descriptor is closed, also when the process is
+/// killed.
+pub(crate) fn attach_xdp(program: &OwnedFd, device: u32, mode: u32) -> io::Result<OwnedFd> {
+    let program = u32::try_from(program.as_raw_fd()).unwrap_or(u32::MAX);
+    descriptor(LINK_CREATE, &[program, device, ATTACH_XDP, mode])
+}
+
+/// Gives a program a name in a `bpf` file system.
+pub(crate) fn pin(program: &OwnedFd, path: &Path) -> io::Result<()> {
+    #[repr(C)]
+    struct Pin {
+        path: u64,
+        descriptor: RawFd,
+        flags: u32,
+    }
+    let path = CString::new(path.as_os_str().as_encoded_bytes())?;
+    let pin = Pin {
+        path: path.as_ptr().addr() as u64,
+        descriptor: program.as_raw_fd(),
+        flags: 0,
+    };
+    call(OBJ_PIN, &pin).map(|_| ())
+}
+
+/// Calls `bpf` for a command that returns a descriptor.
+pub(crate) fn descriptor<T>(command: libc::c_long, attributes: &T) -> io::Result<OwnedFd> {
+    let result = call(command, attributes)?;
+    let raw = RawFd::try_from(result).map_err(|_| io::ErrorKind::InvalidData)?;
+    // SAFETY: these commands return a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// Calls `bpf`; the kernel takes members that are left out at the end as zero.
+pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc::c_long> {
+    // SAFETY: pointer and length are those of a live structure of the layout that the command
+    // expects; addresses inside it are of objects that live until the call returns.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_bpf,
+            command,
+            std::ptr::from_ref(attributes),
+            size_of::<T>(),
+        )
+    };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
