@@ -92,6 +92,20 @@ pub enum Detector {
         /// Over which time it is measured.
         window: Duration,
     },
+    /// One-way delay of probes in the bulk class, where no medium collides. On a wire only.
+    ProbeDelay {
+        /// Congestion if a probe takes longer than the shortest recent one by more than this.
+        excess: Duration,
+        /// The shortest is taken over one to two of these, so that clocks may drift.
+        epoch: Duration,
+    },
+    /// Octets that came back with a congestion mark (ECN, RFC 3168). On a wire only.
+    Marks {
+        /// Congestion above this percentage of them.
+        threshold_percent: u8,
+        /// Over which time it is measured.
+        window: Duration,
+    },
 }
 
 /// Picks before a promotion round of algorithm B.

@@ -8,6 +8,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod egress;
 pub mod endnode;
 pub mod load;
 pub mod probe;

@@ -35,20 +35,19 @@ mod driver;
 mod record;
 mod stack;
 mod tasks;
-mod watch;
 
 use alloc::string::{String, ToString};
 
 use rtether_model::endnode::Layer;
 use rtether_model::network::EndStation;
 use rtether_model::quantity::{BitRate, Instant};
+use rtether_proto::egress::Egress;
 use rtether_proto::endnode::Classifier;
 
 use crate::agenda::NEVER;
 use crate::kernel::Simulation;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{NONE, OUTBOUND, TAGGED};
-use driver::DriverSide;
 use stack::StackSide;
 use tasks::TaskProcessor;
 
@@ -62,7 +61,7 @@ pub(crate) struct LayerState {
     classifier: Classifier,
     tasks: Option<TaskProcessor>,
     stack: Option<StackSide>,
-    driver: DriverSide,
+    egress: Egress<u32>,
     /// Packets that the layer refused.
     dropped: u64,
 }
@@ -97,7 +96,7 @@ impl LayerState {
             classifier: classifier.icmp_unclassified(layer.icmp_unclassified),
             tasks: tasks.transpose()?,
             stack: stack.transpose()?,
-            driver: DriverSide::new(layer, name, seed, rate)?,
+            egress: driver::egress(layer, name, seed, rate)?,
             dropped: 0,
         }))
     }
@@ -181,7 +180,7 @@ impl Simulation {
             .and_then(|side| side.due(is_receiver_idle));
         let due = time_or_never(tasks)
             .min(time_or_never(stack))
-            .min(state.driver.due());
+            .min(time_or_never(state.egress.poll_timeout()));
         self.agenda.set(state.slot, due.max(self.now));
     }
 

@@ -46,6 +46,18 @@ impl QueueStats {
         self.waited_ps += i128::from(waited.as_ps());
         self.waited_max = self.waited_max.max(waited);
     }
+
+    /// Adds what happened to the frames of another class; depths are left to [`Self::note_depth`].
+    fn add(&mut self, other: &Self) {
+        self.accepted += other.accepted;
+        self.dropped += other.dropped;
+        self.released += other.released;
+        self.depth_max = self.depth_max.max(other.depth_max);
+        self.waited_ps += other.waited_ps;
+        self.waited_max = self.waited_max.max(other.waited_max);
+        self.promotions += other.promotions;
+        self.idle_releases += other.idle_releases;
+    }
 }
 
 /// One frame that waits.
@@ -59,6 +71,8 @@ pub(super) struct Waiting<T> {
 pub(super) struct Fifo<T> {
     items: VecDeque<Waiting<T>>,
     limit: u32,
+    /// Frames that were moved here above the limit, with those within it.
+    most: u32,
 }
 
 impl<T> Fifo<T> {
@@ -69,6 +83,7 @@ impl<T> Fifo<T> {
         Ok(Self {
             items: VecDeque::new(),
             limit,
+            most: limit,
         })
     }
 
@@ -89,8 +104,14 @@ impl<T> Fifo<T> {
         self.items.pop_front()
     }
 
+    /// Appends an item whatever the limit.
+    fn push_moved(&mut self, waiting: Waiting<T>) {
+        self.items.push_back(waiting);
+        self.most = self.most.max(self.len());
+    }
+
     pub(super) fn is_within_limit(&self) -> bool {
-        self.len() <= self.limit
+        self.len() <= self.most
     }
 
     /// Returns all items, oldest first.
@@ -118,6 +139,31 @@ impl<T> ClassQueues<T> {
             fifos: fifos.collect::<Result<_, _>>()?,
             stats: alloc::vec![QueueStats::default(); limits.len()],
         })
+    }
+
+    /// Moves all items and statistics into other, empty queues; `class_of` says in which class an
+    /// item belongs there. No item is dropped: a queue that becomes longer than its limit takes no
+    /// more.
+    pub(super) fn move_into(self, other: &mut Self, class_of: impl Fn(&T) -> u8) {
+        for (stats, queue) in self.stats.iter().zip(0_u8..) {
+            let index = usize::from(other.queue_for(queue));
+            other.stats[index].add(stats);
+        }
+        let all = self.fifos.into_iter().flat_map(|fifo| fifo.items);
+        let mut all: Vec<Waiting<T>> = all.collect();
+        // What came first stays first where two queues become one.
+        all.sort_by_key(|waiting| waiting.since);
+        for mut waiting in all {
+            let before = usize::from(other.queue_for(waiting.class));
+            waiting.class = other.queue_for(class_of(&waiting.item));
+            let index = usize::from(waiting.class);
+            other.stats[before].accepted -= 1;
+            other.stats[index].accepted += 1;
+            other.fifos[index].push_moved(waiting);
+        }
+        for index in 0..other.fifos.len() {
+            other.note_depth(index);
+        }
     }
 
     /// Returns the number of the highest queue.

@@ -45,6 +45,8 @@ pub struct TransmitQueues<F> {
     classes: u8,
     high_from: u8,
     ring_limit: u32,
+    /// The largest of all ring limits so far: a ring above a lowered limit only empties.
+    ring_most: u32,
     rings: Vec<Ring>,
     queues: ClassQueues<Item<F>>,
     /// Frames that have entered and are not handed out yet.
@@ -102,6 +104,7 @@ impl<F> TransmitQueues<F> {
                 high_from
             },
             ring_limit: config.ring_limit,
+            ring_most: config.ring_limit,
             rings: alloc::vec![Ring::default(); rings],
             queues,
             entered: VecDeque::new(),
@@ -111,6 +114,33 @@ impl<F> TransmitQueues<F> {
             events: Events::new(),
             clock: LastCall::new(),
         })
+    }
+
+    /// Changes strategy and limits while running, or leaves everything as it is if it refuses.
+    ///
+    /// No frame is lost: those that wait move to the queues of their classes, in order of arrival,
+    /// and a queue or ring that is longer than its new limit takes no more. Frames in a ring that
+    /// is no longer used are still completed.
+    pub fn set(&mut self, now: Instant, config: &TransmitConfig) -> Result<(), ConfigError> {
+        let fresh = Self::new(config)?;
+        let now = self.begin(now);
+        let before = core::mem::replace(&mut self.queues, fresh.queues);
+        let (fifo, top) = (config.strategy == TransmitStrategy::Fifo, fresh.classes - 1);
+        before.move_into(
+            &mut self.queues,
+            |item| if fifo { 0 } else { item.class.min(top) },
+        );
+        self.strategy = fresh.strategy;
+        self.classes = fresh.classes;
+        self.high_from = fresh.high_from;
+        self.ring_limit = fresh.ring_limit;
+        self.ring_most = self.ring_most.max(fresh.ring_limit);
+        let rings = self.rings.len().max(fresh.rings.len());
+        self.rings.resize(rings, Ring::default());
+        self.is_low_owed &= matches!(self.strategy, TransmitStrategy::Strict { .. })
+            && self.queues.highest(0..self.high_from).is_some();
+        self.fill(now);
+        Ok(())
     }
 
     /// Takes a frame from the stack.
@@ -209,6 +239,17 @@ impl<F> TransmitQueues<F> {
         self.queues.items().map(|item| &item.frame)
     }
 
+    /// Returns the frames that have entered a ring and are not handed out yet.
+    pub(crate) fn entered(&self) -> impl Iterator<Item = &Transmit<F>> {
+        self.entered.iter()
+    }
+
+    /// Returns the number of rings, those that were used before a change included.
+    pub fn ring_count(&self) -> u8 {
+        // At most one for each class.
+        u8::try_from(self.rings.len()).unwrap_or(u8::MAX)
+    }
+
     /// Returns the descriptors of a ring that are in use, the one in transmission included.
     ///
     /// # Panics
@@ -237,7 +278,7 @@ impl<F> TransmitQueues<F> {
         let mut entered = 0;
         let mut pending = 0;
         for ring in &self.rings {
-            assert!(ring.used <= self.ring_limit, "ring above its limit");
+            assert!(ring.used <= self.ring_most, "ring above its limit");
             assert!(ring.pending <= ring.used, "handed out more than entered");
             entered += ring.completed + u64::from(ring.used);
             pending += ring.pending as usize;

@@ -57,7 +57,7 @@ mod law;
 mod nt;
 mod places;
 mod queue;
-mod random;
+pub(crate) mod random;
 
 pub use classify::classify;
 pub use config::ConfigError;

@@ -15,7 +15,8 @@ impl LayerState {
     /// Visits every packet in the tasks, before or in the stack, and between stack and port.
     pub(crate) fn for_each_packet(&self, mut visit: impl FnMut(u32)) {
         let tasks = self.tasks.iter().flat_map(TaskProcessor::packets);
-        tasks.chain(self.driver.packets()).for_each(&mut visit);
+        let sending = self.egress.frames().copied();
+        tasks.chain(sending).for_each(&mut visit);
         match &self.stack {
             None => {}
             Some(StackSide::Queues(queues)) => {
@@ -54,21 +55,8 @@ impl LayerState {
     pub(crate) fn record(&self) -> Option<LayerRecord> {
         self.is_layered.then(|| LayerRecord {
             receive: self.stack.as_ref().map_or_else(Vec::new, receive_records),
-            transmit: self
-                .driver
-                .transmit
-                .as_ref()
-                .map_or_else(Vec::new, |transmit| {
-                    let queues = 0..transmit.count();
-                    queues
-                        .map(|queue| class_record(&transmit.stats(queue)))
-                        .collect()
-                }),
-            smoother: self
-                .driver
-                .pacer
-                .as_ref()
-                .map(|pacer| smoother_record(pacer.smoother.statistics())),
+            transmit: self.egress.queues().map(|q| class_record(&q)).collect(),
+            smoother: self.egress.smoother_statistics().map(smoother_record),
         })
     }
 
@@ -92,7 +80,8 @@ impl LayerState {
                 }
             }
         }
-        self.driver.invariants()
+        self.egress.invariants();
+        self.egress.in_rings()
     }
 }
 

@@ -86,8 +86,8 @@ fn a_frame_that_collided_slows_its_station_down() {
         // What a shared medium reports; the port of this link knows of no collision.
         simulation.transmission_complete(0, attempts, &mut NoObserver);
         simulation.run_until(at(2_100), &mut NoObserver);
-        let pacer = simulation.layers[0].driver.pacer.as_ref();
-        let statistics = *pacer.expect("a smoother").smoother.statistics();
+        let statistics = simulation.layers[0].egress.smoother_statistics();
+        let statistics = statistics.expect("a smoother");
         assert_eq!(
             (statistics.reports, statistics.decreases),
             (reports, reports)
@@ -101,7 +101,7 @@ fn nothing_is_left_in_a_ring_that_nobody_empties() {
     // the ring of its layer is not used.
     let mut simulation = simulation(Layer::default());
     simulation.run_until(Instant::ZERO + Duration::from_ms(100), &mut NoObserver);
-    assert_eq!(simulation.layers[0].driver.invariants(), 0);
+    assert_eq!(simulation.layers[0].egress.in_rings(), 0);
     assert_eq!(simulation.invariants(), Ok(()));
     assert_eq!(simulation.finish().streams[0].delivered, 50);
 }

@@ -8,7 +8,7 @@
 mod medium;
 mod own;
 
-pub use medium::{EcnMarks, ProbeDelay, Utilization};
+pub use medium::{EcnMarks, Marked, MarkedShare, ProbeDelay, Utilization};
 pub use own::{Backlog, Cleared, ClearingRate, OwnCollisions};
 
 use rtether_model::quantity::Instant;

@@ -1,0 +1,106 @@
+//! What an [`Egress`] tells: frames in it, counters, invariants.
+
+use rtether_model::quantity::Bytes;
+use rtether_model::smoother::Rule;
+
+use super::{Egress, Statistics};
+use crate::endnode::QueueStats;
+use crate::smoother;
+
+impl<F> Egress<F> {
+    /// Returns whether there is neither a smoother nor a transmit queue: frames only pass.
+    pub const fn is_plain(&self) -> bool {
+        self.pacer.is_none() && !self.has_queues
+    }
+
+    /// Returns whether [`Offered::class`] matters.
+    pub const fn has_queues(&self) -> bool {
+        self.has_queues
+    }
+
+    /// Returns which packets are real-time to the smoother; `None` without one.
+    pub fn rule(&self) -> Option<Rule> {
+        self.pacer.as_ref().map(|pacer| pacer.rule)
+    }
+
+    /// Returns the counters of frames.
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Returns the counters of the transmit queues, lowest first; none without them.
+    pub fn queues(&self) -> impl Iterator<Item = QueueStats> {
+        let queues = 0..if self.has_queues {
+            self.transmit.count()
+        } else {
+            0
+        };
+        queues.map(|queue| self.transmit.stats(queue))
+    }
+
+    /// Returns the counters of the smoother, congestion reports among them.
+    pub fn smoother_statistics(&self) -> Option<&smoother::Statistics> {
+        self.pacer.as_ref().map(|p| p.smoother.statistics())
+    }
+
+    /// Returns the state of the smoother.
+    pub fn smoother_state(&self) -> Option<smoother::State> {
+        self.pacer.as_ref().map(|pacer| pacer.smoother.state())
+    }
+
+    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    pub fn frames(&self) -> impl Iterator<Item = &F> {
+        let paced = self.pacer.iter().flat_map(|pacer| pacer.smoother.frames());
+        let entered = self.entered.iter().map(|next| &next.frame);
+        let pending = self.transmit.entered().map(|next| &next.frame);
+        let waiting = self.transmit.frames().chain(entered).chain(pending);
+        waiting.chain(paced).map(|item| &item.frame)
+    }
+
+    /// Returns the number of frames that wait: taken, and neither handed out nor dropped.
+    pub fn waiting(&self) -> usize {
+        self.frames().count()
+    }
+
+    /// Returns the number of frames in all rings: handed out, and neither complete nor refused.
+    pub fn in_rings(&self) -> usize {
+        self.rings.depths().sum()
+    }
+
+    /// Returns the octets below the smoother, those in the rings included.
+    pub const fn backlog(&self) -> Bytes {
+        self.below_size
+    }
+
+    /// Checks what must always hold.
+    ///
+    /// # Panics
+    /// If something does not: a defect of this module or of an engine.
+    pub fn invariants(&self) {
+        self.transmit.invariants();
+        self.rings.invariants();
+        if let Some(pacer) = &self.pacer {
+            pacer.smoother.invariants();
+        }
+        let entered = || self.entered.iter().chain(self.transmit.entered());
+        for (ring, depth) in (0_u8..).zip(self.rings.depths()) {
+            let entered = entered().filter(|next| next.ring == ring).count();
+            let unused = self.unused.iter().filter(|&&unused| unused == ring).count();
+            let used = self.transmit.ring_depth(ring) as usize;
+            assert_eq!(used, depth + entered + unused, "frames in ring {ring}");
+        }
+        let above = self.transmit.frames().chain(entered().map(|n| &n.frame));
+        let sizes = above
+            .map(|item| item.offered.size)
+            .chain(self.rings.sizes());
+        let (count, size) = sizes.fold((0, Bytes::ZERO), |(n, sum), size| (n + 1, sum + size));
+        assert_eq!(self.below, count, "frames below the smoother");
+        assert_eq!(self.below_size, size, "octets below the smoother");
+        let all = &self.statistics;
+        let dropped = all.dropped_by_smoother + all.dropped_by_queues;
+        let waiting = u64::try_from(self.waiting()).unwrap_or(u64::MAX);
+        assert_eq!(all.offered, all.handed + dropped + waiting, "frames");
+        let rings = u64::try_from(self.in_rings()).unwrap_or(u64::MAX);
+        assert_eq!(all.handed, all.refused + all.completed + rings, "handed");
+    }
+}

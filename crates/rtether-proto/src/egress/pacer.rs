@@ -1,0 +1,189 @@
+//! A smoother in its place: with the room below it and what tells it of congestion.
+
+use rtether_model::endnode::{Detector, Smoothing};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::smoother::{Config, Limits, Mode, Nt, Rule};
+
+use super::ring::Done;
+use super::watch::{Completed, Watch};
+use super::{EgressError, Seeds};
+use crate::smoother::congestion::{Marked, Signal};
+use crate::smoother::{Class, Smoother, Transmission};
+
+/// A smoother, for frames of type `T`.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer<T> {
+    pub(super) smoother: Smoother<T>,
+    pub(super) rule: Rule,
+    limits: Limits,
+    /// Frames that may be below it.
+    ring: u32,
+    detector: Detector,
+    watch: Watch,
+    /// It is no longer wanted, and goes when it is empty.
+    is_leaving: bool,
+}
+
+/// Returns what the smoother of a layer is made of.
+fn config(smoothing: &Smoothing, seeds: Seeds) -> Result<Config, EgressError> {
+    if smoothing.ring == 0 {
+        return Err(EgressError::NoRoomBelow);
+    }
+    let mode = match smoothing.config.mode {
+        // Stations with one seed would lock in step.
+        Mode::Nt(nt) => Mode::Nt(Nt {
+            seed: seeds.jitter,
+            ..nt
+        }),
+        mode @ (Mode::None | Mode::Fixed(_) | Mode::Adaptive(_) | Mode::Rtether(_)) => mode,
+    };
+    let limits = smoothing.config.limits;
+    Ok(Config { mode, limits })
+}
+
+/// Returns the period with which a smoother starts.
+const fn first_period(mode: &Mode) -> Duration {
+    match mode {
+        Mode::None => Duration::ZERO,
+        Mode::Fixed(fixed) => fixed.period,
+        Mode::Adaptive(adaptive) => adaptive.period_min,
+        Mode::Nt(nt) => nt.period_min,
+        Mode::Rtether(places) => places.period_min,
+    }
+}
+
+impl<T> Pacer<T> {
+    /// The smoother starts at a phase of its first period: stations are not switched on at the same
+    /// instant, and with timers in step all of them would let their packets go at once.
+    pub(super) fn new(
+        now: Instant,
+        smoothing: &Smoothing,
+        seeds: Seeds,
+        rate: BitRate,
+    ) -> Result<Self, EgressError> {
+        let config = config(smoothing, seeds)?;
+        let age = seeds.phase_of(first_period(&config.mode));
+        Ok(Self {
+            smoother: Smoother::new(now - age, config)?,
+            rule: smoothing.rule,
+            limits: config.limits,
+            ring: smoothing.ring,
+            detector: smoothing.detector,
+            watch: Watch::new(now, smoothing.detector, seeds.visibility, rate),
+            is_leaving: false,
+        })
+    }
+
+    /// Changes parameters; the state of smoother and detector stays where it can.
+    pub(super) fn set(
+        &mut self,
+        now: Instant,
+        smoothing: &Smoothing,
+        seeds: Seeds,
+        rate: BitRate,
+    ) -> Result<(), EgressError> {
+        self.smoother.set(now, config(smoothing, seeds)?)?;
+        self.drain();
+        if smoothing.detector != self.detector {
+            self.watch = Watch::new(now, smoothing.detector, seeds.visibility, rate);
+            self.detector = smoothing.detector;
+        }
+        self.rule = smoothing.rule;
+        self.limits = smoothing.config.limits;
+        self.ring = smoothing.ring;
+        self.is_leaving = false;
+        Ok(())
+    }
+
+    /// It shall go when what waits in it has left: nothing is held back any more, and nothing
+    /// overtakes it.
+    pub(super) fn leave(&mut self, now: Instant) {
+        let (mode, limits) = (Mode::None, self.limits);
+        let is_possible = self.smoother.set(now, Config { mode, limits });
+        debug_assert!(is_possible.is_ok(), "the limits were accepted before");
+        self.drain();
+        self.is_leaving = true;
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_leaving && self.smoother.frames().next().is_none()
+    }
+
+    /// Takes a packet, or gives it back.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        item: T,
+        size: Bytes,
+        class: Class,
+    ) -> Result<(), T> {
+        let result = self.smoother.enqueue(now, item, size, class);
+        self.drain();
+        result
+    }
+
+    /// Returns a packet that may leave now, with so many frames below.
+    pub(super) fn next(&mut self, now: Instant, below: u32) -> Option<T> {
+        if below >= self.ring {
+            return None;
+        }
+        let next = self.smoother.poll_transmit(now);
+        self.drain();
+        next.map(|next| next.frame)
+    }
+
+    /// So many octets are below now.
+    pub(super) fn entered(&mut self, now: Instant, below: Bytes) {
+        self.watch.entered(now, below);
+    }
+
+    pub(super) fn completed(&mut self, now: Instant, done: &Done, frame: &Completed) {
+        if let Some(class) = done.frame.class {
+            let sent = Transmission {
+                started_at: done.started_at,
+                attempts: frame.attempts,
+            };
+            self.smoother.handle_completion(now, class, sent);
+            self.drain();
+        }
+        let signal = self.watch.completed(now, frame);
+        self.signal(now, signal);
+    }
+
+    pub(super) fn heard(&mut self, now: Instant, wire_size: Bytes) {
+        self.watch.heard(now, wire_size);
+    }
+
+    pub(super) fn probed(&mut self, now: Instant, delay: Option<Duration>) {
+        let signal = self.watch.probed(now, delay);
+        self.signal(now, signal);
+    }
+
+    pub(super) fn marked(&mut self, now: Instant, packet: Marked) {
+        let signal = self.watch.marked(now, packet);
+        self.signal(now, signal);
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.smoother.poll_timeout().map(|(due, _)| due)
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.due().is_some_and(|due| due <= now) {
+            self.smoother.handle_timeout(now);
+            self.drain();
+        }
+    }
+
+    fn signal(&mut self, now: Instant, signal: Option<Signal>) {
+        if let Some(signal) = signal {
+            self.smoother.handle_signal(now, signal);
+            self.drain();
+        }
+    }
+
+    /// Lets go of events that nobody reads; what they say is in the statistics.
+    fn drain(&mut self) {
+        while self.smoother.poll_event().is_some() {}
+    }
+}
