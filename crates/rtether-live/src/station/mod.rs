@@ -174,7 +174,8 @@ pub struct Answered {
     pub stream: u16,
     /// Its number within the stream.
     pub number: u32,
-    /// From the receive stamp of the request to the application.
+    /// From the receive stamp of the request to the application, and by how much the answer was later
+    /// than it was to be ([`Answer::after`]).
     pub receive: Option<Duration>,
     /// What the call that sends the answer took.
     pub call: Duration,
@@ -185,7 +186,7 @@ pub struct Answered {
 pub struct Oddities {
     /// Payloads that are no measured packet, or of no stream that ends here.
     pub foreign: u64,
-    /// Packets that the system did not take.
+    /// Packets that the system did not take, and answers for which there was no room to wait.
     pub unsent: u64,
     /// Packets of which no record was kept, since there were [`RECORDS_MAX`].
     pub unrecorded: u64,
