@@ -11,7 +11,7 @@ use super::mark::Mark;
 use super::sockets::{Inlet, Outlet};
 use super::{
     Answer, Answered, Arrived, Carrier, Duties, Incoming, Log, Outgoing, RECORDS_MAX, Sent,
-    StationError,
+    StationError, missed,
 };
 use crate::clock::{Clock, to_std};
 use crate::link::Device;
@@ -183,7 +183,32 @@ impl Station {
             self.wait().map_err(failed("waiting for packets"))?;
             self.take_in()?;
         }
+        if !stop.load(Ordering::Relaxed) {
+            self.log.oddities.unsent += self.overdue();
+        }
         Ok(())
+    }
+
+    /// Returns how many packets were due before the end and have not been sent.
+    fn overdue(&mut self) -> u64 {
+        let mut count = 0;
+        while let Some(Reverse((at, due))) = self.timers.pop() {
+            match due {
+                Due::Release(index, wish) if wish == self.flows[index].wish => {
+                    let flow = &mut self.flows[index];
+                    let releases = &mut flow.duty.releases;
+                    let sent = match flow.left {
+                        0 => 0,
+                        left => releases.burst() - left,
+                    };
+                    let due = missed(releases, Some(at), self.until) - u64::from(sent);
+                    count += due * flow.outlets.len() as u64;
+                }
+                Due::Answer(..) => count += u64::from(at < self.end),
+                Due::Release(..) => {}
+            }
+        }
+        count
     }
 
     fn serve_timers(&mut self) -> Result<(), StationError> {

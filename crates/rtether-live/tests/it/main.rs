@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bed;
+mod connections;
 mod emulator;
 mod faults;
 mod meter;
