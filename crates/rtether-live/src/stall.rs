@@ -29,37 +29,55 @@ pub struct Stall {
     pub until: Instant,
 }
 
-/// Gaps that were found, in the order of time.
+/// Gaps that were found, in the order of time for each watcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
     /// The first [`KEPT`] of them.
     pub found: Vec<Stall>,
     /// How many more there were.
     pub dropped: u64,
+    /// Times in which they are felt, in order and apart from each other.
+    felt: Vec<Stall>,
 }
 
 impl Stalls {
     /// Returns whether a stall touches a span of time, or what follows it does: for as long as it
     /// lasted, what was held up is worked off.
     pub fn touch(&self, from: Instant, until: Instant) -> bool {
-        let after = |stall: &Stall| stall.until + (stall.until - stall.from);
-        let mut found = self.found.iter();
-        found.any(|stall| stall.from <= until && from <= after(stall))
+        let next = self.felt.partition_point(|felt| felt.until < from);
+        self.felt.get(next).is_some_and(|felt| felt.from <= until)
     }
 
     /// Adds those of another watcher.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
         self.dropped += other.dropped;
+        let mut all = std::mem::take(&mut self.felt);
+        all.extend(other.felt);
+        all.sort_by_key(|felt| felt.from);
+        for felt in all {
+            self.feel(felt);
+        }
     }
 
-    /// Takes in two looks at the clock that were to follow each other after `expected`.
+    /// Takes in a time that does not begin before the last one.
+    fn feel(&mut self, felt: Stall) {
+        match self.felt.last_mut() {
+            Some(last) if felt.from <= last.until => last.until = last.until.max(felt.until),
+            _ => self.felt.push(felt),
+        }
+    }
+
+    /// Takes in two looks at the clock that were to follow each other after `expected`; `from` is not
+    /// before that of the last look.
     pub fn look(&mut self, from: Instant, until: Instant, expected: Duration) {
         if until - from - expected <= THRESHOLD {
             return;
         }
         if self.found.len() < KEPT {
             self.found.push(Stall { from, until });
+            let until = until + (until - from);
+            self.feel(Stall { from, until });
         } else {
             self.dropped += 1;
         }
@@ -122,6 +140,8 @@ impl Drop for Watcher {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn us(us: i64) -> Instant {
@@ -149,6 +169,35 @@ mod tests {
         assert!(stalls.touch(us(5_000), us(10_000)) && stalls.touch(us(12_000), us(13_000)));
         assert!(stalls.touch(us(20_000), us(30_000)));
         assert!(!stalls.touch(us(5_000), us(9_000)) && !stalls.touch(us(20_001), us(30_000)));
+    }
+
+    proptest! {
+        /// Oracle: the definition, stall by stall.
+        #[test]
+        fn many_stalls_of_two_watchers_touch_as_each_of_them_does(
+            gaps in prop::collection::vec((0_i64..2_000, 200_i64..1_000, any::<bool>()), 0..40),
+            spans in prop::collection::vec((0_i64..60_000, 0_i64..2_000), 1..40),
+        ) {
+            let mut watchers = [Stalls::default(), Stalls::default()];
+            let mut from = 0;
+            for (distance, length, is_second) in gaps {
+                from += distance;
+                let watcher = &mut watchers[usize::from(is_second)];
+                watcher.look(us(from), us(from + length), Duration::ZERO);
+            }
+            let [mut stalls, other] = watchers;
+            stalls.extend(other);
+            let felt = stalls.felt.windows(2);
+            prop_assert!(felt.into_iter().all(|pair| pair[0].until < pair[1].from));
+            for (from, length) in spans {
+                let (from, until) = (us(from), us(from + length));
+                let touches = |stall: &Stall| {
+                    let worked_off = stall.until + (stall.until - stall.from);
+                    stall.from <= until && from <= worked_off
+                };
+                prop_assert_eq!(stalls.touch(from, until), stalls.found.iter().any(touches));
+            }
+        }
     }
 
     #[test]

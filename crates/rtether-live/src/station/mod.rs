@@ -174,7 +174,8 @@ pub struct Answered {
     pub stream: u16,
     /// Its number within the stream.
     pub number: u32,
-    /// From the receive stamp of the request to the application.
+    /// From the receive stamp of the request to the application, and by how much the answer was later
+    /// than it was to be ([`Answer::after`]).
     pub receive: Option<Duration>,
     /// What the call that sends the answer took.
     pub call: Duration,
@@ -185,12 +186,22 @@ pub struct Answered {
 pub struct Oddities {
     /// Payloads that are no measured packet, or of no stream that ends here.
     pub foreign: u64,
-    /// Packets that the system did not take.
+    /// Packets that the system did not take, answers for which there was no room to wait, and what
+    /// was due and not sent when the station's time was over.
     pub unsent: u64,
     /// Packets of which no record was kept, since there were [`RECORDS_MAX`].
     pub unrecorded: u64,
     /// Times the wall clock was set during the run; receive stamps near it are not used.
     pub clock_steps: u64,
+}
+
+/// Returns how many packets are due from `next` on and before `until`; looks no further than
+/// [`RECORDS_MAX`] releases.
+fn missed(releases: &mut Releases, next: Option<Instant>, until: Instant) -> u64 {
+    let burst = u64::from(releases.burst());
+    let times = std::iter::successors(next, |&at| releases.next(at));
+    let times = times.take_while(|&at| at < until).take(RECORDS_MAX);
+    times.count() as u64 * burst
 }
 
 /// Why a station cannot work.

@@ -11,7 +11,7 @@ use super::mark::Mark;
 use super::sockets::{Inlet, Outlet};
 use super::{
     Answer, Answered, Arrived, Carrier, Duties, Incoming, Log, Outgoing, RECORDS_MAX, Sent,
-    StationError,
+    StationError, missed,
 };
 use crate::clock::{Clock, to_std};
 use crate::link::Device;
@@ -21,7 +21,8 @@ use crate::wall::Stamps;
 const LOOK: Duration = Duration::from_ms(50);
 /// A stamp that is older is of another clock.
 const AGE_MAX: Duration = Duration::from_secs(1);
-/// Packets of one socket that are taken in before releases get their turn.
+/// Timers that are served, and packets of one socket that are taken in, before the others get their
+/// turn: a station that cannot keep up with its flows still receives, and ends in time.
 const AT_ONCE: usize = 64;
 /// Octets of the largest packet.
 const BUFFER: usize = 2_048;
@@ -32,13 +33,24 @@ enum Due {
     /// A flow releases; the second number tells an older wish from the present one.
     Release(usize, u32),
     /// An answer to a request of an incoming stream is given.
-    Answer(usize, u32, Instant),
+    Answer(usize, Request),
+}
+
+/// A request that is to be answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Request {
+    number: u32,
+    released_at: Instant,
+    /// What it took from the kernel to here.
+    receive: Option<Duration>,
 }
 
 struct Flow {
     duty: Outgoing,
     outlets: Vec<Outlet>,
     number: u32,
+    /// Packets of the present release that are still to be sent.
+    left: u32,
     /// Answers still awaited of the last release.
     awaited: u32,
     /// Changes whenever the next release is decided anew.
@@ -104,6 +116,7 @@ impl Station {
                 outlets: outlets.collect::<Result<_, _>>()?,
                 duty,
                 number: 0,
+                left: 0,
                 awaited: 0,
                 wish: 0,
             });
@@ -170,72 +183,101 @@ impl Station {
             self.wait().map_err(failed("waiting for packets"))?;
             self.take_in()?;
         }
+        if !stop.load(Ordering::Relaxed) {
+            self.log.oddities.unsent += self.overdue();
+        }
         Ok(())
     }
 
-    fn serve_timers(&mut self) -> Result<(), StationError> {
-        while let Some(&Reverse((at, due))) = self.timers.peek() {
-            if at > self.clock.now() {
-                break;
+    /// Returns how many packets were due before the end and have not been sent.
+    fn overdue(&mut self) -> u64 {
+        let mut count = 0;
+        while let Some(Reverse((at, due))) = self.timers.pop() {
+            match due {
+                Due::Release(index, wish) if wish == self.flows[index].wish => {
+                    let flow = &mut self.flows[index];
+                    let releases = &mut flow.duty.releases;
+                    let sent = match flow.left {
+                        0 => 0,
+                        left => releases.burst() - left,
+                    };
+                    let due = missed(releases, Some(at), self.until) - u64::from(sent);
+                    count += due * flow.outlets.len() as u64;
+                }
+                Due::Answer(..) => count += u64::from(at < self.end),
+                Due::Release(..) => {}
             }
+        }
+        count
+    }
+
+    fn serve_timers(&mut self) -> Result<(), StationError> {
+        for _ in 0..AT_ONCE {
+            let now = self.clock.now();
+            let next = self.timers.peek();
+            let Some(&Reverse((at, due))) = next.filter(|Reverse((at, _))| *at <= now) else {
+                break;
+            };
             self.timers.pop();
             match due {
                 Due::Release(index, wish) if wish == self.flows[index].wish => {
                     self.release(index, at)?;
                 }
                 Due::Release(..) => {}
-                Due::Answer(index, number, released_at) => {
-                    self.answer(index, number, released_at, None)?;
+                Due::Answer(index, request) => {
+                    // The host has not received the request in time if it answers late.
+                    let receive = request.receive.map(|receive| receive + (now - at));
+                    self.answer(index, Request { receive, ..request })?;
                 }
             }
         }
         Ok(())
     }
 
+    /// Sends one packet of a release to each peer; the timer comes again until all are sent.
     fn release(&mut self, index: usize, due: Instant) -> Result<(), StationError> {
-        let next = self.flows[index].duty.releases.next(due);
-        self.schedule(index, next);
-        for _ in 0..self.flows[index].duty.releases.burst() {
-            let flow = &mut self.flows[index];
-            let number = flow.number;
-            flow.number = flow.number.wrapping_add(1);
-            flow.awaited = flow.duty.answers;
-            for (stream, outlet) in (flow.duty.stream..).zip(&mut flow.outlets) {
-                let at = self.clock.now();
-                let mark = Mark {
+        let flow = &mut self.flows[index];
+        if flow.left == 0 {
+            flow.left = flow.duty.releases.burst();
+        }
+        let number = flow.number;
+        flow.number = flow.number.wrapping_add(1);
+        flow.awaited = flow.duty.answers;
+        for (stream, outlet) in (flow.duty.stream..).zip(&mut flow.outlets) {
+            let at = self.clock.now();
+            let mark = Mark {
+                stream,
+                is_answer: false,
+                number,
+                released_at: at,
+            };
+            let payload = &mut self.payload[..flow.duty.payload];
+            mark.write(payload);
+            let is_sent = sent(outlet.send(payload), &mut self.log)?;
+            let call = self.clock.now() - at;
+            if is_sent && self.log.sent.len() == RECORDS_MAX {
+                self.log.oddities.unrecorded += 1;
+            } else if is_sent {
+                self.log.sent.push(Sent {
                     stream,
-                    is_answer: false,
                     number,
-                    released_at: at,
-                };
-                let payload = &mut self.payload[..flow.duty.payload];
-                mark.write(payload);
-                let is_sent = sent(outlet.send(payload), &mut self.log)?;
-                let call = self.clock.now() - at;
-                if is_sent && self.log.sent.len() == RECORDS_MAX {
-                    self.log.oddities.unrecorded += 1;
-                } else if is_sent {
-                    self.log.sent.push(Sent {
-                        stream,
-                        number,
-                        at,
-                        call,
-                        late: at - due,
-                    });
-                }
+                    at,
+                    call,
+                    late: at - due,
+                });
             }
         }
+        flow.left = flow.left.saturating_sub(1);
+        let next = match flow.left {
+            0 => flow.duty.releases.next(due),
+            _ => Some(due),
+        };
+        self.schedule(index, next);
         Ok(())
     }
 
-    /// Gives the answer to a request; `receive` is what the request took from the kernel to here.
-    fn answer(
-        &mut self,
-        index: usize,
-        number: u32,
-        released_at: Instant,
-        receive: Option<Duration>,
-    ) -> Result<(), StationError> {
+    /// Gives the answer to a request.
+    fn answer(&mut self, index: usize, request: Request) -> Result<(), StationError> {
         let Stream { duty, outlet } = &mut self.streams[index];
         let (Some(answer), Some(outlet)) = (duty.answer, outlet) else {
             return Ok(());
@@ -243,22 +285,24 @@ impl Station {
         let mark = Mark {
             stream: duty.stream,
             is_answer: true,
-            number,
-            released_at,
+            number: request.number,
+            released_at: request.released_at,
         };
         let payload = &mut self.payload[..answer.payload];
         mark.write(payload);
         let at = self.clock.now();
         sent(outlet.send(payload), &mut self.log)?;
         let call = self.clock.now() - at;
-        if self.log.answered.len() < RECORDS_MAX {
-            self.log.answered.push(Answered {
-                stream: duty.stream,
-                number,
-                receive,
-                call,
-            });
+        if self.log.answered.len() == RECORDS_MAX {
+            self.log.oddities.unrecorded += 1;
+            return Ok(());
         }
+        self.log.answered.push(Answered {
+            stream: duty.stream,
+            number: request.number,
+            receive: request.receive,
+            call,
+        });
         Ok(())
     }
 
@@ -328,16 +372,20 @@ impl Station {
             return Ok(());
         };
         let duty = &self.streams[index].duty;
+        let request = Request {
+            number: mark.number,
+            released_at: mark.released_at,
+            receive,
+        };
         match duty.answer {
             None => self.record(duty.stream, mark, now, receive),
-            Some(answer) if answer.after > Duration::ZERO => {
-                let due = Due::Answer(index, mark.number, mark.released_at);
-                // Requests beyond what fits are as good as lost; a flood must not fill the memory.
-                if self.timers.len() < RECORDS_MAX {
-                    self.timers.push(Reverse((now + answer.after, due)));
-                }
+            Some(answer) if answer.after == Duration::ZERO => self.answer(index, request)?,
+            // A flood must not fill the memory.
+            Some(_) if self.timers.len() >= RECORDS_MAX => self.log.oddities.unsent += 1,
+            Some(answer) => {
+                let due = Due::Answer(index, request);
+                self.timers.push(Reverse((now + answer.after, due)));
             }
-            Some(_) => self.answer(index, mark.number, mark.released_at, receive)?,
         }
         Ok(())
     }

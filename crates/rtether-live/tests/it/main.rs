@@ -6,7 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bed;
+mod connections;
 mod emulator;
 mod faults;
 mod meter;
+mod station;
 mod wire;

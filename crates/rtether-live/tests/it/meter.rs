@@ -16,7 +16,7 @@ use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Sample};
 
-use crate::wire::{DEVICE, FAR, Wire};
+use crate::wire::{DEVICE, FAR, Wire, patient};
 
 const CONFIG: Config = Config {
     series: 2,
@@ -95,7 +95,7 @@ fn udp() {
     for (waiting, size) in [(Waiting::Block, 0), (Waiting::Spin, 1_400)] {
         let (samples, answered) = with_responder(
             &wire,
-            || Udp::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+            || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default())),
             false,
             || {
                 let options = UdpOptions {
@@ -156,7 +156,7 @@ fn xdp_with_and_without_a_tag_leaves_other_frames_alone() {
         let options = RawOptions { tag };
         let (samples, answered) = with_responder(
             &wire,
-            || Xdp::bind(DEVICE, options).unwrap(),
+            || patient(|| Xdp::bind(DEVICE, options)),
             false,
             || {
                 let link = Xdp::connect(DEVICE, peer, options).unwrap();
@@ -209,7 +209,7 @@ fn tcp() {
     for (waiting, size) in [(Waiting::Spin, 0), (Waiting::Block, 40_000)] {
         let (samples, answered) = with_responder(
             &wire,
-            || TcpService::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+            || patient(|| TcpService::bind((FAR, PORT).into(), UdpOptions::default())),
             false,
             || {
                 let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
@@ -272,7 +272,7 @@ fn kernel_stamps_of_both_sides() {
     };
     let (collector, _) = with_responder(
         &wire,
-        || Udp::bind((FAR, PORT).into(), UdpOptions::default()).unwrap(),
+        || patient(|| Udp::bind((FAR, PORT).into(), UdpOptions::default())),
         true,
         || measure_stamps(Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap()),
     );

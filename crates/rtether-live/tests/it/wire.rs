@@ -1,9 +1,11 @@
 //! Two namespaces with a wire between them.
 
+use std::error::Error;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rtether_live::link::{Device, MacAddress};
 use rtether_live::namespace::{Namespace, run};
@@ -30,7 +32,7 @@ impl Wire {
         }
     }
 
-    fn build() -> Result<Self, Box<dyn std::error::Error>> {
+    fn build() -> Result<Self, Box<dyn Error>> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("mt{}-{number}", std::process::id());
@@ -51,7 +53,7 @@ impl Wire {
                 .run(&format!("ip -br link show {DEVICE}"))?
                 .contains(" UP ")
             {
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
         }
         Ok(Self { near, far })
@@ -67,6 +69,30 @@ impl Wire {
             look.join().unwrap()
         })
     }
+}
+
+/// Opens a socket where one has been closed before, which may take some tries.
+///
+/// Until it calls `exec`, a program that another test starts (`ip`) is a copy of this process with
+/// all of its sockets, so that an address stays in use after its socket has been closed; on a busy
+/// machine it waits for the processor meanwhile. A queue of `AF_XDP` is free only some time later in
+/// any case. What is in use for another reason stays so: after ten seconds that is a failure.
+pub(crate) fn patient<T, E: Error + 'static>(open: impl Fn() -> Result<T, E>) -> T {
+    for _ in 0..1_000 {
+        match open() {
+            Ok(socket) => return socket,
+            Err(error) if is_in_use(&error) => std::thread::sleep(Duration::from_millis(10)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("still in use after ten seconds");
+}
+
+fn is_in_use(error: &(dyn Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let mut causes = causes.filter_map(|error| error.downcast_ref::<io::Error>());
+    let in_use = [io::ErrorKind::AddrInUse, io::ErrorKind::ResourceBusy];
+    causes.any(|error| in_use.contains(&error.kind()))
 }
 
 /// Says that a test cannot run here, for those who count (CONTRIBUTING.md).

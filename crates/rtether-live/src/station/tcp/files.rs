@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use rtether_model::flow::{Bulk, Transfer};
-use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_sim::release::Releases;
 
-use super::{ENDLESS, FileLog, Header, LOOK, TcpOutgoing, TcpTraffic, connect, is_pause};
-use crate::clock::{Clock, to_std};
+use super::{ENDLESS, FileLog, Header, Run, TcpOutgoing, TcpTraffic, connect, is_pause};
+use crate::clock::Clock;
 
 /// Octets that are handed to the kernel at once.
 const CHUNK: usize = 16 * 1_024;
@@ -24,7 +24,8 @@ pub fn send_files(
     until: Instant,
     stop: &AtomicBool,
 ) -> (Vec<FileLog>, u64) {
-    let run = Run { clock, until, stop };
+    let end = until;
+    let run = Run { clock, end, stop };
     let (mut logs, mut refused) = (Vec::new(), 0);
     let (peer, TcpTraffic::Files { bulk, due }) = (outgoing.peer, outgoing.traffic) else {
         return (logs, refused);
@@ -47,7 +48,7 @@ pub fn send_files(
             size: size.map_or(ENDLESS, Bytes::get),
         };
         let started_at = clock.now();
-        let sent = connect(peer, outgoing.tagging, &header).and_then(|mut stream| {
+        let sent = connect(peer, outgoing.tagging, &header, run).and_then(|mut stream| {
             run.write(&mut stream, header.size, files.bulk.rate)?;
             stream.shutdown(Shutdown::Write)?;
             Ok(crate::load::socket::retransmissions(&stream).unwrap_or(0))
@@ -103,27 +104,7 @@ impl Files {
     }
 }
 
-struct Run<'a> {
-    clock: Clock,
-    until: Instant,
-    stop: &'a AtomicBool,
-}
-
 impl Run<'_> {
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until
-    }
-
-    fn sleep_until(&self, at: Instant) {
-        while !self.is_over() {
-            let left = at - self.clock.now();
-            if left <= Duration::ZERO {
-                return;
-            }
-            std::thread::sleep(to_std(left).min(LOOK));
-        }
-    }
-
     /// Writes so many octets, no faster than the rate, or until the run is over.
     fn write(&self, stream: &mut TcpStream, size: u64, rate: Option<BitRate>) -> io::Result<()> {
         let octets = [0; CHUNK];

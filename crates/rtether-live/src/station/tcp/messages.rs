@@ -5,23 +5,23 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::Instant;
 use rtether_sim::release::Releases;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::super::mark::Mark;
-use super::super::{Arrived, Log, RECORDS_MAX, Sent, StationError};
-use super::{Header, TcpOutgoing, TcpTraffic, connect, is_pause};
+use super::super::{Arrived, Log, RECORDS_MAX, Sent, StationError, missed};
+use super::{Header, LOOK, Run, TcpOutgoing, TcpTraffic, connect, is_pause};
 use crate::clock::{Clock, to_std};
 
-/// How often it looks whether to stop.
-const LOOK: Duration = Duration::from_ms(20);
 /// Octets of answers that are read at once.
 const BUFFER: usize = 64 * 1_024;
 
-struct Talker {
+struct Talker<'a> {
     stream: TcpStream,
-    clock: Clock,
+    run: Run<'a>,
+    /// No message is released from this time on.
+    until: Instant,
     number: u16,
     releases: Releases,
     message: Vec<u8>,
@@ -48,13 +48,14 @@ pub fn send_messages(
         number: 0,
         size: 0,
     };
+    let run = Run { clock, end, stop };
     let failed = |doing: &str| {
         let doing = format!("{doing} {}", outgoing.peer.ip);
         move |source| StationError::Socket { doing, source }
     };
-    let stream = match connect(outgoing.peer, outgoing.tagging, &header)
-        .map_err(failed("a connection to"))
-    {
+    let stream = connect(outgoing.peer, outgoing.tagging, &header, run);
+    let ready = stream.and_then(|stream| stream.set_nonblocking(true).map(|()| stream));
+    let stream = match ready.map_err(failed("a connection to")) {
         Ok(stream) => stream,
         Err(error) => return (Log::default(), Some(error)),
     };
@@ -70,7 +71,8 @@ pub fn send_messages(
     let next = releases.first();
     let mut talker = Talker {
         stream,
-        clock,
+        run,
+        until,
         number: outgoing.stream,
         releases,
         message: vec![0; payload],
@@ -81,34 +83,49 @@ pub fn send_messages(
         next,
         log: Log::default(),
     };
-    let ended = talker.run(until, end, stop);
+    let ended = talker.run();
     // After the last message the other side may close first.
     let is_over = clock.now() >= until || stop.load(Ordering::Relaxed);
-    let ended = ended
-        .err()
-        .filter(|error| !is_over || error.kind() != io::ErrorKind::UnexpectedEof);
+    let ended = ended.err().filter(|error| !is_over || !is_closed(error));
     (talker.log, ended.map(lost))
 }
 
-impl Talker {
-    fn run(&mut self, until: Instant, end: Instant, stop: &AtomicBool) -> io::Result<()> {
-        while !stop.load(Ordering::Relaxed) && self.clock.now() < end {
-            let due = self.next.filter(|&at| at < until);
-            if let Some(at) = due.filter(|&at| at <= self.clock.now()) {
-                self.release(at, stop)?;
-                continue;
+/// Returns whether an error says that the other side has closed the connection.
+fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
+}
+
+impl Talker<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        let ended = self.turn();
+        if !self.run.stop.load(Ordering::Relaxed) {
+            let missed = missed(&mut self.releases, self.next, self.until);
+            self.log.oddities.unsent += missed;
+        }
+        ended
+    }
+
+    fn turn(&mut self) -> io::Result<()> {
+        while !self.run.is_over() {
+            let due = self.next.filter(|&at| at < self.until);
+            let now = self.run.clock.now();
+            match due {
+                Some(at) if at <= now => self.release(at)?,
+                _ => self.wait(due, PollFlags::IN)?,
             }
-            let look = self.clock.now() + LOOK;
-            self.wait(due.map_or(look, |at| at.min(look)))?;
             self.take_in()?;
         }
         Ok(())
     }
 
-    fn release(&mut self, due: Instant, stop: &AtomicBool) -> io::Result<()> {
+    fn release(&mut self, due: Instant) -> io::Result<()> {
+        let burst = self.releases.burst();
         self.next = self.releases.next(due);
-        for _ in 0..self.releases.burst() {
-            let at = self.clock.now();
+        for index in 0..burst {
+            let at = self.run.clock.now();
             let number = self.released;
             self.released = self.released.wrapping_add(1);
             let mark = Mark {
@@ -118,7 +135,11 @@ impl Talker {
                 released_at: at,
             };
             mark.write(&mut self.message);
-            self.write(stop)?;
+            let written = self.write();
+            if !matches!(written, Ok(true)) {
+                self.log.oddities.unsent += u64::from(burst - index);
+                return written.map(|_| ());
+            }
             if self.log.sent.len() == RECORDS_MAX {
                 self.log.oddities.unrecorded += 1;
                 continue;
@@ -127,34 +148,43 @@ impl Talker {
                 stream: self.number,
                 number,
                 at,
-                call: self.clock.now() - at,
+                call: self.run.clock.now() - at,
                 late: at - due,
             });
         }
         Ok(())
     }
 
-    /// Writes a whole message, however long the connection is stuck.
-    fn write(&mut self, stop: &AtomicBool) -> io::Result<()> {
-        let mut left = &self.message[..];
-        while !left.is_empty() && !stop.load(Ordering::Relaxed) {
-            match self.stream.write(left) {
+    /// Writes a whole message; `false` if the run ends before.
+    fn write(&mut self) -> io::Result<bool> {
+        let mut written = 0;
+        while written < self.message.len() {
+            if self.run.is_over() {
+                return Ok(false);
+            }
+            match self.stream.write(&self.message[written..]) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => left = &left[count..],
-                Err(error) if is_pause(&error) => {}
+                Ok(count) => written += count,
+                Err(error) if is_pause(&error) => {
+                    self.wait(None, PollFlags::IN | PollFlags::OUT)?;
+                    // The peer may not read before its answers are taken.
+                    self.take_in()?;
+                }
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn wait(&self, until: Instant) -> io::Result<()> {
-        let left = to_std(until - self.clock.now());
+    /// Waits for the connection, until a time at most, and no longer than [`LOOK`].
+    fn wait(&self, until: Option<Instant>, flags: PollFlags) -> io::Result<()> {
+        let now = self.run.clock.now();
+        let left = until.map_or(LOOK, |until| to_std(until - now).min(LOOK));
         let limit = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(0),
             tv_nsec: i64::from(left.subsec_nanos()),
         };
-        let mut sockets = [PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN)];
+        let mut sockets = [PollFd::from_borrowed_fd(self.stream.as_fd(), flags)];
         match poll(&mut sockets, Some(&limit)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -163,18 +193,13 @@ impl Talker {
 
     /// Takes in answers, if any are there.
     fn take_in(&mut self) -> io::Result<()> {
-        let mut sockets = [PollFd::from_borrowed_fd(self.stream.as_fd(), PollFlags::IN)];
-        let nothing = Timespec::default();
-        if poll(&mut sockets, Some(&nothing))? == 0 {
-            return Ok(());
-        }
         match self.stream.read(&mut self.buffer) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => self.incoming.extend_from_slice(&self.buffer[..count]),
             Err(error) if is_pause(&error) => return Ok(()),
             Err(error) => return Err(error),
         }
-        let now = self.clock.now();
+        let now = self.run.clock.now();
         let Some(size) = self.answer else {
             // Nobody was asked.
             self.log.oddities.foreign += 1;

@@ -11,14 +11,16 @@ mod server;
 
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Span;
 
 use rtether_model::flow::Bulk;
-use rtether_model::quantity::Instant;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::release::Releases;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Peer, Tagging};
+use crate::clock::{Clock, to_std};
 use crate::filter::TAG_PRIORITY;
 use crate::link::{UdpOptions, mark};
 
@@ -32,7 +34,7 @@ pub const PORT: u16 = 7_256;
 pub const CONNECTIONS_MAX: usize = 256;
 /// How often a thread that waits looks whether to stop.
 const LOOK: Span = Span::from_millis(20);
-/// A connection is given up after this time.
+/// A connection that does not come about is given up after this time.
 const CONNECT: Span = Span::from_secs(3);
 /// Octets of the header.
 const HEADER: usize = 16;
@@ -79,7 +81,7 @@ pub struct TcpIncoming {
     /// Octets of a message; `None` for files.
     pub message: Option<usize>,
     /// Octets of the answer to a message, and what it takes, if there is one.
-    pub answer: Option<(usize, rtether_model::quantity::Duration)>,
+    pub answer: Option<(usize, Duration)>,
 }
 
 /// A file as one end saw it.
@@ -127,12 +129,37 @@ impl Header {
     }
 }
 
+/// The time of a thread; every wait of it is over soon after.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    clock: Clock,
+    end: Instant,
+    stop: &'a AtomicBool,
+}
+
+impl Run<'_> {
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.end
+    }
+
+    fn sleep_until(&self, at: Instant) {
+        while !self.is_over() {
+            let left = at - self.clock.now();
+            if left <= Duration::ZERO {
+                return;
+            }
+            std::thread::sleep(to_std(left).min(LOOK));
+        }
+    }
+}
+
 /// Opens a connection and says what it is for.
-fn connect(to: Peer, tagging: Tagging, header: &Header) -> io::Result<TcpStream> {
+fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Result<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     prepare(&socket, to.ip, tagging)?;
     let peer = SocketAddrV4::new(to.ip, PORT);
-    socket.connect_timeout(&peer.into(), CONNECT)?;
+    let left = to_std(run.end - run.clock.now());
+    socket.connect_timeout(&peer.into(), left.clamp(LOOK, CONNECT))?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(LOOK))?;

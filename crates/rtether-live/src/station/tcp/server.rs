@@ -5,12 +5,14 @@ use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rtether_model::quantity::{Duration, Instant};
+use rtether_model::quantity::Instant;
 
 use super::super::mark::Mark;
 use super::super::{Arrived, Log, RECORDS_MAX, StationError};
-use super::{CONNECTIONS_MAX, ENDLESS, FileLog, HEADER, Header, LOOK, PORT, TcpIncoming, is_pause};
-use crate::clock::{Clock, to_std};
+use super::{
+    CONNECTIONS_MAX, ENDLESS, FileLog, HEADER, Header, LOOK, PORT, Run, TcpIncoming, is_pause,
+};
+use crate::clock::Clock;
 
 /// Octets that are read at once.
 const BUFFER: usize = 64 * 1_024;
@@ -24,9 +26,7 @@ pub struct Server {
 
 /// What all connections write into.
 struct Shared<'a> {
-    clock: Clock,
-    end: Instant,
-    stop: &'a AtomicBool,
+    run: Run<'a>,
     incoming: &'a [TcpIncoming],
     log: Mutex<(Log, Vec<FileLog>)>,
     open: AtomicUsize,
@@ -50,15 +50,13 @@ impl Server {
     /// Serves until `end` or `stop`; returns what arrived.
     pub fn run(self, clock: Clock, end: Instant, stop: &AtomicBool) -> (Log, Vec<FileLog>) {
         let shared = Shared {
-            clock,
-            end,
-            stop,
+            run: Run { clock, end, stop },
             incoming: &self.incoming,
             log: Mutex::default(),
             open: AtomicUsize::new(0),
         };
         std::thread::scope(|scope| {
-            while !shared.is_over() {
+            while !shared.run.is_over() {
                 let Ok((stream, _)) = self.listener.accept() else {
                     std::thread::sleep(LOOK);
                     continue;
@@ -85,10 +83,6 @@ impl Server {
 }
 
 impl Shared<'_> {
-    fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.end
-    }
-
     fn odd(&self) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.0.oddities.foreign += 1;
@@ -97,7 +91,7 @@ impl Shared<'_> {
     /// Reads so many octets; `false` if the connection or the run ends before.
     fn fill(&self, stream: &mut TcpStream, mut to: &mut [u8]) -> io::Result<bool> {
         while !to.is_empty() {
-            if self.is_over() {
+            if self.run.is_over() {
                 return Ok(false);
             }
             match stream.read(to) {
@@ -110,9 +104,26 @@ impl Shared<'_> {
         Ok(true)
     }
 
+    /// Writes all of these octets; `false` if the run ends before.
+    fn put(&self, stream: &mut TcpStream, mut octets: &[u8]) -> io::Result<bool> {
+        while !octets.is_empty() {
+            if self.run.is_over() {
+                return Ok(false);
+            }
+            match stream.write(octets) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => octets = &octets[count..],
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(LOOK))?;
+        stream.set_write_timeout(Some(LOOK))?;
         stream.set_nodelay(true)?;
         let mut header = [0; HEADER];
         if !self.fill(&mut stream, &mut header)? {
@@ -131,13 +142,13 @@ impl Shared<'_> {
         let mut buffer = vec![0; BUFFER];
         let mut delivered = 0;
         let mut finished_at = None;
-        while !self.is_over() {
+        while !self.run.is_over() {
             match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => {
                     delivered += count as u64;
                     if header.size != ENDLESS && delivered >= header.size {
-                        finished_at.get_or_insert(self.clock.now());
+                        finished_at.get_or_insert(self.run.clock.now());
                     }
                 }
                 Err(error) if is_pause(&error) => {}
@@ -164,20 +175,21 @@ impl Shared<'_> {
         let mut message = vec![0; size];
         let mut answer = vec![0; own.answer.map_or(0, |(size, _)| size)];
         while self.fill(&mut stream, &mut message)? {
-            let now = self.clock.now();
+            let now = self.run.clock.now();
             let Some(mark) = Mark::read(&message).filter(|mark| mark.stream == own.stream) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
             if let Some((_, after)) = own.answer {
-                if after > Duration::ZERO {
-                    std::thread::sleep(to_std(after));
-                }
+                self.run.sleep_until(now + after);
                 let mark = Mark {
                     is_answer: true,
                     ..mark
                 };
                 mark.write(&mut answer);
-                stream.write_all(&answer)?;
+                if !self.put(&mut stream, &answer)? {
+                    let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+                    log.0.oddities.unsent += 1;
+                }
                 continue;
             }
             let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
