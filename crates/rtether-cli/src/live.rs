@@ -79,7 +79,17 @@ impl TestBed {
         let Some((plan, options)) = self.planned else {
             return Ok(Live::default());
         };
-        let measured = crate::testbed::measure(scenario, &plan, &options, global)?;
+        let measured = match crate::testbed::measure(scenario, &plan, &options, global) {
+            Ok(measured) => measured,
+            // What was simulated is to be shown all the same.
+            Err(Exit::Interrupted) => {
+                return Ok(Live {
+                    is_partial: true,
+                    ..Live::default()
+                });
+            }
+            Err(exit) => return Err(exit),
+        };
         let streams = measured.streams.iter();
         Ok(Live {
             streams: streams.map(MeasuredStream::measurement).collect(),
@@ -102,9 +112,6 @@ impl Live {
 
     /// Says what has to be known of the measurement; returns how the command ends because of it.
     pub(crate) fn note(&self, outcome: &Outcome<'_>, exceeded: &[usize]) -> Option<Exit> {
-        if self.streams.is_empty() {
-            return None;
-        }
         for &index in exceeded {
             let stream = outcome.stream(index);
             let (max, bound) = (self.streams[index].max_inside, stream.bound);

@@ -110,8 +110,7 @@ fn clean() -> Exit {
 }
 
 pub(crate) fn refuse(error: &TestbedError) -> Exit {
-    terminal::complain(&error.to_string());
-    match error {
+    let exit = match error {
         TestbedError::Unsupported { .. } | TestbedError::Emulator(EmulatorError::Network(_)) => {
             Exit::WrongInput
         }
@@ -119,5 +118,12 @@ pub(crate) fn refuse(error: &TestbedError) -> Exit {
         | TestbedError::Filter(_)
         | TestbedError::Emulator(_)
         | TestbedError::Station { .. } => Exit::Unfit,
+        TestbedError::Interrupted => Exit::Interrupted,
+    };
+    if exit == Exit::Interrupted {
+        terminal::remark(&error.to_string());
+    } else {
+        terminal::complain(&error.to_string());
     }
+    exit
 }

@@ -3,6 +3,8 @@
 //!
 //! Needs root and iproute2; a test that cannot run prints why, and is counted.
 
+use std::fmt::Write as _;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -34,8 +36,12 @@ struct File(PathBuf);
 
 impl File {
     fn new(test: &str) -> Self {
+        Self::with(test, SCENARIO)
+    }
+
+    fn with(test: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("rtether-{test}-{}.yaml", std::process::id()));
-        std::fs::write(&path, SCENARIO).unwrap();
+        std::fs::write(&path, text).unwrap();
         Self(path)
     }
 }
@@ -115,6 +121,65 @@ fn ctrl_c_ends_the_run_with_what_it_has() {
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         assert!(delivered(&output) > 0, "{backend}");
         assert_eq!(left(pid), [""; 0], "{backend}");
+    }
+}
+
+/// A switch with so many stations that making the test bed takes seconds.
+fn many_stations() -> String {
+    let mut text = String::from("rtether: 1\nnodes:\n");
+    for node in 0..60 {
+        writeln!(text, "  n{node}: {{ stack: zero }}").unwrap();
+    }
+    text += "switches: { sw: { ports: 60 } }\nlinks:\n";
+    for node in 0..60 {
+        let port = node + 1;
+        writeln!(
+            text,
+            "  - {{ ends: [n{node}, \"sw:{port}\"], rate: 100 Mbit/s }}"
+        )
+        .unwrap();
+    }
+    text + "flows:\n  - { name: f, from: n0, to: n1, period: 2 ms, size: 64 B }\n"
+}
+
+/// As at a terminal: the signal goes to the whole process group, with all commands that run.
+#[test]
+fn ctrl_c_during_the_set_up_leaves_nothing() {
+    let test = "ctrl_c_during_the_set_up_leaves_nothing";
+    if !is_root(test) {
+        return;
+    }
+    let file = File::with("set-up", &many_stations());
+    for (verb, backend) in [
+        (&["live", "--backend"][..], "kernel"),
+        (&["live", "--backend"], "emulated"),
+        (&["check", "--for", "1s", "--live"], "kernel"),
+    ] {
+        let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+            .args(verb)
+            .args([backend, "--priority", "0"])
+            .arg(&file.0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let begun = Instant::now();
+        while left(pid).len() < 5 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no test bed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let group = format!("-{pid}");
+        let kill = Command::new("kill").args(["-INT", "--", &group]).status();
+        assert!(kill.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{verb:?}: {message}");
+        assert!(!message.contains("error"), "{verb:?}: {message}");
+        // What was simulated before is shown.
+        assert_eq!(output.stdout.is_empty(), verb[0] == "live", "{message}");
+        assert_eq!(left(pid), [""; 0], "{verb:?}");
     }
 }
 

@@ -128,6 +128,9 @@ pub enum TestbedError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// It was ended before anything was measured.
+    #[error("interrupted before anything was measured; what had been made is removed")]
+    Interrupted,
 }
 
 fn list(reasons: &[String]) -> String {

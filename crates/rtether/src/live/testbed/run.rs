@@ -57,7 +57,7 @@ impl Drop for Standing<'_> {
 /// itself, with threads of its own.
 ///
 /// # Errors
-/// If the test bed cannot be made.
+/// If the test bed cannot be made, or was to end before it stood.
 pub fn stand<T>(
     scenario: &Scenario,
     plan: &Plan,
@@ -67,16 +67,7 @@ pub fn stand<T>(
 ) -> Result<(T, Option<Emulation>), TestbedError> {
     super::clean()?;
     let _standing = Standing(&plan.tear_down);
-    for step in &plan.set_up {
-        if progress.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        step.run()?;
-        progress.commands.fetch_add(1, Ordering::Relaxed);
-    }
-    for host in &plan.hosts {
-        as_on_a_wire(host)?;
-    }
+    set_up(plan, progress)?;
     // What measures at a real-time priority measures with cores that are awake.
     if options.priority.is_some() {
         keep_cores_awake();
@@ -103,6 +94,26 @@ pub fn stand<T>(
     })
 }
 
+/// Makes all there is in a test bed before its stations and its emulator.
+fn set_up(plan: &Plan, progress: &Progress) -> Result<(), TestbedError> {
+    let go_on = || {
+        if progress.stop.load(Ordering::Relaxed) {
+            return Err(TestbedError::Interrupted);
+        }
+        Ok(())
+    };
+    for step in &plan.set_up {
+        go_on()?;
+        step.run()?;
+        progress.commands.fetch_add(1, Ordering::Relaxed);
+    }
+    for host in &plan.hosts {
+        go_on()?;
+        as_on_a_wire(host)?;
+    }
+    go_on()
+}
+
 /// Lets a host send frames as they are on a wire, checksums included.
 fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| TestbedError::Station {
@@ -121,7 +132,7 @@ fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
 /// Runs the flows of a scenario on this host and returns what was measured; nothing is left behind.
 ///
 /// # Errors
-/// If the test bed cannot be made, or no station could run.
+/// If the test bed cannot be made, was to end before it stood, or no station could run.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,

@@ -26,7 +26,11 @@ const SETTLED: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl From<TestbedError> for ReproduceError {
     fn from(error: TestbedError) -> Self {
-        Self::Machine(error.to_string())
+        if let TestbedError::Interrupted = error {
+            Self::Interrupted
+        } else {
+            Self::Machine(error.to_string())
+        }
     }
 }
 
