@@ -183,6 +183,46 @@ fn ctrl_c_during_the_set_up_leaves_nothing() {
     }
 }
 
+/// Returns whether a process catches SIGINT, the second bit of `SigCgt` (proc(5)).
+fn listens(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+}
+
+/// Whoever ends the simulation has waited enough: no test bed is made after it.
+#[test]
+fn ctrl_c_during_the_simulation_ends_check() {
+    // A day of real time, which no machine simulates at once.
+    let file = File::new("simulated");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["check", "--live", "--for", "86400s", "--json"])
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !listens(&child) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "not listening");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "-INT");
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            signal(&child, "-INT");
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "it measures");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(document["flows"][0]["measured"].is_null());
+}
+
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next() {
     let test = "what_a_killed_run_leaves_is_removed_by_the_next";
