@@ -78,11 +78,12 @@ fn show(arguments: &LiveArgs, scenario: &Scenario, measured: &Measured) -> Exit 
     if printed != Exit::Ok {
         return printed;
     }
-    if measured.is_partial {
-        return Exit::Interrupted;
-    }
+    // An error ends a run early, too; then it was nobody's wish.
     if let Some(error) = measured.errors.first() {
         return exit::fail(&format!("the measurement ended early: {error}"));
+    }
+    if measured.is_partial {
+        return Exit::Interrupted;
     }
     match assessments
         .iter()

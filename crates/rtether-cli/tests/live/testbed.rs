@@ -62,19 +62,29 @@ fn start(file: &File, seconds: u32, backend: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let device = |node: u32| {
-        let name = namespace(&child, node);
-        let shown = Command::new("ip").args(["-n", &name, "neighbor"]).output();
+    wait_for_stations(&[0, 1].map(|node| namespace(&child, node)));
+    child
+}
+
+/// Waits until two stations know each other, which comes last but for tags, and a little more.
+fn wait_for_stations(names: &[String; 2]) {
+    let is_there = |name: &String| {
+        let shown = Command::new("ip").args(["-n", name, "neighbor"]).output();
         shown.is_ok_and(|output| !output.stdout.is_empty())
     };
-    // Flows go one way, but both ends know each other.
     let begun = Instant::now();
-    while !(device(0) && device(1)) {
+    while !names.iter().all(is_there) {
         assert!(begun.elapsed() < Duration::from_secs(20), "no test bed");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(500));
-    child
+}
+
+/// Takes a station's device away.
+fn remove_device(name: &str) {
+    let arguments = ["-n", name, "link", "delete", "eth0"];
+    let removed = Command::new("ip").args(arguments).status();
+    assert!(removed.unwrap().success());
 }
 
 fn namespace(child: &Child, node: u32) -> String {
@@ -247,22 +257,53 @@ fn a_device_that_goes_away_is_named() {
     if !is_root(test) {
         return;
     }
-    for backend in ["kernel", "emulated"] {
-        let child = start(&File::new("device"), 4, backend);
-        std::thread::sleep(Duration::from_secs(1));
-        let name = namespace(&child, 0);
-        let removed = Command::new("ip")
-            .args(["-n", &name, "link", "delete", "eth0"])
-            .status();
-        assert!(removed.unwrap().success());
+    // A station without its device ends alone. Without the emulator there is nothing to wait for.
+    for (backend, seconds, node, named) in [
+        ("kernel", 4, 0, "a: sending"),
+        ("emulated", 4, 0, "a: sending"),
+        ("emulated", 60, 1, "emulator, at `b`: device `s1` is gone"),
+    ] {
+        let begun = Instant::now();
+        let child = start(&File::new("device"), seconds, backend);
+        std::thread::sleep(Duration::from_millis(1_500));
+        remove_device(&namespace(&child, node));
         let pid = child.id();
         let output = child.wait_with_output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{backend}: {message}");
         assert!(message.contains("ended early"), "{backend}: {message}");
+        assert!(message.contains(named), "{backend}: {message}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{backend}");
         assert!(delivered(&output) > 0, "{backend}");
         assert_eq!(left(pid), [""; 0], "{backend}");
     }
+}
+
+/// The first test bed of the experiment lasts for two seconds.
+#[test]
+fn an_experiment_whose_network_goes_away_is_no_result() {
+    let test = "an_experiment_whose_network_goes_away_is_no_result";
+    if !is_root(test) {
+        return;
+    }
+    let begun = Instant::now();
+    let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["reproduce", "--live", "kakanakov-cndep-a"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    let station = |node: u32| format!("rtether-live-{pid}-r0-{node}");
+    wait_for_stations(&[station(0), station(1)]);
+    remove_device(&station(1));
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("emulator, at `"), "{message}");
+    // And not a second for each command that nobody answers.
+    assert!(begun.elapsed() < Duration::from_secs(30), "{message}");
+    assert_eq!(left(pid), [""; 0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
-use rtether_live::emulator::{self, Emulator, EmulatorReport, Port};
+use rtether_live::emulator::{self, Emulator, EmulatorError, EmulatorReport, Port};
 use rtether_live::namespace;
 use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
@@ -43,6 +43,8 @@ pub struct Emulation {
     pub collisions: u64,
     /// Times of 1 ms and more in which the emulator's thread did not run.
     pub stalls: u64,
+    /// What ended it before its time.
+    pub ended: Option<String>,
 }
 
 /// Opens the emulator in its namespace.
@@ -87,10 +89,38 @@ pub(super) fn open(
     Ok(Emulator::new(&scenario.network, &ports, how)?)
 }
 
-/// Runs it until `end`.
-pub(super) fn run(mut emulator: Emulator, end: &AtomicBool) -> Result<Emulation, TestbedError> {
-    emulator.run(end)?;
-    Ok(said(&emulator.finish()?))
+/// Runs it until `end`, or until a device of a host goes away; how it did until then is said in any
+/// case.
+pub(super) fn run(
+    mut emulator: Emulator,
+    scenario: &Scenario,
+    plan: &Plan,
+    end: &AtomicBool,
+) -> Emulation {
+    let ended = emulator.run(end).err();
+    let ended = ended.map(|error| why_ended(&error, scenario, plan));
+    match emulator.finish() {
+        Ok(report) => Emulation {
+            ended,
+            ..said(&report)
+        },
+        Err(error) => Emulation {
+            ended: ended.or_else(|| Some(why_ended(&error, scenario, plan))),
+            ..Emulation::default()
+        },
+    }
+}
+
+/// Says what went wrong, and at which station if it was its device.
+fn why_ended(error: &EmulatorError, scenario: &Scenario, plan: &Plan) -> String {
+    let EmulatorError::Gone { device, .. } = error else {
+        return format!("emulator: {error}");
+    };
+    let devices = plan.emulator.iter().flat_map(|(_, devices)| devices);
+    let mut hosts = plan.hosts.iter().zip(devices);
+    let host = hosts.find(|(_, own)| *own == device);
+    let at = host.map(|(host, _)| scenario.network.node(host.node).name.as_str());
+    format!("emulator, at `{}`: {error}", at.unwrap_or("?"))
 }
 
 fn said(report: &EmulatorReport) -> Emulation {
@@ -111,5 +141,6 @@ fn said(report: &EmulatorReport) -> Emulation {
         failed: counts.no_room + counts.overruns + counts.unsent + counts.long + counts.unstamped,
         collisions: counts.collisions,
         stalls: report.departures.stall_count,
+        ended: None,
     }
 }

@@ -40,7 +40,7 @@ pub struct Measured {
     pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,
-    /// Errors that ended stations, with their names.
+    /// Errors that ended the emulator or stations, with their names.
     pub errors: Vec<String>,
     /// What did not go as it should, over all stations.
     pub oddities: Oddities,

@@ -196,7 +196,14 @@ fn notes(measured: &Measured) -> Vec<String> {
             .map(|error| format!("error          {}", plain_line(error))),
     );
     if measured.is_partial {
-        lines.push("interrupted: the figures are those of the part that was run".into());
+        let how = if measured.errors.is_empty() {
+            "interrupted"
+        } else {
+            "ended early"
+        };
+        lines.push(format!(
+            "{how}: the figures are those of the part that was run"
+        ));
     }
     lines
 }

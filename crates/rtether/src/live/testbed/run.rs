@@ -53,8 +53,9 @@ impl Drop for Standing<'_> {
 
 /// Makes a test bed, does `work` while it stands, and takes it down; nothing is left behind.
 ///
-/// An emulator runs meanwhile; how it did is returned, too. `work` enters the namespaces of hosts by
-/// itself, with threads of its own.
+/// An emulator runs meanwhile; how it did is returned, too. If it ends before its time, `progress` is
+/// told to stop and [`Emulation::ended`] says why. `work` enters the namespaces of hosts by itself,
+/// with threads of its own.
 ///
 /// # Errors
 /// If the test bed cannot be made, or was to end before it stood.
@@ -74,16 +75,10 @@ pub fn stand<T>(
     }
     let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
     std::thread::scope(|scope| {
-        let emulator = plan.emulator.as_ref().map(|_| {
-            scope.spawn(|| {
-                let emulator = emulation::open(scenario, plan, options);
-                if emulator.is_err() {
-                    progress.stop.store(true, Ordering::Relaxed);
-                }
-                ready.wait();
-                emulation::run(emulator?, &end)
-            })
-        });
+        let emulator = plan
+            .emulator
+            .as_ref()
+            .map(|_| scope.spawn(|| emulate(scenario, plan, options, progress, &ready, &end)));
         if emulator.is_some() {
             ready.wait();
         }
@@ -92,6 +87,29 @@ pub fn stand<T>(
         let emulation = emulator.map(joined).transpose()?;
         Ok((done, emulation))
     })
+}
+
+/// Runs the emulator: `ready` when it receives, until `end` or until it cannot go on.
+fn emulate(
+    scenario: &Scenario,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+    ready: &Barrier,
+    end: &AtomicBool,
+) -> Result<Emulation, TestbedError> {
+    // Without a network there is nothing to measure.
+    let stop = || progress.stop.store(true, Ordering::Relaxed);
+    let emulator = emulation::open(scenario, plan, options);
+    if emulator.is_err() {
+        stop();
+    }
+    ready.wait();
+    let emulation = emulation::run(emulator?, scenario, plan, end);
+    if emulation.ended.is_some() {
+        stop();
+    }
+    Ok(emulation)
 }
 
 /// Makes all there is in a test bed before its stations and its emulator.
@@ -154,6 +172,9 @@ pub fn run(
     let stalls = &found.stalls;
     let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
     let late = emulation.as_ref().map(|emulation| emulation.late_max);
+    let lost = emulation.as_ref().and_then(|own| own.ended.clone());
+    // It comes first: what ended stations came of it.
+    let errors = lost.into_iter().chain(found.errors);
     Ok(Measured {
         backend: plan.backend,
         duration: options.duration,
@@ -165,7 +186,7 @@ pub fn run(
         tolerance: late.unwrap_or(Duration::ZERO),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
-        errors: found.errors,
+        errors: errors.collect(),
         oddities,
     })
 }
