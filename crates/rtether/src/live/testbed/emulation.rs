@@ -35,6 +35,8 @@ pub struct Emulation {
     pub late_p99: Option<Duration>,
     /// The same: the latest.
     pub late_max: Duration,
+    /// The same at the return of the call that sends: by then a host has the frame.
+    pub returned_max: Duration,
     /// Frames that the emulated network dropped: full queues, excessive collisions, bit errors.
     pub dropped: u64,
     /// Frames that the emulator could not take or send.
@@ -125,7 +127,7 @@ fn why_ended(error: &EmulatorError, scenario: &Scenario, plan: &Plan) -> String 
 
 fn said(report: &EmulatorReport) -> Emulation {
     let counts = &report.counts;
-    let calm = &report.departures.calm;
+    let (calm, returned) = (&report.departures.calm, &report.departures.calm_returned);
     let is_complete = report.recording.whole_before().is_none();
     let comparison = report.comparison.as_ref().filter(|_| is_complete);
     Emulation {
@@ -136,11 +138,47 @@ fn said(report: &EmulatorReport) -> Emulation {
         apart_max: comparison.and_then(|comparison| comparison.apart.quantile(1, 1)),
         late_p50: calm.quantile(1, 2),
         late_p99: calm.quantile(99, 100),
-        late_max: calm.quantile(1, 1).unwrap_or(Duration::ZERO),
+        late_max: calm.quantile(1, 1).unwrap_or_default(),
+        returned_max: returned.quantile(1, 1).unwrap_or_default(),
         dropped: counts.dropped.values().sum(),
         failed: counts.no_room + counts.overruns + counts.unsent + counts.long + counts.unstamped,
         collisions: counts.collisions,
         stalls: report.departures.stall_count,
         ended: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtether_live::emulator::{Counts, DepartureErrors};
+    use rtether_model::histogram::Histogram;
+    use rtether_model::record::Record;
+    use rtether_sim::emulation::{Counters, Recording};
+
+    use super::*;
+
+    /// Oracle: by hand; a frame sent 2 us late by a call of 7 us, which is 9 us late for its host.
+    #[test]
+    fn how_late_a_host_has_a_frame_includes_the_call_that_sends() {
+        let of = |us| {
+            let mut histogram = Histogram::default();
+            histogram.record(Duration::from_us(us));
+            histogram
+        };
+        let report = EmulatorReport {
+            counts: Counts::default(),
+            injected: Counters::default(),
+            departures: DepartureErrors {
+                calm: of(2),
+                calm_returned: of(9),
+                ..DepartureErrors::default()
+            },
+            comparison: None,
+            recording: Recording::new(0),
+            record: Record::default(),
+        };
+        let said = said(&report);
+        assert!(said.late_max < Duration::from_us(3), "{said:?}");
+        assert!(said.returned_max >= Duration::from_us(9), "{said:?}");
     }
 }

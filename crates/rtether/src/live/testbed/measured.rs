@@ -35,8 +35,8 @@ pub struct Measured {
     pub watched_in_real_time: bool,
     /// How the emulator did, if there was one.
     pub emulation: Option<Emulation>,
-    /// What the test bed itself may add to a packet: how late the emulator sent one at most. The
-    /// kernel's links and switches are part of what is measured.
+    /// What the test bed itself may add to a packet: how late the emulator had sent one at most, the
+    /// call that sends included. The kernel's links and switches are part of what is measured.
     pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,

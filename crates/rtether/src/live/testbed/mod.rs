@@ -73,7 +73,7 @@ pub struct Options {
     pub duration: Duration,
     /// Seed of the releases.
     pub seed: u64,
-    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by ten.
+    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by five.
     pub priority: Option<u8>,
 }
 

@@ -283,6 +283,7 @@ fn emulated_json(emulation: &Emulation) -> Value {
         "late_p50_ns": number(emulation.late_p50),
         "late_p99_ns": number(emulation.late_p99),
         "late_max_ns": emulation.late_max.as_ns_floor(),
+        "returned_max_ns": emulation.returned_max.as_ns_floor(),
         "dropped": emulation.dropped,
         "failed": emulation.failed,
         "collisions": emulation.collisions,

@@ -171,7 +171,7 @@ pub fn run(
     }
     let stalls = &found.stalls;
     let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
-    let late = emulation.as_ref().map(|emulation| emulation.late_max);
+    let late = emulation.as_ref().map(|own| own.returned_max);
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // It comes first: what ended stations came of it.
     let errors = lost.into_iter().chain(found.errors);
@@ -183,7 +183,7 @@ pub fn run(
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
-        tolerance: late.unwrap_or(Duration::ZERO),
+        tolerance: late.unwrap_or_default(),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
         errors: errors.collect(),
