@@ -33,7 +33,7 @@ pub(crate) struct LiveArgs {
     /// Print the commands that make and remove the test bed, and do nothing
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub(crate) dry_run: bool,
-    /// Remove what test beds left behind whose process is gone
+    /// Remove what test beds, `calibrate` and `doctor` left behind whose process is gone
     #[arg(long, conflicts_with_all = ["scenario", "dry_run", "json", "csv"])]
     pub(crate) clean: bool,
     #[command(flatten)]

@@ -251,6 +251,39 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     assert_eq!(left(child.id()), [""; 0]);
 }
 
+/// Oracle: a process that has ended and one that has not, this one.
+#[test]
+fn clean_takes_what_other_verbs_left() {
+    let test = "clean_takes_what_other_verbs_left";
+    if !is_root(test) {
+        return;
+    }
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let (gone, own) = (gone.id(), std::process::id());
+    let names = [
+        (format!("rtether-calibrate-{gone}a"), false),
+        (format!("rtether-doctor-{gone}"), false),
+        (format!("rtether-doctor-{own}"), true),
+        (format!("rtether-other-{gone}"), true),
+    ];
+    let netns = |what: &str, name: &str| {
+        let status = Command::new("ip").args(["netns", what, name]).status();
+        status.unwrap().success()
+    };
+    for (name, _) in &names {
+        assert!(netns("add", name), "{name}");
+    }
+    let clean = crate::rtether().args(["live", "--clean"]).output().unwrap();
+    let is_there = |name: &str| PathBuf::from("/run/netns").join(name).exists();
+    let found = names.each_ref().map(|(name, _)| is_there(name));
+    for (name, _) in names.iter().filter(|(name, _)| is_there(name)) {
+        assert!(netns("delete", name), "{name}");
+    }
+    assert!(clean.status.success(), "{clean:?}");
+    assert_eq!(found, names.map(|(_, stays)| stays), "{clean:?}");
+}
+
 #[test]
 fn a_device_that_goes_away_is_named() {
     let test = "a_device_that_goes_away_is_named";
