@@ -124,6 +124,9 @@ fn the_kernel_carries_everything() {
     let test = "the_kernel_carries_everything";
     if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
         assert_complete(&scenario, &measured);
+        // Nobody asked for cores that stay awake, and the reader is to know.
+        let table = testbed::table(&scenario, &measured, &measured.assess(&scenario));
+        assert!(table.contains("may sleep deeply"), "{table}");
     }
 }
 

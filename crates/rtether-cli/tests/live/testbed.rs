@@ -346,17 +346,7 @@ fn without_rights_the_remedy_is_named() {
         return;
     }
     let file = File::new("rights");
-    // Where others may read it: the build folder need not be one.
-    let program = std::env::temp_dir().join(format!("rtether-rights-{}", std::process::id()));
-    std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .arg("live")
-        .arg(&file.0)
-        .output();
-    std::fs::remove_file(&program).unwrap();
-    let output = output.unwrap();
+    let output = crate::without_rights(&["live", file.0.to_str().unwrap()]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{message}");
     assert!(message.contains("sudo"), "{message}");

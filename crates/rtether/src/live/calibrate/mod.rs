@@ -194,7 +194,7 @@ pub fn calibrate(
         lock_memory: false,
     };
     let plans = plans(options, [place(0), place(1)]);
-    let is_awake = options.awake && keep_cores_awake();
+    let is_awake = options.awake && keep_cores_awake().is_ok();
     let bench = Bench::create(&format!("{CALIBRATE}{}", std::process::id()))?;
     let mut rows = Vec::new();
     for (number, plan) in plans.iter().enumerate() {

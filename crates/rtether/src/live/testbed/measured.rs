@@ -33,6 +33,8 @@ pub struct Measured {
     pub longest_stall: Option<Duration>,
     /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
     pub watched_in_real_time: bool,
+    /// Whether cores were kept from deep sleep, or why not: packets then also wait for cores to wake.
+    pub awake: Result<(), String>,
     /// How the emulator did, if there was one.
     pub emulation: Option<Emulation>,
     /// What the test bed itself may add to a packet: how late the emulator had sent one at most, the

@@ -140,10 +140,13 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     if !measured.watched_in_real_time {
         lines.push("               stalls were watched without real-time priority: waiting for a core looks like one".into());
     }
-    let late: Vec<Histogram> = measured.streams.iter().map(|s| s.late.clone()).collect();
+    lines.push(match &measured.awake {
+        Ok(()) => "cores          kept from deep sleep".into(),
+        Err(why) => format!("cores          may sleep deeply: {why}"),
+    });
     let mut all = Histogram::default();
-    for one in &late {
-        all.merge(one);
+    for stream in &measured.streams {
+        all.merge(&stream.late);
     }
     lines.push(format!(
         "late releases  p50 {}, p99 {}: latencies count from the release as it was",
@@ -322,6 +325,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "longest_ns": number(measured.longest_stall),
             "real_time": measured.watched_in_real_time,
         },
+        "cores_awake": measured.awake.is_ok(),
         "oddities": {
             "foreign": measured.oddities.foreign,
             "unsent": measured.oddities.unsent,

@@ -69,10 +69,7 @@ pub fn stand<T>(
     super::clean()?;
     let _standing = Standing(&plan.tear_down);
     set_up(plan, progress)?;
-    // What measures at a real-time priority measures with cores that are awake.
-    if options.priority.is_some() {
-        keep_cores_awake();
-    }
+    drop(stay_awake(options));
     let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
     std::thread::scope(|scope| {
         let emulator = plan
@@ -87,6 +84,14 @@ pub fn stand<T>(
         let emulation = emulator.map(joined).transpose()?;
         Ok((done, emulation))
     })
+}
+
+/// Keeps cores awake for what measures at a real-time priority; says why they are not.
+fn stay_awake(options: &Options) -> Result<(), String> {
+    match options.priority {
+        Some(_) => keep_cores_awake().map_err(ToString::to_string),
+        None => Err("stations have no real-time priority".into()),
+    }
 }
 
 /// Runs the emulator: `ready` when it receives, until `end` or until it cannot go on.
@@ -183,6 +188,7 @@ pub fn run(
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
+        awake: stay_awake(options),
         tolerance: late.unwrap_or_default(),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
