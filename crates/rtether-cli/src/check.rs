@@ -20,7 +20,12 @@ use crate::terminal;
 
 /// Runs `check`.
 pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
-    judge(arguments, global, Traces::default(), true)
+    let traces = Traces {
+        #[cfg(target_os = "linux")]
+        live_packets: arguments.live.live_packets.as_deref(),
+        ..Traces::default()
+    };
+    judge(arguments, global, traces, true)
 }
 
 /// Runs `sim`.
@@ -28,6 +33,7 @@ pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
     let traces = Traces {
         pcap: arguments.pcap.as_deref(),
         packets: arguments.packets.as_deref(),
+        ..Traces::default()
     };
     judge(&arguments.check, global, traces, false)
 }
@@ -73,7 +79,7 @@ fn observe(
     let live = if results.partial {
         Live::default()
     } else {
-        test_bed.measure(scenario, global)?
+        test_bed.measure(scenario, outputs.live_packets.take(), global)?
     };
     Ok(Observed {
         results,
@@ -98,6 +104,7 @@ fn conclude(
     } = observed;
     let traced = traced.into_iter().flatten();
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
+    failed.extend(live.unwritten.clone());
     let analysis = proves.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
     let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
@@ -112,7 +119,9 @@ fn conclude(
         .with_source(&loaded.text)
         .with_bounds(shown);
     let statistical = bound::statistical(scenario);
-    let outcome = outcome.with_measured(&live.streams);
+    let outcome = outcome
+        .with_measured(&live.streams)
+        .with_distributions(&live.distributions);
     let outcome = match &analysis {
         Some(analysis) => outcome.with_analysis(analysis, &statistical),
         None => outcome,

@@ -233,6 +233,93 @@ fn ctrl_c_during_the_simulation_ends_check() {
     assert!(document["flows"][0]["measured"].is_null());
 }
 
+/// A folder of a test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Oracle: the counters of the same run.
+#[test]
+fn packets_and_page_are_written() {
+    let test = "packets_and_page_are_written";
+    if !is_root(test) {
+        return;
+    }
+    let (scenario, folder) = (File::new("files"), Folder::new("files"));
+    let (page, packets) = (folder.file("page.html"), folder.file("packets.csv"));
+    let scenario = scenario.0.to_str().unwrap();
+    let live = [
+        "live",
+        "--report",
+        &page,
+        "--packets",
+        &packets,
+        "--json",
+        "--priority",
+        "0",
+    ];
+    let check = [
+        "check",
+        "--live",
+        "--report",
+        &page,
+        "--live-packets",
+        &packets,
+        "--json",
+        "--priority",
+        "0",
+    ];
+    for (arguments, place) in [(&live[..], "/streams/0"), (&check, "/flows/0/measured")] {
+        let output = crate::rtether()
+            .args(arguments)
+            .args(["--for", "1s", scenario])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let stream = document.pointer(place).unwrap();
+        let lines = std::fs::read_to_string(&packets).unwrap();
+        let count = lines.lines().count() as u64 - 1;
+        assert_eq!(Some(count), stream["released"].as_u64(), "{lines}");
+        let html = std::fs::read_to_string(&page).unwrap();
+        let (_, delays) = html.split_once("id=\"delays\"").unwrap();
+        assert!(delays.contains("<path class=\"line\""), "{arguments:?}");
+        if arguments[0] == "check" {
+            // Both curves are named.
+            assert!(delays.contains("simulated") && delays.contains("measured"));
+        }
+        std::fs::remove_file(&packets).unwrap();
+        std::fs::remove_file(&page).unwrap();
+    }
+    let twice = crate::rtether()
+        .args(["live", "--report", &page, "--packets", &page, scenario])
+        .output()
+        .unwrap();
+    assert_eq!(twice.status.code(), Some(2), "{twice:?}");
+    let nowhere = folder.file("missing/page.html");
+    let nowhere = crate::rtether()
+        .args(["live", "--report", &nowhere, scenario])
+        .output()
+        .unwrap();
+    assert_eq!(nowhere.status.code(), Some(4), "{nowhere:?}");
+}
+
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next() {
     let test = "what_a_killed_run_leaves_is_removed_by_the_next";

@@ -31,13 +31,17 @@ impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
     /// out of latencies.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
-        let results = Results {
+        verdict::assess(scenario, &self.results(scenario))
+    }
+
+    /// Returns the same as the results of one run.
+    pub(super) fn results(&self, scenario: &Scenario) -> Results {
+        Results {
             record: self.record(scenario),
             confidence: Vec::new(),
             seeds: Vec::new(),
             partial: self.is_partial,
-        };
-        verdict::assess(scenario, &results)
+        }
     }
 }
 
@@ -121,40 +125,10 @@ fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
 }
 
 fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
-    let mut lines = Vec::new();
-    let run = format!(
-        "measured       {} over `{}`, the first {} not counted",
-        time(measured.duration),
-        measured.backend.name(),
-        time(measured.warmup)
-    );
-    lines.push(run);
-    lines.push(match measured.longest_stall {
-        Some(longest) => format!(
-            "host stalls    {}, the longest {}; packets they touched are counted as stalled and left out",
-            measured.stalls,
-            time(longest)
-        ),
-        None => "host stalls    none of more than 300 us".into(),
-    });
-    if !measured.watched_in_real_time {
-        lines.push("               stalls were watched without real-time priority: waiting for a core looks like one".into());
-    }
-    lines.push(match &measured.awake {
-        Ok(()) => "cores          kept from deep sleep".into(),
-        Err(why) => format!("cores          may sleep deeply: {why}"),
-    });
-    let mut all = Histogram::default();
-    for stream in &measured.streams {
-        all.merge(&stream.late);
-    }
-    lines.push(format!(
-        "late releases  p50 {}, p99 {}: latencies count from the release as it was",
-        time_or_dash(all.quantile(1, 2)),
-        time_or_dash(all.quantile(99, 100))
-    ));
-    lines.extend(measured.emulation.as_ref().map(emulated));
-    lines.extend(notes(measured));
+    let facts = facts(measured).into_iter();
+    let mut lines: Vec<String> = facts
+        .map(|(name, text)| format!("{name:<15}{text}"))
+        .collect();
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
     }
@@ -180,9 +154,50 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.join("\n") + "\n"
 }
 
-/// Returns what did not go as it should, a line each.
-fn notes(measured: &Measured) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Returns what has to be known of the run: what, and how it was.
+pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
+    let mut facts = vec![(
+        "measured",
+        format!(
+            "{} over `{}`, the first {} not counted",
+            time(measured.duration),
+            measured.backend.name(),
+            time(measured.warmup)
+        ),
+    )];
+    let mut stalls = match measured.longest_stall {
+        Some(longest) => format!(
+            "{}, the longest {}; packets they touched are counted as stalled and left out",
+            measured.stalls,
+            time(longest)
+        ),
+        None => "none of more than 300 us".into(),
+    };
+    if !measured.watched_in_real_time {
+        stalls += "; watched without real-time priority, so that waiting for a core looks like one";
+    }
+    facts.push(("host stalls", stalls));
+    facts.push((
+        "cores",
+        match &measured.awake {
+            Ok(()) => "kept from deep sleep".into(),
+            Err(why) => format!("may sleep deeply: {why}"),
+        },
+    ));
+    let mut late = Histogram::default();
+    for stream in &measured.streams {
+        late.merge(&stream.late);
+    }
+    facts.push((
+        "late releases",
+        format!(
+            "p50 {}, p99 {}: latencies count from the release as it was",
+            time_or_dash(late.quantile(1, 2)),
+            time_or_dash(late.quantile(99, 100))
+        ),
+    ));
+    let emulation = measured.emulation.as_ref();
+    facts.extend(emulation.map(|emulation| ("emulator", emulated(emulation))));
     let oddities = measured.oddities;
     let odd = [
         (oddities.foreign, "foreign packets"),
@@ -191,24 +206,19 @@ fn notes(measured: &Measured) -> Vec<String> {
         (oddities.clock_steps, "steps of the wall clock"),
     ];
     let odd = odd.iter().filter(|(count, _)| *count > 0);
-    lines.extend(odd.map(|(count, what)| format!("note           {count} {what}")));
-    lines.extend(
-        measured
-            .errors
-            .iter()
-            .map(|error| format!("error          {}", plain_line(error))),
-    );
+    facts.extend(odd.map(|(count, what)| ("note", format!("{count} {what}"))));
+    let errors = measured.errors.iter();
+    facts.extend(errors.map(|error| ("error", plain_line(error))));
     if measured.is_partial {
         let how = if measured.errors.is_empty() {
             "interrupted"
         } else {
             "ended early"
         };
-        lines.push(format!(
-            "{how}: the figures are those of the part that was run"
-        ));
+        let what = "the figures are those of the part that was run";
+        facts.push((how, what.into()));
     }
-    lines
+    facts
 }
 
 /// Says how the files of a flow went.
@@ -265,7 +275,7 @@ fn emulated(emulation: &Emulation) -> String {
         None => "more than are recorded, so not replayed".into(),
     };
     format!(
-        "emulator       {} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
+        "{} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
          the network, {} by the emulator",
         emulation.frames,
         time_or_dash(emulation.late_p50),

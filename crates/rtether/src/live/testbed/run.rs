@@ -175,6 +175,7 @@ pub fn run(
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
     let stalls = &found.stalls;
+    let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, stalls, warmup);
     let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
     let late = emulation.as_ref().map(|own| own.returned_max);
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
@@ -184,7 +185,8 @@ pub fn run(
         backend: plan.backend,
         duration: options.duration,
         warmup,
-        streams: measured::streams(scenario, &found.logs, &found.files, stalls, warmup),
+        streams,
+        packets,
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
