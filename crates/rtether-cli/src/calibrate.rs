@@ -7,7 +7,7 @@ use rtether::live::calibrate::{self, CalibrateOptions};
 
 use crate::args::{CalibrateArgs, Global};
 use crate::exit::{self, Exit};
-use crate::{files, stop, terminal};
+use crate::{awake, files, stop, terminal};
 
 /// Runs `calibrate`.
 pub(crate) fn run(arguments: &CalibrateArgs, global: &Global) -> Exit {
@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &CalibrateArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
+    awake::keep(arguments.awake);
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos} of {len}  {msg}  {eta} left")
     {

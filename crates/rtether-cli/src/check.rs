@@ -15,11 +15,17 @@ use crate::exit::{self, Exit};
 use crate::live::{Live, TestBed};
 use crate::outputs::{Outputs, Traces};
 use crate::progress::with_progress;
-use crate::{scenario, terminal};
+use crate::scenario::{self, Loaded};
+use crate::terminal;
 
 /// Runs `check`.
 pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
-    judge(arguments, global, Traces::default(), true)
+    let traces = Traces {
+        #[cfg(target_os = "linux")]
+        live_packets: arguments.live.live_packets.as_deref(),
+        ..Traces::default()
+    };
+    judge(arguments, global, traces, true)
 }
 
 /// Runs `sim`.
@@ -27,6 +33,7 @@ pub(crate) fn sim(arguments: &SimArgs, global: &Global) -> Exit {
     let traces = Traces {
         pcap: arguments.pcap.as_deref(),
         packets: arguments.packets.as_deref(),
+        ..Traces::default()
     };
     judge(&arguments.check, global, traces, false)
 }
@@ -46,20 +53,58 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
+    match observe(&loaded.scenario, global, traces, &mut outputs, test_bed) {
+        Ok(observed) => conclude(arguments, &loaded, outputs, observed, proves),
+        Err(exit) => exit,
+    }
+}
+
+/// What was seen of a scenario.
+struct Observed {
+    results: Results,
+    traced: Traced,
+    live: Live,
+}
+
+/// Simulates, and measures if a test bed was asked for.
+fn observe(
+    scenario: &Scenario,
+    global: &Global,
+    traces: Traces<'_>,
+    outputs: &mut Outputs,
+    test_bed: TestBed,
+) -> Result<Observed, Exit> {
+    let (results, traced) = simulate(scenario, global, traces, outputs)?;
+    // Who ended the simulation does not want to wait for a measurement.
+    let live = if results.partial {
+        Live::default()
+    } else {
+        test_bed.measure(scenario, outputs.live_packets.take(), global)?
+    };
+    Ok(Observed {
+        results,
+        traced,
+        live,
+    })
+}
+
+/// Judges what was observed, and writes and prints it.
+fn conclude(
+    arguments: &CheckArgs,
+    loaded: &Loaded,
+    outputs: Outputs,
+    observed: Observed,
+    proves: bool,
+) -> Exit {
     let scenario = &loaded.scenario;
-    let (results, traced) = match simulate(scenario, global, traces, &mut outputs) {
-        Ok(found) => found,
-        Err(exit) => return exit,
-    };
-    let live = match test_bed.measure(scenario, global) {
-        Ok(live) => live,
-        Err(exit) => return exit,
-    };
-    let mut failed: Vec<String> = traced
-        .into_iter()
-        .flatten()
-        .filter_map(Result::err)
-        .collect();
+    let Observed {
+        results,
+        traced,
+        live,
+    } = observed;
+    let traced = traced.into_iter().flatten();
+    let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
+    failed.extend(live.unwritten.clone());
     let analysis = proves.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
     let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
@@ -74,7 +119,9 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         .with_source(&loaded.text)
         .with_bounds(shown);
     let statistical = bound::statistical(scenario);
-    let outcome = outcome.with_measured(&live.streams);
+    let outcome = outcome
+        .with_measured(&live.streams)
+        .with_distributions(&live.distributions);
     let outcome = match &analysis {
         Some(analysis) => outcome.with_analysis(analysis, &statistical),
         None => outcome,
@@ -158,7 +205,7 @@ struct Ending<'a> {
 
 impl Ending<'_> {
     fn exit(&self, is_unwritten: bool) -> Exit {
-        let concluded = conclude(self.outcome, self.results);
+        let concluded = requirements(self.outcome, self.results);
         let ended = self.live.note(self.outcome, &self.exceeded);
         if !self.exceeded.is_empty() && self.contradicted.is_empty() {
             return Exit::Contradiction;
@@ -245,7 +292,8 @@ fn requires_bounds(scenario: &Scenario) -> bool {
         .any(|requirement| requirement.bound.is_some())
 }
 
-fn conclude(outcome: &Outcome<'_>, results: &Results) -> Exit {
+/// Returns how the command ends by the requirements alone.
+fn requirements(outcome: &Outcome<'_>, results: &Results) -> Exit {
     let counts = outcome.counts();
     if results.partial {
         Exit::Interrupted

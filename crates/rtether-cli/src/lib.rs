@@ -5,6 +5,8 @@
 
 mod admit;
 mod args;
+#[cfg(target_os = "linux")]
+mod awake;
 mod bound;
 #[cfg(target_os = "linux")]
 mod calibrate;

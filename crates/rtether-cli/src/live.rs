@@ -1,10 +1,11 @@
 //! The measured column of `check`: where there is Linux, and nothing elsewhere.
 
-use rtether::measured::{self, Measurement};
+use rtether::measured::{self, Distribution, Measurement};
 use rtether::report::Outcome;
 use rtether::scenario::Scenario;
 
 use crate::args::{CheckArgs, Global};
+use crate::drafts::Draft;
 use crate::exit::Exit;
 use crate::terminal;
 
@@ -25,6 +26,10 @@ pub(crate) struct Live {
     pub(crate) streams: Vec<Measurement>,
     /// What the test bed itself may add to a packet.
     tolerance: rtether::measured::Duration,
+    /// How latency was distributed, one a stream.
+    pub(crate) distributions: Vec<Distribution>,
+    /// Why the file of packets is not there.
+    pub(crate) unwritten: Option<String>,
     errors: Vec<String>,
     is_partial: bool,
 }
@@ -36,7 +41,7 @@ impl TestBed {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn measure(self, _: &Scenario, _: &Global) -> Result<Live, Exit> {
+    pub(crate) fn measure(self, _: &Scenario, _: Option<Draft>, _: &Global) -> Result<Live, Exit> {
         Ok(Live::default())
     }
 
@@ -72,17 +77,36 @@ impl TestBed {
         }
     }
 
-    /// Runs it, if it was asked for.
+    /// Runs it, if it was asked for, and lists the packets.
     #[cfg(target_os = "linux")]
-    pub(crate) fn measure(self, scenario: &Scenario, global: &Global) -> Result<Live, Exit> {
+    pub(crate) fn measure(
+        self,
+        scenario: &Scenario,
+        packets: Option<Draft>,
+        global: &Global,
+    ) -> Result<Live, Exit> {
         use rtether::live::testbed::MeasuredStream;
         let Some((plan, options)) = self.planned else {
             return Ok(Live::default());
         };
-        let measured = crate::testbed::measure(scenario, &plan, &options, global)?;
-        let streams = measured.streams.iter();
+        let measured = match crate::testbed::measure(scenario, &plan, &options, global) {
+            Ok(measured) => measured,
+            // What was simulated is to be shown all the same.
+            Err(Exit::Interrupted) => {
+                return Ok(Live {
+                    is_partial: true,
+                    ..Live::default()
+                });
+            }
+            Err(exit) => return Err(exit),
+        };
+        let written =
+            packets.map(|packets| crate::testbed::list_packets(packets, scenario, &measured));
+        let streams = || measured.streams.iter();
         Ok(Live {
-            streams: streams.map(MeasuredStream::measurement).collect(),
+            streams: streams().map(MeasuredStream::measurement).collect(),
+            distributions: streams().map(MeasuredStream::distribution).collect(),
+            unwritten: written.and_then(Result::err),
             tolerance: measured.tolerance,
             errors: measured.errors,
             is_partial: measured.is_partial,
@@ -102,9 +126,6 @@ impl Live {
 
     /// Says what has to be known of the measurement; returns how the command ends because of it.
     pub(crate) fn note(&self, outcome: &Outcome<'_>, exceeded: &[usize]) -> Option<Exit> {
-        if self.streams.is_empty() {
-            return None;
-        }
         for &index in exceeded {
             let stream = outcome.stream(index);
             let (max, bound) = (self.streams[index].max_inside, stream.bound);

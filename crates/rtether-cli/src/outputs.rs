@@ -19,6 +19,8 @@ pub(crate) struct Traces<'a> {
     pub(crate) pcap: Option<&'a Path>,
     /// Where every delivery goes.
     pub(crate) packets: Option<&'a Path>,
+    /// Where every measured packet goes, which takes no run.
+    pub(crate) live_packets: Option<&'a Path>,
 }
 
 impl Traces<'_> {
@@ -34,6 +36,7 @@ pub(crate) struct Outputs {
     directory: Vec<(&'static str, Draft)>,
     pub(crate) pcap: Option<Draft>,
     pub(crate) packets: Option<Draft>,
+    pub(crate) live_packets: Option<Draft>,
 }
 
 impl Outputs {
@@ -49,6 +52,11 @@ impl Outputs {
         all.extend(output.report.clone().map(|path| ("--report", path)));
         all.extend(traces.pcap.map(|path| ("--pcap", path.into())));
         all.extend(traces.packets.map(|path| ("--packets", path.into())));
+        all.extend(
+            traces
+                .live_packets
+                .map(|path| ("--live-packets", path.into())),
+        );
         all.extend(directory.iter().map(|(_, path)| ("--out", path.clone())));
         drafts::check_distinct(scenario, &all).map_err(|message| {
             terminal::complain(&message);
@@ -63,6 +71,7 @@ impl Outputs {
                 report: open(output.report.as_deref())?,
                 pcap: open(traces.pcap)?,
                 packets: open(traces.packets)?,
+                live_packets: open(traces.live_packets)?,
                 directory: directory
                     .iter()
                     .map(|(name, path)| Ok((*name, Draft::open(path)?)))

@@ -14,7 +14,7 @@ use rtether::meter::{self, Measurement};
 
 use crate::args::{EchoArgs, Global, PingArgs, SocketArgs};
 use crate::exit::{self, Exit};
-use crate::{files, terminal};
+use crate::{awake, files, terminal};
 
 /// Milliseconds between two looks at the progress.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
@@ -33,6 +33,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
+    awake::keep(arguments.socket.awake);
     let measurement = match measure(&options, arguments.valentim, &stop, global) {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
@@ -279,6 +280,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
+    awake::keep(arguments.socket.awake);
     let answered = live::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });

@@ -30,7 +30,7 @@ pub(crate) fn with_progress<T: Send>(
     work: impl FnOnce(&Progress) -> T + Send,
 ) -> Result<T, String> {
     let progress = Arc::new(Progress::default());
-    on_ctrl_c(&progress, Progress::is_cancelled, Progress::cancel)?;
+    on_ctrl_c(&progress, Progress::cancel)?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(global))
         .build()
@@ -49,7 +49,7 @@ pub(crate) fn with_steps<T: Send>(
     work: impl FnOnce(&Steps) -> T + Send,
 ) -> Result<T, String> {
     let steps = Arc::new(Steps::default());
-    on_ctrl_c(&steps, Steps::is_cancelled, Steps::cancel)?;
+    on_ctrl_c(&steps, Steps::cancel)?;
     let bar = steps_bar(global);
     let show = || {
         let (done, total) = steps.position();
@@ -68,16 +68,13 @@ type Cancel = Box<dyn Fn() -> bool + Send>;
 static ON_CTRL_C: Mutex<Option<Cancel>> = Mutex::new(None);
 
 /// Asks the work to end on Ctrl-C; the second time means now.
-fn on_ctrl_c<P: Send + Sync + 'static>(
-    progress: &Arc<P>,
-    is_cancelled: fn(&P) -> bool,
-    cancel: fn(&P),
-) -> Result<(), String> {
+fn on_ctrl_c<P: Send + Sync + 'static>(progress: &Arc<P>, cancel: fn(&P)) -> Result<(), String> {
     let progress = Arc::clone(progress);
+    // Work may end by itself; only who asks twice is in a hurry.
+    let is_asked = AtomicBool::new(false);
     let ask = move || {
-        let again = is_cancelled(&progress);
         cancel(&progress);
-        again
+        is_asked.swap(true, Ordering::Relaxed)
     };
     let mut current = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
     if current.replace(Box::new(ask)).is_some() {
@@ -138,9 +135,8 @@ pub(crate) fn with_testbed<T: Send>(
     work: impl FnOnce(&testbed::Progress) -> T + Send,
 ) -> Result<T, String> {
     let progress = Arc::new(testbed::Progress::default());
-    let is_cancelled = |progress: &testbed::Progress| progress.stop.load(Ordering::Relaxed);
     let cancel = |progress: &testbed::Progress| progress.stop.store(true, Ordering::Relaxed);
-    on_ctrl_c(&progress, is_cancelled, cancel)?;
+    on_ctrl_c(&progress, cancel)?;
     let bar = new_bar(
         global,
         commands as u64,

@@ -1,15 +1,20 @@
 //! `live`: a scenario on this host.
 
 use std::num::NonZeroU8;
+use std::path::{Path, PathBuf};
 
-use rtether::live::testbed::{self, EmulatorError, Measured, Options, Plan, TestbedError};
+use rtether::live::testbed::{
+    self, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
+};
 use rtether::scenario::Scenario;
-use rtether::verdict::Verdict;
+use rtether::verdict::{Assessment, Verdict};
 
 use crate::args::{Global, LiveArgs};
+use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::progress::with_testbed;
-use crate::{scenario, terminal};
+use crate::scenario::{self, Loaded};
+use crate::terminal;
 
 /// Runs `live`.
 pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
@@ -35,11 +40,80 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
     if arguments.dry_run {
         return terminal::print(&plan.to_string());
     }
-    let measured = match measure(scenario, &plan, &options, global) {
-        Ok(measured) => measured,
+    let outputs = match Outputs::open(path, arguments) {
+        Ok(outputs) => outputs,
         Err(exit) => return exit,
     };
-    show(arguments, scenario, &measured)
+    match measure(scenario, &plan, &options, global) {
+        Ok(measured) => show(arguments, outputs, &loaded, &measured),
+        Err(exit) => exit,
+    }
+}
+
+/// The files that were asked for, opened before the run.
+struct Outputs {
+    report: Option<Draft>,
+    packets: Option<Draft>,
+}
+
+impl Outputs {
+    fn open(scenario: &Path, arguments: &LiveArgs) -> Result<Self, Exit> {
+        let named = [
+            ("--report", &arguments.report),
+            ("--packets", &arguments.packets),
+        ];
+        let all = named.map(|(flag, path)| Some((flag, path.clone()?)));
+        let all: Vec<(&str, PathBuf)> = all.into_iter().flatten().collect();
+        drafts::check_distinct(scenario, &all).map_err(|message| {
+            terminal::complain(&message);
+            Exit::WrongInput
+        })?;
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Draft::open).transpose();
+        let opened = || -> Result<Self, String> {
+            Ok(Self {
+                report: open(&arguments.report)?,
+                packets: open(&arguments.packets)?,
+            })
+        };
+        opened().map_err(|message| exit::fail(&message))
+    }
+
+    /// Returns what could not be written.
+    fn write(
+        self,
+        loaded: &Loaded,
+        measured: &Measured,
+        assessments: &[Assessment],
+    ) -> Vec<String> {
+        let scenario = &loaded.scenario;
+        let report = self.report.map(|draft| {
+            let page = testbed::html(scenario, measured, assessments, Some(&loaded.text));
+            draft.write(&page)
+        });
+        let packets = self
+            .packets
+            .map(|draft| list_packets(draft, scenario, measured));
+        let written = report.into_iter().chain(packets);
+        written.filter_map(Result::err).collect()
+    }
+}
+
+/// Writes a line for each packet, and says how many found no room.
+pub(crate) fn list_packets(
+    draft: Draft,
+    scenario: &Scenario,
+    measured: &Measured,
+) -> Result<(), String> {
+    draft.fill(|file| testbed::packets_csv(scenario, measured, file))?;
+    let more = measured.packets.more;
+    if more > 0 {
+        terminal::remark(&format!(
+            "{} packets are listed, {more} more are counted only: {PACKETS_MAX} at most are kept, in \
+             equal parts for all streams",
+            measured.packets.kept.len()
+        ));
+    }
+    Ok(())
 }
 
 /// Runs the test bed.
@@ -62,7 +136,8 @@ pub(crate) fn measure(
     }
 }
 
-fn show(arguments: &LiveArgs, scenario: &Scenario, measured: &Measured) -> Exit {
+fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Measured) -> Exit {
+    let scenario = &loaded.scenario;
     let assessments = measured.assess(scenario);
     let text = if arguments.json {
         testbed::json(scenario, measured, &assessments)
@@ -74,15 +149,26 @@ fn show(arguments: &LiveArgs, scenario: &Scenario, measured: &Measured) -> Exit 
     } else {
         testbed::table(scenario, measured, &assessments)
     };
+    let unwritten = outputs.write(loaded, measured, &assessments);
     let printed = terminal::print(&text);
+    for message in &unwritten {
+        terminal::complain(message);
+    }
     if printed != Exit::Ok {
         return printed;
     }
-    if measured.is_partial {
-        return Exit::Interrupted;
+    if !unwritten.is_empty() {
+        return Exit::Unfit;
     }
+    if let Some(path) = &arguments.report {
+        terminal::remark(&format!("report written to {}", path.display()));
+    }
+    // An error ends a run early, too; then it was nobody's wish.
     if let Some(error) = measured.errors.first() {
         return exit::fail(&format!("the measurement ended early: {error}"));
+    }
+    if measured.is_partial {
+        return Exit::Interrupted;
     }
     match assessments
         .iter()
@@ -110,8 +196,7 @@ fn clean() -> Exit {
 }
 
 pub(crate) fn refuse(error: &TestbedError) -> Exit {
-    terminal::complain(&error.to_string());
-    match error {
+    let exit = match error {
         TestbedError::Unsupported { .. } | TestbedError::Emulator(EmulatorError::Network(_)) => {
             Exit::WrongInput
         }
@@ -119,5 +204,12 @@ pub(crate) fn refuse(error: &TestbedError) -> Exit {
         | TestbedError::Filter(_)
         | TestbedError::Emulator(_)
         | TestbedError::Station { .. } => Exit::Unfit,
+        TestbedError::Interrupted => Exit::Interrupted,
+    };
+    if exit == Exit::Interrupted {
+        terminal::remark(&error.to_string());
+    } else {
+        terminal::complain(&error.to_string());
     }
+    exit
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -37,13 +38,17 @@ impl CommandLine {
     }
 
     /// Runs it and returns its output.
+    ///
+    /// It is in a process group of its own: Ctrl-C at a terminal is for us, who then remove what has
+    /// been made, and not for a command that is halfway through making or removing it.
     pub fn run(&self) -> Result<String, CommandError> {
         let failed = |message: String| CommandError {
             command: self.to_string(),
             message,
         };
         let (program, arguments) = self.0.split_first().ok_or_else(|| failed("empty".into()))?;
-        let output = Command::new(program).args(arguments).output();
+        let mut command = Command::new(program);
+        let output = command.args(arguments).process_group(0).output();
         let output = output.map_err(|error| failed(error.to_string()))?;
         let text = |octets: &[u8]| String::from_utf8_lossy(octets).trim().to_owned();
         if output.status.success() {
@@ -138,4 +143,17 @@ impl Drop for Namespace {
 /// Runs a command of words separated by spaces and returns its output.
 pub fn run(command: &str) -> Result<String, CommandError> {
     CommandLine::words(command).run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: `/proc/PID/stat` (proc(5)): the first field is the process, the fifth its group.
+    #[test]
+    fn what_a_terminal_signals_is_not_a_command() {
+        let stat = CommandLine::words("cat /proc/self/stat").run().unwrap();
+        let fields: Vec<&str> = stat.split(' ').collect();
+        assert_eq!(fields[0], fields[4], "{stat}");
+    }
 }

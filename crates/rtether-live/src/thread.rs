@@ -18,20 +18,46 @@ pub struct Placement {
 }
 
 /// Keeps all cores from deep sleep until the process ends, however it ends, by the kernel's power
-/// management quality of service (`/dev/cpu_dma_latency`); returns whether the system lets it.
+/// management quality of service (`/dev/cpu_dma_latency`).
 ///
 /// A core that wakes from a deep state takes several times as long to take in a packet as one that
-/// only waits. It is the whole machine that draws more power.
-pub fn keep_cores_awake() -> bool {
-    static HELD: OnceLock<Option<File>> = OnceLock::new();
+/// only waits. It is the whole machine that draws more power. Asking again changes nothing.
+///
+/// # Errors
+/// If the system does not let it.
+pub fn keep_cores_awake() -> Result<(), &'static AwakeError> {
+    static HELD: OnceLock<Result<File, AwakeError>> = OnceLock::new();
     let hold = || {
-        let options = OpenOptions::new().write(true).open("/dev/cpu_dma_latency");
-        let mut file = options.ok()?;
+        let options = OpenOptions::new().write(true).open(LATENCY);
+        let mut file = options.map_err(|source| AwakeError { source })?;
         // The longest latency that is tolerated, in microseconds.
-        file.write_all(&0i32.to_ne_bytes()).ok()?;
-        Some(file)
+        let written = file.write_all(&0i32.to_ne_bytes());
+        written.map_err(|source| AwakeError { source })?;
+        Ok(file)
     };
-    HELD.get_or_init(hold).is_some()
+    HELD.get_or_init(hold).as_ref().map(|_| ())
+}
+
+/// As long as a process holds this file, the latency it wrote there is kept.
+const LATENCY: &str = "/dev/cpu_dma_latency";
+
+/// Cores may sleep as deeply as they like.
+#[derive(Debug, thiserror::Error)]
+#[error("`{LATENCY}` cannot be held: {source}{}", remedy(.source))]
+pub struct AwakeError {
+    /// What the system says.
+    source: io::Error,
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    let kind = error.kind();
+    if kind == io::ErrorKind::PermissionDenied {
+        "; run as root"
+    } else if kind == io::ErrorKind::NotFound {
+        "; it needs a kernel with CONFIG_CPU_IDLE, in a container also `--device` with this name"
+    } else {
+        ""
+    }
 }
 
 /// A wish that the system does not grant.

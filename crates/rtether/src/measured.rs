@@ -1,6 +1,8 @@
 //! What was measured of a stream, to be set beside what was simulated and proved.
 
+use rtether_model::histogram::Histogram;
 pub use rtether_model::quantity::Duration;
+use rtether_model::record::Summary;
 use serde_json::{Value, json};
 
 /// One stream as measured on a test bed. Times are those of packets that no stall of the host
@@ -23,6 +25,16 @@ pub struct Measurement {
     pub max: Option<Duration>,
     /// Largest latency of packets for which the host was inside the stated profile.
     pub max_inside: Option<Duration>,
+}
+
+/// How the latency of one stream was distributed, without the packets that a stall of the host
+/// touched.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Distribution {
+    /// Count, extremes and mean.
+    pub latency: Summary,
+    /// How many packets took how long.
+    pub histogram: Histogram,
 }
 
 impl Measurement {

@@ -118,12 +118,53 @@ fn assert_complete(scenario: &Scenario, measured: &Measured) {
     }
 }
 
+/// The packets one by one add up to what is counted of each stream.
+fn assert_packets(scenario: &Scenario, measured: &Measured) {
+    let mut file = Vec::new();
+    testbed::packets_csv(scenario, measured, &mut file).expect("written to memory");
+    let mut reader = csv::Reader::from_reader(file.as_slice());
+    let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.expect("a row")).collect();
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
+    for (stream, (flow, node)) in measured.streams.iter().zip(ends) {
+        let listener = scenario.network.node(node).name.as_str();
+        let own = rows
+            .iter()
+            .filter(|row| row[0] == flow.name && &row[1] == listener);
+        let own: Vec<_> = own.collect();
+        let count = |column: usize, value: &str| {
+            let equal = own.iter().filter(|row| &row[column] == value);
+            equal.count() as u64
+        };
+        let name = &flow.name;
+        assert_eq!(own.len() as u64, stream.released, "{name}");
+        assert_eq!(count(7, "lost"), stream.lost, "{name}");
+        assert_eq!(count(6, "true"), stream.stalled, "{name}");
+        let calm = own.iter().filter(|row| &row[6] == "false");
+        let slowest = calm.filter_map(|row| row[5].parse::<f64>().ok());
+        let slowest = slowest.max_by(f64::total_cmp).unwrap_or_default();
+        let max = stream.latency.max.as_secs_f64() * 1e9;
+        assert!((slowest - max).abs() < 1.0, "{name}: {slowest} {max}");
+        for row in own {
+            let [released, received, latency] = [3, 4, 5].map(|column| row[column].parse::<f64>());
+            if let (Ok(released), Ok(received), Ok(latency)) = (released, received, latency) {
+                assert!((released + latency - received).abs() < 1.0, "{row:?}");
+            }
+        }
+    }
+    assert_eq!(measured.packets.more, 0);
+}
+
 /// Oracle: conservation; the sum of what each application sent and received.
 #[test]
 fn the_kernel_carries_everything() {
     let test = "the_kernel_carries_everything";
     if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
         assert_complete(&scenario, &measured);
+        assert_packets(&scenario, &measured);
+        // Nobody asked for cores that stay awake, and the reader is to know.
+        let table = testbed::table(&scenario, &measured, &measured.assess(&scenario));
+        assert!(table.contains("may sleep deeply"), "{table}");
     }
 }
 
@@ -136,6 +177,7 @@ fn an_emulated_network_carries_everything_and_takes_its_time() {
         return;
     };
     assert_complete(&scenario, &measured);
+    assert_packets(&scenario, &measured);
     let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
     for (stream, record) in measured.streams.iter().zip(&simulated.record.streams) {
         let (live, least) = (stream.latency.min, record.latency.min);

@@ -31,10 +31,13 @@ pub(crate) struct LiveArgs {
     )]
     pub(crate) priority: u8,
     /// Print the commands that make and remove the test bed, and do nothing
-    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    #[arg(long, conflicts_with_all = ["json", "csv", "report", "packets"])]
     pub(crate) dry_run: bool,
-    /// Remove what test beds left behind whose process is gone
-    #[arg(long, conflicts_with_all = ["scenario", "dry_run", "json", "csv"])]
+    /// Remove what test beds, `calibrate` and `doctor` left behind whose process is gone
+    #[arg(
+        long,
+        conflicts_with_all = ["scenario", "dry_run", "json", "csv", "report", "packets"]
+    )]
     pub(crate) clean: bool,
     #[command(flatten)]
     pub(crate) overrides: RunOverrides,
@@ -44,6 +47,12 @@ pub(crate) struct LiveArgs {
     /// Print one CSV row per stream
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
+    /// Write one self-contained HTML page with the distribution of each flow
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write one CSV line per measured packet, a million at most
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packets: Option<PathBuf>,
     /// No progress on standard error (off by itself when that is not a terminal)
     #[arg(long)]
     pub(crate) no_progress: bool,
@@ -73,7 +82,7 @@ impl From<BackendChoice> for Backend {
 }
 
 /// Arguments of `check` that add what is measured.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct CheckLive {
     /// Also run the scenario on this host and set what is measured beside simulation and bound; see
     /// `rtether live`
@@ -93,4 +102,7 @@ pub(crate) struct CheckLive {
         value_parser = clap::value_parser!(u8).range(0..=80)
     )]
     pub(crate) priority: u8,
+    /// Write one CSV line per packet measured with `--live`, a million at most
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub(crate) live_packets: Option<PathBuf>,
 }

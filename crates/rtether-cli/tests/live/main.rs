@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
+mod awake;
 mod calibrate;
 mod doctor;
 mod load;
@@ -13,9 +14,32 @@ mod testbed;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) fn rtether() -> Command {
     Command::new(env!("CARGO_BIN_EXE_rtether"))
+}
+
+/// Runs the command as a user without rights, for which one needs all of them.
+pub(crate) fn without_rights(arguments: &[&str]) -> Output {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    // Where others may read it: the build folder need not be one.
+    let name = format!("rtether-rights-{}-{number}", std::process::id());
+    let program = std::env::temp_dir().join(name);
+    // Not by this process: a child of another test that holds the open file would keep it from running.
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_rtether"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
+    let output = Command::new("setpriv")
+        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+        .arg(&program)
+        .args(arguments)
+        .output();
+    std::fs::remove_file(&program).unwrap();
+    output.unwrap()
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

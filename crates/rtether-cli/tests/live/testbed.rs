@@ -3,6 +3,8 @@
 //!
 //! Needs root and iproute2; a test that cannot run prints why, and is counted.
 
+use std::fmt::Write as _;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -34,8 +36,12 @@ struct File(PathBuf);
 
 impl File {
     fn new(test: &str) -> Self {
+        Self::with(test, SCENARIO)
+    }
+
+    fn with(test: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("rtether-{test}-{}.yaml", std::process::id()));
-        std::fs::write(&path, SCENARIO).unwrap();
+        std::fs::write(&path, text).unwrap();
         Self(path)
     }
 }
@@ -56,19 +62,29 @@ fn start(file: &File, seconds: u32, backend: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let device = |node: u32| {
-        let name = namespace(&child, node);
-        let shown = Command::new("ip").args(["-n", &name, "neighbor"]).output();
+    wait_for_stations(&[0, 1].map(|node| namespace(&child, node)));
+    child
+}
+
+/// Waits until two stations know each other, which comes last but for tags, and a little more.
+fn wait_for_stations(names: &[String; 2]) {
+    let is_there = |name: &String| {
+        let shown = Command::new("ip").args(["-n", name, "neighbor"]).output();
         shown.is_ok_and(|output| !output.stdout.is_empty())
     };
-    // Flows go one way, but both ends know each other.
     let begun = Instant::now();
-    while !(device(0) && device(1)) {
+    while !names.iter().all(is_there) {
         assert!(begun.elapsed() < Duration::from_secs(20), "no test bed");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(500));
-    child
+}
+
+/// Takes a station's device away.
+fn remove_device(name: &str) {
+    let arguments = ["-n", name, "link", "delete", "eth0"];
+    let removed = Command::new("ip").args(arguments).status();
+    assert!(removed.unwrap().success());
 }
 
 fn namespace(child: &Child, node: u32) -> String {
@@ -118,6 +134,192 @@ fn ctrl_c_ends_the_run_with_what_it_has() {
     }
 }
 
+/// A switch with so many stations that making the test bed takes seconds.
+fn many_stations() -> String {
+    let mut text = String::from("rtether: 1\nnodes:\n");
+    for node in 0..60 {
+        writeln!(text, "  n{node}: {{ stack: zero }}").unwrap();
+    }
+    text += "switches: { sw: { ports: 60 } }\nlinks:\n";
+    for node in 0..60 {
+        let port = node + 1;
+        writeln!(
+            text,
+            "  - {{ ends: [n{node}, \"sw:{port}\"], rate: 100 Mbit/s }}"
+        )
+        .unwrap();
+    }
+    text + "flows:\n  - { name: f, from: n0, to: n1, period: 2 ms, size: 64 B }\n"
+}
+
+/// As at a terminal: the signal goes to the whole process group, with all commands that run.
+#[test]
+fn ctrl_c_during_the_set_up_leaves_nothing() {
+    let test = "ctrl_c_during_the_set_up_leaves_nothing";
+    if !is_root(test) {
+        return;
+    }
+    let file = File::with("set-up", &many_stations());
+    for (verb, backend) in [
+        (&["live", "--backend"][..], "kernel"),
+        (&["live", "--backend"], "emulated"),
+        (&["check", "--for", "1s", "--live"], "kernel"),
+    ] {
+        let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+            .args(verb)
+            .args([backend, "--priority", "0"])
+            .arg(&file.0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let begun = Instant::now();
+        while left(pid).len() < 5 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no test bed");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let group = format!("-{pid}");
+        let kill = Command::new("kill").args(["-INT", "--", &group]).status();
+        assert!(kill.unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{verb:?}: {message}");
+        assert!(!message.contains("error"), "{verb:?}: {message}");
+        // What was simulated before is shown.
+        assert_eq!(output.stdout.is_empty(), verb[0] == "live", "{message}");
+        assert_eq!(left(pid), [""; 0], "{verb:?}");
+    }
+}
+
+/// Returns whether a process catches SIGINT, the second bit of `SigCgt` (proc(5)).
+fn listens(child: &Child) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+}
+
+/// Whoever ends the simulation has waited enough: no test bed is made after it.
+#[test]
+fn ctrl_c_during_the_simulation_ends_check() {
+    // A day of real time, which no machine simulates at once.
+    let file = File::new("simulated");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["check", "--live", "--for", "86400s", "--json"])
+        .arg(&file.0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !listens(&child) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "not listening");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "-INT");
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(20) {
+            signal(&child, "-INT");
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "it measures");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["partial"], true);
+    assert!(document["flows"][0]["measured"].is_null());
+}
+
+/// A folder of a test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Oracle: the counters of the same run.
+#[test]
+fn packets_and_page_are_written() {
+    let test = "packets_and_page_are_written";
+    if !is_root(test) {
+        return;
+    }
+    let (scenario, folder) = (File::new("files"), Folder::new("files"));
+    let (page, packets) = (folder.file("page.html"), folder.file("packets.csv"));
+    let scenario = scenario.0.to_str().unwrap();
+    let live = [
+        "live",
+        "--report",
+        &page,
+        "--packets",
+        &packets,
+        "--json",
+        "--priority",
+        "0",
+    ];
+    let check = [
+        "check",
+        "--live",
+        "--report",
+        &page,
+        "--live-packets",
+        &packets,
+        "--json",
+        "--priority",
+        "0",
+    ];
+    for (arguments, place) in [(&live[..], "/streams/0"), (&check, "/flows/0/measured")] {
+        let output = crate::rtether()
+            .args(arguments)
+            .args(["--for", "1s", scenario])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let stream = document.pointer(place).unwrap();
+        let lines = std::fs::read_to_string(&packets).unwrap();
+        let count = lines.lines().count() as u64 - 1;
+        assert_eq!(Some(count), stream["released"].as_u64(), "{lines}");
+        let html = std::fs::read_to_string(&page).unwrap();
+        let (_, delays) = html.split_once("id=\"delays\"").unwrap();
+        assert!(delays.contains("<path class=\"line\""), "{arguments:?}");
+        if arguments[0] == "check" {
+            // Both curves are named.
+            assert!(delays.contains("simulated") && delays.contains("measured"));
+        }
+        std::fs::remove_file(&packets).unwrap();
+        std::fs::remove_file(&page).unwrap();
+    }
+    let twice = crate::rtether()
+        .args(["live", "--report", &page, "--packets", &page, scenario])
+        .output()
+        .unwrap();
+    assert_eq!(twice.status.code(), Some(2), "{twice:?}");
+    let nowhere = folder.file("missing/page.html");
+    let nowhere = crate::rtether()
+        .args(["live", "--report", &nowhere, scenario])
+        .output()
+        .unwrap();
+    assert_eq!(nowhere.status.code(), Some(4), "{nowhere:?}");
+}
+
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next() {
     let test = "what_a_killed_run_leaves_is_removed_by_the_next";
@@ -136,28 +338,92 @@ fn what_a_killed_run_leaves_is_removed_by_the_next() {
     assert_eq!(left(child.id()), [""; 0]);
 }
 
+/// Oracle: a process that has ended and one that has not, this one.
+#[test]
+fn clean_takes_what_other_verbs_left() {
+    let test = "clean_takes_what_other_verbs_left";
+    if !is_root(test) {
+        return;
+    }
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let (gone, own) = (gone.id(), std::process::id());
+    let names = [
+        (format!("rtether-calibrate-{gone}a"), false),
+        (format!("rtether-doctor-{gone}"), false),
+        (format!("rtether-doctor-{own}"), true),
+        (format!("rtether-other-{gone}"), true),
+    ];
+    let netns = |what: &str, name: &str| {
+        let status = Command::new("ip").args(["netns", what, name]).status();
+        status.unwrap().success()
+    };
+    for (name, _) in &names {
+        assert!(netns("add", name), "{name}");
+    }
+    let clean = crate::rtether().args(["live", "--clean"]).output().unwrap();
+    let is_there = |name: &str| PathBuf::from("/run/netns").join(name).exists();
+    let found = names.each_ref().map(|(name, _)| is_there(name));
+    for (name, _) in names.iter().filter(|(name, _)| is_there(name)) {
+        assert!(netns("delete", name), "{name}");
+    }
+    assert!(clean.status.success(), "{clean:?}");
+    assert_eq!(found, names.map(|(_, stays)| stays), "{clean:?}");
+}
+
 #[test]
 fn a_device_that_goes_away_is_named() {
     let test = "a_device_that_goes_away_is_named";
     if !is_root(test) {
         return;
     }
-    for backend in ["kernel", "emulated"] {
-        let child = start(&File::new("device"), 4, backend);
-        std::thread::sleep(Duration::from_secs(1));
-        let name = namespace(&child, 0);
-        let removed = Command::new("ip")
-            .args(["-n", &name, "link", "delete", "eth0"])
-            .status();
-        assert!(removed.unwrap().success());
+    // A station without its device ends alone. Without the emulator there is nothing to wait for.
+    for (backend, seconds, node, named) in [
+        ("kernel", 4, 0, "a: sending"),
+        ("emulated", 4, 0, "a: sending"),
+        ("emulated", 60, 1, "emulator, at `b`: device `s1` is gone"),
+    ] {
+        let begun = Instant::now();
+        let child = start(&File::new("device"), seconds, backend);
+        std::thread::sleep(Duration::from_millis(1_500));
+        remove_device(&namespace(&child, node));
         let pid = child.id();
         let output = child.wait_with_output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(4), "{backend}: {message}");
         assert!(message.contains("ended early"), "{backend}: {message}");
+        assert!(message.contains(named), "{backend}: {message}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{backend}");
         assert!(delivered(&output) > 0, "{backend}");
         assert_eq!(left(pid), [""; 0], "{backend}");
     }
+}
+
+/// The first test bed of the experiment lasts for two seconds.
+#[test]
+fn an_experiment_whose_network_goes_away_is_no_result() {
+    let test = "an_experiment_whose_network_goes_away_is_no_result";
+    if !is_root(test) {
+        return;
+    }
+    let begun = Instant::now();
+    let child = Command::new(env!("CARGO_BIN_EXE_rtether"))
+        .args(["reproduce", "--live", "kakanakov-cndep-a"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    let station = |node: u32| format!("rtether-live-{pid}-r0-{node}");
+    wait_for_stations(&[station(0), station(1)]);
+    remove_device(&station(1));
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("emulator, at `"), "{message}");
+    // And not a second for each command that nobody answers.
+    assert!(begun.elapsed() < Duration::from_secs(30), "{message}");
+    assert_eq!(left(pid), [""; 0]);
 }
 
 #[test]
@@ -167,17 +433,7 @@ fn without_rights_the_remedy_is_named() {
         return;
     }
     let file = File::new("rights");
-    // Where others may read it: the build folder need not be one.
-    let program = std::env::temp_dir().join(format!("rtether-rights-{}", std::process::id()));
-    std::fs::copy(env!("CARGO_BIN_EXE_rtether"), &program).unwrap();
-    let output = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(&program)
-        .arg("live")
-        .arg(&file.0)
-        .output();
-    std::fs::remove_file(&program).unwrap();
-    let output = output.unwrap();
+    let output = crate::without_rights(&["live", file.0.to_str().unwrap()]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{message}");
     assert!(message.contains("sudo"), "{message}");

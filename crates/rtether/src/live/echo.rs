@@ -116,7 +116,8 @@ fn run<S: Service>(
     stop: &AtomicBool,
 ) -> Result<io::Result<Answered>, LiveError> {
     if options.thread.awake {
-        keep_cores_awake();
+        // Who asks for it and is to know whether it works has called it before.
+        let _ = keep_cores_awake();
     }
     options.thread.placement.apply()?;
     let role = match options.via {

@@ -20,7 +20,7 @@ pub use echo::{EchoOptions, echo};
 pub use loopback::{over_loopback, valentim};
 pub use ping::{PingOptions, ping};
 pub use rtether_live::responder::Answered;
-pub use rtether_live::thread::{Placement, keep_cores_awake};
+pub use rtether_live::thread::{AwakeError, Placement, keep_cores_awake};
 pub use rtether_live::wait::Waiting;
 pub use rtether_model::network::{Pcp, Vid};
 pub use rtether_model::quantity::{BitRate, Duration};
@@ -100,7 +100,8 @@ pub struct Thread {
     pub placement: Placement,
     /// Asleep or spinning.
     pub waiting: Waiting,
-    /// All cores are kept from deep sleep meanwhile, if the system lets us.
+    /// All cores are kept from deep sleep meanwhile, if the system lets us; [`keep_cores_awake`] says
+    /// whether it does.
     pub awake: bool,
 }
 

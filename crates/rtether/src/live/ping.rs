@@ -213,7 +213,8 @@ fn measure<L: Link>(
     watch: &mut impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
     if options.thread.awake {
-        keep_cores_awake();
+        // Who asks for it and is to know whether it works has called it before.
+        let _ = keep_cores_awake();
     }
     options.thread.placement.apply()?;
     let payload = payload(options, &codec);

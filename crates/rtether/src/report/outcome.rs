@@ -13,7 +13,7 @@ use rtether_bounds::Analysis;
 use super::domain::Domain;
 use super::text;
 use crate::bound::Statistical;
-use crate::measured::Measurement;
+use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
 use crate::verdict::{self, Assessment, Verdict};
@@ -38,6 +38,8 @@ pub struct Outcome<'a> {
     pub statistical: &'a [Option<Statistical>],
     /// What was measured of each stream, in the order of the record; empty where nothing was.
     pub measured: &'a [Measurement],
+    /// How it was distributed, in the same order.
+    pub distributions: &'a [Distribution],
 }
 
 /// One stream with everything said of it.
@@ -59,6 +61,8 @@ pub struct Stream<'a> {
     pub statistical: Option<Statistical>,
     /// What was measured.
     pub measured: Option<Measurement>,
+    /// How it was distributed.
+    pub distribution: Option<&'a Distribution>,
 }
 
 /// Streams of one class.
@@ -138,6 +142,7 @@ impl<'a> Outcome<'a> {
             analysis: None,
             statistical: &[],
             measured: &[],
+            distributions: &[],
         }
     }
 
@@ -176,6 +181,15 @@ impl<'a> Outcome<'a> {
         Self { measured, ..self }
     }
 
+    /// Adds how it was distributed, to be drawn beside what was simulated.
+    #[must_use]
+    pub const fn with_distributions(self, distributions: &'a [Distribution]) -> Self {
+        Self {
+            distributions,
+            ..self
+        }
+    }
+
     /// Returns whether a model has something to say of a stream.
     pub fn has_statistical(&self) -> bool {
         self.statistical.iter().any(Option::is_some)
@@ -201,6 +215,7 @@ impl<'a> Outcome<'a> {
             bound: self.bounds.get(index).copied().flatten(),
             statistical: self.statistical.get(index).copied().flatten(),
             measured: self.measured.get(index).copied(),
+            distribution: self.distributions.get(index),
         }
     }
 

@@ -36,8 +36,6 @@ use thiserror::Error;
 use crate::report::markup::Markup;
 use crate::run::Progress;
 use judge::Judge;
-use kakanakov::Protocol::{Cndep, Icmp};
-use kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
 use reference::Experiment;
 
 pub use judge::{Basis, Judgement, Status};
@@ -120,65 +118,40 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 
 type Run = fn(&Progress) -> Result<Reproduction, ReproduceError>;
 
-/// The experiments that can be repeated.
-const AVAILABLE: &[(&str, Run)] = &[
-    ("skeie-volume", volume::run),
-    ("skeie-bounds", substation::bounds::run),
-    ("skeie-flat", flat::run),
-    ("skeie-substation", substation::run),
-    ("skeie-substation-slow", substation::run_slow),
-    ("kakanakov-icmp-a", |progress| {
-        kakanakov::run(Icmp, Direct, progress)
-    }),
-    ("kakanakov-icmp-b", |progress| {
-        kakanakov::run(Icmp, Switch, progress)
-    }),
-    ("kakanakov-icmp-c", |progress| {
-        kakanakov::run(Icmp, OtherVlan, progress)
-    }),
-    ("kakanakov-icmp-d", |progress| {
-        kakanakov::run(Icmp, SharedPort, progress)
-    }),
-    ("kakanakov-icmp-e", |progress| {
-        kakanakov::run(Icmp, Priority, progress)
-    }),
-    ("kakanakov-cndep-a", |progress| {
-        kakanakov::run(Cndep, Direct, progress)
-    }),
-    ("kakanakov-cndep-b", |progress| {
-        kakanakov::run(Cndep, Switch, progress)
-    }),
-    ("kakanakov-cndep-c", |progress| {
-        kakanakov::run(Cndep, OtherVlan, progress)
-    }),
-    ("kakanakov-cndep-d", |progress| {
-        kakanakov::run(Cndep, SharedPort, progress)
-    }),
-    ("kakanakov-cndep-e", |progress| {
-        kakanakov::run(Cndep, Priority, progress)
-    }),
-    ("kakanakov-stack", kakanakov::run_stack),
-    ("skeie-prio-baseline", prio::run_baseline),
-    ("skeie-prio-table1", prio::run_table1),
-    ("skeie-prio-table2", prio::run_table2),
-    ("skeie-prio-table3", prio::run_table3),
-    ("skeie-prio-switch-strip", prio::run_strip),
-    ("skeie-prio-taskprio", prio::run_tasks),
-    ("kweon-bucket", bucket::run),
-    ("kweon-deadline", deadline::run),
-    ("kweon-linux-rtonly", kweon::run_rt_only),
-    ("kweon-linux-nongreedy", kweon::run_nongreedy),
-    ("kweon-linux-sequence", kweon::run_sequence),
-    ("kweon-linux-greedy", kweon::run_greedy),
-    ("kweon-linux-alternatives", kweon::run_alternatives),
-    ("kweon-nt-greedy", kweon::run_nt),
-    ("dolejs-backoff", backoff::run),
-    ("dolejs-hub", hub::run),
-    ("dolejs-sim-4nodes", dolejs::run_four_nodes),
-    ("valentim-rtt", valentim::run_rtt),
-    ("valentim-loopback", valentim::run_loopback),
-    ("valentim-decomposition", valentim::run_decomposition),
-    ("valentim-switch-hub", valentim::run_switch_hub),
+/// The experiments that can be repeated, in groups.
+const AVAILABLE: &[&[(&str, Run)]] = &[
+    &[
+        ("skeie-volume", volume::run),
+        ("skeie-bounds", substation::bounds::run),
+        ("skeie-flat", flat::run),
+        ("skeie-substation", substation::run),
+        ("skeie-substation-slow", substation::run_slow),
+    ],
+    &kakanakov::cells!(kakanakov::run),
+    &[
+        ("kakanakov-stack", kakanakov::run_stack),
+        ("skeie-prio-baseline", prio::run_baseline),
+        ("skeie-prio-table1", prio::run_table1),
+        ("skeie-prio-table2", prio::run_table2),
+        ("skeie-prio-table3", prio::run_table3),
+        ("skeie-prio-switch-strip", prio::run_strip),
+        ("skeie-prio-taskprio", prio::run_tasks),
+        ("kweon-bucket", bucket::run),
+        ("kweon-deadline", deadline::run),
+        ("kweon-linux-rtonly", kweon::run_rt_only),
+        ("kweon-linux-nongreedy", kweon::run_nongreedy),
+        ("kweon-linux-sequence", kweon::run_sequence),
+        ("kweon-linux-greedy", kweon::run_greedy),
+        ("kweon-linux-alternatives", kweon::run_alternatives),
+        ("kweon-nt-greedy", kweon::run_nt),
+        ("dolejs-backoff", backoff::run),
+        ("dolejs-hub", hub::run),
+        ("dolejs-sim-4nodes", dolejs::run_four_nodes),
+        ("valentim-rtt", valentim::run_rtt),
+        ("valentim-loopback", valentim::run_loopback),
+        ("valentim-decomposition", valentim::run_decomposition),
+        ("valentim-switch-hub", valentim::run_switch_hub),
+    ],
 ];
 
 /// Returns every experiment of the papers, and whether it can be repeated.
@@ -227,14 +200,15 @@ pub enum Mode {
 
 impl Mode {
     /// Returns what can be repeated.
-    fn available(self) -> &'static [(&'static str, Run)] {
-        match self {
+    fn available(self) -> impl Iterator<Item = &'static (&'static str, Run)> {
+        let groups: &[&[(&str, Run)]] = match self {
             Self::Sim => AVAILABLE,
             #[cfg(target_os = "linux")]
             Self::Live => live::AVAILABLE,
             #[cfg(not(target_os = "linux"))]
             Self::Live => &[],
-        }
+        };
+        groups.iter().copied().flatten()
     }
 }
 
@@ -247,8 +221,7 @@ pub fn expand(ids: &[String], mode: Mode) -> Result<Vec<String>, ReproduceError>
         find(id, mode)?;
     }
     if ids.iter().any(|id| id == "all") {
-        let all = mode.available().iter();
-        Ok(all.map(|(id, _)| (*id).to_owned()).collect())
+        Ok(mode.available().map(|(id, _)| (*id).to_owned()).collect())
     } else {
         Ok(ids.to_vec())
     }
@@ -285,11 +258,7 @@ pub fn reproduce(
 
 /// Returns what repeats an experiment.
 fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
-    if let Some((_, run)) = mode
-        .available()
-        .iter()
-        .find(|(available, _)| *available == id)
-    {
+    if let Some((_, run)) = mode.available().find(|(available, _)| *available == id) {
         return Ok(*run);
     }
     let experiments = reference::experiments();
@@ -313,11 +282,7 @@ fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
 
 /// Returns what an experiment that cannot be repeated waits for.
 fn needs(id: &str, mode: Mode) -> &'static str {
-    let has = |mode: Mode| {
-        mode.available()
-            .iter()
-            .any(|(available, _)| *available == id)
-    };
+    let has = |mode: Mode| mode.available().any(|(available, _)| *available == id);
     if mode == Mode::Sim && has(Mode::Live) {
         "it has to be measured; use `--live`"
     } else if mode == Mode::Live && has(Mode::Sim) {
@@ -342,7 +307,7 @@ mod tests {
         };
         assert_eq!(
             expand(&["all", "skeie-flat"]).map(|all| all.len()),
-            Ok(AVAILABLE.len())
+            Ok(Mode::Sim.available().count())
         );
         assert_eq!(expand(&["skeie-flat"]), Ok(vec!["skeie-flat".to_owned()]));
         let unknown = expand(&["skeie-volume", "skeie-falt"]).expect_err("is no experiment");

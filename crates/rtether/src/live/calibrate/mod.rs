@@ -15,6 +15,8 @@ use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size};
 
+use super::testbed::CALIBRATE;
+
 pub use fit::{Fit, fit};
 pub use output::{csv, json, table};
 pub use rtether_live::calibrate::{
@@ -192,8 +194,8 @@ pub fn calibrate(
         lock_memory: false,
     };
     let plans = plans(options, [place(0), place(1)]);
-    let is_awake = options.awake && keep_cores_awake();
-    let bench = Bench::create(&format!("calibrate-{}", std::process::id()))?;
+    let is_awake = options.awake && keep_cores_awake().is_ok();
+    let bench = Bench::create(&format!("{CALIBRATE}{}", std::process::id()))?;
     let mut rows = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {

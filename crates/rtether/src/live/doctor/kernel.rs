@@ -4,6 +4,7 @@ use rtether_live::host::features::{Feature, probe};
 use rtether_live::host::files::Files;
 
 use super::{Finding, State};
+use crate::live::testbed::DOCTOR;
 
 /// What a feature is for, and what brings it.
 const FEATURES: [(&str, &str, &str); 33] = [
@@ -106,7 +107,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
             .map(|error| error.message),
     });
     findings.extend(tools.iter().map(of_feature));
-    let name = format!("doctor-{}", std::process::id());
+    let name = format!("{DOCTOR}{}", std::process::id());
     match probe(&name) {
         Ok(features) => findings.extend(features.iter().map(of_feature)),
         Err(error) => findings.push(Finding::missing(

@@ -12,8 +12,9 @@ use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 
 use super::Backend;
 use super::emulation::Emulation;
+use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
-use crate::measured::Measurement;
+use crate::measured::{Distribution, Measurement};
 use crate::scenario::Scenario;
 
 /// What was measured of a scenario.
@@ -33,14 +34,18 @@ pub struct Measured {
     pub longest_stall: Option<Duration>,
     /// Whether stalls were watched at a real-time priority; else ordinary waiting looks like one.
     pub watched_in_real_time: bool,
+    /// Whether cores were kept from deep sleep, or why not: packets then also wait for cores to wake.
+    pub awake: Result<(), String>,
     /// How the emulator did, if there was one.
     pub emulation: Option<Emulation>,
-    /// What the test bed itself may add to a packet: how late the emulator sent one at most. The
-    /// kernel's links and switches are part of what is measured.
+    /// What the test bed itself may add to a packet: how late the emulator had sent one at most, the
+    /// call that sends included. The kernel's links and switches are part of what is measured.
     pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,
-    /// Errors that ended stations, with their names.
+    /// The packets behind it, one by one.
+    pub packets: Packets,
+    /// Errors that ended the emulator or stations, with their names.
     pub errors: Vec<String>,
     /// What did not go as it should, over all stations.
     pub oddities: Oddities,
@@ -137,6 +142,14 @@ impl Measured {
 }
 
 impl MeasuredStream {
+    /// Returns how its latency is distributed.
+    pub fn distribution(&self) -> Distribution {
+        Distribution {
+            latency: self.latency,
+            histogram: self.histogram.clone(),
+        }
+    }
+
     /// Returns what is set beside simulation and bound.
     pub fn measurement(&self) -> Measurement {
         Measurement {
@@ -181,30 +194,31 @@ fn keep_slower(kept: &mut Option<Worst>, new: Worst) {
     }
 }
 
-/// Packets of one stream, by number.
+/// Records of the packets of one stream, by number.
 #[derive(Default)]
-struct Packets {
+struct Records {
     sent: BTreeMap<u32, Sent>,
     answered: BTreeMap<u32, Answered>,
     arrived: BTreeMap<u32, Arrived>,
     highest: Option<u32>,
 }
 
-/// Puts the logs of all stations together. `logs` are those of nodes, in any order.
+/// Puts the logs of all stations together, and lists the packets. `logs` are those of nodes, in any
+/// order.
 pub(super) fn streams(
     scenario: &Scenario,
     logs: &[(NodeId, Log)],
     files: &[FileLog],
     stalls: &Stalls,
     warmup: Duration,
-) -> Vec<MeasuredStream> {
+) -> (Vec<MeasuredStream>, Packets) {
     let mut streams = Vec::new();
-    let mut packets: Vec<Packets> = Vec::new();
+    let mut packets: Vec<Records> = Vec::new();
     let mut profiles = Vec::new();
     for flow in &scenario.flows {
         for &listener in &flow.listeners {
             streams.push(MeasuredStream::default());
-            packets.push(Packets::default());
+            packets.push(Records::default());
             profiles.push(Profile::of(scenario, flow, listener));
         }
     }
@@ -237,22 +251,21 @@ pub(super) fn streams(
     }
     let flows = scenario.flows.iter();
     let deadlines = flows.flat_map(|flow| flow.listeners.iter().map(|_| flow.deadline));
-    let all = streams
-        .iter_mut()
-        .zip(&packets)
-        .zip(&profiles)
-        .zip(deadlines);
-    for (((stream, own), profile), deadline) in all {
-        finish(stream, own, profile, stalls);
-        if let Some(deadline) = deadline {
-            let in_time = |packet: &&Arrived| packet.latency <= deadline;
-            let late = own.arrived.values().filter(|packet| !in_time(packet));
-            let late = late.filter(|packet| !is_stalled(packet, stalls)).count();
-            stream.missed = stream.lost + late as u64;
-        }
+    let mut keeper = Keeper::new(streams.len(), PACKETS_MAX);
+    let ends = (0..).zip(&profiles).zip(deadlines);
+    for ((stream, own), ((number, profile), deadline)) in streams.iter_mut().zip(&packets).zip(ends)
+    {
+        keeper.begin_stream();
+        let judge = Judge {
+            number,
+            profile,
+            stalls,
+            deadline,
+        };
+        judge.finish(stream, own, &mut keeper);
     }
     add_files(&mut streams, files);
-    streams
+    (streams, keeper.finish())
 }
 
 /// Puts what both ends say of a file together.
@@ -298,7 +311,7 @@ fn first_streams(scenario: &Scenario) -> BTreeMap<u16, usize> {
     counts
 }
 
-fn take_in(own: &mut Packets, stream: &mut MeasuredStream, arrived: &Arrived) {
+fn take_in(own: &mut Records, stream: &mut MeasuredStream, arrived: &Arrived) {
     if own.arrived.contains_key(&arrived.number) {
         stream.duplicates += 1;
         return;
@@ -312,24 +325,47 @@ fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {
     stalls.touch(arrived.released_at, arrived.released_at + arrived.latency)
 }
 
-fn finish(stream: &mut MeasuredStream, own: &Packets, profile: &Profile, stalls: &Stalls) {
-    for (number, sent) in &own.sent {
-        stream.released += 1;
-        stream.late.record(Ord::max(sent.late, Duration::ZERO));
-        let Some(arrived) = own.arrived.get(number) else {
-            stream.lost += 1;
-            continue;
-        };
-        stream.delivered += 1;
-        if is_stalled(arrived, stalls) {
-            stream.stalled += 1;
-            continue;
+/// Decides which figures a packet of a stream belongs to.
+struct Judge<'a> {
+    /// Position of the stream.
+    number: u16,
+    profile: &'a Profile,
+    stalls: &'a Stalls,
+    deadline: Option<Duration>,
+}
+
+impl Judge<'_> {
+    fn finish(&self, stream: &mut MeasuredStream, own: &Records, keeper: &mut Keeper) {
+        for (&number, sent) in &own.sent {
+            let arrived = own.arrived.get(&number);
+            let is_stalled = arrived.is_some_and(|arrived| is_stalled(arrived, self.stalls));
+            keeper.take(Packet {
+                stream: self.number,
+                number,
+                released_at: sent.at,
+                latency: arrived.map(|arrived| arrived.latency),
+                is_stalled,
+            });
+            stream.released += 1;
+            stream.late.record(Ord::max(sent.late, Duration::ZERO));
+            let Some(arrived) = arrived else {
+                stream.lost += 1;
+                stream.missed += u64::from(self.deadline.is_some());
+                continue;
+            };
+            stream.delivered += 1;
+            if is_stalled {
+                stream.stalled += 1;
+                continue;
+            }
+            let is_late = self.deadline.is_some_and(|limit| arrived.latency > limit);
+            stream.missed += u64::from(is_late);
+            stream.send.record(sent.call);
+            if let Some(receive) = arrived.receive {
+                stream.receive.record(receive);
+            }
+            let answered = own.answered.get(&number);
+            stream.arrive(arrived, !self.profile.holds(sent, answered, arrived));
         }
-        stream.send.record(sent.call);
-        if let Some(receive) = arrived.receive {
-            stream.receive.record(receive);
-        }
-        let answered = own.answered.get(number);
-        stream.arrive(arrived, !profile.holds(sent, answered, arrived));
     }
 }

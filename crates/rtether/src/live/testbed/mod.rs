@@ -11,6 +11,8 @@ mod emulation;
 mod kernel;
 mod measured;
 mod output;
+mod packets;
+mod page;
 mod profile;
 mod refuse;
 mod rows;
@@ -32,6 +34,8 @@ use crate::scenario::Scenario;
 pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{json, table};
+pub use packets::{PACKETS_MAX, Packet, Packets, packets_csv};
+pub use page::html;
 pub use rows::csv;
 pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;
@@ -41,6 +45,10 @@ pub use run::{Progress, length, run, stand};
 pub const STATIONS_MAX: usize = 100;
 /// Begins the names of the namespaces of test beds.
 const NAMES: &str = "live-";
+/// The same of [`super::calibrate`].
+pub(super) const CALIBRATE: &str = "calibrate-";
+/// The same of [`super::doctor`].
+pub(super) const DOCTOR: &str = "doctor-";
 
 /// What carries frames between the stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,7 +81,7 @@ pub struct Options {
     pub duration: Duration,
     /// Seed of the releases.
     pub seed: u64,
-    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by ten.
+    /// Real-time priority of the stations, if one is wanted; that of the emulator is higher by five.
     pub priority: Option<u8>,
 }
 
@@ -128,6 +136,9 @@ pub enum TestbedError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// It was ended before anything was measured.
+    #[error("interrupted before anything was measured; what had been made is removed")]
+    Interrupted,
 }
 
 fn list(reasons: &[String]) -> String {
@@ -257,21 +268,21 @@ fn namespace_of(tag: &str, node: NodeId) -> String {
     format!("{PREFIX}{NAMES}{tag}-{}", node.0)
 }
 
-/// Removes what test beds left behind whose process is gone; returns the names of the namespaces.
+/// Removes what test beds, `calibrate` and `doctor` left behind whose process is gone; returns the
+/// names of the namespaces.
 ///
 /// # Errors
 /// If one cannot be removed.
 pub fn clean() -> Result<Vec<String>, TestbedError> {
-    let prefix = format!("{PREFIX}{NAMES}");
-    let is_gone = |pid: &str| {
-        let is_running = std::path::Path::new("/proc").join(pid).exists();
-        pid.parse::<u32>().is_ok() && !is_running
-    };
     let mut removed = Vec::new();
-    for name in namespace::list(&prefix) {
-        let pid = name[prefix.len()..].split('-').next().unwrap_or_default();
-        if is_gone(pid) {
-            CommandLine::words(&format!("ip netns delete {name}")).run()?;
+    for name in namespace::list(PREFIX) {
+        if !is_left_behind(&name) {
+            continue;
+        }
+        let deleted = CommandLine::words(&format!("ip netns delete {name}")).run();
+        // Another run may clean at the same time.
+        if deleted.is_ok() || namespace::list(&name).contains(&name) {
+            deleted?;
             removed.push(name);
         }
     }
@@ -281,8 +292,7 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
         .flatten()
     {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix(&prefix).unwrap_or_default();
-        if is_gone(pid) {
+        if is_left_behind(&name) {
             // It is mounted or not, depending on when the process was killed.
             drop(CommandLine::words(&format!("umount {}", entry.path().display())).run());
             drop(std::fs::remove_dir(entry.path()));
@@ -290,4 +300,15 @@ pub fn clean() -> Result<Vec<String>, TestbedError> {
         }
     }
     Ok(removed)
+}
+
+/// Returns whether a name is that of something a process made which is gone: its number follows the
+/// name of the verb.
+fn is_left_behind(name: &str) -> bool {
+    let verbs = [NAMES, CALIBRATE, DOCTOR];
+    let name = name.strip_prefix(PREFIX).unwrap_or_default();
+    let rest = verbs.iter().find_map(|verb| name.strip_prefix(verb));
+    let digits = rest.map(|rest| rest.split(|c: char| !c.is_ascii_digit()));
+    let pid = digits.and_then(|mut parts| parts.next()?.parse::<u32>().ok());
+    pid.is_some_and(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists())
 }

@@ -31,13 +31,17 @@ impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
     /// out of latencies.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
-        let results = Results {
+        verdict::assess(scenario, &self.results(scenario))
+    }
+
+    /// Returns the same as the results of one run.
+    pub(super) fn results(&self, scenario: &Scenario) -> Results {
+        Results {
             record: self.record(scenario),
             confidence: Vec::new(),
             seeds: Vec::new(),
             partial: self.is_partial,
-        };
-        verdict::assess(scenario, &results)
+        }
     }
 }
 
@@ -121,37 +125,10 @@ fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
 }
 
 fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) -> String {
-    let mut lines = Vec::new();
-    let run = format!(
-        "measured       {} over `{}`, the first {} not counted",
-        time(measured.duration),
-        measured.backend.name(),
-        time(measured.warmup)
-    );
-    lines.push(run);
-    lines.push(match measured.longest_stall {
-        Some(longest) => format!(
-            "host stalls    {}, the longest {}; packets they touched are counted as stalled and left out",
-            measured.stalls,
-            time(longest)
-        ),
-        None => "host stalls    none of more than 300 us".into(),
-    });
-    if !measured.watched_in_real_time {
-        lines.push("               stalls were watched without real-time priority: waiting for a core looks like one".into());
-    }
-    let late: Vec<Histogram> = measured.streams.iter().map(|s| s.late.clone()).collect();
-    let mut all = Histogram::default();
-    for one in &late {
-        all.merge(one);
-    }
-    lines.push(format!(
-        "late releases  p50 {}, p99 {}: latencies count from the release as it was",
-        time_or_dash(all.quantile(1, 2)),
-        time_or_dash(all.quantile(99, 100))
-    ));
-    lines.extend(measured.emulation.as_ref().map(emulated));
-    lines.extend(notes(measured));
+    let facts = facts(measured).into_iter();
+    let mut lines: Vec<String> = facts
+        .map(|(name, text)| format!("{name:<15}{text}"))
+        .collect();
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
     }
@@ -177,9 +154,50 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.join("\n") + "\n"
 }
 
-/// Returns what did not go as it should, a line each.
-fn notes(measured: &Measured) -> Vec<String> {
-    let mut lines = Vec::new();
+/// Returns what has to be known of the run: what, and how it was.
+pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
+    let mut facts = vec![(
+        "measured",
+        format!(
+            "{} over `{}`, the first {} not counted",
+            time(measured.duration),
+            measured.backend.name(),
+            time(measured.warmup)
+        ),
+    )];
+    let mut stalls = match measured.longest_stall {
+        Some(longest) => format!(
+            "{}, the longest {}; packets they touched are counted as stalled and left out",
+            measured.stalls,
+            time(longest)
+        ),
+        None => "none of more than 300 us".into(),
+    };
+    if !measured.watched_in_real_time {
+        stalls += "; watched without real-time priority, so that waiting for a core looks like one";
+    }
+    facts.push(("host stalls", stalls));
+    facts.push((
+        "cores",
+        match &measured.awake {
+            Ok(()) => "kept from deep sleep".into(),
+            Err(why) => format!("may sleep deeply: {why}"),
+        },
+    ));
+    let mut late = Histogram::default();
+    for stream in &measured.streams {
+        late.merge(&stream.late);
+    }
+    facts.push((
+        "late releases",
+        format!(
+            "p50 {}, p99 {}: latencies count from the release as it was",
+            time_or_dash(late.quantile(1, 2)),
+            time_or_dash(late.quantile(99, 100))
+        ),
+    ));
+    let emulation = measured.emulation.as_ref();
+    facts.extend(emulation.map(|emulation| ("emulator", emulated(emulation))));
     let oddities = measured.oddities;
     let odd = [
         (oddities.foreign, "foreign packets"),
@@ -188,17 +206,19 @@ fn notes(measured: &Measured) -> Vec<String> {
         (oddities.clock_steps, "steps of the wall clock"),
     ];
     let odd = odd.iter().filter(|(count, _)| *count > 0);
-    lines.extend(odd.map(|(count, what)| format!("note           {count} {what}")));
-    lines.extend(
-        measured
-            .errors
-            .iter()
-            .map(|error| format!("error          {}", plain_line(error))),
-    );
+    facts.extend(odd.map(|(count, what)| ("note", format!("{count} {what}"))));
+    let errors = measured.errors.iter();
+    facts.extend(errors.map(|error| ("error", plain_line(error))));
     if measured.is_partial {
-        lines.push("interrupted: the figures are those of the part that was run".into());
+        let how = if measured.errors.is_empty() {
+            "interrupted"
+        } else {
+            "ended early"
+        };
+        let what = "the figures are those of the part that was run";
+        facts.push((how, what.into()));
     }
-    lines
+    facts
 }
 
 /// Says how the files of a flow went.
@@ -255,7 +275,7 @@ fn emulated(emulation: &Emulation) -> String {
         None => "more than are recorded, so not replayed".into(),
     };
     format!(
-        "emulator       {} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
+        "{} frames, {differing}; sent late by p50 {}, p99 {}, max {}; {} dropped by \
          the network, {} by the emulator",
         emulation.frames,
         time_or_dash(emulation.late_p50),
@@ -276,6 +296,7 @@ fn emulated_json(emulation: &Emulation) -> Value {
         "late_p50_ns": number(emulation.late_p50),
         "late_p99_ns": number(emulation.late_p99),
         "late_max_ns": emulation.late_max.as_ns_floor(),
+        "returned_max_ns": emulation.returned_max.as_ns_floor(),
         "dropped": emulation.dropped,
         "failed": emulation.failed,
         "collisions": emulation.collisions,
@@ -314,6 +335,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "longest_ns": number(measured.longest_stall),
             "real_time": measured.watched_in_real_time,
         },
+        "cores_awake": measured.awake.is_ok(),
         "oddities": {
             "foreign": measured.oddities.foreign,
             "unsent": measured.oddities.unsent,

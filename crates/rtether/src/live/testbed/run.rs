@@ -53,11 +53,12 @@ impl Drop for Standing<'_> {
 
 /// Makes a test bed, does `work` while it stands, and takes it down; nothing is left behind.
 ///
-/// An emulator runs meanwhile; how it did is returned, too. `work` enters the namespaces of hosts by
-/// itself, with threads of its own.
+/// An emulator runs meanwhile; how it did is returned, too. If it ends before its time, `progress` is
+/// told to stop and [`Emulation::ended`] says why. `work` enters the namespaces of hosts by itself,
+/// with threads of its own.
 ///
 /// # Errors
-/// If the test bed cannot be made.
+/// If the test bed cannot be made, or was to end before it stood.
 pub fn stand<T>(
     scenario: &Scenario,
     plan: &Plan,
@@ -67,32 +68,14 @@ pub fn stand<T>(
 ) -> Result<(T, Option<Emulation>), TestbedError> {
     super::clean()?;
     let _standing = Standing(&plan.tear_down);
-    for step in &plan.set_up {
-        if progress.stop.load(Ordering::Relaxed) {
-            break;
-        }
-        step.run()?;
-        progress.commands.fetch_add(1, Ordering::Relaxed);
-    }
-    for host in &plan.hosts {
-        as_on_a_wire(host)?;
-    }
-    // What measures at a real-time priority measures with cores that are awake.
-    if options.priority.is_some() {
-        keep_cores_awake();
-    }
+    set_up(plan, progress)?;
+    drop(stay_awake(options));
     let (end, ready) = (AtomicBool::new(false), Barrier::new(2));
     std::thread::scope(|scope| {
-        let emulator = plan.emulator.as_ref().map(|_| {
-            scope.spawn(|| {
-                let emulator = emulation::open(scenario, plan, options);
-                if emulator.is_err() {
-                    progress.stop.store(true, Ordering::Relaxed);
-                }
-                ready.wait();
-                emulation::run(emulator?, &end)
-            })
-        });
+        let emulator = plan
+            .emulator
+            .as_ref()
+            .map(|_| scope.spawn(|| emulate(scenario, plan, options, progress, &ready, &end)));
         if emulator.is_some() {
             ready.wait();
         }
@@ -101,6 +84,57 @@ pub fn stand<T>(
         let emulation = emulator.map(joined).transpose()?;
         Ok((done, emulation))
     })
+}
+
+/// Keeps cores awake for what measures at a real-time priority; says why they are not.
+fn stay_awake(options: &Options) -> Result<(), String> {
+    match options.priority {
+        Some(_) => keep_cores_awake().map_err(ToString::to_string),
+        None => Err("stations have no real-time priority".into()),
+    }
+}
+
+/// Runs the emulator: `ready` when it receives, until `end` or until it cannot go on.
+fn emulate(
+    scenario: &Scenario,
+    plan: &Plan,
+    options: &Options,
+    progress: &Progress,
+    ready: &Barrier,
+    end: &AtomicBool,
+) -> Result<Emulation, TestbedError> {
+    // Without a network there is nothing to measure.
+    let stop = || progress.stop.store(true, Ordering::Relaxed);
+    let emulator = emulation::open(scenario, plan, options);
+    if emulator.is_err() {
+        stop();
+    }
+    ready.wait();
+    let emulation = emulation::run(emulator?, scenario, plan, end);
+    if emulation.ended.is_some() {
+        stop();
+    }
+    Ok(emulation)
+}
+
+/// Makes all there is in a test bed before its stations and its emulator.
+fn set_up(plan: &Plan, progress: &Progress) -> Result<(), TestbedError> {
+    let go_on = || {
+        if progress.stop.load(Ordering::Relaxed) {
+            return Err(TestbedError::Interrupted);
+        }
+        Ok(())
+    };
+    for step in &plan.set_up {
+        go_on()?;
+        step.run()?;
+        progress.commands.fetch_add(1, Ordering::Relaxed);
+    }
+    for host in &plan.hosts {
+        go_on()?;
+        as_on_a_wire(host)?;
+    }
+    go_on()
 }
 
 /// Lets a host send frames as they are on a wire, checksums included.
@@ -121,7 +155,7 @@ fn as_on_a_wire(host: &Host) -> Result<(), TestbedError> {
 /// Runs the flows of a scenario on this host and returns what was measured; nothing is left behind.
 ///
 /// # Errors
-/// If the test bed cannot be made, or no station could run.
+/// If the test bed cannot be made, was to end before it stood, or no station could run.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,
@@ -141,20 +175,26 @@ pub fn run(
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
     let stalls = &found.stalls;
+    let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, stalls, warmup);
     let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
-    let late = emulation.as_ref().map(|emulation| emulation.late_max);
+    let late = emulation.as_ref().map(|own| own.returned_max);
+    let lost = emulation.as_ref().and_then(|own| own.ended.clone());
+    // It comes first: what ended stations came of it.
+    let errors = lost.into_iter().chain(found.errors);
     Ok(Measured {
         backend: plan.backend,
         duration: options.duration,
         warmup,
-        streams: measured::streams(scenario, &found.logs, &found.files, stalls, warmup),
+        streams,
+        packets,
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
-        tolerance: late.unwrap_or(Duration::ZERO),
+        awake: stay_awake(options),
+        tolerance: late.unwrap_or_default(),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
-        errors: found.errors,
+        errors: errors.collect(),
         oddities,
     })
 }

@@ -11,6 +11,7 @@ use super::super::page::{DataTable, TableCell, details, grid};
 use super::super::text::{count, real, real_len, share, time};
 use super::subtitle;
 use super::view::{View, joined};
+use crate::measured::Distribution;
 
 /// Largest over typical time from which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
@@ -25,11 +26,18 @@ pub(super) fn distributions(views: &[View<'_>]) -> Markup {
 }
 
 fn distribution(view: &View<'_>) -> Markup {
-    let name = match &view.worst_stream {
-        Some(_) => "all streams",
-        None => "latency",
+    let name = match (&view.measured, &view.worst_stream) {
+        (Some(_), _) => "simulated",
+        (None, Some(_)) => "all streams",
+        (None, None) => "latency",
     };
     let mut series = vec![steps(name, &view.histogram, &view.latency)];
+    let packets = count(view.latency.count);
+    let mut note = format!("{packets} packets");
+    if let Some(Distribution { latency, histogram }) = &view.measured {
+        series.push(steps("measured", histogram, latency));
+        note = format!("{packets} packets, {} measured", count(latency.count));
+    }
     if let Some((name, stream)) = &view.worst_stream {
         let name = format!("slowest: {name}");
         series.push(steps(
@@ -42,7 +50,7 @@ fn distribution(view: &View<'_>) -> Markup {
     rules.sort_by(|a, b| a.at.total_cmp(&b.at));
     LineChart {
         title: view.title.clone(),
-        note: format!("{} packets", count(view.latency.count)),
+        note,
         x: axis_of(view, &rules),
         y: Axis::share("packets"),
         series,
@@ -54,10 +62,11 @@ fn distribution(view: &View<'_>) -> Markup {
 
 /// Spans the data, and the limits that are not so far away that they would squeeze it.
 fn axis_of(view: &View<'_>, rules: &[Rule]) -> Axis {
-    let (min, max) = (
-        view.latency.min.as_secs_f64(),
-        view.latency.max.as_secs_f64(),
-    );
+    let measured = view.measured.as_ref().map(|measured| &measured.latency);
+    let all = || std::iter::once(&view.latency).chain(measured);
+    let min = all().map(|one| one.min).min().unwrap_or_default();
+    let max = all().map(|one| one.max).max().unwrap_or_default();
+    let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
     let near = rules
         .iter()
         .map(|rule| rule.at)

@@ -18,6 +18,13 @@ use super::text::{count, plural, time};
 use crate::bound;
 use view::View;
 
+#[cfg(target_os = "linux")]
+pub(crate) use plant::{number, table};
+#[cfg(target_os = "linux")]
+pub(crate) use transfers::section as transfers;
+#[cfg(target_os = "linux")]
+pub(crate) use verdicts::{mark_cell, name_cell, reasons, time_cell};
+
 /// Returns the page.
 pub fn render(outcome: &Outcome<'_>) -> String {
     let views = View::all(outcome);
@@ -51,7 +58,7 @@ pub fn render(outcome: &Outcome<'_>) -> String {
             .section(
                 "delays",
                 "Delay distribution",
-                DELAYS_NOTE,
+                delays_note(outcome),
                 delays::distributions(&views),
             );
     }
@@ -86,6 +93,7 @@ const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the
     Striped parts are waiting, plain parts are work or transport.";
 const DELAYS_NOTE: &str = "Share of packets that arrive within a time. Where a curve crosses the \
     deadline, packets are late.";
+const MEASURED_NOTE: &str = " Measured is this host; packets that its stalls touched are left out.";
 const TIME_NOTE: &str = "Mean and largest latency of the packets delivered in each slice of time, \
     over all runs.";
 const TRANSFERS_NOTE: &str =
@@ -100,7 +108,26 @@ const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load
     and gaps.";
 const NODES_NOTE: &str = "Busiest protocol stacks first.";
 
-fn lead(outcome: &Outcome<'_>) -> Markup {
+fn delays_note(outcome: &Outcome<'_>) -> String {
+    if outcome.distributions.is_empty() {
+        DELAYS_NOTE.into()
+    } else {
+        [DELAYS_NOTE, MEASURED_NOTE].concat()
+    }
+}
+
+/// Draws how latency is distributed, one chart for each stream or class; empty if nothing arrived.
+#[cfg(target_os = "linux")]
+pub(crate) fn distributions(outcome: &Outcome<'_>) -> Markup {
+    let views = View::all(outcome);
+    if views.is_empty() {
+        return Markup::default();
+    }
+    delays::distributions(&views)
+}
+
+/// Says the verdict on everything.
+pub(crate) fn verdict(outcome: &Outcome<'_>) -> Markup {
     let counts = outcome.counts();
     let (tone, word) = match (counts.failed(), counts.no_answer, counts.ok) {
         (0, 0, 0) => (Tone::Neutral, "Not judged"),
@@ -108,6 +135,11 @@ fn lead(outcome: &Outcome<'_>) -> Markup {
         (0, _, _) => (Tone::Neutral, "? No answer"),
         _ => (Tone::Bad, "\u{2717} A requirement does not hold"),
     };
+    banner(tone, word, &outcome.summary())
+}
+
+fn lead(outcome: &Outcome<'_>) -> Markup {
+    let counts = outcome.counts();
     let record = &outcome.results.record;
     let sum = |value: fn(&rtether_model::record::StreamRecord) -> u64| {
         count(record.streams.iter().map(value).sum())
@@ -122,7 +154,7 @@ fn lead(outcome: &Outcome<'_>) -> Markup {
         (outcome.results.seeds.len().to_string(), "runs"),
         (time(record.duration), "simulated per run"),
     ];
-    let mut lead = banner(tone, word, &outcome.summary());
+    let mut lead = verdict(outcome);
     lead.push(figures(
         &tiles.map(|(number, meaning)| (number, meaning.to_owned())),
     ));

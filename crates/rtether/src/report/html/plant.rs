@@ -174,7 +174,7 @@ pub(super) fn load_cell(share: f64) -> TableCell {
     TableCell::markup(gauge(share)).sorted_by(share)
 }
 
-pub(super) fn number(value: u64) -> TableCell {
+pub(crate) fn number(value: u64) -> TableCell {
     TableCell::number(count(value), value)
 }
 
@@ -285,7 +285,7 @@ fn node_row(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Vec
     ]
 }
 
-pub(super) fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
+pub(crate) fn table(names: &[(&str, bool)], rows: Vec<(Vec<TableCell>, bool)>) -> Markup {
     let table = DataTable {
         columns: names
             .iter()

@@ -12,7 +12,7 @@ use super::super::text::{count, time};
 const MOST_ROWS: usize = 200;
 
 /// Returns the table; empty where nothing was transferred.
-pub(super) fn section(outcome: &Outcome<'_>) -> Markup {
+pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
     let all = || {
         outcome.streams().flat_map(|stream| {
             let transfers = stream.record.transfers.iter();

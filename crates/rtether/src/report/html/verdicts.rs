@@ -59,7 +59,7 @@ pub(super) fn mark(verdict: Verdict) -> Element {
         .text(format!("{sign} {}", verdict.name().replace('-', " ")))
 }
 
-fn mark_cell(verdict: Verdict) -> TableCell {
+pub(crate) fn mark_cell(verdict: Verdict) -> TableCell {
     // Failures come first when sorted upwards.
     let weight = match verdict {
         Verdict::Late => 0,
@@ -71,7 +71,7 @@ fn mark_cell(verdict: Verdict) -> TableCell {
     TableCell::markup(mark(verdict)).sorted_by(weight)
 }
 
-pub(super) fn time_cell(span: Option<Duration>) -> TableCell {
+pub(crate) fn time_cell(span: Option<Duration>) -> TableCell {
     match span {
         Some(span) => TableCell::number(time(span), span.as_ps()),
         None => TableCell::number("\u{2013}", ""),
@@ -83,7 +83,7 @@ fn count_cell(value: u64) -> TableCell {
 }
 
 /// Returns a name with a second line.
-pub(super) fn name_cell(name: &str, note: &str) -> TableCell {
+pub(crate) fn name_cell(name: &str, note: &str) -> TableCell {
     let mut content = Markup::text(name);
     if !note.is_empty() {
         content.push(element("small").text(note));
@@ -264,7 +264,7 @@ fn class(outcome: &Outcome<'_>, group: &Group) -> Markup {
 }
 
 /// Every sentence on what failed, with the stream's name.
-fn reasons(outcome: &Outcome<'_>) -> Markup {
+pub(crate) fn reasons(outcome: &Outcome<'_>) -> Markup {
     let rows: Vec<_> = outcome
         .worst_first()
         .into_iter()

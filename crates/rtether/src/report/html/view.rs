@@ -8,6 +8,7 @@ use super::super::outcome::{Outcome, Stream};
 use super::super::table::class_name;
 use super::super::text::{plural, time};
 use super::is_small;
+use crate::measured::Distribution;
 
 /// Failed streams that get charts of their own in a large plant.
 const MOST_FAILED: usize = 12;
@@ -20,6 +21,8 @@ pub(super) struct View<'a> {
     pub(super) note: String,
     pub(super) latency: Summary,
     pub(super) histogram: Histogram,
+    /// The same as measured, where that was set beside.
+    pub(super) measured: Option<Distribution>,
     pub(super) segments_ps: [i128; Segment::COUNT],
     pub(super) worst: Option<&'a Worst>,
     /// Where the worst packet spent most.
@@ -68,6 +71,7 @@ impl<'a> View<'a> {
             note,
             latency: Summary::default(),
             histogram: Histogram::default(),
+            measured: None,
             segments_ps: [0; Segment::COUNT],
             worst: None,
             blame: String::new(),
@@ -102,6 +106,11 @@ impl<'a> View<'a> {
         let record = stream.record;
         self.latency.merge(&record.latency);
         self.histogram.merge(&record.histogram);
+        if let Some(other) = stream.distribution.filter(|own| own.latency.count > 0) {
+            let own = self.measured.get_or_insert_default();
+            own.latency.merge(&other.latency);
+            own.histogram.merge(&other.histogram);
+        }
         for (own, others) in self.segments_ps.iter_mut().zip(record.segments_ps) {
             *own += others;
         }

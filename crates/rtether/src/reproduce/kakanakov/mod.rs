@@ -10,13 +10,31 @@ mod plant;
 mod show;
 mod stack;
 
+/// The experiments of all cells of the tables, each done by `$run(protocol, scenario, progress)`.
+macro_rules! cells {
+    ($run:path) => {
+        $crate::reproduce::kakanakov::cells!(
+            $run: Icmp Direct, Icmp Switch, Icmp OtherVlan, Icmp SharedPort, Icmp Priority,
+            Cndep Direct, Cndep Switch, Cndep OtherVlan, Cndep SharedPort, Cndep Priority
+        )
+    };
+    ($run:path: $($protocol:ident $scenario:ident),*) => {{
+        use $crate::reproduce::kakanakov::{Protocol, Scenario, experiment};
+        [$((experiment(Protocol::$protocol, Scenario::$scenario), |progress| {
+            $run(Protocol::$protocol, Scenario::$scenario, progress)
+        })),*]
+    }};
+}
+
 pub(super) use boards::Protocol;
 #[cfg(test)]
 pub(super) use boards::{Board, calibrate};
+pub(super) use cells;
 pub(super) use matrix::Scenario;
+pub(super) use show::experiment;
 pub(super) use show::run;
 #[cfg(target_os = "linux")]
-pub(super) use show::{experiment, live_cell, measured_average};
+pub(super) use show::{live_cell, measured_average};
 pub(super) use stack::run as run_stack;
 #[cfg(test)]
 pub(super) use stack::{HIGH, MEDIUM, stack_delays};

@@ -29,6 +29,9 @@ pub(super) fn hub(progress: &Progress) -> Result<Reproduction, ReproduceError> {
             priority: Some(lab::PRIORITY),
         };
         let measured = testbed::run(&scenario, &plan, &options, &Standing::default())?;
+        if let Some(error) = measured.errors.first() {
+            return Err(ReproduceError::Machine(error.clone()));
+        }
         let mut all = rtether_model::histogram::Histogram::default();
         let (mut sent, mut lost, mut stalled) = (0, 0, 0);
         for stream in &measured.streams {

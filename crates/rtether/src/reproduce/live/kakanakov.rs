@@ -91,8 +91,13 @@ pub(super) fn run(
             lab::fidelity(&[emulation]),
             format!(
                 "{ECHOES} echoes instead of 100 000; {COMMANDS} commands every {INTERVAL} instead of \
-                 100 ms. ICMP is answered by this host's kernel, CNDEP by `rtether echo`, both without \
-                 the delay of a board."
+                 100 ms. ICMP is answered by this host's kernel, CNDEP by `rtether echo`, both \
+                 without the delay of a board."
+            ),
+            format!(
+                "Echoes follow each other as soon as they are answered; commands are {INTERVAL} \
+                 apart, so that this host has gone to sleep before each and has to wake up. C042, \
+                 which compares the two, has that in its ratio."
             ),
         ],
     })

@@ -26,7 +26,11 @@ const SETTLED: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl From<TestbedError> for ReproduceError {
     fn from(error: TestbedError) -> Self {
-        Self::Machine(error.to_string())
+        if let TestbedError::Interrupted = error {
+            Self::Interrupted
+        } else {
+            Self::Machine(error.to_string())
+        }
     }
 }
 
@@ -40,6 +44,7 @@ impl From<LiveError> for ReproduceError {
 pub(super) struct Lab<'a> {
     plan: &'a Plan,
     progress: &'a Progress,
+    standing: &'a testbed::Progress,
 }
 
 /// Emulates a network whose stations are hosts on this machine, runs `load` on it, and does `work`.
@@ -86,6 +91,7 @@ pub(super) fn with<T>(
     let lab = Lab {
         plan: &plan,
         progress,
+        standing: &standing,
     };
     let (done, emulation) = testbed::stand(&scenario, &plan, &options, &standing, || {
         if scenario.flows.is_empty() {
@@ -104,7 +110,12 @@ pub(super) fn with<T>(
             done
         })
     })?;
-    Ok((done?, emulation.unwrap_or_default()))
+    let emulation = emulation.unwrap_or_default();
+    match (done, &emulation.ended) {
+        (Err(ReproduceError::Interrupted), _) => Err(ReproduceError::Interrupted),
+        (_, Some(why)) => Err(ReproduceError::Machine(why.clone())),
+        (done, None) => Ok((done?, emulation)),
+    }
 }
 
 /// Returns adaptive round trips, as many as wanted, measured in real time and asleep between.
@@ -137,6 +148,17 @@ pub(super) fn urgent() -> Thread {
 }
 
 impl Lab<'_> {
+    /// Says why nothing more can be measured, if so.
+    fn go_on(&self) -> Result<(), ReproduceError> {
+        if self.progress.is_cancelled() {
+            Err(ReproduceError::Interrupted)
+        } else if self.standing.stop.load(Ordering::Relaxed) {
+            Err(ReproduceError::Machine("the test bed has ended".into()))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Measures round trips from one host to another, which answers as `far` says.
     pub(super) fn ping(
         &self,
@@ -144,9 +166,7 @@ impl Lab<'_> {
         options: &PingOptions,
         far: &EchoOptions,
     ) -> Result<Measurement, ReproduceError> {
-        if self.progress.is_cancelled() {
-            return Err(ReproduceError::Interrupted);
-        }
+        self.go_on()?;
         let host = |node| self.plan.host(node).expect("a host of this network");
         let (near, far_host) = (host(from), host(to));
         let target = match options.via {
@@ -180,7 +200,7 @@ impl Lab<'_> {
                     return Ok(None);
                 }
                 let watch = |_: &_| {
-                    if self.progress.is_cancelled() {
+                    if self.go_on().is_err() {
                         stop.store(true, Ordering::Relaxed);
                     }
                 };
@@ -190,9 +210,7 @@ impl Lab<'_> {
             let measured = joined(meter);
             is_over.store(true, Ordering::Relaxed);
             joined(responder)?;
-            if self.progress.is_cancelled() {
-                return Err(ReproduceError::Interrupted);
-            }
+            self.go_on()?;
             let nothing = || ReproduceError::Machine("the other side did not begin".into());
             measured?.ok_or_else(nothing)
         })

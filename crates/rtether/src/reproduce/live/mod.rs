@@ -12,50 +12,24 @@ mod valentim;
 use rtether_model::quantity::Duration;
 
 use super::Run;
-use super::kakanakov::Protocol::{Cndep, Icmp};
-use super::kakanakov::Scenario::{Direct, OtherVlan, Priority, SharedPort, Switch};
+use super::kakanakov as tables;
 use crate::meter::Measurement;
 
-/// What can be measured.
-pub(super) const AVAILABLE: &[(&str, Run)] = &[
-    ("skeie-prio-switch-strip", prio::strip),
-    ("skeie-prio-taskprio", prio::tasks),
-    ("kakanakov-icmp-a", |progress| {
-        kakanakov::run(Icmp, Direct, progress)
-    }),
-    ("kakanakov-icmp-b", |progress| {
-        kakanakov::run(Icmp, Switch, progress)
-    }),
-    ("kakanakov-icmp-c", |progress| {
-        kakanakov::run(Icmp, OtherVlan, progress)
-    }),
-    ("kakanakov-icmp-d", |progress| {
-        kakanakov::run(Icmp, SharedPort, progress)
-    }),
-    ("kakanakov-icmp-e", |progress| {
-        kakanakov::run(Icmp, Priority, progress)
-    }),
-    ("kakanakov-cndep-a", |progress| {
-        kakanakov::run(Cndep, Direct, progress)
-    }),
-    ("kakanakov-cndep-b", |progress| {
-        kakanakov::run(Cndep, Switch, progress)
-    }),
-    ("kakanakov-cndep-c", |progress| {
-        kakanakov::run(Cndep, OtherVlan, progress)
-    }),
-    ("kakanakov-cndep-d", |progress| {
-        kakanakov::run(Cndep, SharedPort, progress)
-    }),
-    ("kakanakov-cndep-e", |progress| {
-        kakanakov::run(Cndep, Priority, progress)
-    }),
-    ("dolejs-hub", dolejs::hub),
-    ("valentim-rtt", valentim::rtt),
-    ("valentim-loopback", valentim::loopback),
-    ("valentim-outliers", valentim::outliers),
-    ("valentim-decomposition", valentim::decomposition),
-    ("valentim-switch-hub", valentim::switch_hub),
+/// What can be measured, in groups.
+pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
+    &[
+        ("skeie-prio-switch-strip", prio::strip),
+        ("skeie-prio-taskprio", prio::tasks),
+    ],
+    &tables::cells!(kakanakov::run),
+    &[
+        ("dolejs-hub", dolejs::hub),
+        ("valentim-rtt", valentim::rtt),
+        ("valentim-loopback", valentim::loopback),
+        ("valentim-outliers", valentim::outliers),
+        ("valentim-decomposition", valentim::decomposition),
+        ("valentim-switch-hub", valentim::switch_hub),
+    ],
 ];
 
 /// Round trips that no stall of the host touched.

@@ -1,0 +1,26 @@
+//! `--awake` where the system does not let it. Oracle: the rights of `/dev/cpu_dma_latency`, which
+//! are those of root.
+
+use crate::{skip, stderr, stdout, without_rights};
+
+#[test]
+fn a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence() {
+    let test = "a_wish_for_cores_that_stay_awake_is_not_dropped_in_silence";
+    let id = std::process::Command::new("id").arg("-u").output().unwrap();
+    if stdout(&id).trim() != "0" {
+        return skip(test, "needs root, to give it up");
+    }
+    if !std::path::Path::new("/dev/cpu_dma_latency").exists() {
+        return skip(test, "the kernel has no /dev/cpu_dma_latency");
+    }
+    // Nobody answers there, and none of them gets far; what matters is said before.
+    let ping = ["ping", "127.0.0.1:9", "-n", "1", "--awake"];
+    let echo = ["echo", "192.0.2.1", "--awake"];
+    for arguments in [&ping[..], &echo, &["calibrate", "--awake"]] {
+        let message = stderr(&without_rights(arguments));
+        assert!(message.contains("deep sleep"), "{arguments:?}: {message}");
+        assert!(message.contains("run as root"), "{arguments:?}: {message}");
+    }
+    let message = stderr(&without_rights(&ping[..4]));
+    assert!(!message.contains("deep sleep"), "{message}");
+}
