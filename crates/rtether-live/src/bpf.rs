@@ -7,9 +7,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 /// Commands of `include/uapi/linux/bpf.h`.
+const MAP_CREATE: libc::c_long = 0;
+const MAP_LOOKUP_ELEM: libc::c_long = 1;
+const MAP_UPDATE_ELEM: libc::c_long = 2;
 const PROG_LOAD: libc::c_long = 5;
 const OBJ_PIN: libc::c_long = 6;
 const LINK_CREATE: libc::c_long = 28;
+const MAP_TYPE_ARRAY: u32 = 2;
+/// Makes a constant the address of the value of a map with a single element.
+const PSEUDO_MAP_VALUE: u8 = 2;
 /// How programs are attached to a device, and flags of that (`linux/bpf.h`, `linux/if_link.h`).
 const ATTACH_XDP: u32 = 37;
 /// Attaches to the network stack behind the driver.
@@ -52,13 +58,19 @@ pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> I
     }
 }
 
+pub(crate) const LOAD_64: u8 = 0x79;
 pub(crate) const LOAD_32: u8 = 0x61;
 pub(crate) const LOAD_16: u8 = 0x69;
 pub(crate) const LOAD_CONSTANT_64: u8 = 0x18;
+pub(crate) const STORE_VALUE_32: u8 = 0x62;
+/// Adds a register to memory, all at once.
+pub(crate) const ATOMIC_ADD_64: u8 = 0xDB;
 pub(crate) const MOVE: u8 = 0xBF;
 pub(crate) const MOVE_VALUE: u8 = 0xB7;
 pub(crate) const ADD_VALUE: u8 = 0x07;
+pub(crate) const SUBTRACT: u8 = 0x1F;
 pub(crate) const AND_VALUE_32: u8 = 0x54;
+pub(crate) const JUMP_IF_VALUE_GREATER: u8 = 0x25;
 pub(crate) const JUMP_IF_GREATER: u8 = 0x2D;
 pub(crate) const JUMP_IF_EQUAL: u8 = 0x15;
 pub(crate) const JUMP_IF_OTHER: u8 = 0x55;
@@ -68,6 +80,63 @@ pub(crate) const EXIT: u8 = 0x95;
 /// Returns a 16-bit number as the processor loads it from a frame.
 pub(crate) fn in_frame(number: u16) -> i32 {
     i32::from(u16::from_ne_bytes(number.to_be_bytes()))
+}
+
+/// Numbers that programs and this process share: an array map with one element.
+#[derive(Debug)]
+pub(crate) struct Numbers<const N: usize> {
+    map: OwnedFd,
+}
+
+impl<const N: usize> Numbers<N> {
+    /// Returns so many zeros.
+    pub(crate) fn new() -> io::Result<Self> {
+        let size = u32::try_from(N * size_of::<u64>()).unwrap_or(u32::MAX);
+        // Type, octets of a key, octets of a value, entries, flags.
+        let map = descriptor(MAP_CREATE, &[MAP_TYPE_ARRAY, 4, size, 1, 0])?;
+        Ok(Self { map })
+    }
+
+    /// Returns the two halves of the instruction that loads the address of number `index`.
+    pub(crate) fn address(&self, register: u8, index: i32) -> [Instruction; 2] {
+        let map = self.map.as_raw_fd();
+        [
+            op(LOAD_CONSTANT_64, register, PSEUDO_MAP_VALUE, 0, map),
+            op(0, 0, 0, 0, index * 8),
+        ]
+    }
+
+    /// Returns all of them.
+    pub(crate) fn get(&self) -> io::Result<[u64; N]> {
+        let mut numbers = [0; N];
+        self.element(MAP_LOOKUP_ELEM, (&raw mut numbers).addr())?;
+        Ok(numbers)
+    }
+
+    /// Sets all of them; what a program adds meanwhile is lost.
+    pub(crate) fn set(&self, numbers: &[u64; N]) -> io::Result<()> {
+        self.element(MAP_UPDATE_ELEM, std::ptr::from_ref(numbers).addr())
+    }
+
+    fn element(&self, command: libc::c_long, value: usize) -> io::Result<()> {
+        #[repr(C)]
+        struct Element {
+            map: RawFd,
+            padding: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let key = 0_u32;
+        let element = Element {
+            map: self.map.as_raw_fd(),
+            padding: 0,
+            key: (&raw const key).addr() as u64,
+            value: value as u64,
+            flags: 0,
+        };
+        call(command, &element).map(|_| ())
+    }
 }
 
 /// Loads a program.

@@ -20,6 +20,7 @@ pub mod load;
 pub mod meter;
 pub mod namespace;
 pub mod responder;
+pub mod shim;
 pub mod stall;
 pub mod stamps;
 pub mod station;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtether_model::network::{NodeId, Pcp, Vid};
-use rtether_model::quantity::Bytes;
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::MIN_FRAME;
 use rtether_sim::emulation::Destination;
 
@@ -25,6 +25,9 @@ const REPORTER: [u8; 6] = [0x02, 0x00, 0x00, 0x00, 0x88, 0xB6];
 /// First octet of a report's payload.
 const REPORT_VERSION: u8 = 1;
 const REPORT_LENGTH: usize = 60;
+/// Flags in its second octet.
+const COMPLETION: u8 = 1;
+const GIVEN_UP: u8 = 2;
 
 /// Tells a host how many of its transmissions have collided.
 ///
@@ -37,14 +40,11 @@ pub struct CollisionReport {
 }
 
 impl CollisionReport {
-    /// Reads a frame without check sequence; `None` if it is no such report.
+    /// Reads a frame without check sequence; `None` if it is no such report. A report of a
+    /// completion is one, too.
     pub fn parse(frame: &[u8]) -> Option<Self> {
-        let payload = frame.get(HEADER..)?;
-        let is_report = frame[ADDRESSES..HEADER] == COLLISION_ETHERTYPE.to_be_bytes()
-            && payload.first() == Some(&REPORT_VERSION);
-        let count = payload.get(4..12)?.first_chunk()?;
-        is_report.then_some(Self {
-            collisions: u64::from_be_bytes(*count),
+        Some(Self {
+            collisions: number(report(frame)?, 4)?,
         })
     }
 
@@ -54,9 +54,76 @@ impl CollisionReport {
         frame[6..ADDRESSES].copy_from_slice(&REPORTER);
         frame[ADDRESSES..HEADER].copy_from_slice(&COLLISION_ETHERTYPE.to_be_bytes());
         frame[HEADER] = REPORT_VERSION;
-        frame[HEADER + 4..HEADER + 12].copy_from_slice(&self.collisions.to_be_bytes());
+        put(&mut frame, 4, &self.collisions.to_be_bytes());
         frame
     }
+}
+
+/// Tells a host that a frame of it is out or given up, as a network card does with an interrupt.
+///
+/// The payload is that of a [`CollisionReport`] but for octet 1, which is 1 for a frame that is out
+/// and 3 for one that is given up, and what follows octet 11: octets 12 to 19 the frames that are
+/// out or given up so far, 20 to 23 the attempts of the last of them, 24 to 31 the time in
+/// nanoseconds from the beginning of its last attempt to this report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompletionReport {
+    /// Collisions of the station since the emulator began.
+    pub collisions: u64,
+    /// Frames of the station that are out or given up, this one included.
+    pub completed: u64,
+    /// Transmissions of this frame: 1 if it has not collided, 0 if it did not enter the network.
+    pub attempts: u32,
+    /// Since the last of them began; in whole nanoseconds on the wire.
+    pub since_attempt: Duration,
+    /// The frame got lost.
+    pub is_given_up: bool,
+}
+
+impl CompletionReport {
+    /// Reads a frame without check sequence; `None` if it is no such report.
+    pub fn parse(frame: &[u8]) -> Option<Self> {
+        let payload = report(frame)?;
+        let flags = *payload.get(1)?;
+        let attempts = *payload.get(20..24)?.first_chunk()?;
+        let ns = i64::try_from(number(payload, 24)?).ok()?;
+        let this = Self {
+            collisions: number(payload, 4)?,
+            completed: number(payload, 12)?,
+            attempts: u32::from_be_bytes(attempts),
+            since_attempt: Duration::from_ps(ns.checked_mul(1_000)?),
+            is_given_up: flags & GIVEN_UP != 0,
+        };
+        (flags & COMPLETION != 0).then_some(this)
+    }
+
+    pub(super) fn frame(self, to: MacAddress) -> [u8; REPORT_LENGTH] {
+        let collisions = self.collisions;
+        let mut frame = CollisionReport { collisions }.frame(to);
+        let given_up = if self.is_given_up { GIVEN_UP } else { 0 };
+        put(&mut frame, 1, &[COMPLETION | given_up]);
+        put(&mut frame, 12, &self.completed.to_be_bytes());
+        put(&mut frame, 20, &self.attempts.to_be_bytes());
+        let ns = u64::try_from(self.since_attempt.as_ns_floor()).unwrap_or(0);
+        put(&mut frame, 24, &ns.to_be_bytes());
+        frame
+    }
+}
+
+/// Returns the payload of a report.
+fn report(frame: &[u8]) -> Option<&[u8]> {
+    let payload = frame.get(HEADER..)?;
+    let is_report = frame[ADDRESSES..HEADER] == COLLISION_ETHERTYPE.to_be_bytes()
+        && payload.first() == Some(&REPORT_VERSION);
+    is_report.then_some(payload)
+}
+
+fn number(payload: &[u8], at: usize) -> Option<u64> {
+    let octets = payload.get(at..)?.first_chunk()?;
+    Some(u64::from_be_bytes(*octets))
+}
+
+fn put(frame: &mut [u8; REPORT_LENGTH], at: usize, octets: &[u8]) {
+    frame[HEADER + at..HEADER + at + octets.len()].copy_from_slice(octets);
 }
 
 pub(super) const fn is_group(address: [u8; 6]) -> bool {
@@ -186,5 +253,34 @@ mod tests {
         let mut other = frame;
         other[13] = 0xB5;
         assert_eq!(CollisionReport::parse(&other), None);
+        assert_eq!(CompletionReport::parse(&frame), None);
+    }
+
+    #[test]
+    fn completion_reports_are_read_and_written() {
+        // Oracle: by hand; 1.230 ms are 1 230 000 ns, 0x12_C4B0.
+        let report = CompletionReport {
+            collisions: 7,
+            completed: 0x0102_0304_0506_0708,
+            attempts: 16,
+            since_attempt: Duration::from_us(1_230),
+            is_given_up: true,
+        };
+        let frame = report.frame(MacAddress([2, 0, 0, 0, 0, 7]));
+        assert_eq!(
+            frame[12..26],
+            [0x88, 0xB6, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]
+        );
+        assert_eq!(frame[26..38], [1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 16]);
+        assert_eq!(frame[38..46], [0, 0, 0, 0, 0, 0x12, 0xC4, 0xB0]);
+        assert_eq!(CompletionReport::parse(&frame), Some(report));
+        let collisions = CollisionReport::parse(&frame).unwrap();
+        assert_eq!(collisions, CollisionReport { collisions: 7 });
+        for length in 0..46 {
+            assert_eq!(CompletionReport::parse(&frame[..length]), None);
+        }
+        let mut endless = frame;
+        endless[38] = 0xFF;
+        assert_eq!(CompletionReport::parse(&endless), None);
     }
 }

@@ -26,7 +26,9 @@
 //!
 //! With [`Options::reports_collisions`] the host behind a station is told of each of its
 //! collisions, as the `collisions` counter of an interface would, by a frame of `EtherType` 0x88B6
-//! (IEEE 802, local experimental 2) that does not pass the network: see [`CollisionReport`].
+//! (IEEE 802, local experimental 2) that does not pass the network: see [`CollisionReport`]. With
+//! [`Options::reports_completions`] the host behind a station on a shared medium is told of each of
+//! its frames that is out or given up, as by the interrupt of a card: see [`CompletionReport`].
 //!
 //! # Scheduling
 //!
@@ -36,6 +38,7 @@
 //! kernel or the host takes nevertheless shows as [`Stall`]s.
 
 mod capture;
+mod completions;
 mod frame;
 mod offload;
 mod options;
@@ -56,6 +59,7 @@ use rtether_sim::emulation::{Arrival, Emulation, Foreign, Output, Recording};
 
 use crate::wait::{Waiting, sleep_until_readable};
 use crate::wall::Stamps;
+use completions::{Completion, Completions};
 use options::guard_for;
 use ports::Ports;
 use store::{PLACE, Store};
@@ -63,7 +67,7 @@ use tap::{Seen, Tap};
 use timing::Timing;
 
 pub use capture::capture;
-pub use frame::{COLLISION_ETHERTYPE, CollisionReport};
+pub use frame::{COLLISION_ETHERTYPE, CollisionReport, CompletionReport};
 pub use offload::{OffloadError, offloads_off};
 pub use options::{EmulatorError, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
@@ -120,6 +124,7 @@ pub struct Emulator {
     tap: Tap,
     ports: Ports,
     store: Store,
+    completions: Completions,
     /// By time.
     pending: VecDeque<Pending>,
     departures: BinaryHeap<Reverse<Departure>>,
@@ -156,6 +161,7 @@ impl Emulator {
         let now = clock.now();
         Ok(Self {
             network: network.clone(),
+            completions: Completions::new(network, options.reports_completions),
             emulation,
             tap,
             ports,
@@ -232,13 +238,17 @@ impl Emulator {
         let station = self.ports.all[port].station;
         let Some(octets) = self.store.next() else {
             self.counts.no_room += 1;
+            self.completions.refused(station, port, at);
             return;
         };
         let flood = self.options.unknown == Unknown::Flood;
         let addressed = frame::destination(octets, seen.length, &self.ports.by_address, flood);
         let (destination, tag) = match addressed.and_then(|to| Ok((to, frame::tag(seen.tag)?))) {
             Ok(found) => found,
-            Err(reason) => return self.counts.discard(reason),
+            Err(reason) => {
+                self.completions.refused(station, port, at);
+                return self.counts.discard(reason);
+            }
         };
         let Some(place) = self.store.keep(seen.length) else {
             return;
@@ -281,8 +291,14 @@ impl Emulator {
             self.pending.pop_front();
             let Pending { at, station, frame } = next;
             self.recording.note_arrival(Arrival { station, at, frame });
+            let port = self.ports.by_station.get(&station).copied();
             if self.emulation.inject(station, at, frame).is_err() {
                 self.store.free(place_of(frame.token));
+                if let Some(port) = port {
+                    self.completions.refused(station, port, at);
+                }
+            } else if let Some(port) = port {
+                self.completions.sent(station, port, frame);
             }
             self.drain()?;
         }
@@ -293,6 +309,7 @@ impl Emulator {
     fn drain(&mut self) -> Result<(), EmulatorError> {
         while let Some(output) = self.emulation.poll_output() {
             self.recording.note_output(&output);
+            self.completions.note(&output, self.emulation.now());
             match output {
                 Output::Delivered {
                     token,
@@ -344,7 +361,24 @@ impl Emulator {
             self.timing
                 .departed(now - at, self.options.clock.now() - at);
         }
+        while let Some(completion) = self.completions.poll(self.options.clock.now()) {
+            self.report_completion(completion)?;
+        }
         Ok(())
+    }
+
+    fn report_completion(&mut self, completion: Completion) -> Result<(), EmulatorError> {
+        let port = &mut self.ports.all[completion.port];
+        port.completed += 1;
+        let report = CompletionReport {
+            collisions: port.collisions,
+            completed: port.completed,
+            attempts: completion.attempts,
+            since_attempt: self.options.clock.now() - completion.began,
+            is_given_up: completion.is_given_up,
+        };
+        let sent = self.tap.send(port.device, &report.frame(port.address));
+        self.counts.note_sent(sent, &port.name)
     }
 
     fn report_collision(&mut self, station: NodeId) -> Result<(), EmulatorError> {
@@ -370,7 +404,8 @@ impl Emulator {
         let times = arrival.into_iter().chain(self.emulation.next_event());
         let decided = times.min().map(|at| at + self.guard);
         let departure = self.departures.peek().map(|Reverse(next)| next.at);
-        let next = decided.into_iter().chain(departure).min();
+        let told = self.completions.next();
+        let next = decided.into_iter().chain(departure).chain(told).min();
         let left = next.map_or(LOOK, |next| next - now);
         let left = match self.options.waiting {
             // The socket and the timer wake it up.

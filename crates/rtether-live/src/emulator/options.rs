@@ -66,6 +66,9 @@ pub struct Options {
     pub unknown: Unknown,
     /// Whether hosts are told of their collisions.
     pub reports_collisions: bool,
+    /// Whether hosts on shared media are told of each of their frames that is out or given up. It
+    /// is told late of a frame for a host behind a switch: when it arrives there.
+    pub reports_completions: bool,
 }
 
 impl Options {
@@ -82,6 +85,7 @@ impl Options {
             recording: 1_000_000,
             unknown: Unknown::Drop,
             reports_collisions: false,
+            reports_completions: false,
         }
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct OpenPort {
     pub(super) device: i32,
     pub(super) address: MacAddress,
     pub(super) collisions: u64,
+    /// Frames that its host was told are complete.
+    pub(super) completed: u64,
 }
 
 /// All ports and the ways to find them.
@@ -80,5 +82,6 @@ fn open_port(network: &Network, port: &Port) -> Result<OpenPort, EmulatorError> 
         device: device.index(),
         address: port.address,
         collisions: 0,
+        completed: 0,
     })
 }

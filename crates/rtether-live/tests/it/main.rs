@@ -10,5 +10,6 @@ mod connections;
 mod emulator;
 mod faults;
 mod meter;
+mod shim;
 mod station;
 mod wire;

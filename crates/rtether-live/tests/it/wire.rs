@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rtether_live::link::{Device, MacAddress};
-use rtether_live::namespace::{Namespace, run};
+use rtether_live::namespace::{CommandError, Namespace, run};
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {
@@ -47,16 +47,23 @@ impl Wire {
             host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
             host.run(&format!("ip link set {DEVICE} up"))?;
         }
-        for host in [&near, &far] {
-            // Until the kernel has seen the carrier, it drops what is sent.
-            while !host
-                .run(&format!("ip -br link show {DEVICE}"))?
-                .contains(" UP ")
-            {
+        let this = Self { near, far };
+        this.wait_for_carrier()?;
+        Ok(this)
+    }
+
+    /// Until the kernel has seen the carrier, it drops what is sent.
+    pub(crate) fn wait_for_carrier(&self) -> Result<(), CommandError> {
+        for host in [&self.near, &self.far] {
+            let is_up = || -> Result<bool, CommandError> {
+                let state = host.run(&format!("ip -br link show {DEVICE}"))?;
+                Ok(state.contains(" UP "))
+            };
+            while !is_up()? {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        Ok(Self { near, far })
+        Ok(())
     }
 
     /// Returns the Ethernet address of the far host.

@@ -1,0 +1,80 @@
+//! What the back end in user space refuses.
+
+use rtether_model::endnode::{Detector, Receive};
+use rtether_model::quantity::Instant;
+
+use super::plan::Parts;
+use super::receive::ReceiveSide;
+use super::transmit::TransmitSide;
+use super::{Backend, Refusal, Settings, ShimError, Signal};
+
+fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
+    let backend = Backend::User;
+    Err(ShimError::Refused(Refusal {
+        backend,
+        option,
+        reason,
+    }))
+}
+
+/// Returns whether this back end can carry the settings out.
+pub(super) fn check(settings: &Settings) -> Result<(), ShimError> {
+    if settings.rate.as_bps() == 0 {
+        return refuse(
+            "rate",
+            "nothing would ever leave; give the rate of the link",
+        );
+    }
+    if let Some(Receive::Instances { .. }) = settings.layer.receive {
+        return refuse(
+            "receive",
+            "the kernel has one stack, and not an instance for each class; use queues",
+        );
+    }
+    let smoother = settings.layer.smoother.as_ref();
+    let detector = smoother.map(|smoothing| smoothing.detector);
+    if let Some(Detector::OwnCollisions { .. }) = detector
+        && settings.signal == Signal::Port
+    {
+        return refuse(
+            "signal",
+            "a port does not see collisions; take those of the driver or the reports of a hub, or \
+             another detector",
+        );
+    }
+    if let Some(Detector::ProbeDelay { .. }) = detector {
+        return refuse(
+            "detector",
+            "the shim sends no probes; on a shared medium take collisions or utilization, else \
+             marks or backlog",
+        );
+    }
+    TransmitSide::new(Instant::ZERO, settings, 0)?;
+    ReceiveSide::new(settings)?;
+    Ok(())
+}
+
+/// Returns whether settings can be changed to others while the shim runs.
+pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimError> {
+    check(to)?;
+    if Parts::of(from) != Parts::of(to) {
+        return refuse(
+            "receive",
+            "whether received frames pass the shim is decided when it is set up; take it down and \
+             up again",
+        );
+    }
+    if from.listens() != to.listens() {
+        return refuse(
+            "detector",
+            "the device hears all frames from the start or not at all; take it down and up again",
+        );
+    }
+    if (from.signal == Signal::Reports) != (to.signal == Signal::Reports) {
+        return refuse(
+            "signal",
+            "reports of a hub are taken in from the start or not at all; take it down and up again",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,402 @@
+//! What a shim changes of the system, as commands that can be repeated by hand, and how it is
+//! undone.
+//!
+//! Nothing but two or three filters and, where there was none, the `clsact` that holds them. A
+//! filter's handle says whether the `clsact` is ours, so that whoever removes what a dead shim has
+//! left knows it too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::divert::{self, Diversion};
+use super::tap::{MTU, QUEUE, Tap};
+use super::{Settings, ShimError};
+use crate::link::Device;
+use crate::namespace::{CommandLine, PREFIX};
+
+/// Order of our filters: before those that the kernel numbers itself.
+const ORDER: u32 = 49_000;
+/// Handles of filters in a `clsact` that was there, and in one of ours.
+const HANDLES: [u32; 2] = [1, 2];
+/// Where a file system for programs usually is.
+const PROGRAMS: &str = "/sys/fs/bpf";
+
+/// What has to be done to a device and what for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    device: String,
+    index: i32,
+    parts: Parts,
+    has_clsact: bool,
+    folder: Folder,
+}
+
+/// What the kernel and the shim hand frames over with.
+#[derive(Debug)]
+pub(super) struct Taps {
+    /// What the stack sends.
+    pub(super) stack: Tap,
+    /// What comes from the wire and goes to the stack, if that passes the shim.
+    pub(super) wire: Option<Tap>,
+}
+
+/// What stands where frames come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// Nothing: only what is sent passes the shim.
+    Transmit,
+    /// What takes tags off.
+    Strip,
+    /// What sends frames through the shim.
+    Receive,
+}
+
+/// Where the programs have names until they are attached.
+#[derive(Clone, Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Whether a file system for programs has to be mounted there.
+    is_mounted: bool,
+}
+
+/// A filter that holds a program of ours.
+#[derive(Clone, Copy, Debug)]
+enum Filter {
+    FromStack,
+    FromWire,
+    Strip,
+    Received,
+}
+
+impl Filter {
+    /// Returns the name of its program, by which it is known again.
+    fn program(self) -> String {
+        let name = match self {
+            Self::FromStack => "from-stack",
+            Self::FromWire => "from-wire",
+            Self::Strip => "strip",
+            Self::Received => "received",
+        };
+        format!("{PREFIX}{name}")
+    }
+
+    fn way(self) -> &'static str {
+        match self {
+            Self::FromStack => "egress",
+            Self::FromWire | Self::Strip | Self::Received => "ingress",
+        }
+    }
+}
+
+impl Plan {
+    /// Looks at the device and plans what to do.
+    pub(super) fn new(device: &str, settings: &Settings) -> Result<Self, ShimError> {
+        let index = Device::named(device)?.index();
+        let state = State::of(device)?;
+        if let Some(foreign) = state.foreign {
+            return Err(foreign);
+        }
+        Ok(Self {
+            device: device.to_owned(),
+            index,
+            parts: Parts::of(settings),
+            // What a dead shim has left goes away first.
+            has_clsact: state.has_clsact && !state.is_all_ours(),
+            folder: Folder::new(),
+        })
+    }
+
+    /// Returns the commands that do the same, in order. The TAPs are opened by the shim itself, so
+    /// that they go away with it.
+    pub fn commands(&self) -> Vec<CommandLine> {
+        let mut commands = Vec::new();
+        let wire = self.is_receiving().then_some('r');
+        for way in ['s'].into_iter().chain(wire) {
+            let tap = tap_name(way, self.index);
+            commands.push(words(&format!("ip tuntap add dev {tap} mode tap")));
+            commands.extend(tap_up(&tap));
+        }
+        commands.extend(self.folder.open());
+        commands.extend(self.attach());
+        commands.extend(self.folder.close());
+        commands
+    }
+
+    /// Returns the commands that undo it.
+    pub fn undo(&self) -> Vec<CommandLine> {
+        let filters = self.filters();
+        let own = filters.iter().filter(|(device, _)| *device == self.device);
+        let handle = self.handle();
+        let ours: Vec<_> = own.map(|(_, filter)| (filter.way(), handle)).collect();
+        undo(&self.device, !self.has_clsact, &ours)
+    }
+
+    /// Opens the TAPs.
+    pub(super) fn open_taps(&self) -> Result<Taps, ShimError> {
+        let open = |way| {
+            let name = tap_name(way, self.index);
+            Tap::open(&name)?.ok_or_else(|| ShimError::Running {
+                device: self.device.clone(),
+                tap: name,
+            })
+        };
+        Ok(Taps {
+            stack: open('s')?,
+            wire: self.is_receiving().then(|| open('r')).transpose()?,
+        })
+    }
+
+    fn is_receiving(&self) -> bool {
+        self.parts == Parts::Receive
+    }
+
+    /// Carries the plan out for TAPs that are open.
+    pub(super) fn run(&self, taps: &Taps, settings: &Settings) -> Result<Diversion, ShimError> {
+        restore(&self.device)?;
+        for tap in [Some(&taps.stack), taps.wire.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            for command in tap_up(tap.name()) {
+                command.run()?;
+            }
+        }
+        let made = Diversion::new();
+        let diversion = made.map_err(ShimError::program("making a map for programs"))?;
+        let attached = self.attach_all(&diversion, taps, settings);
+        // Attached filters stay without the names of their programs.
+        for command in self.folder.close() {
+            let _ = command.run();
+        }
+        if let Err(error) = attached {
+            let _ = restore(&self.device);
+            return Err(error);
+        }
+        Ok(diversion)
+    }
+
+    fn attach_all(
+        &self,
+        diversion: &Diversion,
+        taps: &Taps,
+        settings: &Settings,
+    ) -> Result<(), ShimError> {
+        for command in self.folder.open() {
+            command.run()?;
+        }
+        let wire = taps.wire.as_ref().map_or(0, Tap::index);
+        for (_, filter) in self.filters() {
+            let path = self.folder.path.join(filter.program());
+            let pinned = match filter {
+                Filter::FromStack => diversion.pin_from_stack(&path, taps.stack.index()),
+                Filter::FromWire => diversion.pin_from_wire(&path, wire),
+                Filter::Strip => divert::pin_strip(&path, settings.tags.vid),
+                Filter::Received => divert::pin_received(&path, self.index),
+            };
+            pinned.map_err(ShimError::program("loading a program"))?;
+        }
+        for command in self.attach() {
+            command.run()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the filters with their devices. Frames come back before they go away.
+    fn filters(&self) -> Vec<(String, Filter)> {
+        let own = |filter| (self.device.clone(), filter);
+        let back = || (tap_name('r', self.index), Filter::Received);
+        match self.parts {
+            Parts::Transmit => vec![own(Filter::FromStack)],
+            Parts::Strip => vec![own(Filter::Strip), own(Filter::FromStack)],
+            Parts::Receive => vec![back(), own(Filter::FromWire), own(Filter::FromStack)],
+        }
+    }
+
+    fn handle(&self) -> u32 {
+        HANDLES[usize::from(!self.has_clsact)]
+    }
+
+    fn attach(&self) -> Vec<CommandLine> {
+        let mut commands = Vec::new();
+        if self.is_receiving() {
+            let back = tap_name('r', self.index);
+            commands.push(words(&format!("tc qdisc add dev {back} clsact")));
+        }
+        if !self.has_clsact {
+            commands.push(words(&format!("tc qdisc add dev {} clsact", self.device)));
+        }
+        let handle = self.handle();
+        for (device, filter) in self.filters() {
+            let command = words(&format!(
+                "tc filter add dev {device} {} pref {ORDER} handle {handle} protocol all bpf \
+                 direct-action object-pinned",
+                filter.way()
+            ));
+            let path = self.folder.path.join(filter.program());
+            commands.push(command.argument(path.display().to_string()));
+        }
+        commands
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for command in self.commands() {
+            writeln!(f, "{command}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Parts {
+    /// Frames from the wire take the way through the shim only if it has something to do with them.
+    pub(super) fn of(settings: &Settings) -> Self {
+        if settings.layer.receive.is_some() || settings.hears() {
+            Self::Receive
+        } else if settings.tags.strip {
+            Self::Strip
+        } else {
+            Self::Transmit
+        }
+    }
+}
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let is_there = mounts.lines().any(|line| {
+            let mut words = line.split(' ').skip(1);
+            words.next() == Some(PROGRAMS) && words.next() == Some("bpf")
+        });
+        let parent = Path::new(if is_there { PROGRAMS } else { "/run" });
+        let name = format!("{PREFIX}shim-{}-{number}", std::process::id());
+        Self {
+            path: parent.join(name),
+            is_mounted: !is_there,
+        }
+    }
+
+    fn open(&self) -> Vec<CommandLine> {
+        let path = self.path.display();
+        let mut commands = vec![words(&format!("mkdir {path}"))];
+        if self.is_mounted {
+            commands.push(words(&format!("mount -t bpf none {path}")));
+        }
+        commands
+    }
+
+    fn close(&self) -> Vec<CommandLine> {
+        let path = self.path.display();
+        if self.is_mounted {
+            vec![
+                words(&format!("umount {path}")),
+                words(&format!("rmdir {path}")),
+            ]
+        } else {
+            vec![words(&format!("rm -r {path}"))]
+        }
+    }
+}
+
+/// What there is at the hooks of a device.
+struct State {
+    has_clsact: bool,
+    /// Ways and handles of our filters.
+    ours: Vec<(&'static str, u32)>,
+    /// What keeps a shim away.
+    foreign: Option<ShimError>,
+}
+
+impl State {
+    fn of(device: &str) -> Result<Self, ShimError> {
+        let occupied = |what, way, qdisc| ShimError::Occupied {
+            device: device.to_owned(),
+            what,
+            way,
+            qdisc,
+        };
+        let queues = words(&format!("tc qdisc show dev {device}")).run()?;
+        let mut state = Self {
+            has_clsact: queues.contains("qdisc clsact"),
+            ours: Vec::new(),
+            foreign: None,
+        };
+        if queues.contains("qdisc ingress") {
+            state.foreign = Some(occupied("an ingress queue", "ingress", "ingress"));
+        }
+        if !state.has_clsact {
+            return Ok(state);
+        }
+        for way in ["egress", "ingress"] {
+            let filters = words(&format!("tc filter show dev {device} {way}")).run()?;
+            // Each filter is preceded by a line for its chain.
+            for filter in filters.lines().filter(|line| line.contains(" handle ")) {
+                let is_ours = filter.contains(&format!(" {PREFIX}"));
+                let has = |handle| filter.contains(&format!(" handle {handle:#x} "));
+                match HANDLES.into_iter().find(|&handle| is_ours && has(handle)) {
+                    Some(handle) => state.ours.push((way, handle)),
+                    None => state.foreign = Some(occupied("a filter", way, "clsact")),
+                }
+            }
+        }
+        Ok(state)
+    }
+
+    /// Returns whether all there is came from us.
+    fn is_all_ours(&self) -> bool {
+        let made = |&(_, handle): &(_, u32)| handle == HANDLES[1];
+        self.foreign.is_none() && self.ours.iter().any(made)
+    }
+}
+
+/// Removes what a shim has put at a device of the calling thread's namespace, if there is anything.
+///
+/// # Errors
+/// If the device is not there, or `tc` fails.
+pub fn restore(device: &str) -> Result<(), ShimError> {
+    let state = State::of(device)?;
+    if state.ours.is_empty() {
+        return Ok(());
+    }
+    for command in undo(device, state.is_all_ours(), &state.ours) {
+        command.run()?;
+    }
+    Ok(())
+}
+
+/// Returns what removes our filters, by way and handle, or the `clsact` with them if it is ours and
+/// nobody else has put anything there since.
+fn undo(device: &str, is_all_ours: bool, ours: &[(&str, u32)]) -> Vec<CommandLine> {
+    if is_all_ours {
+        return vec![words(&format!("tc qdisc del dev {device} clsact"))];
+    }
+    let remove = |&(way, handle): &(&str, u32)| {
+        words(&format!(
+            "tc filter del dev {device} {way} pref {ORDER} handle {handle} protocol all bpf"
+        ))
+    };
+    ours.iter().map(remove).collect()
+}
+
+/// Returns what a TAP needs.
+fn tap_up(tap: &str) -> [CommandLine; 2] {
+    [
+        // Without a queue of its own: what finds no room shows in one counter only.
+        format!("tc qdisc replace dev {tap} root noqueue"),
+        format!("ip link set dev {tap} mtu {MTU} txqueuelen {QUEUE} up"),
+    ]
+    .map(|text| words(&text))
+}
+
+/// Returns the name of a TAP, which is unique in its namespace: a device has one number, and a
+/// letter says which way.
+fn tap_name(way: char, device: i32) -> String {
+    format!("rt{way}{device}")
+}
+
+fn words(text: &str) -> CommandLine {
+    CommandLine::words(text)
+}

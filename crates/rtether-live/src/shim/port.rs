@@ -1,0 +1,133 @@
+//! The way out of the device, past its filters and queues, and the reports that come in.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::ShimError;
+use super::tap::is_later;
+use crate::emulator::COLLISION_ETHERTYPE;
+use crate::link::{Device, link_address};
+
+/// Octets that may be on their way through the driver.
+const BUFFER: usize = 4 << 20;
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// It is in the driver's hands.
+    Out,
+    /// The device is down.
+    Down,
+    /// The device or its driver did not take it.
+    Refused,
+}
+
+/// A packet socket on the device.
+#[derive(Debug)]
+pub(super) struct Port {
+    socket: Socket,
+    device: String,
+}
+
+impl Port {
+    /// Opens a socket that sends out of the device. It takes in reports of a hub if it is to be
+    /// told, and lets the device hear frames for others if it listens.
+    pub(super) fn open(
+        name: &str,
+        device: &Device,
+        is_told: bool,
+        listens: bool,
+    ) -> Result<Self, ShimError> {
+        let protocol = if is_told { COLLISION_ETHERTYPE } else { 0 };
+        let open = || -> io::Result<Socket> {
+            // Without a protocol nothing is received.
+            let kind = Protocol::from(i32::from(protocol.to_be()));
+            let socket = Socket::new(Domain::PACKET, Type::RAW, Some(kind))?;
+            socket.set_nonblocking(true)?;
+            // Frames go to the driver at once: no filter of the device and no queue sees them.
+            let on: libc::c_int = 1;
+            set(&socket, libc::PACKET_QDISC_BYPASS, &on)?;
+            if listens {
+                let membership = libc::packet_mreq {
+                    mr_ifindex: device.index(),
+                    mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
+                    mr_alen: 0,
+                    mr_address: [0; 8],
+                };
+                set(&socket, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+            }
+            // What the system does not grant it does without.
+            let _ = socket.set_send_buffer_size(BUFFER);
+            socket.bind(&link_address(device, protocol))?;
+            Ok(socket)
+        };
+        let socket = open().map_err(|source| crate::link::DeviceError::Socket {
+            name: name.to_owned(),
+            source,
+        })?;
+        let device = name.to_owned();
+        Ok(Self { socket, device })
+    }
+
+    /// Sends a frame.
+    ///
+    /// # Errors
+    /// If the device is gone for good.
+    pub(super) fn send(&self, frame: &[u8]) -> Result<Sent, ShimError> {
+        let Err(source) = self.socket.send(frame) else {
+            return Ok(Sent::Out);
+        };
+        match source.raw_os_error() {
+            Some(libc::ENETDOWN) => Ok(Sent::Down),
+            Some(libc::ENXIO | libc::ENODEV) => Err(self.gone(source)),
+            _ => Ok(Sent::Refused),
+        }
+    }
+
+    /// Reads the next report; `None` if there is none now.
+    ///
+    /// # Errors
+    /// If the device is gone for good.
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, ShimError> {
+        match io::Read::read(&mut &self.socket, buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if is_later(&error) => Ok(None),
+            // The device went down: it may come up again.
+            Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Ok(None),
+            Err(source) => Err(self.gone(source)),
+        }
+    }
+
+    fn gone(&self, source: io::Error) -> ShimError {
+        let device = self.device.clone();
+        ShimError::Gone { device, source }
+    }
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Sets an option of packet sockets, whose value is a number or a plain structure of the system's.
+fn set<T: Copy>(socket: &Socket, name: libc::c_int, value: &T) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
+    // SAFETY: the descriptor is open; pointer and length are those of a live value, which the
+    // kernel only reads.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            name,
+            std::ptr::from_ref(value).cast(),
+            length,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

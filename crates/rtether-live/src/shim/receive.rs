@@ -1,0 +1,164 @@
+//! From the wire to the stack: classes, receive queues, tags taken off.
+
+use rtether_model::endnode::{Layer, Receive};
+use rtether_model::quantity::Instant;
+use rtether_proto::endnode::{Classifier, Event, ReceiveQueues};
+
+use super::frames::{self, Pool};
+use super::status::{Direction, QueueStatus, Traffic};
+use super::tap::Tap;
+use super::{Settings, ShimError, Tags};
+
+type Frame = Vec<u8>;
+
+/// What received frames pass.
+pub(super) struct ReceiveSide {
+    classifier: Classifier,
+    /// Without any, frames go through in the order in which they came.
+    queues: Option<ReceiveQueues<Frame>>,
+    /// The only frame that waits if there are no queues.
+    next: Option<Frame>,
+    tags: Tags,
+    pub(super) traffic: Traffic,
+    pub(super) dropped: u64,
+    pub(super) refused: u64,
+}
+
+impl ReceiveSide {
+    pub(super) fn new(settings: &Settings) -> Result<Self, ShimError> {
+        Ok(Self {
+            classifier: classifier(&settings.layer)?,
+            queues: queues(&settings.layer)?,
+            next: None,
+            tags: settings.tags,
+            traffic: Traffic::default(),
+            dropped: 0,
+            refused: 0,
+        })
+    }
+
+    /// Takes other settings into force. What waits goes to the stack first, which is ready.
+    pub(super) fn set(
+        &mut self,
+        now: Instant,
+        settings: &Settings,
+        stack: &Tap,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        let (classifier, queues) = (classifier(&settings.layer)?, queues(&settings.layer)?);
+        while self.waiting() > 0 {
+            if !self.deliver(now, stack, pool)
+                && let Some(queues) = &mut self.queues
+            {
+                // Algorithm C holds low frames back until a high one has passed.
+                queues.handle_frame(now, Frame::new(), queues.count() - 1);
+            }
+        }
+        (self.classifier, self.queues, self.tags) = (classifier, queues, settings.tags);
+        Ok(())
+    }
+
+    /// Returns whether the next frame may be taken from the wire: with queues, always.
+    pub(super) fn has_room(&self) -> bool {
+        self.queues.is_some() || self.next.is_none()
+    }
+
+    /// Takes a frame from the wire.
+    pub(super) fn take(&mut self, now: Instant, octets: &[u8], pool: &mut Pool) {
+        self.traffic.taken += 1;
+        let (mut frame, parsed) = pool.frame(octets);
+        frames::strip(&mut frame, &parsed, &self.tags);
+        let Some(queues) = &mut self.queues else {
+            self.next = Some(frame);
+            return;
+        };
+        let class = self.classifier.classify(&parsed.key).class;
+        queues.handle_frame(now, frame, class);
+        self.dropped += drain(queues, pool);
+    }
+
+    /// Hands the next frame to the stack, which is always ready; says whether there was one.
+    pub(super) fn deliver(&mut self, now: Instant, stack: &Tap, pool: &mut Pool) -> bool {
+        let frame = match &mut self.queues {
+            Some(queues) => {
+                let frame = queues.select(now);
+                self.dropped += drain(queues, pool);
+                frame
+            }
+            None => self.next.take(),
+        };
+        let Some(frame) = frame else {
+            return false;
+        };
+        match stack.write(&frame) {
+            // A frame of ours that only lets others pass.
+            _ if frame.is_empty() => {}
+            Ok(()) => {
+                self.traffic.frames += 1;
+                self.traffic.octets += frame.len() as u64;
+            }
+            Err(_) => self.refused += 1,
+        }
+        pool.free(frame);
+        true
+    }
+
+    /// Returns when a frame that is held back may go on although none comes.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let queues = self.queues.as_ref()?;
+        queues.poll_timeout().map(|(due, _)| due)
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant, pool: &mut Pool) {
+        if let Some(queues) = &mut self.queues
+            && queues.poll_timeout().is_some_and(|(due, _)| due <= now)
+        {
+            queues.handle_timeout(now);
+            self.dropped += drain(queues, pool);
+        }
+    }
+
+    /// Returns the number of frames that wait.
+    pub(super) fn waiting(&self) -> u64 {
+        let queued = self.queues.as_ref().map_or(0, ReceiveQueues::waiting);
+        queued + u64::from(self.next.is_some())
+    }
+
+    pub(super) fn queues(&self) -> impl Iterator<Item = QueueStatus> {
+        self.queues.iter().flat_map(|queues| {
+            let of = |class| QueueStatus::of(Direction::Receive, class, &queues.stats(class));
+            (0..queues.count()).map(of)
+        })
+    }
+}
+
+/// Lets go of events, and of the frames in them; returns how many frames there were.
+fn drain(queues: &mut ReceiveQueues<Frame>, pool: &mut Pool) -> u64 {
+    let mut dropped = 0;
+    while let Some(event) = queues.poll_event() {
+        if let Event::Dropped { frame, .. } = event {
+            pool.free(frame);
+            dropped += 1;
+        }
+    }
+    dropped
+}
+
+pub(super) fn classifier(layer: &Layer) -> Result<Classifier, ShimError> {
+    let made = Classifier::new(layer.table, layer.rules.clone());
+    let made = made.map_err(|error| ShimError::Layer(error.to_string()))?;
+    Ok(made.icmp_unclassified(layer.icmp_unclassified))
+}
+
+fn queues(layer: &Layer) -> Result<Option<ReceiveQueues<Frame>>, ShimError> {
+    match &layer.receive {
+        Some(Receive::Queues(config)) => {
+            let made = ReceiveQueues::new(config);
+            made.map(Some)
+                .map_err(|error| ShimError::Layer(error.to_string()))
+        }
+        // Refused before.
+        Some(Receive::Instances { .. }) | None => Ok(None),
+    }
+}

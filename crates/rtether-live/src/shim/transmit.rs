@@ -1,0 +1,330 @@
+//! From the stack to the wire: classes, smoother, transmit queues, tags, and the line below them.
+//!
+//! All that is due happens at the time at which it was due, in order, before a new frame is taken:
+//! a thread that wakes up late sends late, and decides as if it had been in time. Only what has
+//! been held up for longer than [`CATCH_UP_MAX`] is not made up for.
+
+use std::collections::VecDeque;
+
+use rtether_model::quantity::{Duration, Instant};
+use rtether_model::smoother::Rule;
+use rtether_model::wire;
+use rtether_proto::egress::{Egress, Handed, Offered, Seeds};
+use rtether_proto::endnode::{self, Classifier, MAX_CLASSES};
+
+use super::frames::{self, Pool};
+use super::hub::{Hub, Step};
+use super::line::{Line, size_on_wire};
+use super::port::{Port, Sent};
+use super::receive::classifier;
+use super::status::{Direction, Drops, QueueStatus, SmootherStatus, Traffic};
+use super::{Settings, ShimError, Signal, Tags};
+use crate::emulator::CompletionReport;
+
+/// A thread that the system held up for longer does not send all that it missed at once.
+const CATCH_UP_MAX: Duration = Duration::from_ms(2);
+
+/// Frames that wait for the line where the layer has no transmit queues: a usual `txqueuelen`.
+const PLAIN_MAX: usize = 1_000;
+
+type Frame = Vec<u8>;
+
+/// What says when a frame is out.
+enum Below {
+    Line(Line),
+    Hub(Hub),
+}
+
+/// What frames of the stack pass.
+pub(super) struct TransmitSide {
+    classifier: Classifier,
+    egress: Egress<Frame>,
+    /// Frames that were handed out and have not begun, oldest first.
+    rings: [VecDeque<Frame>; MAX_CLASSES],
+    below: Below,
+    /// The driver has seen a collision since the last frame was out.
+    has_collided: bool,
+    rule: Option<Rule>,
+    tags: Tags,
+    pub(super) traffic: Traffic,
+    pub(super) drops: Drops,
+}
+
+impl TransmitSide {
+    /// `seed` is what this station does not share with others: its address.
+    pub(super) fn new(now: Instant, settings: &Settings, seed: u64) -> Result<Self, ShimError> {
+        let layer = &settings.layer;
+        let egress = Egress::new(now, layer, settings.rate, Seeds::new(seed));
+        Ok(Self {
+            classifier: classifier(layer)?,
+            egress: egress.map_err(|error| ShimError::Layer(error.to_string()))?,
+            rings: Default::default(),
+            below: match settings.signal {
+                Signal::Reports => Below::Hub(Hub::default()),
+                Signal::Port | Signal::DriverCollisions { .. } => {
+                    Below::Line(Line::new(settings.rate))
+                }
+            },
+            has_collided: false,
+            rule: layer.smoother.map(|smoothing| smoothing.rule),
+            tags: settings.tags,
+            traffic: Traffic::default(),
+            drops: Drops::default(),
+        })
+    }
+
+    /// Takes other settings into force; no frame is lost.
+    pub(super) fn set(
+        &mut self,
+        now: Instant,
+        settings: &Settings,
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        let layer = &settings.layer;
+        let set = self.egress.set(now, layer);
+        set.map_err(|error| ShimError::Layer(error.to_string()))?;
+        self.classifier = classifier(layer)?;
+        if let Below::Line(line) = &mut self.below {
+            line.set_rate(settings.rate);
+        }
+        self.rule = layer.smoother.map(|smoothing| smoothing.rule);
+        self.tags = settings.tags;
+        self.settle(now, port, pool)
+    }
+
+    /// Takes a frame from the stack.
+    pub(super) fn take(
+        &mut self,
+        now: Instant,
+        octets: &[u8],
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        self.traffic.taken += 1;
+        let (mut frame, parsed) = pool.frame(octets);
+        let class = self.classifier.classify(&parsed.key).class;
+        let offered = Offered {
+            size: size_on_wire(frame.len()),
+            class,
+            datagram: self
+                .rule
+                .and_then(|rule| frames::datagram(&frame, &parsed, rule)),
+        };
+        frames::tag(&mut frame, &parsed, class, &self.tags);
+        self.egress.offer(now, frame, offered);
+        self.settle(now, port, pool)
+    }
+
+    /// A frame was heard.
+    pub(super) fn hear(
+        &mut self,
+        now: Instant,
+        octets: &[u8],
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        self.advance(now, port, pool)?;
+        let size = wire::wire_size(size_on_wire(octets.len()));
+        self.egress.hear(now, size);
+        if let Some(mark) = frames::echoed_mark(octets, &endnode::parse(octets)) {
+            self.egress.mark(now, mark);
+        }
+        self.settle(now, port, pool)
+    }
+
+    /// Returns whether a frame waits or is below.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_waiting() || self.egress.in_rings() > 0
+    }
+
+    /// Does what has been due until now.
+    pub(super) fn advance(
+        &mut self,
+        now: Instant,
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        while let Some(due) = self.due().filter(|&due| due <= now) {
+            let at = if self.is_waiting() {
+                due.max(now - CATCH_UP_MAX)
+            } else {
+                due
+            };
+            if self.below_due() == Some(due) {
+                self.complete(at);
+            } else {
+                self.egress.handle_timeout(at);
+            }
+            self.settle(at, port, pool)?;
+        }
+        Ok(())
+    }
+
+    /// The frame below is out by the clock, or the report of it has not come.
+    fn complete(&mut self, now: Instant) {
+        let attempts = 1 + u32::from(std::mem::take(&mut self.has_collided));
+        match &mut self.below {
+            Below::Line(line) => line.end(),
+            Below::Hub(hub) => {
+                hub.missed += 1;
+                hub.end();
+            }
+        }
+        self.egress.handle_completion(now, attempts);
+    }
+
+    /// The driver has seen a collision.
+    pub(super) fn collide(&mut self) {
+        self.has_collided = true;
+    }
+
+    /// Takes a report of a hub.
+    pub(super) fn report(
+        &mut self,
+        now: Instant,
+        report: &CompletionReport,
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        let Below::Hub(hub) = &mut self.below else {
+            return Ok(());
+        };
+        let new = hub.note(report.completed);
+        for number in (0..new).rev() {
+            if let Below::Hub(hub) = &mut self.below {
+                hub.end();
+            }
+            // Of frames whose reports were lost nothing is known.
+            let is_last = number == 0;
+            if is_last {
+                self.egress.attempt(now - report.since_attempt);
+            }
+            let attempts = if is_last { report.attempts.max(1) } else { 1 };
+            self.egress.handle_completion(now, attempts);
+            self.settle(now, port, pool)?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many reports of a hub did not come.
+    pub(super) fn missed(&self) -> u64 {
+        match &self.below {
+            Below::Line(_) => 0,
+            Below::Hub(hub) => hub.missed,
+        }
+    }
+
+    fn below_due(&self) -> Option<Instant> {
+        match &self.below {
+            Below::Line(line) => line.until(),
+            Below::Hub(hub) => hub.due(),
+        }
+    }
+
+    /// Returns when something is due; it may be in the past.
+    fn due(&self) -> Option<Instant> {
+        let times = self.below_due().into_iter();
+        times.chain(self.egress.poll_timeout()).min()
+    }
+
+    /// Returns when something is due that may let a frame go; until then nobody has to look.
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.due().filter(|_| self.is_waiting())
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.waiting() > 0
+    }
+
+    /// Returns the number of frames that wait.
+    pub(super) fn waiting(&self) -> u64 {
+        let rings: usize = self.rings.iter().map(VecDeque::len).sum();
+        let all = self.egress.statistics();
+        let dropped = all.dropped_by_smoother + all.dropped_by_queues;
+        all.offered - all.handed - dropped + rings as u64
+    }
+
+    pub(super) fn queues(&self) -> impl Iterator<Item = QueueStatus> {
+        let of = |(class, stats)| QueueStatus::of(Direction::Transmit, class, &stats);
+        (0_u8..).zip(self.egress.queues()).map(of)
+    }
+
+    pub(super) fn smoother(&self, settings: &Settings) -> Option<SmootherStatus> {
+        Some(SmootherStatus {
+            mode: settings.layer.smoother?.config.mode,
+            state: self.egress.smoother_state()?,
+            statistics: *self.egress.smoother_statistics()?,
+        })
+    }
+
+    /// Moves what the engines hand out into the rings, and from there to the line.
+    fn settle(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<(), ShimError> {
+        loop {
+            while let Some(Handed { frame, ring }) = self.egress.poll_transmit(now) {
+                let waiting = &mut self.rings[usize::from(ring)];
+                if waiting.len() >= PLAIN_MAX && !self.egress.has_queues() {
+                    self.egress.refuse(now, ring);
+                    self.drops.transmit_full += 1;
+                    pool.free(frame);
+                } else {
+                    waiting.push_back(frame);
+                }
+            }
+            while let Some(frame) = self.egress.poll_dropped() {
+                self.drops.transmit_full += 1;
+                pool.free(frame);
+            }
+            let is_any = self.step(now);
+            if !self.begin(now, port, pool)? && !is_any {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does what follows from what the port has; says whether there was anything.
+    fn step(&mut self, now: Instant) -> bool {
+        let mut is_any = false;
+        while let Below::Hub(hub) = &mut self.below
+            && let Some(step) = hub.step(now)
+        {
+            is_any = true;
+            match step {
+                Step::Begin(ring) => self.egress.begin(now, ring),
+                Step::End => self.egress.handle_completion(now, 1),
+            }
+        }
+        is_any
+    }
+
+    /// Sends the oldest frame of the highest ring; says whether there was one and room for it.
+    fn begin(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<bool, ShimError> {
+        let has_room = match &self.below {
+            Below::Line(line) => line.until().is_none(),
+            Below::Hub(hub) => hub.has_room(),
+        };
+        let rings = (0_u8..8).zip(&mut self.rings).rev();
+        let mut next = rings.filter_map(|(number, ring)| Some((number, ring.pop_front()?)));
+        let Some((ring, frame)) = has_room.then(|| next.next()).flatten() else {
+            return Ok(false);
+        };
+        let sent = port.send(&frame)?;
+        match sent {
+            Sent::Out => {
+                self.traffic.frames += 1;
+                self.traffic.octets += frame.len() as u64;
+            }
+            Sent::Down => self.drops.port_down += 1,
+            Sent::Refused => self.drops.port_refused += 1,
+        }
+        match &mut self.below {
+            Below::Line(line) => {
+                line.begin(now, frame.len());
+                self.egress.begin(now, ring);
+            }
+            Below::Hub(hub) => hub.fetch(ring, sent == Sent::Out),
+        }
+        pool.free(frame);
+        Ok(true)
+    }
+}

@@ -1,0 +1,225 @@
+//! The back end in user space: one thread between two TAPs and a packet socket.
+
+use std::fs::File;
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+
+use rtether_model::quantity::{Duration, Instant};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::check::{check, check_change};
+use super::counters::Counters;
+use super::divert::Diversion;
+use super::frames::Pool;
+use super::plan::{Plan, Taps, restore};
+use super::port::Port;
+use super::receive::ReceiveSide;
+use super::tap::{FRAME_MAX, Tap};
+use super::transmit::TransmitSide;
+use super::{Backend, Handle, Settings, ShimError, Signal, Status};
+use crate::clock::Clock;
+use crate::link::{Device, DeviceError};
+
+/// How long frames that wait may take to leave when the shim is taken down.
+const FLUSH_MAX: Duration = Duration::from_ms(500);
+
+/// A device whose frames pass the end-node layer.
+///
+/// Dropped, the device is as it was before.
+pub struct Shim {
+    pub(super) name: String,
+    pub(super) settings: Settings,
+    pub(super) diversion: Diversion,
+    pub(super) stack: Tap,
+    /// From and to the wire side of the stack, if that passes the shim.
+    pub(super) wire: Option<Tap>,
+    pub(super) port: Port,
+    pub(super) transmit: TransmitSide,
+    pub(super) receive: ReceiveSide,
+    pub(super) counters: Counters,
+    pub(super) pool: Pool,
+    pub(super) buffer: Box<[u8]>,
+    pub(super) clock: Clock,
+    pub(super) handle: Handle,
+    pub(super) beat_at: Instant,
+    pub(super) beats: u32,
+    /// When the driver's counter of collisions is read next, and what it was.
+    pub(super) look_at: Instant,
+    pub(super) collisions: u64,
+    pub(super) blinked_at: Instant,
+    /// The network namespace of the device.
+    pub(super) namespace: File,
+    pub(super) is_up: bool,
+}
+
+impl Shim {
+    /// Looks at a device of the calling thread's namespace and says what would be done to it.
+    ///
+    /// # Errors
+    /// If the settings make no sense or are refused, or the device is not fit.
+    pub fn prepare(device: &str, settings: &Settings) -> Result<Plan, ShimError> {
+        check(settings)?;
+        Plan::new(device, settings)
+    }
+
+    /// Puts the shim between the stack and a device of the calling thread's namespace.
+    ///
+    /// Frames pass by it until [`Self::run`].
+    ///
+    /// # Errors
+    /// As [`Self::prepare`], and if a right is missing. Then the device is as it was.
+    pub fn up(device: &str, settings: Settings) -> Result<Self, ShimError> {
+        let plan = Self::prepare(device, &settings)?;
+        let found = Device::named(device)?;
+        let namespace = File::open("/proc/thread-self/ns/net");
+        let namespace = namespace.map_err(ShimError::system("opening the namespace"))?;
+        let mut counters = Counters::open().map_err(ShimError::system("opening counters"))?;
+        let seen = counters.read(device);
+        let seen = seen.map_err(ShimError::system("reading counters of devices"))?;
+        let clock = Clock::start();
+        let now = clock.now();
+        let transmit = TransmitSide::new(now, &settings, seed_of(&found))?;
+        let receive = ReceiveSide::new(&settings)?;
+        let port = Port::open(
+            device,
+            &found,
+            settings.signal == Signal::Reports,
+            settings.listens(),
+        )?;
+        let taps = plan.open_taps()?;
+        let diversion = plan.run(&taps, &settings)?;
+        let Taps { stack, wire } = taps;
+        let mut this = Self {
+            name: device.to_owned(),
+            handle: Handle::new(
+                settings.clone(),
+                Status::new(Backend::User, settings.signal),
+                check_change,
+            ),
+            settings,
+            diversion,
+            stack,
+            wire,
+            port,
+            transmit,
+            receive,
+            counters,
+            pool: Pool::default(),
+            buffer: vec![0; FRAME_MAX].into_boxed_slice(),
+            clock,
+            beat_at: now,
+            beats: 0,
+            look_at: now,
+            collisions: seen.unwrap_or_default().collisions,
+            blinked_at: now,
+            namespace,
+            is_up: true,
+        };
+        this.publish()?;
+        Ok(this)
+    }
+
+    /// Returns what other threads talk to this one with.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Forwards frames in the calling thread until [`Handle::stop`]. Afterwards they pass by.
+    ///
+    /// # Errors
+    /// If the thread cannot be placed as wished, or the device goes away.
+    pub fn run(&mut self) -> Result<(), ShimError> {
+        self.settings.placement().apply()?;
+        // A timer of an ordinary thread may be late by 50 us otherwise.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let ended = self.forward();
+        // Whatever has happened, the device is not to wait for us.
+        let passed = self.diversion.end();
+        ended?;
+        passed.map_err(ShimError::system("ending the diversion"))?;
+        self.publish()
+    }
+
+    /// Ends the shim: lets what waits go for up to half a second, and leaves the device as it was.
+    ///
+    /// # Errors
+    /// If the device cannot be restored; [`restore`] may be tried again.
+    pub fn down(mut self) -> Result<Status, ShimError> {
+        let flushed = self.flush();
+        self.remove()?;
+        flushed?;
+        Ok(self.handle.status())
+    }
+
+    fn flush(&mut self) -> Result<(), ShimError> {
+        let ended = self.diversion.end();
+        ended.map_err(ShimError::system("ending the diversion"))?;
+        let until = self.clock.now() + FLUSH_MAX;
+        loop {
+            let now = self.clock.now();
+            let is_busy = self.step(now)?;
+            let waiting = self.transmit.waiting() + self.receive.waiting();
+            if now > until || !is_busy && waiting == 0 {
+                self.transmit.drops.abandoned += waiting;
+                return self.publish();
+            }
+        }
+    }
+
+    fn remove(&mut self) -> Result<(), ShimError> {
+        if !std::mem::replace(&mut self.is_up, false) {
+            return Ok(());
+        }
+        in_namespace(&self.namespace, &self.name, || {
+            match Device::named(&self.name) {
+                // Gone, with all that was there.
+                Err(DeviceError::Unknown { .. }) => Ok(()),
+                _ => restore(&self.name),
+            }
+        })
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here; frames pass by in any case.
+        let _ = self.diversion.end();
+        let _ = self.remove();
+    }
+}
+
+/// Does something in a namespace, in a thread of its own if the calling one is elsewhere.
+fn in_namespace<T: Send>(
+    namespace: &File,
+    device: &str,
+    work: impl FnOnce() -> Result<T, ShimError> + Send,
+) -> Result<T, ShimError> {
+    let failed = |source| ShimError::Namespace {
+        device: device.to_owned(),
+        source,
+    };
+    let there = namespace.metadata().map_err(failed)?;
+    let here = std::fs::metadata("/proc/thread-self/ns/net").map_err(failed)?;
+    if (here.dev(), here.ino()) == (there.dev(), there.ino()) {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        let enter = || {
+            let kind = Some(LinkNameSpaceType::Network);
+            let entered = move_into_link_name_space(namespace.as_fd(), kind);
+            entered.map_err(|error| failed(error.into()))?;
+            work()
+        };
+        let done = scope.spawn(enter).join();
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Returns a number that other stations of the network do not have.
+fn seed_of(device: &Device) -> u64 {
+    let octets = device.address().0;
+    octets
+        .iter()
+        .fold(0, |seed, &octet| seed << 8 | u64::from(octet))
+}
