@@ -7,9 +7,15 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 /// Commands of `include/uapi/linux/bpf.h`.
+const MAP_CREATE: libc::c_long = 0;
+const MAP_LOOKUP_ELEM: libc::c_long = 1;
+const MAP_UPDATE_ELEM: libc::c_long = 2;
 const PROG_LOAD: libc::c_long = 5;
 const OBJ_PIN: libc::c_long = 6;
 const LINK_CREATE: libc::c_long = 28;
+const MAP_TYPE_ARRAY: u32 = 2;
+/// Makes a constant the address of the value of a map with a single element.
+const PSEUDO_MAP_VALUE: u8 = 2;
 /// How programs are attached to a device, and flags of that (`linux/bpf.h`, `linux/if_link.h`).
 const ATTACH_XDP: u32 = 37;
 /// Attaches to the network stack behind the driver.
@@ -52,13 +58,26 @@ pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> I
     }
 }
 
+impl Instruction {
+    /// Returns it with this offset.
+    pub(crate) const fn with_offset(self, offset: i16) -> Self {
+        Self { offset, ..self }
+    }
+}
+
+pub(crate) const LOAD_64: u8 = 0x79;
 pub(crate) const LOAD_32: u8 = 0x61;
 pub(crate) const LOAD_16: u8 = 0x69;
 pub(crate) const LOAD_CONSTANT_64: u8 = 0x18;
+pub(crate) const STORE_VALUE_32: u8 = 0x62;
+/// Adds a register to memory, all at once.
+pub(crate) const ATOMIC_ADD_64: u8 = 0xDB;
 pub(crate) const MOVE: u8 = 0xBF;
 pub(crate) const MOVE_VALUE: u8 = 0xB7;
 pub(crate) const ADD_VALUE: u8 = 0x07;
+pub(crate) const SUBTRACT: u8 = 0x1F;
 pub(crate) const AND_VALUE_32: u8 = 0x54;
+pub(crate) const JUMP_IF_VALUE_GREATER: u8 = 0x25;
 pub(crate) const JUMP_IF_GREATER: u8 = 0x2D;
 pub(crate) const JUMP_IF_EQUAL: u8 = 0x15;
 pub(crate) const JUMP_IF_OTHER: u8 = 0x55;
@@ -68,6 +87,63 @@ pub(crate) const EXIT: u8 = 0x95;
 /// Returns a 16-bit number as the processor loads it from a frame.
 pub(crate) fn in_frame(number: u16) -> i32 {
     i32::from(u16::from_ne_bytes(number.to_be_bytes()))
+}
+
+/// Numbers that programs and this process share: an array map with one element.
+#[derive(Debug)]
+pub(crate) struct Numbers<const N: usize> {
+    map: OwnedFd,
+}
+
+impl<const N: usize> Numbers<N> {
+    /// Returns so many zeros.
+    pub(crate) fn new() -> io::Result<Self> {
+        let size = u32::try_from(N * size_of::<u64>()).unwrap_or(u32::MAX);
+        // Type, octets of a key, octets of a value, entries, flags.
+        let map = descriptor(MAP_CREATE, &[MAP_TYPE_ARRAY, 4, size, 1, 0])?;
+        Ok(Self { map })
+    }
+
+    /// Returns the two halves of the instruction that loads the address of number `index`.
+    pub(crate) fn address(&self, register: u8, index: i32) -> [Instruction; 2] {
+        let map = self.map.as_raw_fd();
+        [
+            op(LOAD_CONSTANT_64, register, PSEUDO_MAP_VALUE, 0, map),
+            op(0, 0, 0, 0, index * 8),
+        ]
+    }
+
+    /// Returns all of them.
+    pub(crate) fn get(&self) -> io::Result<[u64; N]> {
+        let mut numbers = [0; N];
+        self.element(MAP_LOOKUP_ELEM, (&raw mut numbers).addr())?;
+        Ok(numbers)
+    }
+
+    /// Sets all of them; what a program adds meanwhile is lost.
+    pub(crate) fn set(&self, numbers: &[u64; N]) -> io::Result<()> {
+        self.element(MAP_UPDATE_ELEM, std::ptr::from_ref(numbers).addr())
+    }
+
+    fn element(&self, command: libc::c_long, value: usize) -> io::Result<()> {
+        #[repr(C)]
+        struct Element {
+            map: RawFd,
+            padding: u32,
+            key: u64,
+            value: u64,
+            flags: u64,
+        }
+        let key = 0_u32;
+        let element = Element {
+            map: self.map.as_raw_fd(),
+            padding: 0,
+            key: (&raw const key).addr() as u64,
+            value: value as u64,
+            flags: 0,
+        };
+        call(command, &element).map(|_| ())
+    }
 }
 
 /// Loads a program.
@@ -138,4 +214,66 @@ pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc:
     } else {
         Ok(result)
     }
+}
+
+/// What a program made of a packet.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// What it returned.
+    pub(crate) result: u32,
+    /// `priority` of the packet.
+    pub(crate) priority: u32,
+    /// Mean of all runs.
+    pub(crate) ns: u32,
+}
+
+/// Runs a program for `tc` on a frame of 14 octets or more, so many times.
+#[cfg(test)]
+pub(crate) fn test_run(program: &OwnedFd, frame: &[u8], repeat: u32) -> io::Result<Ran> {
+    const PROG_TEST_RUN: libc::c_long = 10;
+    /// Where `priority` stands among the 32-bit members of `struct __sk_buff`.
+    const PRIORITY: usize = 8;
+    #[repr(C)]
+    struct Run {
+        program: RawFd,
+        result: u32,
+        data_size: u32,
+        data_size_out: u32,
+        data: u64,
+        data_out: u64,
+        repeat: u32,
+        duration: u32,
+        context_size: u32,
+        context_size_out: u32,
+        context: u64,
+        context_out: u64,
+    }
+    let mut context = [0_u32; 48];
+    let mut run = Run {
+        program: program.as_raw_fd(),
+        result: 0,
+        data_size: u32::try_from(frame.len()).unwrap_or(u32::MAX),
+        data_size_out: 0,
+        data: frame.as_ptr().addr() as u64,
+        data_out: 0,
+        repeat,
+        duration: 0,
+        context_size: 0,
+        context_size_out: u32::try_from(size_of_val(&context)).unwrap_or(0),
+        context: 0,
+        context_out: (&raw mut context).expose_provenance() as u64,
+    };
+    // SAFETY: pointer and length are those of a live structure of the layout that the command
+    // expects and writes to; addresses inside it are of objects that live until the call returns.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, PROG_TEST_RUN, &raw mut run, size_of::<Run>()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Ran {
+        result: run.result,
+        priority: context[PRIORITY],
+        ns: run.duration,
+    })
 }
