@@ -146,6 +146,9 @@ impl<const N: usize> Numbers<N> {
     }
 }
 
+/// How often a program is loaded before it is given up.
+const LOAD_ATTEMPTS: usize = 10;
+
 /// Loads a program.
 pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
     #[repr(C)]
@@ -162,7 +165,11 @@ pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
         instructions: program.as_ptr().addr() as u64,
         license: license.as_ptr().addr() as u64,
     };
-    descriptor(PROG_LOAD, &load)
+    // The kernel gives up looking at a program when a signal comes.
+    let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    let mut attempts = (0..LOAD_ATTEMPTS).map(|_| descriptor(PROG_LOAD, &load));
+    let last = attempts.find(|loaded| !loaded.as_ref().is_err_and(is_interrupted));
+    last.unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
 }
 
 /// Attaches a program to a device; it stays until the descriptor is closed, also when the process is

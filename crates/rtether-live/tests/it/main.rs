@@ -9,4 +9,5 @@ mod bed;
 mod emulator;
 mod faults;
 mod meter;
+mod shim_kernel;
 mod wire;

@@ -3,7 +3,7 @@
 use rtether_model::quantity::{BitRate, Bytes};
 
 use super::netlink::{Hook, PREFERENCE};
-use super::shape::{self, AHEAD, Kind, LINK, Leaf, ROOT, SMOOTHER, Shape};
+use super::shape::{self, AHEAD, Kind, LINK, ROOT, SMOOTHER, Shape};
 use crate::namespace::CommandLine;
 
 /// Octets on the wire besides the IP datagram or what else a frame carries: addresses and type,
@@ -15,6 +15,10 @@ const SHORTEST: u64 = 64 + 8 + 12;
 const HEADER: i32 = -14;
 /// A tag that we push is not in the length that the queues see.
 const TAG: u64 = 4;
+/// How many times the rate of the link a splitter may take: it is to split packets, not to hold them.
+const SPLITTER: u64 = 64;
+/// Octets of the longest frame besides its datagram: addresses and type, four tags.
+const LONGEST: u32 = 14 + 16;
 /// A rate that lets a leaf send nothing of its own account.
 const NONE: &str = "8bit";
 
@@ -29,6 +33,8 @@ pub(super) struct Parameters<'a> {
     pub(super) is_tagging: bool,
     /// Rate and burst of the smoother, if there is one.
     pub(super) smoother: Option<(BitRate, Bytes)>,
+    /// Of the device, in octets.
+    pub(super) mtu: u32,
     /// The queue for what passes no filter.
     pub(super) untagged: u8,
 }
@@ -43,16 +49,14 @@ pub(super) fn set_up(parameters: &Parameters<'_>) -> Vec<CommandLine> {
     );
     let mut commands = vec![CommandLine::words(&root)];
     commands.extend(classes(parameters, "add"));
-    commands.extend(shape.leaves.iter().map(|leaf| queue(device, *leaf, "add")));
+    commands.extend(queues(parameters, "add"));
     commands
 }
 
 /// Returns the commands that give classes and queues of the same shape other parameters.
 pub(super) fn change(parameters: &Parameters<'_>) -> Vec<CommandLine> {
-    let Parameters { device, shape, .. } = parameters;
     let mut commands = classes(parameters, "change");
-    let queues = shape.leaves.iter();
-    commands.extend(queues.map(|leaf| queue(device, *leaf, "change")));
+    commands.extend(queues(parameters, "change"));
     commands
 }
 
@@ -111,12 +115,33 @@ fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
     commands
 }
 
-fn queue(device: &str, leaf: Leaf, verb: &str) -> CommandLine {
-    let Leaf { limit, .. } = leaf;
-    let minor = leaf.minor();
-    CommandLine::words(&format!(
-        "tc qdisc {verb} dev {device} parent {ROOT:x}:{minor:x} handle 52{minor:02x}: pfifo limit {limit}"
-    ))
+/// Returns the queue of each leaf, behind what splits packets that stand for several frames.
+///
+/// TCP hands over up to 64 KiB in one piece, whatever the device can do (its features do not change
+/// that), and HTB would give it the link in one piece. A token bucket splits what is larger than its
+/// burst, and lets it pass at once if its rate is high.
+pub(super) fn queues(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
+    let Parameters {
+        device, shape, mtu, ..
+    } = parameters;
+    let rate = parameters.rate.as_bps().saturating_mul(SPLITTER);
+    let burst = mtu.saturating_add(LONGEST);
+    let leaves = shape.leaves.iter();
+    let commands = leaves.flat_map(|leaf| {
+        let (limit, minor) = (leaf.limit, leaf.minor());
+        // A bucket hands its limit on to the queue behind, which then gets its own.
+        [
+            format!(
+                "tc qdisc {verb} dev {device} parent {ROOT:x}:{minor:x} handle 52{minor:02x}: tbf \
+                 rate {rate}bit burst {burst}b limit {limit}"
+            ),
+            format!(
+                "tc qdisc {verb} dev {device} parent 52{minor:02x}:1 handle 53{minor:02x}: pfifo \
+                 limit {limit}"
+            ),
+        ]
+    });
+    commands.map(|text| CommandLine::words(&text)).collect()
 }
 
 #[cfg(test)]
@@ -133,6 +158,7 @@ mod tests {
             rate: BitRate::from_mbps(100),
             is_tagging,
             smoother,
+            mtu: 1500,
             untagged: layer.table.class_of(None),
         });
         let lines = commands.iter().map(|command| format!("{command}\n"));
@@ -156,8 +182,10 @@ tc qdisc add dev eth0 root handle 5254: stab overhead -14 htb default 10
 tc class add dev eth0 parent 5254: classid 5254:1 htb rate 100000000bit ceil 100000000bit cburst 1 overhead 42 mpu 88 burst 1 quantum 1514
 tc class add dev eth0 parent 5254:1 classid 5254:10 htb rate 8bit ceil 200000000bit cburst 1 overhead 42 mpu 88 prio 1 burst 1 quantum 1514
 tc class add dev eth0 parent 5254:1 classid 5254:11 htb rate 8bit ceil 200000000bit cburst 1 overhead 42 mpu 88 prio 0 burst 1 quantum 1514
-tc qdisc add dev eth0 parent 5254:10 handle 5210: pfifo limit 100
-tc qdisc add dev eth0 parent 5254:11 handle 5211: pfifo limit 50
+tc qdisc add dev eth0 parent 5254:10 handle 5210: tbf rate 6400000000bit burst 1530b limit 100
+tc qdisc add dev eth0 parent 5210:1 handle 5310: pfifo limit 100
+tc qdisc add dev eth0 parent 5254:11 handle 5211: tbf rate 6400000000bit burst 1530b limit 50
+tc qdisc add dev eth0 parent 5211:1 handle 5311: pfifo limit 50
 ";
         assert_eq!(text(&layer, true, None), expected);
     }

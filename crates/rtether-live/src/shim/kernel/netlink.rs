@@ -11,6 +11,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::message::{Message, Received, Traffic, find, long, messages, number, text};
 use super::shape;
 
+const NEW_LINK: u16 = 16;
+const GET_LINK: u16 = 18;
 const NEW_QDISC: u16 = 36;
 const GET_QDISC: u16 = 38;
 const NEW_CLASS: u16 = 40;
@@ -35,12 +37,17 @@ const OPTIONS: u16 = 2;
 const STATISTICS: u16 = 7;
 const STATISTICS_BASIC: u16 = 1;
 const STATISTICS_QUEUE: u16 = 3;
+/// Offset of a counter in it.
+const QUEUE_DROPS: usize = 8;
 const STATISTICS_PACKETS: u16 = 8;
 const HTB_PARAMETERS: u16 = 1;
 const BPF_DESCRIPTOR: u16 = 6;
 const BPF_NAME: u16 = 7;
 const BPF_FLAGS: u16 = 8;
 const BPF_DIRECT_ACTION: u32 = 1;
+/// `struct ifinfomsg`, and an attribute behind it.
+const LINK_HEADER: usize = 16;
+const LINK_MTU: u16 = 4;
 /// Counters of a device (`struct rtnl_link_stats64`).
 const LINK_STATISTICS: u16 = 1;
 
@@ -66,7 +73,7 @@ pub(super) struct ClassCounters {
     pub(super) octets: u64,
     /// Frames that left.
     pub(super) frames: u64,
-    /// Frames that found no room.
+    /// Frames that found no room; its own queue counts those.
     pub(super) dropped: u64,
     /// Frames that wait.
     pub(super) waiting: u32,
@@ -258,6 +265,43 @@ impl Netlink {
         })
     }
 
+    /// Reads how many frames found no room in the queues of classes.
+    pub(super) fn drops(&mut self, device: i32, into: &mut [ClassCounters]) -> io::Result<()> {
+        let message = Message::traffic(GET_QDISC, REQUEST | DUMP, Traffic::default());
+        self.ask(message, |message| {
+            if message.kind == NEW_QDISC
+                && let Some((head, attributes)) = Traffic::split(message.body)
+                && head.device == device
+                && head.parent >> 16 == u32::from(shape::ROOT)
+            {
+                let own = into
+                    .iter_mut()
+                    .find(|class| shape::class(class.minor) == head.parent);
+                let statistics = find(attributes, STATISTICS);
+                let queue = statistics.and_then(|statistics| find(statistics, STATISTICS_QUEUE));
+                let dropped = queue.and_then(|queue| number(queue, QUEUE_DROPS));
+                if let (Some(class), Some(dropped)) = (own, dropped) {
+                    class.dropped = dropped.into();
+                }
+            }
+        })
+    }
+
+    /// Returns the largest payload of a frame of a device.
+    pub(super) fn mtu(&mut self, device: i32) -> io::Result<u32> {
+        let mut body = [0; LINK_HEADER];
+        body[4..8].copy_from_slice(&device.to_ne_bytes());
+        let mut found = None;
+        let message = Message::new(GET_LINK, REQUEST | ACKNOWLEDGE, &body);
+        self.ask(message, |message| {
+            if message.kind == NEW_LINK {
+                let attributes = message.body.get(LINK_HEADER..).unwrap_or_default();
+                found = find(attributes, LINK_MTU).and_then(|mtu| number(mtu, 0));
+            }
+        })?;
+        found.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// Returns the counters of a device.
     pub(super) fn device(&mut self, device: i32) -> io::Result<DeviceCounters> {
         let mut body = [0; 12];
@@ -346,7 +390,7 @@ fn read_class(body: &[u8]) -> Option<ClassCounters> {
         minor: u16::try_from(head.handle & 0xFFFF).ok()?,
         octets: long(basic, 0)?,
         frames: frames.or_else(|| number(basic, 8).map(u64::from))?,
-        dropped: number(queue, 8)?.into(),
+        dropped: 0,
         waiting: number(queue, 0)?,
         backlog: number(queue, 4)?,
     })

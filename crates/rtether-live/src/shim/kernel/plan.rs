@@ -1,8 +1,7 @@
 //! What is done to the device, step by step, and how each step is undone.
 //!
-//! The name of the egress filter says what was there before, so that whoever takes down what a dead
-//! shim has left knows it too: whether `clsact` is ours, and which segmentation was on. That filter
-//! therefore comes first and goes last.
+//! The name of the egress filter says whether its place, `clsact`, was there before, so that whoever
+//! takes down what a dead shim has left knows it too.
 
 use std::fmt;
 use std::io;
@@ -13,7 +12,6 @@ use rtether_model::quantity::{BitRate, Bytes};
 use super::commands::{self, Parameters};
 use super::netlink::{Hook, Netlink, PREFERENCE};
 use super::program::{self, Counts, Policy};
-use super::segmentation::{self, Features};
 use super::shape::{self, Shape};
 use crate::bpf::{self, Instruction, Kind};
 use crate::namespace::CommandLine;
@@ -24,37 +22,17 @@ const AT_DEVICE: u32 = u32::MAX;
 /// Begins the names of our filters.
 const NAME: &str = "kernel-rtether";
 
-/// What was at the device before.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Before {
-    pub(super) has_clsact: bool,
-    /// Segmentation that was wanted.
-    pub(super) segmentation: Features,
+/// Returns the name of the egress filter.
+fn egress_name(has_clsact: bool) -> String {
+    let whose = if has_clsact { "theirs" } else { "ours" };
+    format!("{NAME}-egress:clsact={whose}")
 }
 
-impl Before {
-    /// Returns the name of a filter that says so.
-    pub(super) fn name(&self) -> String {
-        let words: Vec<String> = self
-            .segmentation
-            .0
-            .iter()
-            .map(|word| format!("{word:x}"))
-            .collect();
-        let clsact = u8::from(self.has_clsact);
-        format!("{NAME}-egress:clsact={clsact}:off={}", words.join("."))
-    }
-
-    /// Reads such a name.
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        let rest = name.strip_prefix(NAME)?.strip_prefix("-egress:clsact=")?;
-        let (clsact, words) = rest.split_once(":off=")?;
-        let words = words.split('.').map(|word| u32::from_str_radix(word, 16));
-        Some(Self {
-            has_clsact: clsact == "1",
-            segmentation: Features(words.collect::<Result<_, _>>().ok()?),
-        })
-    }
+/// Reads the name of a filter: whether `clsact` was there before, if the filter is ours and says so.
+fn has_had_clsact(name: &str) -> Option<bool> {
+    [false, true]
+        .into_iter()
+        .find(|&has_clsact| egress_name(has_clsact) == name)
 }
 
 /// What has to be done to a device and what for.
@@ -63,9 +41,9 @@ pub struct Plan {
     pub(super) device: String,
     pub(super) index: i32,
     pub(super) shape: Shape,
-    before: Before,
-    /// Names of the segmentation features that are switched off.
-    features: Vec<String>,
+    /// Largest datagram, or whatever else a frame carries.
+    pub(super) mtu: u32,
+    has_clsact: bool,
     strips: bool,
     pub(super) queues: Vec<CommandLine>,
 }
@@ -75,7 +53,6 @@ pub struct Plan {
 enum Part {
     PlaceOfFilters,
     Filter(Hook),
-    Segmentation,
     Queues,
 }
 
@@ -115,18 +92,14 @@ impl Plan {
                 qdisc: "ingress",
             });
         }
-        let wanted = segmentation::wanted(device);
-        let (features, names) = wanted.map_err(ShimError::system("reading features"))?;
+        let mtu = netlink.mtu(index).map_err(asking)?;
         let shape = Shape::of(&settings.layer);
-        let parameters = parameters(device, &shape, settings, smoother);
+        let parameters = parameters(device, &shape, settings, smoother, mtu);
         Ok(Self {
             device: device.to_owned(),
             index,
-            before: Before {
-                has_clsact: queues.iter().any(|queue| queue.kind == "clsact"),
-                segmentation: features,
-            },
-            features: names,
+            mtu,
+            has_clsact: queues.iter().any(|queue| queue.kind == "clsact"),
             strips: settings.tags.strip,
             queues: commands::set_up(&parameters),
             shape,
@@ -135,22 +108,19 @@ impl Plan {
 
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
-        if !self.before.has_clsact {
+        if !self.has_clsact {
             parts.push(Part::PlaceOfFilters);
         }
         parts.push(Part::Filter(Hook::Egress));
         if self.strips {
             parts.push(Part::Filter(Hook::Ingress));
         }
-        if !self.before.segmentation.is_empty() {
-            parts.push(Part::Segmentation);
-        }
         parts.push(Part::Queues);
         parts
     }
 
-    /// Returns the commands that do the same, in order. Programs and features are put in place
-    /// without them, since no program holds the former and not every host has `ethtool`.
+    /// Returns the commands that do the same, in order. Programs are put in place without them, since
+    /// no file holds them.
     pub fn commands(&self) -> Vec<CommandLine> {
         let device = &self.device;
         let mut all = Vec::new();
@@ -158,7 +128,6 @@ impl Plan {
             match part {
                 Part::PlaceOfFilters => all.push(commands::place_of_filters(device)[0].clone()),
                 Part::Filter(hook) => all.push(add_filter(device, hook)),
-                Part::Segmentation => all.push(self.switch("off")),
                 Part::Queues => all.extend(self.queues.iter().cloned()),
             }
         }
@@ -172,20 +141,9 @@ impl Plan {
         let undo = |part| match part {
             Part::PlaceOfFilters => commands::place_of_filters(device)[1].clone(),
             Part::Filter(hook) => commands::remove_filter(device, hook),
-            Part::Segmentation => self.switch("on"),
             Part::Queues => commands::remove(device),
         };
         parts.map(undo).collect()
-    }
-
-    fn switch(&self, to: &str) -> CommandLine {
-        let words: Vec<String> = self
-            .features
-            .iter()
-            .map(|name| format!("{name} {to}"))
-            .collect();
-        let (device, words) = (&self.device, words.join(" "));
-        CommandLine::words(&format!("ethtool -K {device} {words}"))
     }
 
     /// Carries it out; if a step fails, those before it are undone.
@@ -208,17 +166,22 @@ impl Plan {
                 Part::Filter(hook) => {
                     self.attach(&mut netlink, hook, programs)?;
                 }
-                Part::Segmentation => {
-                    let switched =
-                        segmentation::switch(&self.device, &self.before.segmentation, false);
-                    switched.map_err(ShimError::system("switching segmentation off"))?;
-                }
                 Part::Queues => {
                     for command in &self.queues {
                         command.run()?;
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Lets frames of another length pass.
+    pub(super) fn set_mtu(&mut self, mtu: u32, settings: &Settings) -> Result<(), ShimError> {
+        self.mtu = mtu;
+        let parameters = parameters(&self.device, &self.shape, settings, None, mtu);
+        for command in commands::queues(&parameters, "change") {
+            command.run()?;
         }
         Ok(())
     }
@@ -233,7 +196,7 @@ impl Plan {
         smoother: Option<(BitRate, Bytes)>,
     ) -> Result<(), ShimError> {
         self.shape = Shape::of(&settings.layer);
-        let parameters = parameters(&self.device, &self.shape, settings, smoother);
+        let parameters = parameters(&self.device, &self.shape, settings, smoother, self.mtu);
         for command in commands::change(&parameters) {
             command.run()?;
         }
@@ -255,7 +218,7 @@ impl Plan {
         programs: &Programs,
     ) -> Result<(), ShimError> {
         let (program, name) = match hook {
-            Hook::Egress => (&programs.egress, self.before.name()),
+            Hook::Egress => (&programs.egress, egress_name(self.has_clsact)),
             Hook::Ingress => (&programs.ingress, format!("{NAME}-ingress")),
         };
         let attached = netlink.attach(self.index, hook, program, &name);
@@ -312,8 +275,10 @@ pub(super) fn parameters<'a>(
     shape: &'a Shape,
     settings: &Settings,
     smoother: Option<(BitRate, Bytes)>,
+    mtu: u32,
 ) -> Parameters<'a> {
     Parameters {
+        mtu,
         device,
         shape,
         rate: settings.rate,
@@ -333,18 +298,14 @@ pub(super) fn restore(device: &str, index: i32) -> Result<bool, ShimError> {
     if has_queues {
         commands::remove(device).run()?;
     }
-    let Some(before) = found_before(&mut netlink, index)? else {
+    let Some(has_had_clsact) = found_before(&mut netlink, index)? else {
         return Ok(has_queues);
     };
-    if !before.segmentation.is_empty() {
-        let switched = segmentation::switch(device, &before.segmentation, true);
-        switched.map_err(ShimError::system("switching segmentation on"))?;
-    }
     let [ingress, egress] = [Hook::Ingress, Hook::Egress].map(|hook| netlink.filters(index, hook));
     let (ingress, egress) = (ingress.map_err(asking)?, egress.map_err(asking)?);
     let is_ours = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with(NAME));
     let all = || ingress.iter().chain(&egress);
-    if !before.has_clsact && all().all(|filter| is_ours(&filter.name)) {
+    if !has_had_clsact && all().all(|filter| is_ours(&filter.name)) {
         // The filters go with it.
         commands::place_of_filters(device)[1].run()?;
         return Ok(true);
@@ -357,11 +318,11 @@ pub(super) fn restore(device: &str, index: i32) -> Result<bool, ShimError> {
     Ok(true)
 }
 
-/// Returns what the egress filter says that was there before it.
-fn found_before(netlink: &mut Netlink, index: i32) -> Result<Option<Before>, ShimError> {
+/// Returns whether `clsact` was there before, as our egress filter says, if there is one.
+fn found_before(netlink: &mut Netlink, index: i32) -> Result<Option<bool>, ShimError> {
     let filters = netlink.filters(index, Hook::Egress).map_err(asking)?;
     let mut names = filters.iter().filter_map(|filter| filter.name.as_deref());
-    Ok(names.find_map(Before::parse))
+    Ok(names.find_map(has_had_clsact))
 }
 
 /// Returns the command that shows how a filter is put in place.
@@ -382,16 +343,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_there_before_is_written_and_read() {
+    fn a_filter_says_whose_its_place_is() {
         for has_clsact in [false, true] {
-            let before = Before {
-                has_clsact,
-                segmentation: Features(vec![0x0043_0000, 0, 0x8000_0001]),
-            };
-            assert_eq!(Before::parse(&before.name()), Some(before));
+            let name = egress_name(has_clsact);
+            assert_eq!(has_had_clsact(&name), Some(has_clsact));
         }
         for other in ["", "rtether-from-stack", "kernel-rtether-ingress", "egress"] {
-            assert_eq!(Before::parse(other), None, "{other}");
+            assert_eq!(has_had_clsact(other), None, "{other}");
         }
     }
 }

@@ -32,6 +32,7 @@ impl Shim {
                 if let Some(settings) = self.handle.poll_settings() {
                     self.apply(now, settings)?;
                 }
+                self.follow_mtu()?;
                 self.publish(now)?;
             }
             self.rest()?;
@@ -41,7 +42,7 @@ impl Shim {
     }
 
     /// Lets the law see what has happened and sets the rate.
-    fn step(&mut self, now: Instant) -> Result<(), ShimError> {
+    pub(super) fn step(&mut self, now: Instant) -> Result<(), ShimError> {
         if self.regulator.is_none() {
             return Ok(());
         }
@@ -129,6 +130,18 @@ impl Shim {
             std::hint::spin_loop();
         }
         Ok(())
+    }
+
+    /// Lets frames of another length pass if the device has another MTU.
+    fn follow_mtu(&mut self) -> Result<(), ShimError> {
+        let mtu = self.netlink.mtu(self.plan.index);
+        let mtu = mtu.map_err(|source| self.gone(source))?;
+        if mtu == self.plan.mtu {
+            return Ok(());
+        }
+        let Self { plan, settings, .. } = self;
+        let followed = self.place.run(|| plan.set_mtu(mtu, settings));
+        followed.map_err(|source| no_namespace(&self.plan.device, source))?
     }
 
     /// Carries new settings out, of the same shape.

@@ -26,6 +26,13 @@ impl Bed {
             namespace.run("ip link add near type veth peer name far")?;
             namespace.run("ip link set near up")?;
             namespace.run("ip link set far up")?;
+            // Until the kernel has seen the carriers, it says something else about the devices.
+            for device in ["near", "far"] {
+                let show = format!("ip -br link show {device}");
+                while !namespace.run(&show)?.contains(" UP ") {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+            }
             namespace.enter()?;
             // Addresses that come by themselves would change what is compared.
             std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
@@ -47,8 +54,7 @@ impl Bed {
         ];
         let run = |command: &String| self.namespace.run(command).unwrap();
         let shown: Vec<String> = commands.iter().map(run).collect();
-        let (_, features) = segmentation::wanted(DEVICE).unwrap();
-        format!("{}\n{features:?}", shown.join("\n"))
+        shown.join("\n")
     }
 }
 
@@ -101,7 +107,6 @@ fn the_device_is_restored() {
             "{meanwhile}"
         );
         assert!(meanwhile.contains("qdisc clsact"), "{meanwhile}");
-        assert!(meanwhile.ends_with("\n[]"), "{meanwhile}");
         let again = Shim::up(DEVICE, settings());
         assert!(matches!(again, Err(ShimError::Up { .. })), "{again:?}");
         shim.down().unwrap();

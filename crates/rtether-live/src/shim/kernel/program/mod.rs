@@ -25,7 +25,7 @@ use rtether_model::network::{Pcp, Vid};
 use rtether_model::smoother;
 use rtether_proto::endnode::MalformedReason;
 
-use super::assembler::{ADD, AND_VALUE, Assembler, IF_BELOW, OR_VALUE, SHIFT_LEFT_VALUE};
+use super::assembler::{ADD, AND_VALUE, Assembler, OR_VALUE, SHIFT_LEFT_VALUE};
 use crate::bpf::{
     AND_VALUE_32, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_OTHER, LOAD_32,
     MOVE, MOVE_VALUE, Numbers, in_frame, op,
@@ -45,13 +45,11 @@ pub(super) struct Policy<'a> {
     pub(super) tags: Tags,
 }
 
-/// Well-formed frames, then malformed ones by reason, then those that were handed over in one piece
-/// for several frames, then those for whose tag there was no memory.
-pub(super) type Counts = Numbers<{ REASONS + 3 }>;
+/// Well-formed frames, then malformed ones by reason, then those for whose tag there was no memory.
+pub(super) type Counts = Numbers<{ REASONS + 2 }>;
 pub(super) const REASONS: usize = MalformedReason::ALL.len();
-/// Positions in the counts.
-pub(super) const LARGE: usize = REASONS + 1;
-pub(super) const UNTAGGED: usize = REASONS + 2;
+/// Position in the counts.
+pub(super) const UNTAGGED: usize = REASONS + 1;
 
 /// Registers that calls leave alone.
 const PACKET: u8 = 6;
@@ -87,7 +85,6 @@ const SKB_LEN: i16 = 0;
 const SKB_VLAN_PRESENT: i16 = 20;
 const SKB_VLAN_TCI: i16 = 24;
 const SKB_PRIORITY: i16 = 32;
-const SKB_GSO_SEGS: i16 = 164;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const VLAN_PUSH: i32 = 18;
 const VLAN_POP: i32 = 19;
@@ -108,7 +105,6 @@ pub(super) fn egress(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
 /// Register 6 is the packet.
 fn write_egress(program: &mut Assembler, policy: &Policy<'_>, counts: &Counts) {
     let classify = program.label();
-    count_large(program, counts);
     headers::write(program, classify);
     program.bind(classify);
     count(program, counts);
@@ -119,15 +115,6 @@ fn write_egress(program: &mut Assembler, policy: &Policy<'_>, counts: &Counts) {
     }
     program.set(0, GO_ON);
     program.value(EXIT, 0, 0);
-}
-
-/// Counts a packet that stands for several frames, whose sender overlooks that this is off.
-fn count_large(program: &mut Assembler, counts: &Counts) {
-    let is_one = program.label();
-    program.push(op(LOAD_32, 1, PACKET, SKB_GSO_SEGS, 0));
-    program.jump_if(IF_BELOW, 1, 2, is_one);
-    add_one(program, counts, LARGE);
-    program.bind(is_one);
 }
 
 /// Counts the frame by what is wrong with it.
