@@ -11,5 +11,6 @@ mod emulator;
 mod faults;
 mod meter;
 mod shim;
+mod shim_kernel;
 mod station;
 mod wire;
