@@ -13,12 +13,17 @@ use crate::clock::{Clock, to_std};
 use crate::informant::Informant;
 use crate::link::Service;
 use crate::meter::{PAYLOAD_MAX, READS, is_passing};
-use crate::wait::{Waiter, Waiting};
+use crate::wait::{LEAD, Waiter, Waiting};
 
 /// How often a blocking wait looks whether to stop.
 const LOOK: Duration = Duration::from_ms(50);
-/// A spinning responder goes to sleep if nothing has come for so long.
-const PATIENCE: Duration = Duration::from_ms(20);
+/// A spinning responder goes to sleep if a request is late by so much.
+///
+/// The kernel stops threads of real-time priority that run for more than 95 % of a second. A meter
+/// that sends one request after the other runs for 800 ms and rests for 60 ms (`wait.rs`), which its
+/// responder notices only after its patience. With 5 ms it sleeps for 55 ms of every second at least,
+/// and so runs for 94.5 %; with 10 ms it would be at the limit, with 20 ms beyond.
+const PATIENCE: Duration = Duration::from_ms(5);
 
 /// What a responder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +50,40 @@ pub struct Answered {
     pub malformed: u64,
     /// Answers that the system did not take.
     pub unsent: u64,
+}
+
+/// When requests come, as far as the last ones tell.
+///
+/// A responder that spun between requests a millisecond apart would never sleep, since their meter
+/// sleeps between them and so needs no rests.
+struct Rhythm {
+    last: Instant,
+    /// Between the last three requests.
+    gaps: [Duration; 2],
+}
+
+impl Rhythm {
+    /// Returns one in which nothing is due at `now` or later.
+    fn new(now: Instant) -> Self {
+        Self {
+            last: now - PATIENCE,
+            gaps: [Duration::ZERO; 2],
+        }
+    }
+
+    fn note(&mut self, received_at: Instant) {
+        self.gaps = [self.gaps[1], received_at - self.last];
+        self.last = received_at;
+    }
+
+    /// Returns from when until when to keep asking for the next request: from half the gap on, or if
+    /// that is short, from when a meter wakes up for it. The shorter gap counts, since a longer one
+    /// may be due to a lost request or to a rest.
+    fn awaited(&self) -> [Instant; 2] {
+        let [one, other] = self.gaps;
+        let gap = one.min(other);
+        [(gap / 2).min(gap - LEAD), gap + PATIENCE].map(|after| self.last + after)
+    }
 }
 
 /// Answers requests on one socket.
@@ -88,20 +127,21 @@ impl<S: Service> Responder<S> {
 
     /// Answers until `stop`.
     pub fn run(&mut self, stop: &AtomicBool) -> io::Result<()> {
-        let mut last = self.clock.now() - PATIENCE;
+        let mut rhythm = Rhythm::new(self.clock.now());
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            let is_awaited = now - last < PATIENCE;
-            let socket = self.service.as_fd();
-            self.waiter.wait(socket, Some(now + LOOK), is_awaited)?;
-            let reads = if self.waiter.is_busy(is_awaited) {
-                READS
-            } else {
-                1
+            let [awake_at, late_at] = rhythm.awaited();
+            let is_awaited = (awake_at..late_at).contains(&now);
+            let until = match self.waiter.waiting() {
+                // The waiter is back so long before.
+                Waiting::Spin if now < awake_at => (awake_at + LEAD).min(now + LOOK),
+                Waiting::Spin | Waiting::Block => now + LOOK,
             };
-            for _ in 0..reads {
+            let socket = self.service.as_fd();
+            let has_slept = self.waiter.wait(socket, Some(until), is_awaited)?;
+            for _ in 0..if has_slept { 1 } else { READS } {
                 if let Some(received_at) = self.answer_one()? {
-                    last = received_at;
+                    rhythm.note(received_at);
                     break;
                 }
             }
@@ -199,4 +239,54 @@ fn answer(
         details::ask(payload);
     }
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: i64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    fn after(gaps: &[i64]) -> [Duration; 2] {
+        let mut rhythm = Rhythm::new(us(0));
+        let mut at = 0;
+        for gap in gaps {
+            at += gap;
+            rhythm.note(us(at));
+        }
+        rhythm.awaited().map(|time| time - us(at))
+    }
+
+    /// Oracle: by hand.
+    #[test]
+    fn requests_are_awaited_as_the_last_ones_tell() {
+        let [ms, patience] = [Duration::from_ms(1), PATIENCE];
+        // Nothing has come.
+        assert!(Rhythm::new(us(7)).awaited()[1] <= us(7));
+        // One has, and the next may come at once.
+        assert_eq!(after(&[900]), [Duration::ZERO - LEAD, patience]);
+        assert_eq!(after(&[900, 1_000, 1_000]), [ms / 2, ms + patience]);
+        // One was lost.
+        assert_eq!(after(&[1_000, 1_000, 2_000]), [ms / 2, ms + patience]);
+        // A meter that sends one after the other has rested, and has said that it goes on.
+        assert_eq!(after(&[10, 10, 60_000])[0], Duration::from_us(10) - LEAD);
+        // It wakes up 100 us before.
+        assert_eq!(after(&[150, 150, 150])[0], Duration::from_us(50));
+    }
+
+    /// Oracle: the kernel's limit, 95 % of a second. A meter that does not sleep between requests
+    /// rests; one that does leaves more than 105 us between them, since a round trip takes 5 us at
+    /// least.
+    #[test]
+    fn a_responder_sleeps_if_its_meter_does() {
+        for gap in (106..2_000).chain([5_000, 20_000, 1_000_000]) {
+            let [asleep, _] = after(&[gap; 3]);
+            assert!(
+                asleep * 20 >= Duration::from_us(gap),
+                "{gap} us: {asleep:?}"
+            );
+        }
+    }
 }

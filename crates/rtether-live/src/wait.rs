@@ -19,7 +19,7 @@ pub enum Waiting {
 }
 
 /// A spinning thread sleeps until so long before a known time: longer than a wake-up takes.
-const LEAD: Duration = Duration::from_us(100);
+pub(crate) const LEAD: Duration = Duration::from_us(100);
 /// A real-time thread that never sleeps is stopped by the kernel for 50 ms of each second
 /// (`sched_rt_runtime_us`), or makes others starve. Rests of our own come at known times.
 const SPIN_MAX: Duration = Duration::from_ms(800);

@@ -16,6 +16,7 @@ use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober, Sample};
 
+use crate::bed::inside;
 use crate::wire::{DEVICE, FAR, Wire, patient};
 
 const CONFIG: Config = Config {
@@ -219,6 +220,50 @@ fn tcp() {
         check(&samples);
         assert_eq!((answered.answered, answered.malformed), (100, 0));
     }
+}
+
+/// Returns for how long the calling thread has run, or waited for a processor.
+fn time_awake() -> Sleep {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let ns = text.split(' ').take(2);
+    Sleep::from_nanos(ns.map(|ns| ns.parse::<u64>().unwrap()).sum())
+}
+
+/// Oracle: the kernel's account of the thread, and its limit for threads of real-time priority.
+#[test]
+fn a_spinning_responder_sleeps_between_requests() {
+    let Some(wire) = Wire::new("spinning") else {
+        return;
+    };
+    let bind = || Udp::bind((FAR, PORT).into(), UdpOptions::default());
+    let socket = inside(&wire.far, || patient(bind));
+    let mut responder = Responder::new(socket, Role::Echo, Clock::start(), Waiting::Spin);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let far = scope.spawn(|| {
+            let begun = std::time::Instant::now();
+            responder.run(&stop).unwrap();
+            (time_awake(), begun.elapsed())
+        });
+        let answered = inside(&wire.near, || {
+            let link = Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+            let config = Config {
+                series: 1,
+                samples: 1_000,
+                interval: Interval::Fixed(Duration::from_ms(1)),
+                ..CONFIG
+            };
+            let prober = Prober::new(config, Instant::ZERO).unwrap();
+            let codec = Codec::Message { session: 1 };
+            let mut meter = Meter::new(link, codec, prober, Clock::start(), Waiting::Spin, 0);
+            let ended = meter.run(&AtomicBool::new(false), |_| {});
+            ended.map(|()| meter.prober().counters().answered)
+        });
+        stop.store(true, Ordering::Relaxed);
+        let (awake, elapsed) = far.join().unwrap();
+        assert_eq!(answered.unwrap(), 1_000);
+        assert!(awake < elapsed * 95 / 100, "{awake:?} of {elapsed:?}");
+    });
 }
 
 /// Stamps are in the order of the way, and nearly every round trip has all of them.
