@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU8;
 
-use rtether::live::testbed::{self, EmulatorError, Measured, Options, Plan, TestbedError};
+use rtether::live::testbed::ssh::{self, HostError};
+use rtether::live::testbed::{self, Backend, EmulatorError, Measured, Options, Plan, TestbedError};
 use rtether::scenario::Scenario;
 use rtether::verdict::Verdict;
 
@@ -28,6 +29,13 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
         seed: scenario.run.seed,
         priority: NonZeroU8::new(arguments.priority).map(NonZeroU8::get),
     };
+    if options.backend == Backend::Ssh {
+        return on_hosts(arguments, &loaded, &options, global);
+    }
+    if !arguments.host.is_empty() {
+        terminal::complain("`--host` is for `--backend ssh`");
+        return Exit::WrongInput;
+    }
     let plan = match Plan::new(scenario, options.backend, &std::process::id().to_string()) {
         Ok(plan) => plan,
         Err(error) => return refuse(&error),
@@ -42,6 +50,41 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
     show(arguments, scenario, &measured)
 }
 
+/// Runs it on real hosts.
+fn on_hosts(
+    arguments: &LiveArgs,
+    loaded: &scenario::Loaded,
+    options: &Options,
+    global: &Global,
+) -> Exit {
+    let scenario = &loaded.scenario;
+    let plan = match ssh::Plan::new(scenario, &arguments.host) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(&error),
+    };
+    if arguments.dry_run {
+        return terminal::print(&plan.to_string());
+    }
+    let source = ssh::Source {
+        text: &loaded.text,
+        changes: &loaded.changes,
+    };
+    let outcome = with_testbed(global, plan.hosts.len(), seconds(options), |progress| {
+        ssh::run(scenario, source, &plan, options, progress)
+    });
+    match outcome {
+        Ok(Ok(measured)) => show(arguments, scenario, &measured),
+        Ok(Err(error)) => refuse(&error),
+        Err(message) => exit::fail(&message),
+    }
+}
+
+/// Returns how long a run takes, for progress.
+fn seconds(options: &Options) -> u64 {
+    let seconds = testbed::length(options).as_ps() / 1_000_000_000_000;
+    u64::try_from(seconds).unwrap_or(0)
+}
+
 /// Runs the test bed.
 pub(crate) fn measure(
     scenario: &Scenario,
@@ -49,10 +92,8 @@ pub(crate) fn measure(
     options: &Options,
     global: &Global,
 ) -> Result<Measured, Exit> {
-    let seconds = testbed::length(options).as_ps() / 1_000_000_000_000;
-    let seconds = u64::try_from(seconds).unwrap_or(0);
     let commands = plan.set_up.len();
-    let outcome = with_testbed(global, commands, seconds, |progress| {
+    let outcome = with_testbed(global, commands, seconds(options), |progress| {
         testbed::run(scenario, plan, options, progress)
     });
     match outcome {
@@ -115,7 +156,10 @@ pub(crate) fn refuse(error: &TestbedError) -> Exit {
         TestbedError::Unsupported { .. } | TestbedError::Emulator(EmulatorError::Network(_)) => {
             Exit::WrongInput
         }
-        TestbedError::Command { .. }
+        TestbedError::Host(HostError::Interrupted) => Exit::Interrupted,
+        TestbedError::Host(error) if error.is_input() => Exit::WrongInput,
+        TestbedError::Host(_)
+        | TestbedError::Command { .. }
         | TestbedError::Filter(_)
         | TestbedError::Emulator(_)
         | TestbedError::Station { .. } => Exit::Unfit,

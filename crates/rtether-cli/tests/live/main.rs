@@ -8,6 +8,7 @@
 mod calibrate;
 mod doctor;
 mod load;
+mod ssh;
 mod testbed;
 
 use std::fs::OpenOptions;

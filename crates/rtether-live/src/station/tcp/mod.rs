@@ -19,7 +19,6 @@ use rtether_sim::release::Releases;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Peer, Tagging};
-use crate::filter::TAG_PRIORITY;
 use crate::link::{UdpOptions, mark};
 
 pub use files::send_files;
@@ -142,12 +141,9 @@ fn connect(to: Peer, tagging: Tagging, header: &Header) -> io::Result<TcpStream>
 
 /// Marks a connection; small messages go at once.
 fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> {
-    let control = |(pcp, vid): (rtether_model::network::Pcp, rtether_model::network::Vid)| {
-        u32::from(pcp.get()) << 13 | u32::from(vid.get())
-    };
     let marks = UdpOptions {
         dscp: tagging.dscp,
-        priority: tagging.tag.map(|tag| TAG_PRIORITY | control(tag)),
+        priority: tagging.priority(),
     };
     mark(socket, SocketAddrV4::new(peer, PORT).into(), marks)?;
     socket.set_tcp_nodelay(true)

@@ -1,5 +1,6 @@
 //! What the stations saw, put together by stream.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rtether_live::stall::Stalls;
@@ -13,6 +14,7 @@ use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 use super::Backend;
 use super::emulation::Emulation;
 use super::profile::Profile;
+use super::ssh::HostReport;
 use crate::measured::Measurement;
 use crate::scenario::Scenario;
 
@@ -44,6 +46,8 @@ pub struct Measured {
     pub errors: Vec<String>,
     /// What did not go as it should, over all stations.
     pub oddities: Oddities,
+    /// Real hosts that took part, in the order of nodes; none on test beds of this host.
+    pub hosts: Vec<HostReport>,
 }
 
 /// What did not go as it should.
@@ -95,6 +99,10 @@ pub struct MeasuredStream {
     pub late: Histogram,
     /// Files of a bulk flow, in order.
     pub transfers: Vec<TransferRecord>,
+    /// How far latencies may be off, since talker and listener have clocks of their own.
+    pub uncertainty: Duration,
+    /// Why there are no latencies although packets arrived.
+    pub withheld: Option<String>,
 }
 
 /// A slow packet.
@@ -195,7 +203,7 @@ pub(super) fn streams(
     scenario: &Scenario,
     logs: &[(NodeId, Log)],
     files: &[FileLog],
-    stalls: &Stalls,
+    stalls: &[(Vec<NodeId>, Stalls)],
     warmup: Duration,
 ) -> Vec<MeasuredStream> {
     let mut streams = Vec::new();
@@ -236,15 +244,12 @@ pub(super) fn streams(
         }
     }
     let flows = scenario.flows.iter();
-    let deadlines = flows.flat_map(|flow| flow.listeners.iter().map(|_| flow.deadline));
-    let all = streams
-        .iter_mut()
-        .zip(&packets)
-        .zip(&profiles)
-        .zip(deadlines);
-    for (((stream, own), profile), deadline) in all {
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |node| (flow, *node)));
+    let all = streams.iter_mut().zip(&packets).zip(&profiles).zip(ends);
+    for (((stream, own), profile), (flow, listener)) in all {
+        let stalls = &stalls_of(stalls, [flow.talker, listener]);
         finish(stream, own, profile, stalls);
-        if let Some(deadline) = deadline {
+        if let Some(deadline) = flow.deadline {
             let in_time = |packet: &&Arrived| packet.latency <= deadline;
             let late = own.arrived.values().filter(|packet| !in_time(packet));
             let late = late.filter(|packet| !is_stalled(packet, stalls)).count();
@@ -306,6 +311,18 @@ fn take_in(own: &mut Packets, stream: &mut MeasuredStream, arrived: &Arrived) {
     stream.reordered += u64::from(own.highest.is_some_and(|highest| arrived.number < highest));
     own.highest = own.highest.max(Some(arrived.number));
     own.arrived.insert(arrived.number, *arrived);
+}
+
+/// Returns the stalls of all hosts that play one of these nodes.
+fn stalls_of(all: &[(Vec<NodeId>, Stalls)], nodes: [NodeId; 2]) -> Cow<'_, Stalls> {
+    let plays = |hosts: &Vec<NodeId>| nodes.iter().any(|node| hosts.contains(node));
+    let mut found = all.iter().filter(|(hosts, _)| plays(hosts));
+    let first = found.next().map(|(_, stalls)| Cow::Borrowed(stalls));
+    let mut stalls = first.unwrap_or_default();
+    for (_, more) in found {
+        stalls.to_mut().extend(more.clone());
+    }
+    stalls
 }
 
 fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {

@@ -15,6 +15,7 @@ mod profile;
 mod refuse;
 mod rows;
 mod run;
+pub mod ssh;
 mod work;
 
 use std::fmt;
@@ -51,6 +52,8 @@ pub enum Backend {
     Kernel,
     /// The switches and hubs of the simulator, in real time.
     Emulated,
+    /// Whatever is between real hosts, which are reached by ssh (see [`ssh`]).
+    Ssh,
 }
 
 impl Backend {
@@ -59,6 +62,7 @@ impl Backend {
         match self {
             Self::Kernel => "kernel",
             Self::Emulated => "emulated",
+            Self::Ssh => "ssh",
         }
     }
 }
@@ -82,7 +86,7 @@ pub struct Options {
 pub struct Host {
     /// The node of the scenario.
     pub node: NodeId,
-    /// Its namespace.
+    /// Its namespace; empty for that of the program.
     pub namespace: String,
     /// Its address for IP.
     pub ip: Ipv4Addr,
@@ -128,6 +132,9 @@ pub enum TestbedError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A host that was named cannot take part.
+    #[error(transparent)]
+    Host(#[from] ssh::HostError),
 }
 
 fn list(reasons: &[String]) -> String {
@@ -207,7 +214,10 @@ impl Plan {
     /// # Errors
     /// Everything in the scenario that such a test bed cannot have.
     pub fn new(scenario: &Scenario, backend: Backend, tag: &str) -> Result<Self, TestbedError> {
-        let reasons = refuse::reasons(scenario, backend);
+        let mut reasons = refuse::reasons(scenario, backend);
+        if backend == Backend::Ssh {
+            reasons.push("its hosts have to be named; `ssh::Plan` takes them".into());
+        }
         if !reasons.is_empty() {
             return Err(TestbedError::Unsupported {
                 backend: backend.name(),

@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream};
+use super::{Emulation, Measured, MeasuredStream, ssh};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -37,7 +37,15 @@ impl Measured {
             seeds: Vec::new(),
             partial: self.is_partial,
         };
-        verdict::assess(scenario, &results)
+        let mut assessments = verdict::assess(scenario, &results);
+        let flows = scenario.flows.iter();
+        let flows = flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow));
+        for ((flow, stream), assessment) in flows.zip(&self.streams).zip(&mut assessments) {
+            if let Some(why) = &stream.withheld {
+                ssh::leave_open(scenario, flow, why, assessment);
+            }
+        }
+        assessments
     }
 }
 
@@ -151,6 +159,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         time_or_dash(all.quantile(99, 100))
     ));
     lines.extend(measured.emulation.as_ref().map(emulated));
+    lines.extend(ssh::lines(scenario, measured));
     lines.extend(notes(measured));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
@@ -321,6 +330,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "clock_steps": measured.oddities.clock_steps,
         },
         "emulator": measured.emulation.as_ref().map(emulated_json),
+        "hosts": ssh::json(scenario, measured),
         "errors": measured.errors,
         "streams": streams,
     });
@@ -360,6 +370,7 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         },
         "send_ns": quantiles(&stream.send),
         "receive_ns": quantiles(&stream.receive),
+        "uncertainty_ns": stream.uncertainty.as_ns_floor(),
         "late_release_ns": quantiles(&stream.late),
         "files": files_json(stream),
         "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
