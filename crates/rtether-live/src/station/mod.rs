@@ -4,7 +4,8 @@
 //! Releases are those of the simulator's flows ([`rtether_sim::release`]); packets go through
 //! ordinary sockets. Nothing is judged here: the log says what was sent and what arrived, and when.
 //! All stations of a test bed are threads of one process on one host, so that one clock serves both
-//! ends of a packet.
+//! ends of a packet. Where stations are on hosts of their own, each has its own clock, and whoever
+//! puts their logs together has to know how far they are apart.
 
 pub mod mark;
 mod run;

@@ -1,5 +1,5 @@
-//! Two hosts and a driver as network namespaces: the plant's link between the hosts, and a network
-//! of its own from the driver to each, on which they are reached by ssh.
+//! Two hosts and a coordinator as network namespaces: the plant's link between the hosts, and a
+//! network of its own from the coordinator to each, on which they are reached by ssh.
 
 use std::fs::read_to_string;
 use std::process::{Child, Command, Output, Stdio};
@@ -74,8 +74,8 @@ impl Bed {
     }
 
     fn cable(&self) {
-        let [a, b, driver] = ["a", "b", "driver"].map(|host| self.namespace(host));
-        for name in [&a, &b, &driver] {
+        let [a, b, coordinator] = ["a", "b", "coordinator"].map(|host| self.namespace(host));
+        for name in [&a, &b, &coordinator] {
             run(&format!("ip netns add {name}"));
             run(&format!("ip -n {name} link set lo up"));
         }
@@ -91,8 +91,8 @@ impl Bed {
             }
         };
         connect([&a, "plant"], [&b, "plant"], "10.78.0");
-        connect([&driver, "to-a"], [&a, "office"], "10.78.1");
-        connect([&driver, "to-b"], [&b, "office"], "10.78.2");
+        connect([&coordinator, "to-a"], [&a, "office"], "10.78.1");
+        connect([&coordinator, "to-b"], [&b, "office"], "10.78.2");
     }
 
     fn keys(&mut self) {
@@ -167,10 +167,10 @@ impl Bed {
         }
     }
 
-    /// Returns a command on the driver's host.
+    /// Returns a command on the coordinator's host.
     fn within(&self, program: &str) -> Command {
         let mut command = Command::new("ip");
-        let name = self.namespace("driver");
+        let name = self.namespace("coordinator");
         command.args(["netns", "exec", &name, program]);
         command.env("PATH", &self.path);
         command
@@ -209,9 +209,9 @@ impl Bed {
         run(&format!("kill -KILL {}", self.agent(host).unwrap()));
     }
 
-    /// Returns the agents on both hosts, and the clients on that of the driver.
+    /// Returns the agents on both hosts, and the clients on that of the coordinator.
     pub(super) fn left(&self) -> Vec<String> {
-        let hosts = ["a", "b", "driver"].iter();
+        let hosts = ["a", "b", "coordinator"].iter();
         let all = hosts.flat_map(|host| self.processes(host));
         let lines = all.map(|(_, line)| line);
         lines.filter(|line| line.contains("live-agent")).collect()
@@ -249,7 +249,7 @@ impl Drop for Bed {
             drop(daemon.kill());
             drop(daemon.wait());
         }
-        for host in ["a", "b", "driver"] {
+        for host in ["a", "b", "coordinator"] {
             let name = self.namespace(host);
             drop(Command::new("ip").args(["netns", "delete", &name]).output());
         }

@@ -232,11 +232,11 @@ fn agent(test: &str, input: &[u8]) -> Output {
 fn an_agent_ends_with_its_input() {
     let output = agent("nothing", b"");
     assert_eq!(code(&output), 4);
-    assert!(stderr(&output).contains("the driver is gone"));
+    assert!(stderr(&output).contains("the coordinator is gone"));
     let output = agent("malformed", b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(code(&output), 2);
     assert!(
-        stderr(&output).contains("not from a driver"),
+        stderr(&output).contains("not from a coordinator"),
         "{}",
         stderr(&output)
     );

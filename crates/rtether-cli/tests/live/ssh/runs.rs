@@ -142,7 +142,7 @@ run: { for: 2 s }
 }
 
 #[test]
-fn agents_end_with_the_driver() {
+fn agents_end_with_the_coordinator() {
     let Some(bed) = Bed::new("ends", 0) else {
         return;
     };
@@ -173,7 +173,7 @@ fn agents_end_with_the_driver() {
     // `ip netns exec` becomes the program it runs.
     child.kill().unwrap();
     child.wait().unwrap();
-    // Without a driver there is nothing that would wait for anything.
+    // Without a coordinator there is nothing that would wait for anything.
     bed.until_nothing_is_left(Duration::from_secs(10));
 }
 

@@ -169,20 +169,15 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
             lines.push(format!("{}: {reason}", plain_line(&row.flow.name)));
         }
     }
-    let failed = assessments
-        .iter()
-        .filter(|a| a.verdict.is_failure())
-        .count();
-    lines.push(match failed {
-        0 => format!(
-            "{}: every requirement holds as measured",
-            plural(assessments.len(), "stream")
-        ),
-        failed => format!(
-            "{}: {failed} failed as measured",
-            plural(assessments.len(), "stream")
-        ),
-    });
+    let verdicts = assessments.iter().map(|assessment| assessment.verdict);
+    let failed = verdicts.clone().filter(|verdict| verdict.is_failure());
+    let open = verdicts.filter(|verdict| *verdict == Verdict::NoAnswer);
+    let said = match (failed.count(), open.count()) {
+        (0, 0) => "every requirement holds as measured".into(),
+        (0, open) => format!("none failed as measured, of {open} nothing can be said"),
+        (failed, _) => format!("{failed} failed as measured"),
+    };
+    lines.push(format!("{}: {said}", plural(assessments.len(), "stream")));
     lines.join("\n") + "\n"
 }
 

@@ -1,8 +1,9 @@
 //! The side that plays an end station on its host.
 //!
-//! Three threads besides those of the station: one reads what the driver says and answers about the
-//! clock at once, one does what it says, and the caller's watches that the driver is still there.
-//! When the driver is gone the caller gets to know, and ends the program with all there is in it.
+//! Three threads besides those of the station: one reads what the coordinator says and answers
+//! about the clock at once, one does what it says, and the caller's watches that the coordinator is
+//! still there. When it is gone the caller gets to know, and ends the program with all there is in
+//! it.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -19,7 +20,7 @@ use super::wire::{self, FORMAT, Lines, Order, Reading, Role, Word};
 use crate::live::ssh::harmless;
 use crate::scenario::MAX_FILE_SIZE;
 
-/// The driver says something each second; without a word for so long it is not there any more.
+/// The coordinator says something each second; without a word for so long it is not there any more.
 const SILENCE: i64 = 15_000_000_000;
 /// How often that is looked at.
 const LOOK: Span = Span::from_secs(1);
@@ -31,7 +32,7 @@ const CHANGES_MAX: usize = 10_000;
 /// Why an agent ended before it was done.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// It cannot do what is asked; the driver knows.
+    /// It cannot do what is asked; the coordinator knows.
     #[error("{why}")]
     Refused {
         /// Why, with the remedy.
@@ -39,23 +40,23 @@ pub enum AgentError {
         /// Whether what was asked for is wrong, and not this host.
         is_input: bool,
     },
-    /// The driver says something else.
+    /// The coordinator says something else.
     #[error(
-        "what comes in is not from a driver of rtether: {0}; `rtether live --backend ssh` is one"
+        "what comes in is not from a coordinator of rtether: {0}; `rtether live --backend ssh` is one"
     )]
     Malformed(String),
     /// The connection ended.
-    #[error("the driver is gone")]
+    #[error("the coordinator is gone")]
     Closed,
 }
 
 /// What the threads of an agent tell the one that does the work.
 pub(super) enum Event {
-    /// The driver.
+    /// The coordinator.
     Order(Order),
-    /// The driver, but it makes no sense.
+    /// The coordinator, but it makes no sense.
     Malformed(String),
-    /// The driver is gone.
+    /// The coordinator is gone.
     Closed,
     /// The station's sockets are open, or why not.
     Opened(Result<(), String>),
@@ -85,8 +86,8 @@ impl<W: Write> Outlet<W> {
     }
 }
 
-/// Plays an end station as the driver at the other end of `input` and `output` says, until the
-/// driver is gone. Afterwards the program is to end: threads may be left that wait for the driver.
+/// Plays an end station as the coordinator at the other end of `input` and `output` says, until the
+/// coordinator is gone. Afterwards the program is to end: threads may be left that wait for it.
 ///
 /// # Errors
 /// Why it ended before it was done.
@@ -130,7 +131,7 @@ pub fn serve(
     }
 }
 
-/// Hands on what the driver says, and answers about the clock.
+/// Hands on what the coordinator says, and answers about the clock.
 fn listen<W: Write>(
     input: impl Read,
     outlet: &Outlet<W>,
@@ -208,7 +209,7 @@ impl<W: Write> Agent<W> {
             return Err(out_of_turn(&order));
         }
         records::say(&found, |word| self.outlet.say(word))?;
-        // The driver ends it.
+        // The coordinator ends it.
         match self.order() {
             Err(AgentError::Closed) => Ok(()),
             Err(error) => Err(error),
@@ -216,7 +217,7 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    /// Tells the driver why it cannot go on.
+    /// Tells the coordinator why it cannot go on.
     fn tell(&self, error: &AgentError) -> Result<(), AgentError> {
         let is_input = match error {
             AgentError::Refused { is_input, .. } => *is_input,
@@ -257,7 +258,7 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    /// Lets the station begin and end as the driver says; returns what it found.
+    /// Lets the station begin and end as the coordinator says; returns what it found.
     fn conduct(&self, begin: &SyncSender<i64>, stop: &AtomicBool) -> Result<Found, AgentError> {
         loop {
             match self.orders.recv() {

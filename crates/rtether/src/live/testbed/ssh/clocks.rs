@@ -1,10 +1,11 @@
 //! How far the clocks of hosts are apart.
 //!
-//! The driver asks an agent for its clock many times. The answer was given between the question and
-//! its arrival here, so half the time of the fastest exchange is the most that the middle can be off
-//! (as in NTP, RFC 5905). Where both hosts say that their clocks of the day are synchronized, by PTP
-//! or NTP, the errors that they state are another estimate. The better one counts. Clocks are
-//! compared before and after the run; in between they are taken to run at a constant rate.
+//! The coordinator asks an agent for its clock many times. The answer was given between the
+//! question and its arrival here, so half the time of the fastest exchange is the most that the
+//! middle can be off (as in NTP, RFC 5905). Where both hosts say that their clocks of the day are
+//! synchronized, by PTP or NTP, the errors that they state are another estimate. The better one
+//! counts. Clocks are compared before and after the run; in between they are taken to run at a
+//! constant rate.
 
 use rtether_model::quantity::{Duration, Instant};
 
@@ -18,25 +19,25 @@ const JUMP: i64 = 1_000_000_000;
 /// Eleven days: who knows no more knows nothing, and sums of a few fit. Nanoseconds.
 const ERROR_MAX: i64 = 1_000_000_000_000_000;
 
-/// One exchange; times of the driver's monotonic clock in nanoseconds.
+/// One exchange; times of the coordinator's monotonic clock in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
     pub(super) asked: i64,
     pub(super) answered: i64,
     /// The agent's.
     pub(super) reading: Reading,
-    /// The driver's, before it asked.
+    /// The coordinator's, before it asked.
     pub(super) own: Reading,
 }
 
-/// How far a clock is ahead of the driver's.
+/// How far a clock is ahead of the coordinator's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offset {
     /// Nanoseconds.
     pub(super) ns: i64,
     /// So far it may be off.
     pub(super) error: i64,
-    /// When, by the driver's monotonic clock.
+    /// When, by the coordinator's monotonic clock.
     pub(super) at: i64,
 }
 
@@ -58,7 +59,7 @@ pub enum Basis {
     Synchronized,
 }
 
-/// The clock of a host beside that of the driver.
+/// The clock of a host beside that of the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostClock {
     /// It is the same one.
@@ -82,9 +83,9 @@ pub(super) struct Course {
     before: Offset,
     after: Offset,
     basis: Basis,
-    /// What the driver took for the offset when it gave the start.
+    /// What the coordinator took for the offset when it gave the start.
     taken: i64,
-    /// The start, by the driver's clock.
+    /// The start, by the coordinator's clock.
     start: i64,
 }
 
@@ -164,15 +165,15 @@ impl Course {
         nanoseconds(self.error().min(ERROR_MAX))
     }
 
-    /// Returns how much later than by the driver's clock something seems to be on this one, at a
-    /// time of the run on this one.
+    /// Returns how much later than by the coordinator's clock something seems to be on this one, at
+    /// a time of the run on this one.
     pub(super) fn shift(&self, at: Instant) -> Duration {
         let at = self.start.saturating_add(at.since_start().as_ns_floor());
         let shift = self.offset(at).saturating_sub(self.taken);
         nanoseconds(shift.clamp(-JUMP, JUMP))
     }
 
-    /// Returns the offset at a time of the driver's clock, on the line through both estimates.
+    /// Returns the offset at a time of the coordinator's clock, on the line through both estimates.
     fn offset(&self, at: i64) -> i64 {
         let span = i128::from(self.after.at) - i128::from(self.before.at);
         if span <= 0 {
@@ -226,7 +227,8 @@ mod tests {
         Offset { ns, error, at }
     }
 
-    /// Oracle: by hand. The other clock is ahead by 1000; the ways take 300 and 100, then 10 and 30.
+    /// Oracle: by hand. The other clock is ahead by 1000; the ways take 300 and 100, then 10 and
+    /// 30.
     #[test]
     fn the_fastest_exchange_counts() {
         let slow = exchange(0, 400, 1_300);
@@ -237,7 +239,8 @@ mod tests {
         assert_eq!(Estimate::of(&[]), None);
     }
 
-    /// Oracle: by hand. At 1 000 000 of the day the driver's clock shows 400, the other one 900.
+    /// Oracle: by hand. At 1 000 000 of the day the coordinator's clock shows 400, the other one
+    /// 900.
     #[test]
     fn synchronized_clocks_of_the_day_are_another_way() {
         let mut exchange = exchange(400, 10_400, 900);
@@ -251,8 +254,8 @@ mod tests {
         assert_eq!(estimate.best(), estimate.exchanged);
     }
 
-    /// Oracle: by hand. From 100 to 300 the offset grows from 1000 to 1200, so it is 1100 at 200; the
-    /// run began at 150, and 1010 was taken for the offset.
+    /// Oracle: by hand. From 100 to 300 the offset grows from 1000 to 1200, so it is 1100 at 200;
+    /// the run began at 150, and 1010 was taken for the offset.
     #[test]
     fn between_estimates_a_clock_runs_at_a_constant_rate() {
         let one = |ns, error, at| Estimate {

@@ -53,8 +53,8 @@ pub struct Plan {
 impl Plan {
     /// Plans a run; `hosts` are written `NODE=TARGET` or `NODE=TARGET%DEVICE`.
     ///
-    /// # Errors
-    /// Everything that is wrong with them, and everything in the scenario that stations do not play.
+    /// # Errors Everything that is wrong with them, and everything in the scenario that stations do
+    /// not play.
     pub fn new(scenario: &Scenario, hosts: &[String]) -> Result<Self, TestbedError> {
         let mut reasons = refuse::reasons(scenario, Backend::Ssh);
         let mut found: Vec<Remote> = Vec::new();

@@ -14,13 +14,13 @@ use crate::scenario::Scenario;
 /// Delays are given if clocks are known to this part of what they are held against.
 const PART: i64 = 10;
 
-/// Which clock a node has, and how it ran beside that of the driver.
+/// Which clock a node has, and how it ran beside that of the coordinator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeClock {
     pub(super) node: NodeId,
     /// Nodes with the same number have the same clock.
     pub(super) group: usize,
-    /// None for the clock of the driver.
+    /// None for the clock of the coordinator.
     pub(super) course: Option<Course>,
 }
 
@@ -57,8 +57,8 @@ pub(super) fn ends(scenario: &Scenario) -> Vec<Ends> {
     ends.collect()
 }
 
-/// Puts reports together, with all times by the clock of the driver. `ends` are told the shortest
-/// delay of each stream; none becomes negative.
+/// Puts reports together, with all times by the clock of the coordinator. `ends` are told the
+/// shortest delay of each stream; none becomes negative.
 pub(super) fn found(
     reports: Vec<(NodeId, Report)>,
     clocks: &[NodeClock],
@@ -121,8 +121,8 @@ fn correct(
     arrived.released_at = arrived.released_at - released;
 }
 
-/// Takes back what cannot be known: delays between clocks that are not known well enough, and all of
-/// streams of which an end fell out.
+/// Takes back what cannot be known: delays between clocks that are not known well enough, and all
+/// of streams of which an end fell out.
 pub(super) fn withhold(
     scenario: &Scenario,
     streams: &mut [MeasuredStream],

@@ -1,14 +1,14 @@
 //! A scenario on real hosts: an agent of rtether on each, started by ssh, plays an end station;
 //! links and switches are whatever is between them.
 //!
-//! The driver ([`run`]) starts `rtether live-agent` on every host, tells it its station and where
-//! the others are, compares clocks, names the time at which all begin, and collects what they saw.
-//! An agent ([`serve`]) ends when its connection does, however that happens; it makes nothing on its
-//! host that would stay.
+//! The coordinator ([`run`]) starts `rtether live-agent` on every host, tells it its station and
+//! where the others are, compares clocks, names the time at which all begin, and collects what they
+//! saw. An agent ([`serve`]) ends when its connection does, however that happens; it makes nothing
+//! on its host that would stay.
 
 mod agent;
 mod clocks;
-mod driver;
+mod coordinator;
 mod hosts;
 mod merge;
 mod output;
@@ -176,5 +176,5 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    Ok(driver::run(scenario, source, plan, options, progress)?)
+    Ok(coordinator::run(scenario, source, plan, options, progress)?)
 }

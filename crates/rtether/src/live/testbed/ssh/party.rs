@@ -17,7 +17,7 @@ use crate::live::testbed::Progress;
 
 /// An agent that says nothing for so long while something is expected is not there.
 pub(super) const PATIENCE: Span = Span::from_secs(30);
-/// How often agents are told that the driver is there.
+/// How often agents are told that the coordinator is there.
 const TICK: Span = Span::from_secs(1);
 /// How often it is looked whether to stop.
 const LOOK: Span = Span::from_millis(50);
@@ -75,7 +75,7 @@ impl<'r> Party<'r> {
     }
 
     /// Returns the next event; none if there is none for a moment. Agents get to know that the
-    /// driver is there.
+    /// coordinator is there.
     fn next(&mut self) -> Option<(usize, Event)> {
         if self.ticked.elapsed() > TICK {
             self.ticked = Moment::now();

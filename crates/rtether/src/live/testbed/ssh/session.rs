@@ -17,6 +17,8 @@ use crate::live::ssh::{NO_COMMAND, SSH_FAILED, drain, harmless, last_line};
 
 /// An agent that has lost its connection ends within this time, and ssh with it.
 const END: Span = Span::from_secs(3);
+/// Time to find out why a connection is over; other agents wait meanwhile.
+const POST_MORTEM: Span = Span::from_secs(1);
 /// How often it is looked at.
 const LOOK: Span = Span::from_millis(10);
 /// clap's answer to a verb that it does not know.
@@ -24,7 +26,7 @@ const WRONG_USE: i32 = 2;
 
 /// What comes from an agent.
 pub(super) enum Event {
-    /// A word, and when it came, by the driver's monotonic clock.
+    /// A word, and when it came, by the coordinator's monotonic clock.
     Word(i64, Word),
     /// Something that is none.
     Malformed(String),
@@ -38,6 +40,8 @@ pub(super) struct Session<'p> {
     child: Child,
     stdin: Option<ChildStdin>,
     complaints: Option<JoinHandle<String>>,
+    /// When the connection was ended from this side.
+    closed_at: Option<Moment>,
     pub(super) has_greeted: bool,
     pub(super) here: Option<Here>,
     /// Why it is of no use any more.
@@ -69,6 +73,7 @@ impl<'p> Session<'p> {
             remote,
             stdin: child.stdin.take(),
             complaints: Some(std::thread::spawn(move || drain(stderr))),
+            closed_at: None,
             child,
             has_greeted: false,
             here: None,
@@ -120,9 +125,10 @@ impl<'p> Session<'p> {
 
     /// Finds out why a connection is over.
     pub(super) fn post_mortem(&mut self) -> HostError {
-        self.stdin = None;
-        let status = self.end();
-        let complaints = self.complaints();
+        self.close();
+        let until = Moment::now() + POST_MORTEM;
+        let status = self.end(until);
+        let complaints = self.complaints(until);
         let target = &self.remote.target;
         let code = status.and_then(|status| status.code());
         match code {
@@ -145,9 +151,8 @@ impl<'p> Session<'p> {
     }
 
     /// Waits for ssh to end; what does not end by itself is ended.
-    fn end(&mut self) -> Option<ExitStatus> {
-        let begun = Moment::now();
-        while begun.elapsed() < END {
+    fn end(&mut self, until: Moment) -> Option<ExitStatus> {
+        while Moment::now() < until {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(status);
             }
@@ -157,14 +162,14 @@ impl<'p> Session<'p> {
         self.child.wait().ok()
     }
 
-    /// Returns what ssh and the agent complained of. Whatever else holds the pipe is not waited for.
-    fn complaints(&mut self) -> String {
-        let begun = Moment::now();
+    /// Returns what ssh and the agent complained of. Whatever else holds the pipe is not waited
+    /// for.
+    fn complaints(&mut self, until: Moment) -> String {
         let Some(thread) = self.complaints.take() else {
             return String::new();
         };
         while !thread.is_finished() {
-            if begun.elapsed() > END {
+            if Moment::now() > until {
                 return String::new();
             }
             std::thread::sleep(LOOK);
@@ -175,13 +180,15 @@ impl<'p> Session<'p> {
     /// Ends the connection, without waiting for it to be over.
     pub(super) fn close(&mut self) {
         self.stdin = None;
+        self.closed_at.get_or_insert_with(Moment::now);
     }
 }
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
         self.close();
-        self.end();
+        let closed_at = self.closed_at.unwrap_or_else(Moment::now);
+        self.end(closed_at + END);
     }
 }
 

@@ -192,7 +192,7 @@ fn begin(errors: &[String], events: &SyncSender<Event>, start: &Receiver<i64>) -
     Some(clock)
 }
 
-/// Adds to an error what to do about it from the driver's side.
+/// Adds to an error what to do about it from the coordinator's side.
 fn with_remedy(error: &str) -> String {
     if error.contains("real-time priority") || error.contains("memory resident") {
         format!("{error}; or `--priority 0`, which asks for neither")
@@ -268,4 +268,63 @@ fn choose<'i>(
     device.zip(ip).ok_or_else(|| {
         input("the device of the connection is not known; name one, as in `TARGET%eth0`".into())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(name: &str, addresses: &[&str]) -> Interface {
+        Interface {
+            name: name.into(),
+            is_up: true,
+            addresses: addresses.iter().map(|ip| ip.parse().unwrap()).collect(),
+        }
+    }
+
+    /// Oracle: ssh(1) on `SSH_CONNECTION`: client address, client port, server address, server port.
+    #[test]
+    fn a_device_is_named_or_that_of_the_connection() {
+        let found = [
+            interface("lo", &["127.0.0.1"]),
+            interface("eth0", &["10.0.0.1", "10.0.0.2"]),
+            interface("eth1", &[]),
+        ];
+        let chosen = |device, connection| {
+            let chosen = choose(&found, device, connection);
+            chosen.map(|(device, ip)| (device.name.as_str(), ip.to_string()))
+        };
+        let right = |name, ip: &str| Some((name, ip.to_owned()));
+        let by = "10.0.0.9 51000 10.0.0.2 22";
+        assert_eq!(chosen(None, Some(by)).ok(), right("eth0", "10.0.0.2"));
+        assert_eq!(chosen(Some("eth0"), None).ok(), right("eth0", "10.0.0.1"));
+        assert_eq!(
+            chosen(Some("eth1"), Some(by)).ok(),
+            right("eth1", "0.0.0.0")
+        );
+        for connection in [
+            None,
+            Some(""),
+            Some("fe80::1 1 fe80::2%eth0 22"),
+            Some("a b 10.0.0.7 c"),
+        ] {
+            let refusal = chosen(None, connection).expect_err("unknown");
+            assert!(refusal.is_input && refusal.why.contains("TARGET%eth0"));
+        }
+        let refusal = chosen(Some("eth7"), Some(by)).expect_err("unknown");
+        assert!(refusal.is_input && refusal.why.contains("there are lo, eth0, eth1"));
+    }
+
+    #[test]
+    fn errors_have_a_remedy_for_the_other_side() {
+        let raw = with_remedy("opening a socket: Operation not permitted (os error 1)");
+        assert!(raw.contains("log in as root") && raw.contains("setcap"));
+        let priority =
+            with_remedy("cannot run at real-time priority 40: ...; or `sudo setcap ...`");
+        assert!(priority.ends_with("or `--priority 0`, which asks for neither"));
+        assert_eq!(
+            with_remedy("listening at 10.0.0.1:7256: in use"),
+            "listening at 10.0.0.1:7256: in use"
+        );
+    }
 }

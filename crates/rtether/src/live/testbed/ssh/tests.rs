@@ -1,4 +1,4 @@
-//! Parts of the driver and of the agent. Whole runs are in the tests of the command line.
+//! Parts of the coordinator and of the agent. Whole runs are in the tests of the command line.
 
 use std::io::{BufRead, BufReader, Read, Write};
 
@@ -237,8 +237,8 @@ fn arrival(stream: u16, released_us: i64, latency_us: i64, is_answer: bool) -> A
     }
 }
 
-/// Oracle: by hand. The clock of `b` gains 100 us in a second; at half a second it is 50 us ahead of
-/// where it was taken to be, so a delay to it seems 50 us too long, and one from it too short.
+/// Oracle: by hand. The clock of `b` gains 100 us in a second; at half a second it is 50 us ahead
+/// of where it was taken to be, so a delay to it seems 50 us too long, and one from it too short.
 #[test]
 fn delays_are_corrected_for_clocks_that_moved() {
     let clocks = [clock(0, 0, None), clock(1, 1, Some(course(7_000, 107_000)))];
@@ -351,7 +351,7 @@ fn an_agent_refuses_what_is_no_order() {
         let Ok(Word::Failed { why, is_input }) = wire::parse(last) else {
             panic!("{said}");
         };
-        assert!(is_input && why.contains("not from a driver"), "{why}");
+        assert!(is_input && why.contains("not from a coordinator"), "{why}");
     }
     let (said, result) = hear(b"\"tick\"\n\"tick\"\n");
     assert!(matches!(result, Err(AgentError::Closed)));

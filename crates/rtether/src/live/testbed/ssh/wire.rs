@@ -1,7 +1,7 @@
-//! What driver and agent say to each other: one JSON value a line, each way.
+//! What coordinator and agent say to each other: one JSON value a line, each way.
 //!
 //! ```text
-//! driver                                agent
+//! coordinator                           agent
 //!                                       hello
 //! role                                  more, while the scenario is not complete
 //! text ...                              here
@@ -37,7 +37,7 @@ pub(super) const BATCH: usize = 256;
 /// Nanoseconds of the latest time that is believed, eleven days: sums of a few fit.
 const NS_MAX: i64 = 1_000_000_000_000_000;
 
-/// What the driver says.
+/// What the coordinator says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Order {
@@ -51,7 +51,7 @@ pub(super) enum Order {
     Clock(u32),
     /// Begin when the monotonic clock of the agent shows this.
     Start(i64),
-    /// The driver is there.
+    /// The coordinator is there.
     Tick,
     /// End early.
     Stop,
@@ -87,8 +87,8 @@ pub(super) struct Place {
 
 /// A packet that was sent: stream, number, released, the call, how late.
 pub(super) type SentRow = (u16, u32, i64, i64, i64);
-/// One that arrived: stream, number, released, latency, its part after the receive stamp, whether it
-/// is an answer.
+/// One that arrived: stream, number, released, latency, its part after the receive stamp, whether
+/// it is an answer.
 pub(super) type ArrivedRow = (u16, u32, i64, i64, Option<i64>, bool);
 /// A request that was answered: stream, number, receiving, sending.
 pub(super) type AnsweredRow = (u16, u32, Option<i64>, i64);

@@ -24,17 +24,17 @@ use crate::scenario::Scenario;
 /// From the order to start to the start, nanoseconds, besides what connections take.
 const LEAD: i64 = 500_000_000;
 
-struct Driver<'r> {
+struct Coordinator<'r> {
     scenario: &'r Scenario,
     source: Source<'r>,
     options: &'r Options,
     progress: &'r Progress,
     party: Party<'r>,
-    /// Of each session: who has the same number has the same clock, and 0 is the driver's.
+    /// Of each session: who has the same number has the same clock, and 0 is the coordinator's.
     groups: Vec<usize>,
 }
 
-/// When a run began, by the driver's clock, and what was taken for the offset of each clock.
+/// When a run began, by the coordinator's clock, and what was taken for the offset of each clock.
 struct Begun {
     start: i64,
     taken: Vec<i64>,
@@ -48,7 +48,7 @@ pub(super) fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, HostError> {
-    let mut driver = Driver {
+    let mut coordinator = Coordinator {
         scenario,
         source,
         options,
@@ -56,23 +56,23 @@ pub(super) fn run(
         party: Party::start(plan, progress)?,
         groups: Vec::new(),
     };
-    driver.introduce()?;
-    driver.place()?;
-    let before = driver.compare_clocks();
-    driver.party.first_failure()?;
-    let begun = driver.begin(&before)?;
-    driver.wait_for_end()?;
-    let after = driver.compare_clocks();
-    let clocks = driver.clocks(&before, &after, &begun);
-    let reports = driver.collect()?;
-    Ok(driver.measured(reports, &clocks))
+    coordinator.introduce()?;
+    coordinator.place()?;
+    let before = coordinator.compare_clocks();
+    coordinator.party.first_failure()?;
+    let begun = coordinator.begin(&before)?;
+    coordinator.wait_for_end()?;
+    let after = coordinator.compare_clocks();
+    let clocks = coordinator.clocks(&before, &after, &begun);
+    let reports = coordinator.collect()?;
+    Ok(coordinator.measured(reports, &clocks))
 }
 
 fn soon() -> Moment {
     Moment::now() + PATIENCE
 }
 
-impl Driver<'_> {
+impl Coordinator<'_> {
     /// Tells every agent its station; each finds out where it is.
     fn introduce(&mut self) -> Result<(), HostError> {
         let pieces = pieces(self.source.text);
@@ -181,8 +181,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns an estimate for each clock at its number; none for the driver's own, and for one
-    /// whose hosts have all failed.
+    /// Returns an estimate for each clock at its number; none for the coordinator's own, and for
+    /// one whose hosts have all failed.
     fn compare_clocks(&mut self) -> Vec<Option<Estimate>> {
         let count = self.groups.iter().max().map_or(0, |last| last + 1);
         let mut found = vec![None; count];
