@@ -81,6 +81,7 @@ impl Cli {
             | Verb::Echo(_)
             | Verb::Calibrate(_)
             | Verb::Doctor(_)
+            | Verb::LiveAgent
             | Verb::Load(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
@@ -138,9 +139,13 @@ pub(crate) enum Verb {
     /// Answer the requests of `ping`, or be a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
-    /// Run a scenario on this host, between network namespaces, and measure it
+    /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
     #[cfg(target_os = "linux")]
     Live(LiveArgs),
+    /// Play an end station for `live --backend ssh` of another host, over standard input and output
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    LiveAgent,
     /// Make background load, or take that of others
     #[cfg(target_os = "linux")]
     Load(LoadArgs),

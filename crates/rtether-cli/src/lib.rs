@@ -4,6 +4,8 @@
 //! user of the library would miss.
 
 mod admit;
+#[cfg(target_os = "linux")]
+mod agent;
 mod args;
 #[cfg(target_os = "linux")]
 mod awake;
@@ -70,6 +72,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(target_os = "linux")]
         Verb::Live(arguments) => testbed::run(arguments, global),
         #[cfg(target_os = "linux")]
+        Verb::LiveAgent => agent::run(),
+        #[cfg(target_os = "linux")]
         Verb::Load(arguments) => load::run(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Calibrate(arguments) => calibrate::run(arguments, global),
@@ -94,7 +98,8 @@ fn man(verb: Option<&str>) -> Exit {
     command.build();
     if let Some(verb) = verb {
         let Some(found) = command.find_subcommand(verb) else {
-            let names = command.get_subcommands().map(clap::Command::get_name);
+            let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+            let names = verbs.map(clap::Command::get_name);
             let names: Vec<&str> = names.collect();
             let names = names.join(", ");
             terminal::complain(&format!("no verb `{verb}`; there are {names}"));

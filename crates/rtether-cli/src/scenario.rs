@@ -13,6 +13,9 @@ use crate::{files, terminal};
 pub(crate) struct Loaded {
     pub(crate) scenario: Scenario,
     pub(crate) text: String,
+    /// What was replaced in it.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "for other hosts"))]
+    pub(crate) changes: Vec<Override>,
 }
 
 /// Loads a scenario file; all mistakes are shown at once.
@@ -45,7 +48,11 @@ fn load_with(path: &Path, overrides: &Overrides, flags: Vec<Override>) -> Result
     let loaded = scenario::load_with(&path.display().to_string(), &text, &changes);
     show(&loaded, overrides.message_format);
     match loaded.scenario {
-        Some(scenario) => Ok(Loaded { scenario, text }),
+        Some(scenario) => Ok(Loaded {
+            scenario,
+            text,
+            changes,
+        }),
         None => Err(Exit::WrongInput),
     }
 }

@@ -3,8 +3,9 @@
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
+use rtether::live::testbed::ssh::{self, HostError};
 use rtether::live::testbed::{
-    self, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
+    self, Backend, EmulatorError, Measured, Options, PACKETS_MAX, Plan, TestbedError,
 };
 use rtether::scenario::Scenario;
 use rtether::verdict::{Assessment, Verdict};
@@ -33,6 +34,13 @@ pub(crate) fn run(arguments: &LiveArgs, global: &Global) -> Exit {
         seed: scenario.run.seed,
         priority: NonZeroU8::new(arguments.priority).map(NonZeroU8::get),
     };
+    if options.backend == Backend::Ssh {
+        return on_hosts(path, arguments, &loaded, &options, global);
+    }
+    if !arguments.host.is_empty() {
+        terminal::complain("`--host` is for `--backend ssh`");
+        return Exit::WrongInput;
+    }
     let plan = match Plan::new(scenario, options.backend, &std::process::id().to_string()) {
         Ok(plan) => plan,
         Err(error) => return refuse(&error),
@@ -116,6 +124,46 @@ pub(crate) fn list_packets(
     Ok(())
 }
 
+/// Runs it on real hosts.
+fn on_hosts(
+    path: &Path,
+    arguments: &LiveArgs,
+    loaded: &Loaded,
+    options: &Options,
+    global: &Global,
+) -> Exit {
+    let scenario = &loaded.scenario;
+    let plan = match ssh::Plan::new(scenario, &arguments.host) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(&error),
+    };
+    if arguments.dry_run {
+        return terminal::print(&plan.to_string());
+    }
+    let outputs = match Outputs::open(path, arguments) {
+        Ok(outputs) => outputs,
+        Err(exit) => return exit,
+    };
+    let source = ssh::Source {
+        text: &loaded.text,
+        changes: &loaded.changes,
+    };
+    let outcome = with_testbed(global, plan.hosts.len(), seconds(options), |progress| {
+        ssh::run(scenario, source, &plan, options, progress)
+    });
+    match outcome {
+        Ok(Ok(measured)) => show(arguments, outputs, loaded, &measured),
+        Ok(Err(error)) => refuse(&error),
+        Err(message) => exit::fail(&message),
+    }
+}
+
+/// Returns how long a run takes, for progress.
+fn seconds(options: &Options) -> u64 {
+    let seconds = testbed::length(options).as_ps() / 1_000_000_000_000;
+    u64::try_from(seconds).unwrap_or(0)
+}
+
 /// Runs the test bed.
 pub(crate) fn measure(
     scenario: &Scenario,
@@ -123,10 +171,8 @@ pub(crate) fn measure(
     options: &Options,
     global: &Global,
 ) -> Result<Measured, Exit> {
-    let seconds = testbed::length(options).as_ps() / 1_000_000_000_000;
-    let seconds = u64::try_from(seconds).unwrap_or(0);
     let commands = plan.set_up.len();
-    let outcome = with_testbed(global, commands, seconds, |progress| {
+    let outcome = with_testbed(global, commands, seconds(options), |progress| {
         testbed::run(scenario, plan, options, progress)
     });
     match outcome {
@@ -200,7 +246,10 @@ pub(crate) fn refuse(error: &TestbedError) -> Exit {
         TestbedError::Unsupported { .. } | TestbedError::Emulator(EmulatorError::Network(_)) => {
             Exit::WrongInput
         }
-        TestbedError::Command { .. }
+        TestbedError::Host(HostError::Interrupted) => Exit::Interrupted,
+        TestbedError::Host(error) if error.is_input() => Exit::WrongInput,
+        TestbedError::Host(_)
+        | TestbedError::Command { .. }
         | TestbedError::Filter(_)
         | TestbedError::Emulator(_)
         | TestbedError::Station { .. } => Exit::Unfit,

@@ -2,6 +2,31 @@
 
 use rtether_model::quantity::{Duration, Instant};
 
+/// Attempts at reading two clocks at once.
+const READINGS: u32 = 9;
+
+/// Returns the reading of the system's monotonic clock in nanoseconds. All programs of one time
+/// namespace of a host read the same (`host::clock_identity`).
+pub fn monotonic_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    // 292 years fit.
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// Returns [`monotonic_ns`] and what the clock of the day shows at the same time, in nanoseconds
+/// since 1970.
+pub fn monotonic_and_real_ns() -> (i64, i64) {
+    let read = |_| {
+        let before = monotonic_ns();
+        let real = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let after = monotonic_ns();
+        let real = real.tv_sec * 1_000_000_000 + real.tv_nsec;
+        (after - before, before.midpoint(after), real)
+    };
+    let best = (0..READINGS).map(read).min_by_key(|&(width, ..)| width);
+    best.map_or((0, 0), |(_, monotonic, real)| (monotonic, real))
+}
+
 /// The system's monotonic clock, with the start of the run as its origin.
 ///
 /// A reading takes about 25 ns, without entering the kernel.
@@ -18,6 +43,31 @@ impl Clock {
         }
     }
 
+    /// Returns a clock that shows zero when [`monotonic_ns`] is `ns`, and until then.
+    pub fn starting_at(ns: i64) -> Self {
+        // The standard library does not tell the reading of its clock, which is the same one. Both
+        // are read one after the other, and the attempt in which least came between counts.
+        let read = |_| {
+            let before = monotonic_ns();
+            let origin = std::time::Instant::now();
+            let after = monotonic_ns();
+            (after - before, before.midpoint(after), origin)
+        };
+        let best = (0..READINGS).map(read).min_by_key(|&(width, ..)| width);
+        let Some((_, now, origin)) = best else {
+            return Self::start();
+        };
+        let span = std::time::Duration::from_nanos(now.abs_diff(ns));
+        let shifted = if ns < now {
+            origin.checked_sub(span)
+        } else {
+            origin.checked_add(span)
+        };
+        Self {
+            origin: shifted.unwrap_or(origin),
+        }
+    }
+
     /// Returns the time since the start.
     pub fn now(&self) -> Instant {
         let ns = self.origin.elapsed().as_nanos();
@@ -30,4 +80,37 @@ impl Clock {
 pub(crate) fn to_std(span: Duration) -> std::time::Duration {
     let ns = u64::try_from(span.as_ps()).unwrap_or(0).div_ceil(1_000);
     std::time::Duration::from_nanos(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the definition, between two readings of the system's clock. Both clocks were read
+    /// within a millisecond, unless nine attempts in a row were interrupted for as long.
+    #[test]
+    fn a_clock_starts_at_a_reading() {
+        let origin = monotonic_ns() - 5_000_000;
+        let clock = Clock::starting_at(origin);
+        let before = monotonic_ns() - origin;
+        let now = clock.now().since_start().as_ns_floor();
+        let after = monotonic_ns() - origin;
+        assert!((before - 1_000_000..=after + 1_000_000).contains(&now));
+        let later = Clock::starting_at(monotonic_ns() + 60_000_000_000);
+        assert_eq!(later.now(), Instant::ZERO);
+    }
+
+    /// Oracle: the standard library's clock of the day, read before and after.
+    #[test]
+    fn both_clocks_are_read_at_once() {
+        let real = || {
+            let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            i64::try_from(since.unwrap().as_nanos()).unwrap()
+        };
+        let (from, before) = (monotonic_ns(), real());
+        let (monotonic, now) = monotonic_and_real_ns();
+        let (until, after) = (monotonic_ns(), real());
+        assert!((from..=until).contains(&monotonic));
+        assert!((before..=after).contains(&now));
+    }
 }

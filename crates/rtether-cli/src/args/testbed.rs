@@ -21,7 +21,11 @@ pub(crate) struct LiveArgs {
     pub(crate) scenario: Option<PathBuf>,
     /// What carries frames between the stations
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
-    pub(crate) backend: BackendChoice,
+    pub(crate) backend: LiveBackend,
+    /// Play an end station on another host, by `ssh TARGET`, and there on this device; once for each
+    /// end station, with `--backend ssh`
+    #[arg(long, value_name = "NODE=TARGET[%DEVICE]")]
+    pub(crate) host: Vec<String>,
     /// Real-time priority of the stations (`SCHED_FIFO`, 1 to 80), memory locked; 0 for none
     #[arg(
         long,
@@ -36,7 +40,7 @@ pub(crate) struct LiveArgs {
     /// Remove what test beds, `calibrate` and `doctor` left behind whose process is gone
     #[arg(
         long,
-        conflicts_with_all = ["scenario", "dry_run", "json", "csv", "report", "packets"]
+        conflicts_with_all = ["scenario", "dry_run", "host", "json", "csv", "report", "packets"]
     )]
     pub(crate) clean: bool,
     #[command(flatten)]
@@ -63,6 +67,28 @@ const LIVE_CODES: &str = "Exit codes: 0 every requirement holds as measured, 1 o
 do it, 130 interrupted. --runs and --warmup are those of the simulation and do nothing here.";
 
 /// What carries frames between the stations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LiveBackend {
+    /// Virtual Ethernet, bridges and queueing disciplines of the kernel.
+    #[default]
+    Kernel,
+    /// The switches and hubs of the simulator in real time.
+    Emulated,
+    /// Whatever is between real hosts.
+    Ssh,
+}
+
+impl From<LiveBackend> for Backend {
+    fn from(choice: LiveBackend) -> Self {
+        match choice {
+            LiveBackend::Kernel => Self::Kernel,
+            LiveBackend::Emulated => Self::Emulated,
+            LiveBackend::Ssh => Self::Ssh,
+        }
+    }
+}
+
+/// What carries frames between the stations on this host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendChoice {
     /// Virtual Ethernet, bridges and queueing disciplines of the kernel.

@@ -72,8 +72,8 @@ fn the_findings_of_another_host_are_shown() {
     let program = env!("CARGO_BIN_EXE_rtether");
     // The last argument is the command; the words before it are checked by the host being found.
     let script = format!(
-        "[ \"$5\" = -- ] && [ \"$6\" = plant ] || exit 9\n\
-         rtether() {{ {program} \"$@\"; }}\neval \"$7\""
+        "[ \"$7\" = -- ] && [ \"$8\" = plant ] || exit 9\n\
+         rtether() {{ {program} \"$@\"; }}\neval \"$9\""
     );
     let ssh = Ssh::new("shown", &script);
     let output = ssh.doctor(&["plant", "--json"]);

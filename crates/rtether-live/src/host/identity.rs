@@ -9,6 +9,29 @@ pub fn identity() -> Option<[u8; 16]> {
     parse(text.trim())
 }
 
+/// Returns what tells the monotonic clock of this program from others: the start of the kernel, and
+/// the time namespace, which may set it off (`time_namespaces(7)`). None if the kernel does not say.
+pub fn clock_identity() -> Option<String> {
+    Some(format!("{} {}", boot()?, namespace("time")))
+}
+
+/// Returns what tells the network of this program from others, that of other network namespaces of
+/// the same host included. None if the kernel does not say.
+pub fn network_identity() -> Option<String> {
+    Some(format!("{} {}", boot()?, namespace("net")))
+}
+
+fn boot() -> Option<String> {
+    identity().map(|octets| format!("{:032x}", u128::from_be_bytes(octets)))
+}
+
+/// Returns the name of a namespace of this process; empty where the kernel has no such namespaces,
+/// so that there is only one.
+fn namespace(kind: &str) -> String {
+    let link = std::fs::read_link(format!("/proc/self/ns/{kind}"));
+    link.map_or_else(|_| String::new(), |name| name.display().to_string())
+}
+
 fn parse(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.chars().filter(|c| *c != '-').collect();
     let value = u128::from_str_radix(&digits, 16).ok()?;
@@ -33,5 +56,14 @@ mod tests {
         assert_eq!(parse(text), Some(expected));
         assert_eq!(parse("0001"), None);
         assert_eq!(identity(), identity());
+    }
+
+    /// Oracle: what the kernel names namespaces (`namespaces(7)`).
+    #[test]
+    fn clocks_and_networks_have_names_of_their_own() {
+        let (clock, network) = (clock_identity().unwrap(), network_identity().unwrap());
+        assert_eq!(clock[..32], network[..32]);
+        assert!(network[33..].starts_with("net:["), "{network}");
+        assert_ne!(clock, network);
     }
 }

@@ -4,7 +4,8 @@
 //! Releases are those of the simulator's flows ([`rtether_sim::release`]); packets go through
 //! ordinary sockets. Nothing is judged here: the log says what was sent and what arrived, and when.
 //! All stations of a test bed are threads of one process on one host, so that one clock serves both
-//! ends of a packet.
+//! ends of a packet. Where stations are on hosts of their own, each has its own clock, and whoever
+//! puts their logs together has to know how far they are apart.
 
 pub mod mark;
 mod run;
@@ -17,6 +18,7 @@ use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::release::Releases;
 
+use crate::filter::TAG_PRIORITY;
 use crate::link::MacAddress;
 use crate::thread::PlacementError;
 
@@ -55,8 +57,25 @@ pub struct Peer {
 pub struct Tagging {
     /// DSCP.
     pub dscp: u8,
-    /// IEEE 802.1Q tag; for UDP carried out by the filter of the station's device.
+    /// IEEE 802.1Q tag.
     pub tag: Option<(Pcp, Vid)>,
+    /// Whether the station's device has the filters that put tags on packets of ordinary sockets.
+    /// Without them sockets ask for the priority alone (`SO_PRIORITY`), which a VLAN device or a
+    /// queueing discipline of the host may heed.
+    pub has_filter: bool,
+}
+
+impl Tagging {
+    /// Returns the priority of an ordinary socket.
+    fn priority(self) -> Option<u32> {
+        let (pcp, vid) = self.tag?;
+        let priority = u32::from(pcp.get());
+        Some(if self.has_filter {
+            TAG_PRIORITY | priority << 13 | u32::from(vid.get())
+        } else {
+            priority
+        })
+    }
 }
 
 /// A flow that starts here.

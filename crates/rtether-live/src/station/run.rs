@@ -105,8 +105,9 @@ impl Station {
                 inlets.push(inlet.map_err(&opening)?);
             }
         }
+        let own = (&device, duties.address);
         let outlet = |carrier, peer, tagging, payload| {
-            Outlet::open(&device, carrier, peer, tagging, payload).map_err(&opening)
+            Outlet::open(own, carrier, peer, tagging, payload).map_err(&opening)
         };
         let mut flows = Vec::new();
         for duty in duties.outgoing {

@@ -4,11 +4,9 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rtether_model::network::{Pcp, Vid};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Carrier, PORT, Peer, Tagging};
-use crate::filter::TAG_PRIORITY;
 use crate::link::{self, Device, MacAddress, UdpOptions, link_address, mark, ready};
 use crate::timestamping::{self, RealNs};
 
@@ -29,16 +27,16 @@ pub(super) enum Outlet {
 }
 
 impl Outlet {
-    /// Opens a way to one peer.
+    /// Opens a way to one peer, by the device, which has the address.
     pub(super) fn open(
-        device: &Device,
+        (device, address): (&Device, Ipv4Addr),
         carrier: Carrier,
         peer: Peer,
         tagging: Tagging,
         payload: usize,
     ) -> io::Result<Self> {
         match carrier {
-            Carrier::Udp => Ok(Self::Udp(udp(peer.ip, tagging)?)),
+            Carrier::Udp => Ok(Self::Udp(udp(address, peer.ip, tagging)?)),
             Carrier::Raw {
                 ethertype,
                 header: inner,
@@ -83,15 +81,18 @@ impl Outlet {
     }
 }
 
-fn udp(to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
+fn udp(own: Ipv4Addr, to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     let peer = SocketAddrV4::new(to, PORT);
-    let control = |(pcp, vid): (Pcp, Vid)| u32::from(pcp.get()) << 13 | u32::from(vid.get());
     let marks = UdpOptions {
         dscp: tagging.dscp,
-        priority: tagging.tag.map(|tag| TAG_PRIORITY | control(tag)),
+        priority: tagging.priority(),
     };
     mark(&socket, peer.into(), marks)?;
+    if to.is_multicast() {
+        // A host with several devices may have its route for groups elsewhere, or none.
+        socket.set_multicast_if_v4(&own)?;
+    }
     socket.set_nonblocking(true)?;
     socket.connect(&peer.into())?;
     Ok(socket.into())

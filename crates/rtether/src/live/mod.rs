@@ -7,6 +7,7 @@ pub mod load;
 mod loopback;
 mod paths;
 mod ping;
+mod ssh;
 pub mod testbed;
 
 use std::io;

@@ -21,7 +21,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Peer, Tagging};
 use crate::clock::{Clock, to_std};
-use crate::filter::TAG_PRIORITY;
 use crate::link::{UdpOptions, mark};
 
 pub use files::send_files;
@@ -169,12 +168,9 @@ fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Res
 
 /// Marks a connection; small messages go at once.
 fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> {
-    let control = |(pcp, vid): (rtether_model::network::Pcp, rtether_model::network::Vid)| {
-        u32::from(pcp.get()) << 13 | u32::from(vid.get())
-    };
     let marks = UdpOptions {
         dscp: tagging.dscp,
-        priority: tagging.tag.map(|tag| TAG_PRIORITY | control(tag)),
+        priority: tagging.priority(),
     };
     mark(socket, SocketAddrV4::new(peer, PORT).into(), marks)?;
     socket.set_tcp_nodelay(true)

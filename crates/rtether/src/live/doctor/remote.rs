@@ -1,16 +1,10 @@
 //! Another host, through ssh.
 
-use std::io::{self, Read};
+use std::io;
 use std::process::{Command, Stdio};
 
 use super::{DoctorOptions, Report, parse};
-
-/// Octets that are taken from another host.
-const LIMIT: u64 = 4 << 20;
-/// ssh itself failed.
-const SSH_FAILED: i32 = 255;
-/// The shell does not know the command, or may not run it.
-const NO_COMMAND: [i32; 2] = [127, 126];
+use crate::live::ssh::{NO_COMMAND, OPTIONS, SSH_FAILED, drain, is_host, last_line};
 
 /// Why another host could not be examined.
 #[derive(Debug, thiserror::Error)]
@@ -53,10 +47,7 @@ pub enum RemoteError {
 /// # Errors
 /// If there is no answer of rtether.
 pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, RemoteError> {
-    let is_host = !host.is_empty()
-        && !host.starts_with('-')
-        && !host.chars().any(|c| c.is_whitespace() || c.is_control());
-    if !is_host {
+    if !is_host(host) {
         return Err(RemoteError::NoHost(host.to_owned()));
     }
     let mut command = format!(
@@ -67,7 +58,8 @@ pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, Rem
         command.push_str(" --no-probe");
     }
     let mut child = Command::new("ssh")
-        .args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", host])
+        .args(OPTIONS)
+        .args(["--", host])
         .arg(command)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -96,22 +88,4 @@ pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, Rem
             },
         }),
     }
-}
-
-/// Reads everything up to the limit; what is beyond is read too, lest the peer waits for ever.
-fn drain(from: Option<impl Read>) -> String {
-    let mut octets = Vec::new();
-    if let Some(mut from) = from {
-        // A connection that breaks shows in the exit code.
-        drop(from.by_ref().take(LIMIT).read_to_end(&mut octets));
-        drop(io::copy(&mut from, &mut io::sink()));
-    }
-    String::from_utf8_lossy(&octets).into_owned()
-}
-
-fn last_line(text: &str) -> String {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty());
-    let line = line.unwrap_or_default().trim();
-    let characters = line.chars().filter(|character| !character.is_control());
-    characters.take(300).collect()
 }

@@ -20,7 +20,8 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
     let mut set_up = Vec::new();
     let mut namespaces: Vec<String> = hosts.iter().map(|host| host.namespace.clone()).collect();
     let emulator = match backend {
-        Backend::Kernel => {
+        // Between real hosts nothing is made; their plan is another one.
+        Backend::Kernel | Backend::Ssh => {
             let switches = network.iter_nodes();
             let switches = switches.filter(|(_, node)| matches!(node.kind, NodeKind::Switch(_)));
             namespaces.extend(switches.map(|(id, _)| namespace_of(tag, id)));

@@ -11,7 +11,7 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::Encapsulation;
 use rtether_sim::release::Releases;
 
-use super::{DEVICE, Options, Plan};
+use super::{Backend, DEVICE, Options, Plan};
 use crate::scenario::Scenario;
 
 /// Packets that are under way at the end have so long to arrive.
@@ -76,7 +76,7 @@ fn add(
         })
     };
     let (carrier, group) = carrier(flow.encapsulation, number);
-    let tagging = tagging(flow);
+    let tagging = tagging(plan, flow);
     let is_multicast = flow.delivery == Delivery::Multicast;
     let peers: Vec<Peer> = if is_multicast {
         vec![group]
@@ -120,10 +120,12 @@ fn add(
     }
 }
 
-fn tagging(flow: &Flow) -> Tagging {
+fn tagging(plan: &Plan, flow: &Flow) -> Tagging {
     Tagging {
         dscp: flow.dscp,
         tag: flow.tag.map(|tag| (tag.pcp, tag.vid)),
+        // Devices of real hosts are left as they are.
+        has_filter: plan.backend != Backend::Ssh,
     }
 }
 
@@ -178,7 +180,7 @@ fn add_tcp(
                     ip: host.ip,
                     mac: host.mac,
                 },
-                tagging: tagging(flow),
+                tagging: tagging(plan, flow),
                 traffic,
             });
         }

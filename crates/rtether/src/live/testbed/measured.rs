@@ -1,5 +1,6 @@
 //! What the stations saw, put together by stream.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rtether_live::stall::Stalls;
@@ -14,6 +15,7 @@ use super::Backend;
 use super::emulation::Emulation;
 use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
+use super::ssh::HostReport;
 use crate::measured::{Distribution, Measurement};
 use crate::scenario::Scenario;
 
@@ -49,6 +51,8 @@ pub struct Measured {
     pub errors: Vec<String>,
     /// What did not go as it should, over all stations.
     pub oddities: Oddities,
+    /// Real hosts that took part, in the order of nodes; none on test beds of this host.
+    pub hosts: Vec<HostReport>,
 }
 
 /// What did not go as it should.
@@ -100,6 +104,10 @@ pub struct MeasuredStream {
     pub late: Histogram,
     /// Files of a bulk flow, in order.
     pub transfers: Vec<TransferRecord>,
+    /// How far latencies may be off, since talker and listener have clocks of their own.
+    pub uncertainty: Duration,
+    /// Why there are no latencies although packets arrived.
+    pub withheld: Option<String>,
 }
 
 /// A slow packet.
@@ -209,7 +217,7 @@ pub(super) fn streams(
     scenario: &Scenario,
     logs: &[(NodeId, Log)],
     files: &[FileLog],
-    stalls: &Stalls,
+    stalls: &[(Vec<NodeId>, Stalls)],
     warmup: Duration,
 ) -> (Vec<MeasuredStream>, Packets) {
     let mut streams = Vec::new();
@@ -250,17 +258,17 @@ pub(super) fn streams(
         }
     }
     let flows = scenario.flows.iter();
-    let deadlines = flows.flat_map(|flow| flow.listeners.iter().map(|_| flow.deadline));
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |node| (flow, *node)));
     let mut keeper = Keeper::new(streams.len(), PACKETS_MAX);
-    let ends = (0..).zip(&profiles).zip(deadlines);
-    for ((stream, own), ((number, profile), deadline)) in streams.iter_mut().zip(&packets).zip(ends)
-    {
+    let ends = (0..).zip(&profiles).zip(ends);
+    let all = streams.iter_mut().zip(&packets).zip(ends);
+    for ((stream, own), ((number, profile), (flow, listener))) in all {
         keeper.begin_stream();
         let judge = Judge {
             number,
             profile,
-            stalls,
-            deadline,
+            stalls: &stalls_of(stalls, [flow.talker, listener]),
+            deadline: flow.deadline,
         };
         judge.finish(stream, own, &mut keeper);
     }
@@ -319,6 +327,18 @@ fn take_in(own: &mut Records, stream: &mut MeasuredStream, arrived: &Arrived) {
     stream.reordered += u64::from(own.highest.is_some_and(|highest| arrived.number < highest));
     own.highest = own.highest.max(Some(arrived.number));
     own.arrived.insert(arrived.number, *arrived);
+}
+
+/// Returns the stalls of all hosts that play one of these nodes.
+fn stalls_of(all: &[(Vec<NodeId>, Stalls)], nodes: [NodeId; 2]) -> Cow<'_, Stalls> {
+    let plays = |hosts: &Vec<NodeId>| nodes.iter().any(|node| hosts.contains(node));
+    let mut found = all.iter().filter(|(hosts, _)| plays(hosts));
+    let first = found.next().map(|(_, stalls)| Cow::Borrowed(stalls));
+    let mut stalls = first.unwrap_or_default();
+    for (_, more) in found {
+        stalls.to_mut().extend(more.clone());
+    }
+    stalls
 }
 
 fn is_stalled(arrived: &Arrived, stalls: &Stalls) -> bool {

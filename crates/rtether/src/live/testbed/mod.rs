@@ -17,6 +17,7 @@ mod profile;
 mod refuse;
 mod rows;
 mod run;
+pub mod ssh;
 mod work;
 
 use std::fmt;
@@ -59,6 +60,8 @@ pub enum Backend {
     Kernel,
     /// The switches and hubs of the simulator, in real time.
     Emulated,
+    /// Whatever is between real hosts, which are reached by ssh (see [`ssh`]).
+    Ssh,
 }
 
 impl Backend {
@@ -67,6 +70,7 @@ impl Backend {
         match self {
             Self::Kernel => "kernel",
             Self::Emulated => "emulated",
+            Self::Ssh => "ssh",
         }
     }
 }
@@ -90,7 +94,7 @@ pub struct Options {
 pub struct Host {
     /// The node of the scenario.
     pub node: NodeId,
-    /// Its namespace.
+    /// Its namespace; empty for that of the program.
     pub namespace: String,
     /// Its address for IP.
     pub ip: Ipv4Addr,
@@ -139,6 +143,9 @@ pub enum TestbedError {
     /// It was ended before anything was measured.
     #[error("interrupted before anything was measured; what had been made is removed")]
     Interrupted,
+    /// A host that was named cannot take part.
+    #[error(transparent)]
+    Host(#[from] ssh::HostError),
 }
 
 fn list(reasons: &[String]) -> String {
@@ -218,7 +225,10 @@ impl Plan {
     /// # Errors
     /// Everything in the scenario that such a test bed cannot have.
     pub fn new(scenario: &Scenario, backend: Backend, tag: &str) -> Result<Self, TestbedError> {
-        let reasons = refuse::reasons(scenario, backend);
+        let mut reasons = refuse::reasons(scenario, backend);
+        if backend == Backend::Ssh {
+            reasons.push("its hosts have to be named; `ssh::Plan` takes them".into());
+        }
         if !reasons.is_empty() {
             return Err(TestbedError::Unsupported {
                 backend: backend.name(),

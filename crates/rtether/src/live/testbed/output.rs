@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream};
+use super::{Emulation, Measured, MeasuredStream, ssh};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -31,7 +31,15 @@ impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
     /// out of latencies.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
-        verdict::assess(scenario, &self.results(scenario))
+        let mut assessments = verdict::assess(scenario, &self.results(scenario));
+        let flows = scenario.flows.iter();
+        let flows = flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow));
+        for ((flow, stream), assessment) in flows.zip(&self.streams).zip(&mut assessments) {
+            if let Some(why) = &stream.withheld {
+                ssh::leave_open(scenario, flow, why, assessment);
+            }
+        }
+        assessments
     }
 
     /// Returns the same as the results of one run.
@@ -129,6 +137,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     let mut lines: Vec<String> = facts
         .map(|(name, text)| format!("{name:<15}{text}"))
         .collect();
+    lines.extend(ssh::lines(scenario, measured));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
     }
@@ -137,20 +146,15 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
             lines.push(format!("{}: {reason}", plain_line(&row.flow.name)));
         }
     }
-    let failed = assessments
-        .iter()
-        .filter(|a| a.verdict.is_failure())
-        .count();
-    lines.push(match failed {
-        0 => format!(
-            "{}: every requirement holds as measured",
-            plural(assessments.len(), "stream")
-        ),
-        failed => format!(
-            "{}: {failed} failed as measured",
-            plural(assessments.len(), "stream")
-        ),
-    });
+    let verdicts = assessments.iter().map(|assessment| assessment.verdict);
+    let failed = verdicts.clone().filter(|verdict| verdict.is_failure());
+    let open = verdicts.filter(|verdict| *verdict == Verdict::NoAnswer);
+    let said = match (failed.count(), open.count()) {
+        (0, 0) => "every requirement holds as measured".into(),
+        (0, open) => format!("none failed as measured, of {open} nothing can be said"),
+        (failed, _) => format!("{failed} failed as measured"),
+    };
+    lines.push(format!("{}: {said}", plural(assessments.len(), "stream")));
     lines.join("\n") + "\n"
 }
 
@@ -343,6 +347,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "clock_steps": measured.oddities.clock_steps,
         },
         "emulator": measured.emulation.as_ref().map(emulated_json),
+        "hosts": ssh::json(scenario, measured),
         "errors": measured.errors,
         "streams": streams,
     });
@@ -382,6 +387,7 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         },
         "send_ns": quantiles(&stream.send),
         "receive_ns": quantiles(&stream.receive),
+        "uncertainty_ns": stream.uncertainty.as_ns_floor(),
         "late_release_ns": quantiles(&stream.late),
         "files": files_json(stream),
         "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),

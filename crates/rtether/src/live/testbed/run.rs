@@ -1,7 +1,8 @@
 //! Makes a test bed, runs the stations, and takes it down.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Barrier, OnceLock};
+use std::sync::{Barrier, Mutex, OnceLock, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration as Span;
 
@@ -15,11 +16,11 @@ use rtether_live::thread::{Placement, keep_cores_awake};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::Duration;
 
-use super::duties::{self, GRACE};
+use super::duties::{self, GRACE, HostDuties};
 use super::emulation::{self, Emulation};
 use super::measured::{self, Measured, Oddities};
-use super::work::{Seen, Work};
-use super::{DEVICE, Host, Options, Plan, TestbedError};
+use super::work::{Opened, Seen, Work};
+use super::{Backend, DEVICE, Host, Options, Plan, TestbedError};
 use crate::scenario::Scenario;
 
 /// From the last set-up command to the first release: bridges and sockets are ready by then.
@@ -165,7 +166,20 @@ pub fn run(
     let (found, emulation) = stand(scenario, plan, options, progress, || {
         stations(scenario, plan, options, progress)
     })?;
-    let found = found?;
+    let is_partial = progress.stop.load(Ordering::Relaxed);
+    Ok(put_together(
+        scenario, options, found?, emulation, is_partial,
+    ))
+}
+
+/// Returns what the findings of all stations say of the streams.
+pub(super) fn put_together(
+    scenario: &Scenario,
+    options: &Options,
+    found: Found,
+    emulation: Option<Emulation>,
+    is_partial: bool,
+) -> Measured {
     let warmup = warmup(options.duration);
     let mut oddities = Oddities::default();
     for (_, log) in &found.logs {
@@ -174,29 +188,33 @@ pub fn run(
         oddities.unrecorded += log.oddities.unrecorded;
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
-    let stalls = &found.stalls;
-    let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, stalls, warmup);
-    let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
+    let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
+    let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, &found.stalls, warmup);
+    let spans = stalls.clone().map(|stall| stall.until - stall.from);
     let late = emulation.as_ref().map(|own| own.returned_max);
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // It comes first: what ended stations came of it.
     let errors = lost.into_iter().chain(found.errors);
-    Ok(Measured {
-        backend: plan.backend,
+    Measured {
+        backend: options.backend,
         duration: options.duration,
         warmup,
         streams,
         packets,
-        stalls: stalls.found.len(),
+        stalls: stalls.count(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
-        awake: stay_awake(options),
+        awake: match options.backend {
+            Backend::Kernel | Backend::Emulated => stay_awake(options),
+            Backend::Ssh => Err("each host for itself; `rtether doctor HOST` says whether it can".into()),
+        },
         tolerance: late.unwrap_or_default(),
         emulation,
-        is_partial: progress.stop.load(Ordering::Relaxed),
+        is_partial,
         errors: errors.collect(),
         oddities,
-    })
+        hosts: Vec::new(),
+    }
 }
 
 /// Returns the start of a run that does not count: connections, caches and learning bridges settle.
@@ -207,10 +225,11 @@ fn warmup(duration: Duration) -> Duration {
 /// What came of the stations.
 #[derive(Default)]
 pub(crate) struct Found {
-    logs: Vec<(NodeId, Log)>,
-    files: Vec<FileLog>,
-    errors: Vec<String>,
-    stalls: Stalls,
+    pub(super) logs: Vec<(NodeId, Log)>,
+    pub(super) files: Vec<FileLog>,
+    pub(super) errors: Vec<String>,
+    /// Of each host, with the nodes that it plays.
+    pub(super) stalls: Vec<(Vec<NodeId>, Stalls)>,
 }
 
 /// How a thread ended: what it saw, or why it could not begin.
@@ -221,6 +240,8 @@ struct Meeting {
     opened: Barrier,
     begun: Barrier,
     clock: OnceLock<Clock>,
+    /// Why some cannot begin.
+    errors: Mutex<Vec<String>>,
 }
 
 impl Meeting {
@@ -229,25 +250,33 @@ impl Meeting {
             opened: Barrier::new(threads + 1),
             begun: Barrier::new(threads + 1),
             clock: OnceLock::new(),
+            errors: Mutex::default(),
         }
     }
 
-    /// Waits for the others; returns the clock.
-    fn join(&self) -> Clock {
+    /// Waits for the others; returns the clock, if they are to begin.
+    fn join(&self, opened: &Result<Opened, StationError>) -> Option<Clock> {
+        if let Err(error) = opened {
+            let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+            errors.push(error.to_string());
+        }
         self.opened.wait();
         self.begun.wait();
-        self.clock.get().copied().unwrap_or_else(Clock::start)
+        self.clock.get().copied()
     }
 
-    /// Waits for all threads to be ready, and lets them begin.
-    fn open(&self) -> Vec<Watcher> {
+    /// Waits for all threads to be ready, and lets them begin when `begin` says so.
+    fn open(&self, begin: impl FnOnce(&[String]) -> Option<Clock>, watches: bool) -> Vec<Watcher> {
         self.opened.wait();
-        // Bridges learn their ports, and the first frames find everything settled.
-        std::thread::sleep(LEAD);
-        let clock = *self.clock.get_or_init(Clock::start);
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let watchers = (0..cores).map(|core| Watcher::start(above_all(core), clock));
-        let watchers = watchers.collect();
+        let clock = begin(&self.errors.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut watchers = Vec::new();
+        if let Some(clock) = clock {
+            // It is set once, here.
+            self.clock.get_or_init(|| clock);
+            let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            let cores = (0..cores).filter(|_| watches);
+            watchers.extend(cores.map(|core| Watcher::start(above_all(core), clock)));
+        }
         self.begun.wait();
         watchers
     }
@@ -260,7 +289,28 @@ pub(crate) fn stations(
     options: &Options,
     progress: &Progress,
 ) -> Result<Found, TestbedError> {
-    let mut duties = duties::duties(scenario, plan, options);
+    let begin = |_: &[String]| {
+        // Bridges learn their ports, and the first frames find everything settled.
+        std::thread::sleep(LEAD);
+        progress.is_running.store(true, Ordering::Relaxed);
+        Some(Clock::start())
+    };
+    let duties = duties::duties(scenario, plan, options);
+    play(scenario, plan, duties, options, &progress.stop, true, begin)
+}
+
+/// Does the duties of hosts, a thread for each of their works. When all have their sockets, `begin`
+/// is told why some could not, and gives the clock of the run; without one nothing is run.
+pub(super) fn play(
+    scenario: &Scenario,
+    plan: &Plan,
+    mut duties: BTreeMap<NodeId, HostDuties>,
+    options: &Options,
+    stop: &AtomicBool,
+    watches: bool,
+    begin: impl FnOnce(&[String]) -> Option<Clock>,
+) -> Result<Found, TestbedError> {
+    let nodes = duties.keys().copied().collect();
     let hosts = plan.hosts.iter();
     let hosts = hosts.filter_map(|host| Some((host, duties.remove(&host.node)?)));
     let work = hosts.flat_map(|(host, own)| own.work().into_iter().map(move |work| (host, work)));
@@ -273,14 +323,16 @@ pub(crate) fn stations(
             .map(|(host, work)| {
                 let thread = scope.spawn(move || {
                     let opened = work.open(host, options);
-                    let clock = meeting.join();
-                    opened.map(|opened| opened.run(clock, options, &progress.stop))
+                    let clock = meeting.join(&opened);
+                    opened.map(|opened| match clock {
+                        Some(clock) => opened.run(clock, options, stop),
+                        None => Seen::default(),
+                    })
                 });
                 (host.node, thread)
             })
             .collect();
-        let watchers = meeting.open();
-        progress.is_running.store(true, Ordering::Relaxed);
+        let watchers = meeting.open(begin, watches);
         let threads = threads.into_iter();
         let outcomes: Vec<_> = threads
             .map(|(node, thread)| (node, joined(thread)))
@@ -292,7 +344,7 @@ pub(crate) fn stations(
         (outcomes, stalls)
     });
     let mut found = collect(scenario, outcomes)?;
-    found.stalls = stalls;
+    found.stalls.push((nodes, stalls));
     Ok(found)
 }
 

@@ -55,13 +55,15 @@ impl HostDuties {
 }
 
 impl Work {
-    /// Opens what it needs in the host's namespace. Files and what takes connections have no
+    /// Opens what it needs, in the host's namespace if it has one of its own. Files and what takes connections have no
     /// priority: bulk traffic is to wait, and so are the programs that make it.
     pub(super) fn open(self, host: &Host, options: &Options) -> Result<Opened, StationError> {
-        namespace::enter(&host.namespace).map_err(|source| StationError::Socket {
-            doing: format!("entering the namespace {}", host.namespace),
-            source,
-        })?;
+        if !host.namespace.is_empty() {
+            namespace::enter(&host.namespace).map_err(|source| StationError::Socket {
+                doing: format!("entering the namespace {}", host.namespace),
+                source,
+            })?;
+        }
         let is_urgent = match &self {
             Self::Station(_) => true,
             Self::Server(incoming) => incoming.iter().any(|own| own.message.is_some()),

@@ -1,0 +1,210 @@
+//! Whole runs. Oracles: what was sent; the offset that a time namespace was given; the processes in
+//! the namespaces of the hosts.
+
+use std::os::unix::process::CommandExt;
+use std::process::Output;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::bed::{Bed, finish};
+use super::code;
+use crate::{stderr, stdout};
+
+const SCENARIO: &str = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 1 Gbit/s }]
+flows:
+  - { name: udp, from: a, to: b, period: 2 ms, size: 64 B }
+  - { name: trip, from: a, to: b, period: 5 ms, size: 64 B, pcp: 5, reply: { size: 100 B } }
+  - { name: raw, from: b, to: a, over: goose, period: 4 ms, size: 120 B, pcp: 4 }
+  - { name: tcp, from: b, to: a, over: tcp, period: 10 ms, size: 300 B }
+  - { name: group, from: b, to: [a], delivery: multicast, period: 10 ms, size: 60 B }
+  - { name: file, from: a, to: b, kind: bulk, total: 1 MB }
+run: { for: 3 s }
+";
+
+fn document(output: &Output) -> Value {
+    let text = stdout(output);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {}", stderr(output)))
+}
+
+fn stream<'d>(document: &'d Value, name: &str) -> &'d Value {
+    let streams = document["streams"].as_array().unwrap();
+    let found = streams.iter().find(|stream| stream["flow"] == name);
+    found.unwrap()
+}
+
+#[test]
+fn a_scenario_runs_between_hosts() {
+    let Some(bed) = Bed::new("hosts", 0) else {
+        return;
+    };
+    let mut command = bed.live(SCENARIO);
+    command.args(["--json", "--set", "flows.udp.period=4 ms", "--seed", "7"]);
+    let output = finish(command);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(bed.left(), [""; 0]);
+    let document = document(&output);
+    assert_eq!(document["backend"], "ssh");
+    for (name, per_second) in [
+        ("udp", 250),
+        ("trip", 200),
+        ("raw", 250),
+        ("tcp", 100),
+        ("group", 100),
+    ] {
+        let stream = stream(&document, name);
+        // Three seconds less the warm-up of a tenth; a release at either end may fall out.
+        let expected = per_second * 27 / 10;
+        let released = stream["released"].as_u64().unwrap();
+        assert!(released.abs_diff(expected) <= 2, "{name}: {stream}");
+        assert_eq!(stream["lost"], 0, "{name}: {stream}");
+        assert_eq!(stream["delivered"], stream["released"]);
+        assert_eq!(stream["uncertainty_ns"], 0, "one kernel has one clock");
+        // Without a wire and without load it is the wake-ups.
+        let median = stream["latency_ns"]["p50"].as_u64().unwrap();
+        assert!((1_000..5_000_000).contains(&median), "{name}: {stream}");
+    }
+    let file = &stream(&document, "file")["files"][0];
+    assert_eq!(file["delivered_bytes"], 1_000_000);
+    assert!(file["finished_ns"].as_u64() > file["started_ns"].as_u64());
+    for (host, name) in document["hosts"].as_array().unwrap().iter().zip(["a", "b"]) {
+        assert_eq!(host["node"], name);
+        assert_eq!(host["device"], "plant");
+        assert_eq!(host["clock"]["same"], true);
+        assert!(host["ip"].as_str().unwrap().starts_with("10.78.0."));
+    }
+}
+
+#[test]
+fn clocks_that_are_apart_are_compared() {
+    let Some(bed) = Bed::new("clocks", 1_000_000) else {
+        return;
+    };
+    let scenario = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+links: [{ ends: [a, b], rate: 1 Gbit/s }]
+flows:
+  - { name: wide, from: a, to: b, period: 4 ms, size: 64 B, deadline: 10 s }
+  - { name: back, from: b, to: a, over: raw, period: 4 ms, size: 64 B, deadline: 10 s }
+  - { name: narrow, from: a, to: b, period: 4 ms, size: 64 B, deadline: 10 us }
+  - { name: trip, from: b, to: a, period: 4 ms, size: 64 B, deadline: 10 s, reply: { size: 64 B } }
+run: { for: 2 s }
+";
+    let mut command = bed.live(scenario);
+    command.arg("--json");
+    let output = finish(command);
+    let document = document(&output);
+    // Oracle: `unshare` was told the offset. What remains is the time between two readings.
+    let clock = &document["hosts"][1]["clock"];
+    let offset = clock["offset_ns"].as_i64().unwrap();
+    let uncertainty = clock["uncertainty_ns"].as_i64().unwrap();
+    assert!(
+        (offset - 1_000_000_000_000_000).abs() <= uncertainty,
+        "{clock}"
+    );
+    assert_eq!(document["hosts"][0]["clock"]["same"], true);
+    for name in ["wide", "back"] {
+        let stream = stream(&document, name);
+        assert_eq!(stream["lost"], 0, "{stream}");
+        assert_eq!(stream["verdict"], "ok", "{stream}");
+        let median = stream["latency_ns"]["p50"].as_i64().unwrap();
+        assert!(median < 5_000_000 + uncertainty, "{stream}");
+        assert_eq!(stream["uncertainty_ns"], uncertainty);
+    }
+    let narrow = stream(&document, "narrow");
+    assert_eq!(narrow["verdict"], "no-answer", "{narrow}");
+    assert!(narrow["latency_ns"]["p50"].is_null(), "{narrow}");
+    assert_eq!(narrow["lost"], 0, "{narrow}");
+    let reason = narrow["reasons"][0].as_str().unwrap();
+    assert!(
+        reason.contains("a tenth of the deadline") && reason.contains("PTP"),
+        "{reason}"
+    );
+    let trip = stream(&document, "trip");
+    assert_eq!(
+        trip["uncertainty_ns"], 0,
+        "one clock saw it leave and return"
+    );
+    assert!(
+        trip["latency_ns"]["p50"].as_i64().unwrap() < 5_000_000,
+        "{trip}"
+    );
+    assert_eq!(
+        code(&output),
+        3,
+        "nothing can be said of one: {}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn agents_end_with_the_coordinator() {
+    let Some(bed) = Bed::new("ends", 0) else {
+        return;
+    };
+    // As at a terminal: the signal goes to the whole process group.
+    let mut command = bed.live(SCENARIO);
+    command
+        .args(["--json", "--for", "60s", "--priority", "0"])
+        .process_group(0);
+    let child = command.spawn().unwrap();
+    bed.until_agents_run();
+    std::thread::sleep(Duration::from_secs(4));
+    let group = format!("-{}", child.id());
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", "--", &group])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 130, "{}", stderr(&output));
+    assert_eq!(bed.left(), [""; 0]);
+    let document = document(&output);
+    assert_eq!(document["partial"], true);
+    assert!(stream(&document, "udp")["delivered"].as_u64().unwrap() > 0);
+
+    let mut command = bed.live(SCENARIO);
+    command.args(["--for", "60s", "--priority", "0"]);
+    let mut child = command.spawn().unwrap();
+    bed.until_agents_run();
+    // `ip netns exec` becomes the program it runs.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Without a coordinator there is nothing that would wait for anything.
+    bed.until_nothing_is_left(Duration::from_secs(10));
+}
+
+#[test]
+fn a_host_that_falls_out_is_named() {
+    let Some(bed) = Bed::new("falls", 0) else {
+        return;
+    };
+    let mut command = bed.live(SCENARIO);
+    command.args(["--json", "--for", "5s", "--priority", "0"]);
+    let child = command.spawn().unwrap();
+    bed.until_agents_run();
+    std::thread::sleep(Duration::from_secs(1));
+    bed.kill_agent("b");
+    let output = child.wait_with_output().unwrap();
+    let message = stderr(&output);
+    assert_eq!(code(&output), 4, "{message}");
+    assert!(
+        message.contains("the connection to `b` (b) ended"),
+        "{message}"
+    );
+    let document = document(&output);
+    assert!(document["hosts"][1]["clock"].is_null());
+    let udp = stream(&document, "udp");
+    assert_eq!(
+        (udp["released"].as_u64(), udp["verdict"].as_str()),
+        (Some(0), Some("no-answer"))
+    );
+    assert!(
+        udp["reasons"][0].as_str().unwrap().contains("`b` fell out"),
+        "{udp}"
+    );
+    assert_eq!(bed.left(), [""; 0]);
+}

@@ -1,0 +1,94 @@
+//! Which device has which address.
+
+use std::ffi::CStr;
+use std::io;
+use std::net::Ipv4Addr;
+use std::ptr;
+
+/// A device of this namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Whether it is up.
+    pub is_up: bool,
+    /// Its addresses for IPv4, the primary one first.
+    pub addresses: Vec<Ipv4Addr>,
+}
+
+/// Frees the list of the system.
+struct List(*mut libc::ifaddrs);
+
+impl Drop for List {
+    fn drop(&mut self) {
+        // SAFETY: the list comes from `getifaddrs` and is freed once.
+        unsafe { libc::freeifaddrs(self.0) };
+    }
+}
+
+/// Returns the devices of this namespace with their addresses, in the order of the kernel.
+///
+/// # Errors
+/// What the system says.
+pub fn interfaces() -> io::Result<Vec<Interface>> {
+    let mut list = List(ptr::null_mut());
+    // SAFETY: the pointer is to a live pointer, which the call sets.
+    if unsafe { libc::getifaddrs(&raw mut list.0) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let mut found: Vec<Interface> = Vec::new();
+    let mut next = list.0;
+    while !next.is_null() {
+        // SAFETY: an entry of the list, which lives as long as `list`.
+        let entry = unsafe { &*next };
+        next = entry.ifa_next;
+        // SAFETY: every entry has a name that ends with a zero and lives as long as the list.
+        let name = unsafe { CStr::from_ptr(entry.ifa_name) };
+        let name = name.to_string_lossy().into_owned();
+        let index = found.iter().position(|known| known.name == name);
+        let index = index.unwrap_or_else(|| {
+            const UP: libc::c_uint = libc::IFF_UP.cast_unsigned();
+            found.push(Interface {
+                name,
+                is_up: entry.ifa_flags & UP != 0,
+                addresses: Vec::new(),
+            });
+            found.len() - 1
+        });
+        found[index].addresses.extend(ipv4(entry));
+    }
+    Ok(found)
+}
+
+fn ipv4(entry: &libc::ifaddrs) -> Option<Ipv4Addr> {
+    if entry.ifa_addr.is_null() {
+        return None;
+    }
+    // SAFETY: the pointer is not null, and every address begins with its family.
+    let family = unsafe { (*entry.ifa_addr).sa_family };
+    if i32::from(family) != libc::AF_INET {
+        return None;
+    }
+    // SAFETY: an address of this family is a `sockaddr_in`; it need not be aligned as one.
+    let address = unsafe { ptr::read_unaligned(entry.ifa_addr.cast::<libc::sockaddr_in>()) };
+    Some(Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: RFC 1122, 3.2.1.3: a host has 127.0.0.1 on its loopback device.
+    #[test]
+    fn the_loopback_device_has_its_address() {
+        let found = interfaces().unwrap();
+        let loopback = found.iter().find(|device| device.name == "lo").unwrap();
+        if loopback.is_up {
+            assert!(loopback.addresses.contains(&Ipv4Addr::LOCALHOST));
+        }
+        let mut names: Vec<_> = found.iter().map(|device| &device.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), found.len(), "each device once");
+    }
+}

@@ -1,0 +1,252 @@
+//! All agents of a run, and waiting for them.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration as Span, Instant as Moment};
+
+use rtether_live::clock::{monotonic_and_real_ns, monotonic_ns};
+use rtether_live::host;
+
+use super::HostError;
+use super::clocks::{EXCHANGES, Estimate, Exchange};
+use super::hosts::Plan;
+use super::session::{Event, Session};
+use super::wire::{Order, Reading, Word};
+use crate::live::ssh::harmless;
+use crate::live::testbed::Progress;
+
+/// An agent that says nothing for so long while something is expected is not there.
+pub(super) const PATIENCE: Span = Span::from_secs(30);
+/// How often agents are told that the coordinator is there.
+const TICK: Span = Span::from_secs(1);
+/// How often it is looked whether to stop.
+const LOOK: Span = Span::from_millis(50);
+/// Words that wait to be looked at.
+const WAITING: usize = 256;
+
+/// What a word means for those who wait.
+pub(super) enum Turn {
+    /// There is more to come of this agent.
+    Waiting,
+    /// It has said all that is waited for.
+    Done,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// The first failure ends it, and so does Ctrl-C.
+    SetUp,
+    /// Agents are told of Ctrl-C; those who fail are left out.
+    Run,
+    /// What is there is collected, come what may.
+    Report,
+}
+
+pub(super) struct Party<'r> {
+    pub(super) sessions: Vec<Session<'r>>,
+    events: Receiver<(usize, Event)>,
+    progress: &'r Progress,
+    ticked: Moment,
+    /// Whether agents have been told to stop.
+    is_stopped: bool,
+}
+
+impl<'r> Party<'r> {
+    /// Starts an agent on each host.
+    pub(super) fn start(plan: &'r Plan, progress: &'r Progress) -> Result<Self, HostError> {
+        let (words, events) = mpsc::sync_channel(WAITING);
+        let hosts = (0..).zip(&plan.hosts);
+        let sessions = hosts.map(|(index, host)| Session::start(host, index, words.clone()));
+        Ok(Self {
+            sessions: sessions.collect::<Result<_, _>>()?,
+            events,
+            progress,
+            ticked: Moment::now(),
+            is_stopped: false,
+        })
+    }
+
+    /// Says something short to all that are there; who is not shows by itself.
+    pub(super) fn say_to_all(&mut self, order: &Order) {
+        for session in self.sessions.iter_mut().filter(|s| s.is_alive()) {
+            drop(session.say(order, ""));
+        }
+    }
+
+    /// Returns the next event; none if there is none for a moment. Agents get to know that the
+    /// coordinator is there.
+    fn next(&mut self) -> Option<(usize, Event)> {
+        if self.ticked.elapsed() > TICK {
+            self.ticked = Moment::now();
+            self.say_to_all(&Order::Tick);
+        }
+        match self.events.recv_timeout(LOOK) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            // Every agent has ended.
+            Err(RecvTimeoutError::Disconnected) => {
+                std::thread::sleep(LOOK);
+                None
+            }
+        }
+    }
+
+    /// Hands the words of all agents to `handle` until each is done or has failed. Those that are
+    /// not done at `limit`, which is asked after every word, have failed.
+    pub(super) fn gather(
+        &mut self,
+        doing: &'static str,
+        phase: Phase,
+        limit: impl Fn() -> Moment,
+        mut handle: impl FnMut(&mut Self, usize, Word) -> Result<Turn, HostError>,
+    ) -> Result<(), HostError> {
+        let mut is_done = vec![false; self.sessions.len()];
+        let mut until = limit();
+        loop {
+            self.heed_stop(phase)?;
+            if phase == Phase::SetUp {
+                self.first_failure()?;
+            }
+            let mut sessions = self.sessions.iter().zip(&is_done);
+            if sessions.all(|(session, done)| *done || !session.is_alive()) {
+                return Ok(());
+            }
+            let Some((index, event)) = self.next() else {
+                if Moment::now() > until {
+                    let all = 0..self.sessions.len();
+                    all.filter(|&index| !is_done[index])
+                        .for_each(|index| self.give_up(index, doing));
+                }
+                continue;
+            };
+            until = limit();
+            let Some((_, word)) = self.word(index, event) else {
+                continue;
+            };
+            match handle(self, index, word) {
+                Ok(Turn::Waiting) => {}
+                Ok(Turn::Done) => is_done[index] = true,
+                Err(error) => self.fail(index, error),
+            }
+        }
+    }
+
+    fn heed_stop(&mut self, phase: Phase) -> Result<(), HostError> {
+        if !self.progress.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        match phase {
+            Phase::SetUp => return Err(HostError::Interrupted),
+            Phase::Run if !self.is_stopped => {
+                self.is_stopped = true;
+                self.say_to_all(&Order::Stop);
+            }
+            Phase::Run | Phase::Report => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the word of an event, and when it came; else the agent has failed.
+    fn word(&mut self, index: usize, event: Event) -> Option<(i64, Word)> {
+        let session = &mut self.sessions[index];
+        if !session.is_alive() {
+            return None;
+        }
+        let error = match event {
+            Event::Word(_, Word::Failed { why, is_input }) => HostError::Refused {
+                host: session.remote.called(),
+                why: harmless(&why),
+                is_input,
+            },
+            Event::Word(_, word) if !word.is_sound() => {
+                session.malformed("values that cannot be".into())
+            }
+            Event::Word(at, word) => return Some((at, word)),
+            Event::Malformed(what) => session.malformed(what),
+            Event::Closed => session.post_mortem(),
+        };
+        self.fail(index, error);
+        None
+    }
+
+    /// Leaves an agent out from now on.
+    pub(super) fn fail(&mut self, index: usize, error: HostError) {
+        let session = &mut self.sessions[index];
+        session.failure.get_or_insert(error);
+        session.close();
+    }
+
+    fn give_up(&mut self, index: usize, doing: &'static str) {
+        let host = self.sessions[index].remote.called();
+        self.fail(index, HostError::Silent { host, doing });
+    }
+
+    /// Returns the first failure, if there is one.
+    pub(super) fn first_failure(&mut self) -> Result<(), HostError> {
+        let mut sessions = self.sessions.iter_mut();
+        let failure = sessions.find_map(|session| session.failure.take());
+        failure.map_or(Ok(()), Err)
+    }
+
+    pub(super) fn out_of_turn(&self, index: usize, word: &Word) -> HostError {
+        let text = harmless(&format!("{word:?}"));
+        self.sessions[index].malformed(format!("`{text}` is out of turn"))
+    }
+
+    /// Asks an agent for its clock many times; none if it fails meanwhile.
+    pub(super) fn compare_clock(&mut self, index: usize) -> Option<Estimate> {
+        let mut exchanges = Vec::new();
+        for number in 0..EXCHANGES {
+            let (monotonic, real) = monotonic_and_real_ns();
+            let own = Reading {
+                number,
+                monotonic,
+                real,
+                error_us: host::clock_error_us(),
+            };
+            let asked = monotonic_ns();
+            drop(self.sessions[index].say(&Order::Clock(number), ""));
+            let (answered, reading) = self.reading(index, number)?;
+            exchanges.push(Exchange {
+                asked,
+                answered,
+                reading,
+                own,
+            });
+        }
+        Estimate::of(&exchanges)
+    }
+
+    /// Waits for an answer about the clock; returns when it came, too.
+    fn reading(&mut self, index: usize, number: u32) -> Option<(i64, Reading)> {
+        let until = Moment::now() + PATIENCE;
+        while self.sessions[index].is_alive() {
+            let Some((from, event)) = self.next() else {
+                if Moment::now() > until {
+                    self.give_up(index, "comparing clocks");
+                }
+                continue;
+            };
+            let Some((at, word)) = self.word(from, event) else {
+                continue;
+            };
+            if let Word::Clock(reading) = word
+                && from == index
+                && reading.number == number
+            {
+                return Some((at, reading));
+            }
+            let error = self.out_of_turn(from, &word);
+            self.fail(from, error);
+        }
+        None
+    }
+}
+
+impl Drop for Party<'_> {
+    fn drop(&mut self) {
+        // All at once: each then waits for its own to end.
+        self.sessions.iter_mut().for_each(Session::close);
+    }
+}
