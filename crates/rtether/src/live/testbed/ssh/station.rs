@@ -195,13 +195,19 @@ fn begin(errors: &[String], events: &SyncSender<Event>, start: &Receiver<i64>) -
 
 /// Adds to an error what to do about it from the coordinator's side.
 fn with_remedy(error: &str) -> String {
-    if error.contains("real-time priority") || error.contains("memory resident") {
-        format!("{error}; or `--priority 0`, which asks for neither")
-    } else if error.contains("ermitted") && !error.contains("setcap") {
-        format!("{error}{RIGHTS}")
+    let has = |text: &str| error.contains(text);
+    let remedy = if has("real-time priority") || has("memory resident") {
+        "; or `--priority 0`, which asks for neither"
+    } else if has("ermitted") && !has("setcap") {
+        RIGHTS
+    } else if has("already in use") {
+        "; another agent runs there, or another program has UDP port 7255 or TCP port 7256"
+    } else if has("unreachable") {
+        "; its device has no way to the other hosts, so name the one that has: `TARGET%DEVICE`"
     } else {
-        error.to_owned()
-    }
+        ""
+    };
+    format!("{error}{remedy}")
 }
 
 /// Returns whether a node has flows over IP.
@@ -323,9 +329,10 @@ mod tests {
         let priority =
             with_remedy("cannot run at real-time priority 40: ...; or `sudo setcap ...`");
         assert!(priority.ends_with("or `--priority 0`, which asks for neither"));
-        assert_eq!(
-            with_remedy("listening at 10.0.0.1:7256: in use"),
-            "listening at 10.0.0.1:7256: in use"
-        );
+        let used = with_remedy("opening a socket: Address already in use (os error 98)");
+        assert!(used.contains("another agent runs there"));
+        let way = with_remedy("opening a socket: Network is unreachable (os error 101)");
+        assert!(way.contains("`TARGET%DEVICE`"));
+        assert_eq!(with_remedy("sending: no"), "sending: no");
     }
 }
