@@ -45,6 +45,13 @@ pub struct Emulation {
     pub stalls: u64,
 }
 
+impl Emulation {
+    /// Returns what it may have added to a packet.
+    pub(super) fn added_max(&self) -> Duration {
+        self.late_max + self.apart_max.unwrap_or_default()
+    }
+}
+
 /// Opens the emulator in its namespace.
 pub(super) fn open(
     scenario: &Scenario,

@@ -35,8 +35,9 @@ pub struct Measured {
     pub watched_in_real_time: bool,
     /// How the emulator did, if there was one.
     pub emulation: Option<Emulation>,
-    /// What the test bed itself may add to a packet: how late the emulator sent one at most. The
-    /// kernel's links and switches are part of what is measured.
+    /// What the test bed itself may add to a packet: how late the emulator sent one at most, how far
+    /// apart it decided from its replay, and how late packets were released. The kernel's links and
+    /// switches are part of what is measured.
     pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,
@@ -85,8 +86,10 @@ pub struct MeasuredStream {
     /// Delivered packets for which the end nodes took longer than the scenario says they can: the
     /// host was outside its stated profile.
     pub outside: u64,
-    /// The slowest of the others.
+    /// The slowest of the others, without what this host took on top of stations that are emulated.
     pub worst_inside: Option<Worst>,
+    /// How late their releases were at most: flows then keep their contracts no better than that.
+    pub late_inside: Duration,
     /// Part of the latency before the call that sends came back: the sending stack.
     pub send: Histogram,
     /// Part of it after the kernel's receive stamp: the receiving stack and the wake-up.
@@ -159,7 +162,8 @@ impl MeasuredStream {
         Some(Ord::min(quantile, self.latency.max))
     }
 
-    fn arrive(&mut self, arrived: &Arrived, is_outside: bool) {
+    /// Books a packet; `beyond` is what [`Profile::beyond`] says of it.
+    fn arrive(&mut self, arrived: &Arrived, beyond: Option<Duration>) {
         self.latency.record(arrived.latency);
         self.histogram.record(arrived.latency);
         let worst = Worst {
@@ -167,10 +171,11 @@ impl MeasuredStream {
             latency: arrived.latency,
         };
         keep_slower(&mut self.worst, worst);
-        if is_outside {
-            self.outside += 1;
+        if let Some(beyond) = beyond {
+            let latency = worst.latency - beyond;
+            keep_slower(&mut self.worst_inside, Worst { latency, ..worst });
         } else {
-            keep_slower(&mut self.worst_inside, worst);
+            self.outside += 1;
         }
     }
 }
@@ -330,6 +335,7 @@ fn finish(stream: &mut MeasuredStream, own: &Packets, profile: &Profile, stalls:
             stream.receive.record(receive);
         }
         let answered = own.answered.get(number);
-        stream.arrive(arrived, !profile.holds(sent, answered, arrived));
+        stream.late_inside = Ord::max(stream.late_inside, sent.late);
+        stream.arrive(arrived, profile.beyond(sent, answered, arrived));
     }
 }

@@ -32,6 +32,7 @@ use crate::scenario::Scenario;
 pub use emulation::Emulation;
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{json, table};
+pub use profile::emulated;
 pub use rows::csv;
 pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;

@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream};
+use super::{Emulation, Measured, MeasuredStream, profile};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -151,6 +151,8 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         time_or_dash(all.quantile(99, 100))
     ));
     lines.extend(measured.emulation.as_ref().map(emulated));
+    let emulated = profile::said(scenario, measured);
+    lines.extend(emulated.map(|said| format!("stacks         emulated at {said}")));
     lines.extend(notes(measured));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
@@ -321,6 +323,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "clock_steps": measured.oddities.clock_steps,
         },
         "emulator": measured.emulation.as_ref().map(emulated_json),
+        "emulated_stations": profile::emulated(scenario),
         "errors": measured.errors,
         "streams": streams,
     });

@@ -142,16 +142,20 @@ pub fn run(
     }
     let stalls = &found.stalls;
     let spans = stalls.found.iter().map(|stall| stall.until - stall.from);
-    let late = emulation.as_ref().map(|emulation| emulation.late_max);
+    let streams = measured::streams(scenario, &found.logs, &found.files, stalls, warmup);
+    let added = emulation
+        .as_ref()
+        .map_or(Duration::ZERO, Emulation::added_max);
+    let late = streams.iter().map(|stream| stream.late_inside).max();
     Ok(Measured {
         backend: plan.backend,
         duration: options.duration,
         warmup,
-        streams: measured::streams(scenario, &found.logs, &found.files, stalls, warmup),
+        streams,
         stalls: stalls.found.len(),
         longest_stall: spans.max(),
         watched_in_real_time: options.priority.is_some(),
-        tolerance: late.unwrap_or(Duration::ZERO),
+        tolerance: added + late.unwrap_or_default(),
         emulation,
         is_partial: progress.stop.load(Ordering::Relaxed),
         errors: found.errors,
