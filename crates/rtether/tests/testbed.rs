@@ -240,6 +240,10 @@ fn emulated_stacks_take_as_long_as_the_scenario_says() {
     assert_complete(&scenario, &measured);
     let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
     let streams = || measured.streams.iter().zip(&simulated.record.streams);
+    if streams().any(|(stream, _)| stream.latency.count == 0) {
+        skip(&format!("{test}: the host stood still all the time"));
+        return;
+    }
     for (stream, record) in streams() {
         let (live, least) = (stream.latency.min, record.latency.min);
         assert_eq!(least, record.latency.max);
