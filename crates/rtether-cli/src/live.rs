@@ -32,6 +32,8 @@ pub(crate) struct Live {
     pub(crate) unwritten: Option<String>,
     errors: Vec<String>,
     is_partial: bool,
+    /// Names of stations that were emulated.
+    emulated: Vec<String>,
 }
 
 impl TestBed {
@@ -110,6 +112,10 @@ impl TestBed {
             tolerance: measured.tolerance,
             errors: measured.errors,
             is_partial: measured.is_partial,
+            emulated: rtether::live::testbed::emulated(scenario)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         })
     }
 }
@@ -149,6 +155,12 @@ impl Live {
                 "for {outside} of {} measured packets the host's stacks took longer than the \
                  scenario says: they prove nothing against a bound",
                 sum(|s| s.released)
+            ));
+        }
+        if !self.emulated.is_empty() {
+            terminal::tell(&format!(
+                "live figures hold this host's own costs on top of what was emulated at {}",
+                self.emulated.join(", ")
             ));
         }
         if let Some(error) = self.errors.first() {

@@ -125,6 +125,9 @@ pub struct EndStation {
     pub tasks: Option<Tasks>,
     /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
     pub layer: Option<Box<Layer>>,
+    /// Where real hosts play the stations: whether all of the above is emulated below the host,
+    /// whose own costs come on top, instead of left to it. Of no account in a simulation.
+    pub emulate: bool,
 }
 
 impl EndStation {
@@ -141,6 +144,7 @@ impl EndStation {
             driver_queue: Self::DRIVER_QUEUE,
             tasks: None,
             layer: None,
+            emulate: false,
         }
     }
 }

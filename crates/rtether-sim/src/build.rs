@@ -127,6 +127,7 @@ impl Simulation {
             bulk: Vec::new(),
             conversations: Vec::new(),
             streams: Vec::new(),
+            visitors: Vec::new(),
         };
         for flow in flows {
             simulation.add_flow(flow, &numbers)?;

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::conversation::Conversation;
+use crate::emulation::Visitor;
 use crate::layer::LayerState;
 use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
@@ -266,6 +267,8 @@ pub struct Simulation {
     pub(crate) bulk: Vec<BulkFlow>,
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) streams: Vec<StreamStats>,
+    /// Frames from outside, by their numbers; none in a simulation.
+    pub(crate) visitors: Vec<Visitor>,
 }
 
 impl Simulation {
@@ -281,10 +284,15 @@ impl Simulation {
 
     /// Handles all events before `until`, and lets the time be `until`.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
+        self.run_before(until, 0, observer);
+    }
+
+    /// The same, and handles those events at `until` whose slots are lower than `end`.
+    pub(crate) fn run_before<O: Observer>(&mut self, until: Instant, end: u32, observer: &mut O) {
         let until = until.as_ps();
         loop {
             let (time, slot) = self.agenda.first();
-            if time >= until {
+            if time >= until && (time > until || slot >= end) {
                 break;
             }
             debug_assert!(

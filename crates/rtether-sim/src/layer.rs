@@ -48,6 +48,7 @@ use crate::agenda::NEVER;
 use crate::kernel::Simulation;
 use crate::observe::{DropReason, Observer};
 use crate::packet::{NONE, OUTBOUND, TAGGED};
+use crate::station::Station;
 use stack::StackSide;
 use tasks::TaskProcessor;
 
@@ -165,6 +166,19 @@ impl Simulation {
         self.stack_timeout(index, observer);
         self.driver_timeout(index, observer);
         self.set_layer_timer(index);
+    }
+
+    /// Returns whether a received packet waits for a task when the stack is done with it.
+    pub(crate) fn has_tasks(&self, station: u32) -> bool {
+        let layer = self.stations[station as usize].layer;
+        layer != NONE && self.layers[layer as usize].tasks.is_some()
+    }
+
+    /// Returns whether a station hands what it receives to the application at once.
+    pub(crate) fn takes_no_time(&self, station: u32) -> bool {
+        let Station { servers, layer, .. } = self.stations[station as usize];
+        let has_queues = layer != NONE && self.layers[layer as usize].stack.is_some();
+        servers == 0 && !has_queues && !self.has_tasks(station)
     }
 
     /// Sets the timer to the earliest of all engines.

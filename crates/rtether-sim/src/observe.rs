@@ -94,6 +94,18 @@ pub trait Observer {
         let _ = (now, station, packet);
     }
 
+    /// The stack of an end station has begun with a received packet and hands it to the
+    /// application at `due`, whatever comes in between.
+    fn serving(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        let _ = (due, station, packet);
+    }
+
+    /// A received packet leaves the last of what an end station has for the application: a sample,
+    /// a request, an answer or a segment alike.
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        let _ = (now, station, packet);
+    }
+
     /// One more copy of a packet is under way. Each of them is received or dropped.
     fn copied(&mut self, now: Instant, packet: &PacketInfo) {
         let _ = (now, packet);
@@ -202,6 +214,16 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
         self.0.received(now, station, packet);
         self.1.received(now, station, packet);
+    }
+
+    fn serving(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        self.0.serving(due, station, packet);
+        self.1.serving(due, station, packet);
+    }
+
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        self.0.reached(now, station, packet);
+        self.1.reached(now, station, packet);
     }
 
     fn copied(&mut self, now: Instant, packet: &PacketInfo) {

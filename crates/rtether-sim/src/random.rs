@@ -55,9 +55,12 @@ pub(crate) struct Draw(Xoshiro256PlusPlus);
 impl Draw {
     /// Creates the generator of `name`.
     pub(crate) fn new(seed: u64, name: &str, purpose: Purpose) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed_of(
-            seed, name, purpose,
-        )))
+        Self::seeded(seed_of(seed, name, purpose))
+    }
+
+    /// Creates the generator of this seed.
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// Returns a seed for a generator that an engine has of its own.

@@ -15,10 +15,12 @@ pub(crate) struct StackState {
     send: Cost,
     receive: Cost,
     /// Costs by kind of packet instead of those above.
-    pub(crate) rtos: Option<Box<RtosStack>>,
+    rtos: Option<Box<RtosStack>>,
     jitter: Jitter,
     has_jitter: bool,
     draw: Draw,
+    /// The cost depends on more of a packet than its size and way: its kind, or what it draws.
+    pub(crate) asks: bool,
     /// Packets waiting, their limit and the most there were.
     pub(crate) waiting: u32,
     pub(crate) limit: u32,
@@ -69,6 +71,7 @@ impl StackState {
             server: [server(), server()],
             send,
             receive,
+            asks: rtos.is_some(),
             rtos,
             has_jitter: jitter != Jitter::default(),
             jitter,
@@ -100,6 +103,16 @@ impl StackState {
         self.server[server as usize].serving == NONE
     }
 
+    /// Lets each packet from outside have a jitter of its own instead of the next in a sequence.
+    pub(crate) const fn draw_by_frame(&mut self) {
+        self.asks |= self.has_jitter;
+    }
+
+    /// Begins a new sequence of draws.
+    pub(crate) fn seed(&mut self, words: &[u64]) {
+        self.draw = Draw::seeded(crate::random::mix(words));
+    }
+
     /// Returns the cost of a packet whatever its kind.
     #[inline]
     pub(crate) fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
@@ -107,14 +120,17 @@ impl StackState {
         self.with_jitter(cost, size, is_outbound)
     }
 
-    /// Returns the cost of a packet of this kind to a stack that charges by kind.
+    /// Returns the cost of a packet of this kind, should the stack charge by kind.
     #[cold]
     pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind, is_outbound: bool) -> i64 {
-        let cost = self.rtos.as_ref().map_or(self.send, |rtos| match kind {
+        let Some(rtos) = &self.rtos else {
+            return self.cost(size, is_outbound);
+        };
+        let cost = match kind {
             Kind::Message => rtos.datagram,
             Kind::MessageSegment | Kind::Data => rtos.segment,
             Kind::Control => rtos.acknowledgement,
-        });
+        };
         self.with_jitter(cost, size, is_outbound)
     }
 

@@ -5,7 +5,7 @@
 //! Stations with application tasks or priority queues take the turns of [`crate::layer`].
 
 use rtether_model::network::NodeId;
-use rtether_model::quantity::Bytes;
+use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 
 use crate::kernel::Simulation;
@@ -132,7 +132,7 @@ impl Simulation {
         let stack = &mut self.stacks[index as usize];
         let state = &mut stack.server[usize::from(server)];
         if state.serving == NONE {
-            self.begin_service(index, server, id);
+            self.begin_service(index, server, id, observer);
         } else if stack.waiting < stack.limit {
             state.queue.push(&mut self.pool, id);
             stack.waiting += 1;
@@ -172,14 +172,25 @@ impl Simulation {
         let packet = self.pool.get(id);
         let (size, is_outbound) = (i64::from(packet.size), packet.has(OUTBOUND));
         let stack = &mut self.stacks[index as usize];
-        if stack.rtos.is_none() {
+        if !stack.asks {
             return stack.cost(size, is_outbound);
         }
         let kind = self.packet_kind(id);
-        self.stacks[index as usize].cost_of_kind(size, kind, is_outbound)
+        let seed = self.visitor(id).and_then(|visitor| visitor.seed);
+        let stack = &mut self.stacks[index as usize];
+        if let Some(seed) = seed {
+            stack.seed(&[seed, u64::from(index), u64::from(is_outbound)]);
+        }
+        stack.cost_of_kind(size, kind, is_outbound)
     }
 
-    pub(crate) fn begin_service(&mut self, index: u32, server: u8, id: u32) {
+    pub(crate) fn begin_service<O: Observer>(
+        &mut self,
+        index: u32,
+        server: u8,
+        id: u32,
+        observer: &mut O,
+    ) {
         let now = self.now;
         let cost = self.stack_cost(index, id);
         let packet = self.pool.get_mut(id);
@@ -195,6 +206,10 @@ impl Simulation {
         let server = &mut stack.server[usize::from(server)];
         server.serving = id;
         self.agenda.set(server.slot, due);
+        if O::ACTIVE && !self.pool.get(id).has(OUTBOUND) && !self.has_tasks(index) {
+            let node = self.stations[index as usize].node;
+            observer.serving(Instant::from_ps(due), node, &self.info(id));
+        }
     }
 
     /// A server is done with a packet and takes the next.
@@ -209,7 +224,7 @@ impl Simulation {
         let id = core::mem::replace(&mut state.serving, NONE);
         let slot = state.slot;
         if let Some(next) = self.next_in_stack(index, server, observer) {
-            self.begin_service(index, server, next);
+            self.begin_service(index, server, next, observer);
         } else {
             self.agenda.set(slot, crate::agenda::NEVER);
         }
@@ -261,7 +276,12 @@ impl Simulation {
     /// A packet reaches the application.
     #[inline]
     pub(crate) fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
-        self.stations[index as usize].delivered += 1;
+        let station = &mut self.stations[index as usize];
+        station.delivered += 1;
+        if O::ACTIVE {
+            let node = station.node;
+            observer.reached(self.now(), node, &self.info(id));
+        }
         let packet = self.pool.get(id);
         let flow_index = packet.flow;
         let flow = &self.flows[flow_index as usize];
@@ -308,7 +328,7 @@ impl Simulation {
             let inside = Segment::ALL.iter().filter(|segment| segment.is_ethernet());
             let delivery = Delivery {
                 stream: packet.stream as usize,
-                latency: self.now() - rtether_model::quantity::Instant::from_ps(packet.released_at),
+                latency: self.now() - Instant::from_ps(packet.released_at),
                 ethernet: inside.map(|segment| segments[segment.index()]).sum(),
                 segments,
                 is_counted: packet.has(COUNTED),

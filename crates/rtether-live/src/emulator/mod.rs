@@ -22,6 +22,14 @@
 //! are to have no addresses, since what this side sends itself reaches a host without passing the
 //! network; for the same reason the emulator switches IPv6 off there.
 //!
+//! # Emulated stations
+//!
+//! A station that is to be emulated ([`rtether_model::network::EndStation::emulate`]) has its stack
+//! between the host and the network: what the host sends passes the sending side from its stamp on,
+//! and what is for the host leaves when the receiving side is done with it. So the host's own costs
+//! come on top. A frame is known ahead for as long as the stack serves it; where that is shorter
+//! than the guard, it leaves late by up to the difference.
+//!
 //! # Collision reports
 //!
 //! With [`Options::reports_collisions`] the host behind a station is told of each of its
@@ -40,6 +48,7 @@
 mod capture;
 mod completions;
 mod frame;
+mod headers;
 mod offload;
 mod options;
 mod ports;
@@ -53,9 +62,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether_model::network::{Network, NodeId, Pcp, Vid};
+use rtether_model::network::{Network, Node, NodeId, NodeKind, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_sim::emulation::{Arrival, Emulation, Foreign, Output, Recording};
+use rtether_sim::emulation::{Arrival, Emulation, Foreign, Headers, Output, Recording};
 
 use crate::wait::{Waiting, sleep_until_readable};
 use crate::wall::Stamps;
@@ -119,6 +128,8 @@ struct Departure {
 /// A network between devices of this host.
 pub struct Emulator {
     network: Network,
+    /// Whether any station is emulated, stack and all.
+    reads_headers: bool,
     options: Options,
     emulation: Emulation,
     tap: Tap,
@@ -162,6 +173,7 @@ impl Emulator {
         Ok(Self {
             network: network.clone(),
             completions: Completions::new(network, options.reports_completions),
+            reads_headers: network.nodes.iter().any(is_emulated),
             emulation,
             tap,
             ports,
@@ -255,10 +267,16 @@ impl Emulator {
         };
         let token = self.sequence << 24 | u64::from(place);
         self.sequence += 1;
+        let headers = if self.reads_headers {
+            headers::read(self.store.get(place))
+        } else {
+            Headers::default()
+        };
         let frame = Foreign {
             size: frame::size(seen.length),
             destination,
             tag,
+            headers,
             token,
         };
         let later = self.pending.iter().rev().take_while(|other| other.at > at);
@@ -454,6 +472,13 @@ impl Emulator {
             return true;
         }
         self.napped < passed / 1_000 * NAPS_PER_MILLE
+    }
+}
+
+fn is_emulated(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::EndStation(station) => station.emulate,
+        NodeKind::Switch(_) | NodeKind::Hub(_) => false,
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Options {
     /// Frames under way and not yet due; more are dropped and counted. Each takes 1.5 KiB.
     pub frames: u32,
     /// Arrivals, and ends of copies, that are recorded; zero for no recording and no comparison.
-    /// Each takes about 100 octets.
+    /// Each takes some 150 octets.
     pub recording: usize,
     /// What happens to frames for unknown addresses.
     pub unknown: Unknown,

@@ -135,6 +135,15 @@ impl<F> StackInstances<F> {
         self.running.map(|running| running.class)
     }
 
+    /// Returns the frame in service and when it is done, if no other can interrupt it.
+    pub fn certain(&self) -> Option<(&F, Instant)> {
+        let running = self
+            .running
+            .filter(|running| running.class == self.queues.top())?;
+        let job = self.queues.head(running.class)?;
+        Some((&job.frame, after(running.since, job.remaining)))
+    }
+
     /// Returns the number of frames in all instances, the one in service included.
     pub fn waiting(&self) -> u64 {
         self.queues.len()

@@ -50,6 +50,7 @@ impl Workload {
                 driver_queue: Bytes::new(1 << 20),
                 tasks: None,
                 layer: None,
+                emulate: false,
             }),
         )
     }

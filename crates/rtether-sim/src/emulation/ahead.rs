@@ -1,4 +1,4 @@
-//! Deliveries on a shared medium that are certain before they happen.
+//! Deliveries on shared media and in layered stations that are certain before they happen.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,8 @@ use rtether_model::quantity::Instant;
 
 use super::frames::Frames;
 use crate::kernel::Simulation;
-use crate::packet::NONE;
+use crate::observe::Observer;
+use crate::packet::{NONE, OUTBOUND};
 use crate::port::Owner;
 
 /// What has been said of one collision domain.
@@ -61,5 +62,21 @@ impl Ahead {
                 }
             }
         }
+    }
+}
+
+/// Tells of frames that tasks or stack instances will be done with for certain.
+pub(super) fn look_into_layers(simulation: &Simulation, frames: &mut Frames) {
+    for station in simulation
+        .stations
+        .iter()
+        .filter(|station| station.layer != NONE)
+    {
+        let layer = &simulation.layers[station.layer as usize];
+        layer.for_each_certain(|id, due| {
+            if !simulation.pool.get(id).has(OUTBOUND) {
+                frames.serving(due, station.node, &simulation.info(id));
+            }
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Frames under way and how many copies there are of each.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use rtether_model::network::{NodeId, Pcp, PortId, Vid};
@@ -18,13 +18,32 @@ struct Frame {
     is_told: bool,
 }
 
+/// When it is certain that a frame reaches a station.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// When it is put on the station's own link.
+    Switched,
+    /// When nothing can collide with it.
+    Shared,
+    /// When the station's stack serves it.
+    Emulated,
+}
+
+/// A copy that is all but at its station.
+#[derive(Clone, Copy)]
+struct Near {
+    tag: Option<(u8, u16)>,
+    is_told: bool,
+}
+
 /// Listens to the simulation and writes down what becomes of the frames.
 #[derive(Default)]
 pub(super) struct Frames {
-    /// By node: whether it is a station on a shared medium.
-    on_media: Vec<bool>,
-    /// Frames on their way to such stations that have been told of.
-    foreseen: BTreeSet<(u32, NodeId)>,
+    /// By node.
+    places: Vec<Place>,
+    /// Copies that have been told of before they are at stations on shared media, and all that are
+    /// in emulated stations.
+    near: BTreeMap<(u32, NodeId), Near>,
     all: Vec<Frame>,
     free: Vec<u32>,
     finished: u64,
@@ -32,9 +51,9 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(on_media: Vec<bool>) -> Self {
+    pub(super) fn new(places: Vec<Place>) -> Self {
         Self {
-            on_media,
+            places,
             ..Self::default()
         }
     }
@@ -73,15 +92,28 @@ impl Frames {
         self.outputs.push_back(output);
     }
 
+    fn place(&self, station: NodeId) -> Option<Place> {
+        self.places.get(station.index()).copied()
+    }
+
     /// A frame will arrive at a station on a shared medium for certain.
     pub(super) fn foresee(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        if is_for(station, packet) && self.foreseen.insert((packet.number, station)) {
-            self.tell_delivered(due, station, packet);
+        let key = (packet.number, station);
+        let is_next = self.place(station) == Some(Place::Shared) && is_for(station, packet);
+        if is_next && !self.near.contains_key(&key) {
+            let tag = packet.tag;
+            self.near.insert(key, Near { tag, is_told: true });
+            self.tell_delivered(due, station, packet, tag);
         }
     }
 
-    fn tell_delivered(&mut self, at: Instant, station: NodeId, packet: &PacketInfo) {
-        let tag = packet.tag;
+    fn tell_delivered(
+        &mut self,
+        at: Instant,
+        station: NodeId,
+        packet: &PacketInfo,
+        tag: Option<(u8, u16)>,
+    ) {
         let output = Output::Delivered {
             token: self.all[packet.number as usize].token,
             station,
@@ -99,9 +131,9 @@ impl Frames {
             return;
         }
         let token = frame.token;
-        let mut foreseen = self.foreseen.range((number, NodeId(0))..);
+        let mut near = self.near.range((number, NodeId(0))..);
         debug_assert!(
-            foreseen.next().is_none_or(|&(other, _)| other != number),
+            near.next().is_none_or(|(&(other, _), _)| other != number),
             "what was told ahead has happened"
         );
         if !frame.is_told {
@@ -127,16 +159,36 @@ fn is_for(station: NodeId, packet: &PacketInfo) -> bool {
 
 impl Observer for Frames {
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        if is_for(station, packet) {
-            self.tell_delivered(due, station, packet);
+        if self.place(station) == Some(Place::Switched) && is_for(station, packet) {
+            self.tell_delivered(due, station, packet, packet.tag);
         }
     }
 
-    fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.on_media.get(station.index()) == Some(&true)
-            && !self.foreseen.remove(&(packet.number, station))
-        {
-            self.tell_delivered(now, station, packet);
+    fn received(&mut self, _now: Instant, station: NodeId, packet: &PacketInfo) {
+        if self.place(station) == Some(Place::Switched) {
+            return;
+        }
+        let near = Near {
+            tag: packet.tag,
+            is_told: false,
+        };
+        // On a shared medium it may have been foreseen.
+        self.near.entry((packet.number, station)).or_insert(near);
+    }
+
+    fn serving(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
+        let near = self.near.get_mut(&(packet.number, station));
+        if let Some(near) = near.filter(|near| !near.is_told) {
+            near.is_told = true;
+            let tag = near.tag;
+            self.tell_delivered(due, station, packet, tag);
+        }
+    }
+
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        let near = self.near.remove(&(packet.number, station));
+        if let Some(Near { tag, .. }) = near.filter(|near| !near.is_told) {
+            self.tell_delivered(now, station, packet, tag);
         }
         self.end(packet.number, station, now);
     }
@@ -156,6 +208,7 @@ impl Observer for Frames {
             };
             self.tell(packet.number, output);
         }
+        self.near.remove(&(packet.number, node));
         self.end(packet.number, node, now);
     }
 

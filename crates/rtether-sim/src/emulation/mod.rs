@@ -6,40 +6,45 @@
 //! decides twice: ports, queues, switches and media are those of [`crate::Simulation`].
 //!
 //! **Scope.** All that the simulator knows between two driver queues. Stations cost nothing: they
-//! are real ones, with stacks of their own. Not here: loops of switches without standby links, since
-//! broadcasts would circulate for ever, and queues sorted by deadlines, since nobody knows those of
-//! a foreign frame. Groups are not known either: a frame to many goes to all of its VLAN, as through
-//! a switch that does not manage multicast.
+//! are real ones, with stacks of their own. But those that are to be emulated
+//! ([`rtether_model::network::EndStation::emulate`]) keep what they have: frames come in above their tasks and stack, pass
+//! their layer and driver, and arrive when the receiving side is done with them. Not here: loops of
+//! switches without standby links, since broadcasts would circulate for ever, queues sorted by
+//! deadlines, since nobody knows those of a foreign frame, and layers with rules on addresses or
+//! ports. Groups are not known either: a frame to many goes to all of its VLAN, as through a switch
+//! that does not manage multicast.
 //!
 //! **Late frames.** An arrival before the time that has been reached is taken as if it came now,
 //! and counted. [`Recording`] keeps the true times, and its replay says what the lateness changed.
 
 mod ahead;
 mod frames;
+mod prepare;
 mod recording;
+mod visitor;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use rtether_model::network::{
-    EndStation, MulticastForwarding, Network, NodeId, NodeKind, Pcp, Selection, Stack, Vid,
-};
+use rtether_model::network::{Network, NodeId, Pcp, Vid};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Record;
-use rtether_model::route::Routing;
 use rtether_model::wire::{HEADER, MAX_FRAME_PAYLOAD, MIN_FRAME};
 use thiserror::Error;
 
 use crate::agenda::NEVER;
-use crate::kernel::{BuildError, Config, FlowState, Listeners, Simulation};
+use crate::kernel::{BuildError, Config, Simulation};
 use crate::observe::DropReason;
 use crate::packet::{GROUP, NONE, Packet, TAGGED};
-use crate::source::Source;
+use crate::random::mix;
 use crate::station::frame_octets;
-use ahead::Ahead;
-use frames::Frames;
+use ahead::{Ahead, look_into_layers};
+use frames::{Frames, Place};
+use prepare::{bare, release_slot};
 
 pub use recording::{Arrival, Comparison, Recording};
+pub(crate) use visitor::Visitor;
+pub use visitor::{Content, Headers};
 
 /// Octets of the longest untagged frame, addresses to FCS.
 const MAX_FRAME: Bytes = Bytes::new(HEADER.get() + MAX_FRAME_PAYLOAD.get() + 4);
@@ -53,6 +58,8 @@ pub struct Foreign {
     pub destination: Destination,
     /// Priority and VLAN of its tag.
     pub tag: Option<(Pcp, Vid)>,
+    /// What emulated stations look at; of no account without them.
+    pub headers: Headers,
     /// The driver's name for it.
     pub token: u64,
 }
@@ -70,14 +77,15 @@ pub enum Destination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// A copy arrives. Told as soon as it is certain: when its transmission to the station begins
-    /// on a full-duplex link, when nothing can collide with it any more on a shared medium. So a
-    /// driver that asks often knows it ahead.
+    /// on a full-duplex link, when nothing can collide with it any more on a shared medium, when the
+    /// stack of an emulated station, or its task, begins to serve it and nothing can interrupt that.
+    /// So a driver that asks often knows it ahead.
     Delivered {
         /// The driver's name for the frame.
         token: u64,
         /// Where.
         station: NodeId,
-        /// When its last bit was there.
+        /// When its last bit was there; at an emulated station when the application has it.
         at: Instant,
         /// The tag it arrived with; switches add, change and take off tags.
         tag: Option<(Pcp, Vid)>,
@@ -109,11 +117,13 @@ pub enum Output {
     },
 }
 
-/// How back-offs are drawn.
+/// How back-offs and the jitter of stacks are drawn. Bit errors, and what smoothers and their
+/// detectors draw, come one after the other in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draws {
-    /// By frame: from the seed, the station and the time at which the frame was handed over. A
-    /// frame that comes late changes those it meets and no others.
+    /// By frame: back-offs from the seed, the station and the time at which the frame was handed
+    /// over, jitter from the seed, the stations and the number of frames that the sender had handed
+    /// over before. A frame that comes late changes those it meets and no others.
     #[default]
     ByFrame,
     /// One after the other, as a simulation does: equal arrivals give what the simulation gives.
@@ -137,6 +147,15 @@ pub enum EmulationError {
     Deadlines {
         /// Name of the switch.
         switch: String,
+    },
+    /// Real hosts have addresses and ports of their own.
+    #[error(
+        "a rule of `{station}` looks at addresses or ports, which are others on real hosts; tell \
+         packets apart by tag, DSCP, protocol or EtherType"
+    )]
+    Rules {
+        /// Name of the station.
+        station: String,
     },
 }
 
@@ -172,6 +191,12 @@ pub struct Emulation {
     simulation: Simulation,
     /// By node.
     stations: Vec<Option<u32>>,
+    /// By station: frames it has handed over.
+    sent: Vec<u64>,
+    /// Seed of what is drawn by frame.
+    seed_of_frames: Option<u64>,
+    /// First of the timer slots whose events come after releases at the same time.
+    release_slot: u32,
     frames: Frames,
     /// Shared media of which something can be said ahead.
     ahead: Vec<Ahead>,
@@ -179,10 +204,12 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// Builds the network. Stacks, tasks and layers of its stations are left out.
+    /// Builds the network. Stacks, tasks and layers of its stations are left out but where
+    /// [`rtether_model::network::EndStation::emulate`] says otherwise.
     ///
     /// # Errors
-    /// If the simulator refuses the network, switches form a loop, or one sorts by deadlines.
+    /// If the simulator refuses the network, switches form a loop, one sorts by deadlines, or an
+    /// emulated station has rules on addresses or ports.
     pub fn new(network: &Network, seed: u64, draws: Draws) -> Result<Self, EmulationError> {
         let network = bare(network)?;
         let config = Config {
@@ -192,24 +219,37 @@ impl Emulation {
         };
         let mut simulation = Simulation::new(&network, &[], &config)?;
         simulation.open_to_all();
-        if draws == Draws::ByFrame {
-            for shared in &mut simulation.shared {
-                shared.seed_of_frames = Some(seed);
+        let seed_of_frames = (draws == Draws::ByFrame).then_some(seed);
+        for shared in &mut simulation.shared {
+            shared.seed_of_frames = seed_of_frames;
+        }
+        if seed_of_frames.is_some() {
+            for stack in &mut simulation.stacks {
+                stack.draw_by_frame();
             }
         }
         let mut stations = alloc::vec![None; network.nodes.len()];
-        let mut on_media = alloc::vec![false; network.nodes.len()];
+        let mut places = alloc::vec![Place::Switched; network.nodes.len()];
         for (number, station) in (0u32..).zip(&simulation.stations) {
             stations[station.node.index()] = Some(number);
             let port = simulation.ports.get(station.port as usize);
             let is_shared = port.is_some_and(|port| port.attachment != NONE);
-            on_media[station.node.index()] = is_shared;
+            places[station.node.index()] = if !simulation.takes_no_time(number) {
+                Place::Emulated
+            } else if is_shared {
+                Place::Shared
+            } else {
+                Place::Switched
+            };
         }
         Ok(Self {
             ahead: Ahead::of_all(&simulation),
+            sent: alloc::vec![0; simulation.stations.len()],
+            seed_of_frames,
+            release_slot: release_slot(&simulation),
             simulation,
             stations,
-            frames: Frames::new(on_media),
+            frames: Frames::new(places),
             counters: Counters::default(),
         })
     }
@@ -224,8 +264,8 @@ impl Emulation {
         self.counters
     }
 
-    /// A frame has been handed to the driver of `station` at `at`: handles all events before, and
-    /// queues it there.
+    /// A frame has been handed to `station` at `at`, to its driver or, if it is emulated, to all it
+    /// has above: handles all events before, and takes the frame in.
     ///
     /// # Errors
     /// If the frame or its addresses are not of this network; it is counted.
@@ -238,9 +278,22 @@ impl Emulation {
             self.counters.lateness_max = self.counters.lateness_max.max(lateness);
         }
         self.counters.injected += 1;
-        self.run_until(at);
+        // In the order of the simulation: what arrives at that very time comes before.
+        self.simulation
+            .run_before(at, self.release_slot, &mut self.frames);
         let number = self.frames.insert(frame.token);
+        let sent = &mut self.sent[source as usize];
+        *sent += 1;
+        let seed = self.seed_of_frames;
+        let visitor = Visitor {
+            headers: frame.headers,
+            seed: seed.map(|seed| mix(&[seed, u64::from(source), *sent])),
+        };
         let simulation = &mut self.simulation;
+        match simulation.visitors.get_mut(number as usize) {
+            Some(place) => *place = visitor,
+            None => simulation.visitors.push(visitor),
+        }
         let id = simulation.pool.insert(Packet {
             released_at: simulation.now,
             number,
@@ -284,6 +337,7 @@ impl Emulation {
         for ahead in &mut self.ahead {
             ahead.look(&self.simulation, &mut self.frames);
         }
+        look_into_layers(&self.simulation, &mut self.frames);
     }
 
     /// Returns when something happens next, if no frame comes before; `None` if nothing will.
@@ -315,67 +369,4 @@ impl Emulation {
     pub fn finish(self) -> Record {
         self.simulation.finish()
     }
-}
-
-impl Simulation {
-    /// Gives every station a flow with its own number, to all others, that never releases: packets
-    /// from outside belong to it. They do not count in any stream, of which there are none.
-    fn open_to_all(&mut self) {
-        let count = u32::try_from(self.stations.len()).unwrap_or(u32::MAX);
-        for talker in 0..count {
-            let others = (0..count).filter(|&station| station != talker);
-            self.flows.push(FlowState {
-                source: Source::silent(),
-                slot: NONE,
-                talker,
-                listeners: Listeners::new(others.collect()),
-                is_multicast: true,
-                first_stream: 0,
-                size: 0,
-                reply: None,
-                flags: 0,
-                pcp: 0,
-                vid: 0,
-                number: 0,
-                counted: 0,
-                bulk: None,
-                conversation: None,
-                awaited: 0,
-            });
-        }
-    }
-}
-
-/// Returns the network as it is between the interfaces of its stations.
-fn bare(network: &Network) -> Result<Network, EmulationError> {
-    let mut network = network.clone();
-    let routing = Routing::new(&network);
-    if let Some(links) = routing.find_loop(&network) {
-        let node = links
-            .first()
-            .map(|link| network.links[link.index()].ends[0].node);
-        let switch = node.map(|node| network.node(node).name.clone());
-        return Err(EmulationError::Loop {
-            switch: switch.unwrap_or_default(),
-        });
-    }
-    for node in &mut network.nodes {
-        match &mut node.kind {
-            NodeKind::EndStation(station) => {
-                *station = EndStation {
-                    driver_queue: station.driver_queue,
-                    ..EndStation::new(Stack::Zero)
-                };
-            }
-            NodeKind::Switch(switch) => {
-                if switch.selection == Selection::EarliestDeadline {
-                    let switch = node.name.clone();
-                    return Err(EmulationError::Deadlines { switch });
-                }
-                switch.multicast = MulticastForwarding::Unmanaged;
-            }
-            NodeKind::Hub(_) => {}
-        }
-    }
-    Ok(network)
 }

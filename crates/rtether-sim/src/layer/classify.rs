@@ -9,6 +9,7 @@ use rtether_model::wire::{self, Encapsulation};
 use rtether_proto::endnode::{FrameKey, Tag};
 use rtether_proto::smoother;
 
+use crate::emulation::{Content, Visitor};
 use crate::kernel::Simulation;
 use crate::packet::{GROUP, REVERSE, TAGGED};
 use crate::trace::frame;
@@ -48,9 +49,22 @@ fn address(first: u8, number: u32) -> IpAddr {
     Ipv4Addr::from(frame::ipv4(first, number)).into()
 }
 
+impl From<Content> for Kind {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::Datagram => Self::Message,
+            Content::Segment => Self::Data,
+            Content::Acknowledgement => Self::Control,
+        }
+    }
+}
+
 impl Simulation {
     /// Returns what kind of packet this is.
     pub(crate) fn packet_kind(&self, id: u32) -> Kind {
+        if let Some(visitor) = self.visitor(id) {
+            return visitor.headers.content.into();
+        }
         let flow = &self.flows[self.pool.get(id).flow as usize];
         let with_data = match (flow.bulk, flow.conversation) {
             (None, None) => return Kind::Message,
@@ -73,11 +87,20 @@ impl Simulation {
     /// Returns the header fields that captures show ([`frame`]).
     pub(super) fn frame_key(&self, id: u32) -> FrameKey {
         let packet = self.pool.get(id);
-        let flow = &self.flow_list[packet.flow as usize];
         let tag = packet.has(TAGGED).then(|| {
             let pcp = Pcp::new(packet.pcp).unwrap_or_default();
             Tag::new(pcp, Vid::new(packet.vid).unwrap_or(Vid::PRIORITY_ONLY))
         });
+        if let Some(Visitor { headers, .. }) = self.visitor(id) {
+            return FrameKey {
+                tag,
+                ethertype: headers.ethertype,
+                tos: headers.tos,
+                protocol: headers.protocol,
+                ..FrameKey::default()
+            };
+        }
+        let flow = &self.flow_list[packet.flow as usize];
         let ethertype = Some(frame::ether_type(flow.encapsulation).0);
         let Some(protocol) = protocol(flow.encapsulation) else {
             return FrameKey {
@@ -108,6 +131,10 @@ impl Simulation {
 
     /// Returns what a smoother charges for a packet and its class there; `None` if it is not IP.
     pub(super) fn datagram(&self, id: u32, rule: Rule) -> Option<(Bytes, smoother::Class)> {
+        if let Some(Visitor { headers, .. }) = self.visitor(id) {
+            let class = smoother::classify(rule, headers.tos?, headers.protocol?);
+            return Some((headers.datagram?, class));
+        }
         let packet = self.pool.get(id);
         let flow = &self.flow_list[packet.flow as usize];
         let protocol = protocol(flow.encapsulation)?;

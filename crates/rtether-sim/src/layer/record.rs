@@ -30,6 +30,20 @@ impl LayerState {
         }
     }
 
+    /// Visits packets that cannot be kept from leaving the station's tasks, or stack instances above
+    /// which there are none, with the times at which they do; of both directions.
+    pub(crate) fn for_each_certain(&self, mut visit: impl FnMut(u32, Instant)) {
+        if let Some(tasks) = &self.tasks {
+            tasks
+                .certain()
+                .into_iter()
+                .for_each(|(id, due)| visit(id, due));
+        } else if let Some(StackSide::Instances(engines)) = &self.stack {
+            let jobs = engines.iter().filter_map(StackInstances::certain);
+            jobs.for_each(|(job, due)| visit(job.id, due));
+        }
+    }
+
     /// Returns how many packets [`Self::for_each_packet`] visits.
     pub(crate) fn occupancy(&self) -> u64 {
         let mut count = 0;

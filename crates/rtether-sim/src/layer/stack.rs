@@ -234,7 +234,7 @@ impl Simulation {
         let takes_time = self.stations[index as usize].servers > 0;
         while let Some(id) = self.select_packet(index, server, observer) {
             if takes_time {
-                self.begin_service(index, server, id);
+                self.begin_service(index, server, id, observer);
                 return;
             }
             let packet = self.pool.get_mut(id);

@@ -46,6 +46,12 @@ impl TaskProcessor {
         self.engine.poll_timeout().map(|(due, _)| due)
     }
 
+    /// Returns the packet in its task and when that is done, if no other can interrupt it.
+    pub(super) fn certain(&self) -> Option<(u32, Instant)> {
+        let found = self.engine.certain().map(|(&id, due)| (id, due));
+        found.filter(|&(id, _)| id != NONE)
+    }
+
     /// Returns the packets in it.
     pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
         self.engine.frames().copied().filter(|&id| id != NONE)

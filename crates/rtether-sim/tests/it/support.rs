@@ -80,6 +80,7 @@ impl Plant {
             driver_queue: Bytes::new(1_518_000),
             tasks: None,
             layer: None,
+            emulate: false,
         };
         self.node(name, NodeKind::EndStation(station))
     }

@@ -24,6 +24,7 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("dst", &["to"]),
     ("duration", &["for"]),
     ("edges", &["links"]),
+    ("emulated", &["emulate"]),
     ("encapsulation", &["over"]),
     ("end", &["stop"]),
     ("end_stations", &["nodes"]),

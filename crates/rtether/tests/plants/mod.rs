@@ -63,6 +63,7 @@ impl Builder {
             driver_queue: Bytes::new(100_000),
             tasks: None,
             layer: None,
+            emulate: false,
         };
         self.node(name, NodeKind::EndStation(station))
     }

@@ -293,3 +293,15 @@ fn overrides_reach_the_keys_of_a_station() {
     };
     assert_eq!(smoothing.detector, detector);
 }
+
+#[test]
+fn who_plays_a_node_is_said_by_its_stack_or_itself() {
+    let plc = "plc: { rate: 5000 packets/s, emulate: true }";
+    let emulated = |stacks: &str, node: &str| node_with(stacks, node).emulate;
+    assert!(emulated(plc, "stack: plc"));
+    assert!(!emulated(plc, "stack: plc, emulate: false"));
+    assert!(emulated("", "stack: zero, emulate: true"));
+    assert!(emulated("", "stack: skeie-controller, emulate: true"));
+    assert!(emulated("", "stack: { service: 1 us, emulate: true }"));
+    assert!(!emulated("", "stack: zero"));
+}

@@ -5,65 +5,131 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use rtether_model::flow::{Delivery, Traffic};
+use rtether_model::endnode::TransmitStrategy;
+use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{EndStation, Network, NodeId, NodeKind, Pcp, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::wire::{self, Encapsulation};
 use rtether_sim::emulation::{
-    Arrival, Destination, Draws, Emulation, EmulationError, Foreign, Output, Recording,
+    Arrival, Content, Destination, Draws, Emulation, EmulationError, Foreign, Headers, Output,
+    Recording,
 };
-use rtether_sim::observe::{self, DropReason, Observer, PacketInfo};
+use rtether_sim::observe::{DropReason, Observer, PacketInfo};
+use rtether_sim::tcp::Segment;
 
 use super::{CASES, Case, for_each_case};
 use crate::hub::random_plant;
 use crate::support::Plant;
 
-/// What a simulation's stations hand to their drivers, and what becomes of it: by token, node and
-/// reason, since several losses may happen at one place.
-#[derive(Default)]
-struct Seen {
+/// What an observer knows a packet by; copies that TCP sends again are alike.
+type Name = (u32, NodeId, Option<NodeId>, u32, bool, Option<Segment>);
+
+/// Where a packet ended: by name, node and reason, since several losses may happen at one place.
+type Ending = (usize, NodeId, Instant, Option<DropReason>);
+
+/// What a simulation's applications hand to their stations, and what becomes of it.
+struct Seen<'a> {
+    flows: &'a [Flow],
+    /// Tokens are positions.
     arrivals: Vec<Arrival>,
+    /// By token: the first packet of the same name.
+    alike: Vec<usize>,
+    names: BTreeMap<String, usize>,
     endings: Vec<Ending>,
 }
 
-type Ending = (u64, NodeId, Instant, Option<DropReason>);
+impl<'a> Seen<'a> {
+    fn new(flows: &'a [Flow]) -> Self {
+        Self {
+            flows,
+            arrivals: Vec::new(),
+            alike: Vec::new(),
+            names: BTreeMap::new(),
+            endings: Vec::new(),
+        }
+    }
 
-/// A flow sends one frame of each number to each of its listeners.
-fn token(packet: &PacketInfo) -> u64 {
-    let listener = packet.destination.map_or(0, |node| node.0);
-    u64::from(packet.flow.0) << 48 | u64::from(listener) << 32 | u64::from(packet.number)
+    fn name(&mut self, packet: &PacketInfo) -> usize {
+        let name: Name = (
+            packet.flow.0,
+            packet.source,
+            packet.destination,
+            packet.number,
+            packet.is_reverse,
+            packet.tcp,
+        );
+        let next = self.arrivals.len();
+        *self.names.entry(format!("{name:?}")).or_insert(next)
+    }
+
+    /// Returns what the octets of such a packet would say.
+    fn headers(&self, packet: &PacketInfo, frame: Bytes) -> Headers {
+        let flow = &self.flows[packet.flow.index()];
+        let (ethertype, protocol) = match flow.encapsulation {
+            Encapsulation::Udp => (0x0800, Some(17)),
+            Encapsulation::Tcp => (0x0800, Some(6)),
+            Encapsulation::Icmp => (0x0800, Some(1)),
+            Encapsulation::Raw => (0x88B5, None),
+            Encapsulation::Goose => (0x88B8, None),
+            Encapsulation::SampledValues => (0x88BA, None),
+            Encapsulation::Profinet => (0x8892, None),
+        };
+        let reply = flow.reply.filter(|_| packet.is_reverse);
+        let payload = match packet.tcp {
+            Some(segment) => segment.payload_size(),
+            None => reply.map_or(flow.payload, |reply| reply.payload),
+        };
+        let content = match packet.tcp {
+            None => Content::Datagram,
+            Some(segment) if segment.len > 0 => Content::Segment,
+            Some(_) => Content::Acknowledgement,
+        };
+        let inside = flow.encapsulation.header_size() + payload;
+        assert!(frame >= inside + wire::HEADER + wire::FCS);
+        Headers {
+            ethertype: Some(ethertype),
+            tos: protocol.map(|_| flow.dscp << 2),
+            protocol,
+            datagram: protocol.map(|_| inside),
+            content,
+        }
+    }
 }
 
-impl Observer for Seen {
+impl Observer for Seen<'_> {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         let tag = packet.tag;
         let tag = tag.map(|(pcp, vid)| (Pcp::new(pcp).unwrap(), Vid::new(vid).unwrap()));
         let octets = packet.frame_size.get() - if tag.is_some() { 4 } else { 0 };
-        let destination = packet
-            .destination
-            .map_or(Destination::All, Destination::One);
+        let destination = packet.destination;
+        let name = self.name(packet);
+        let token = self.arrivals.len() as u64;
+        self.alike.push(name);
         self.arrivals.push(Arrival {
             station: packet.source,
             at: now,
             frame: Foreign {
                 size: Bytes::new(octets),
-                destination,
+                destination: destination.map_or(Destination::All, Destination::One),
                 tag,
-                token: token(packet),
+                headers: self.headers(packet, Bytes::new(octets)),
+                token,
             },
         });
     }
 
-    fn delivered(&mut self, now: Instant, packet: &PacketInfo, _: &observe::Delivery) {
-        let listener = packet.destination.unwrap();
-        self.endings.push((token(packet), listener, now, None));
+    fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
+        let name = self.name(packet);
+        self.endings.push((name, station, now, None));
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        self.endings.push((token(packet), node, now, Some(reason)));
+        let name = self.name(packet);
+        self.endings.push((name, node, now, Some(reason)));
     }
 }
 
-/// Makes the stations cost nothing and leaves the flows that send frames of one size one way.
+/// Makes the stations cost nothing and takes out what is sent to many.
 fn simplify(mut plant: Plant) -> Plant {
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
@@ -73,17 +139,62 @@ fn simplify(mut plant: Plant) -> Plant {
             };
         }
     }
-    for flow in &mut plant.flows {
-        flow.reply = None;
-    }
-    plant.flows.retain(|flow| {
-        let asks = matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Adaptive { .. });
-        flow.connection.is_none() && !asks && flow.delivery == Delivery::Unicast
-    });
+    without_groups(plant)
+}
+
+fn without_groups(mut plant: Plant) -> Plant {
+    plant
+        .flows
+        .retain(|flow| flow.delivery == Delivery::Unicast);
     plant
 }
 
-fn ending(output: &Output) -> Option<Ending> {
+/// Whether a release brings several packets.
+fn sends_at_once(flow: &Flow) -> bool {
+    let is_burst = matches!(flow.traffic, Traffic::Sporadic { burst: 2.., .. });
+    is_burst || flow.listeners.len() > 1
+}
+
+/// A timer without delay goes off between packets of one instant where they come one by one, and
+/// after them where one release brings all.
+fn without_zero_timers(station: &mut EndStation) {
+    if let Stack::IpRate { service } = &mut station.stack {
+        *service = Duration::from_ns(1).max(*service);
+    }
+    let transmit = station
+        .layer
+        .as_mut()
+        .and_then(|layer| layer.transmit.as_mut());
+    if let Some(transmit) = transmit
+        && let TransmitStrategy::Strict { .. } = transmit.strategy
+    {
+        transmit.strategy = TransmitStrategy::MODERATE;
+    }
+}
+
+/// Lets every station keep what it has, but for what frames from outside do not tell.
+fn keep(mut plant: Plant) -> Plant {
+    let is_tcp = |flow: &Flow| flow.encapsulation == Encapsulation::Tcp;
+    let has_tcp = plant.flows.iter().any(is_tcp);
+    let has_bursts = has_tcp || plant.flows.iter().any(sends_at_once);
+    for node in &mut plant.network.nodes {
+        if let NodeKind::EndStation(station) = &mut node.kind {
+            station.emulate = true;
+            if has_tcp {
+                station.tasks = None;
+            }
+            if has_bursts {
+                without_zero_timers(station);
+            }
+            if let Some(layer) = &mut station.layer {
+                layer.rules.retain(|rule| rule.source_port.is_none());
+            }
+        }
+    }
+    without_groups(plant)
+}
+
+fn ending(output: &Output) -> Option<(u64, NodeId, Instant, Option<DropReason>)> {
     match *output {
         Output::Delivered {
             token, station, at, ..
@@ -152,10 +263,9 @@ fn check_finished(outputs: &[Output]) {
 
 /// Simulates and emulates a plant; returns the frames that came and the collisions of stations, or
 /// `None` if the plant is none that can be emulated.
-fn compare(plant: Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
-    let plant = simplify(plant);
+fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     let network = &plant.network;
-    let mut seen = Seen::default();
+    let mut seen = Seen::new(&plant.flows);
     let mut simulation = plant.simulation(seed);
     simulation.run_until(until, &mut seen);
     let outputs = match emulate(network, seed, &seen.arrivals, until, None) {
@@ -166,7 +276,11 @@ fn compare(plant: Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     check_finished(&outputs);
     let fates = |outputs: &[Output]| {
         let endings = outputs.iter().filter_map(ending);
-        let endings: Vec<Ending> = endings.filter(|ending| ending.2 < until).collect();
+        let named = endings.map(|(token, node, at, lost)| {
+            let name = seen.alike[usize::try_from(token).unwrap()];
+            (name, node, at, lost)
+        });
+        let endings: Vec<Ending> = named.filter(|ending| ending.2 < until).collect();
         without_filtered(&endings)
     };
     let simulated = without_filtered(&seen.endings);
@@ -194,12 +308,11 @@ fn compare(plant: Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     Some((comparison.frames, collisions))
 }
 
-#[test]
-fn switches_emulated_as_simulated() {
+fn switches(change: fn(Plant) -> Plant) {
     let busy = Cell::new(0);
     for_each_case(|case| {
-        let plant = Case::new(case.number).plant;
-        if let Some((frames, _)) = compare(plant, case.number, case.until) {
+        let plant = change(Case::new(case.number).plant);
+        if let Some((frames, _)) = compare(&plant, case.number, case.until) {
             busy.set(busy.get() + u64::from(frames > 20));
         }
     });
@@ -207,13 +320,33 @@ fn switches_emulated_as_simulated() {
     assert!(!is_whole || busy.get() > CASES / 4, "{}", busy.get());
 }
 
-#[test]
-fn hubs_emulated_as_simulated() {
+fn hubs(change: fn(Plant) -> Plant) {
     let mut collided = 0;
     for number in 0..CASES {
         let (plant, length) = random_plant(number);
-        let (_, collisions) = compare(plant, number, Instant::ZERO + length).unwrap();
+        let (_, collisions) = compare(&change(plant), number, Instant::ZERO + length).unwrap();
         collided += collisions;
     }
     assert!(collided > 1_000, "{collided} collisions");
+}
+
+#[test]
+fn switches_emulated_as_simulated() {
+    switches(simplify);
+}
+
+#[test]
+fn hubs_emulated_as_simulated() {
+    hubs(simplify);
+}
+
+/// Stacks with their jitter and limits, tasks, queues and smoothers included.
+#[test]
+fn stations_at_switches_emulated_as_simulated() {
+    switches(keep);
+}
+
+#[test]
+fn stations_at_hubs_emulated_as_simulated() {
+    hubs(keep);
 }

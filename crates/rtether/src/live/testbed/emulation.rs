@@ -49,6 +49,13 @@ pub struct Emulation {
     pub ended: Option<String>,
 }
 
+impl Emulation {
+    /// Returns what it may have added to a packet.
+    pub(super) fn added_max(&self) -> Duration {
+        self.returned_max + self.apart_max.unwrap_or_default()
+    }
+}
+
 /// Opens the emulator in its namespace.
 pub(super) fn open(
     scenario: &Scenario,

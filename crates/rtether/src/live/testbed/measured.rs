@@ -40,8 +40,9 @@ pub struct Measured {
     pub awake: Result<(), String>,
     /// How the emulator did, if there was one.
     pub emulation: Option<Emulation>,
-    /// What the test bed itself may add to a packet: how late the emulator had sent one at most, the
-    /// call that sends included. The kernel's links and switches are part of what is measured.
+    /// What the test bed itself may add to a packet: how late the emulator sent one at most, how far
+    /// apart it decided from its replay, and how late packets were released. The kernel's links and
+    /// switches are part of what is measured.
     pub tolerance: Duration,
     /// Whether the run was ended before its time.
     pub is_partial: bool,
@@ -94,8 +95,10 @@ pub struct MeasuredStream {
     /// Delivered packets for which the end nodes took longer than the scenario says they can: the
     /// host was outside its stated profile.
     pub outside: u64,
-    /// The slowest of the others.
+    /// The slowest of the others, without what this host took on top of stations that are emulated.
     pub worst_inside: Option<Worst>,
+    /// How late their releases were at most: flows then keep their contracts no better than that.
+    pub late_inside: Duration,
     /// Part of the latency before the call that sends came back: the sending stack.
     pub send: Histogram,
     /// Part of it after the kernel's receive stamp: the receiving stack and the wake-up.
@@ -180,7 +183,8 @@ impl MeasuredStream {
         Some(Ord::min(quantile, self.latency.max))
     }
 
-    fn arrive(&mut self, arrived: &Arrived, is_outside: bool) {
+    /// Books a packet; `beyond` is what [`Profile::beyond`] says of it.
+    fn arrive(&mut self, arrived: &Arrived, beyond: Option<Duration>) {
         self.latency.record(arrived.latency);
         self.histogram.record(arrived.latency);
         let worst = Worst {
@@ -188,10 +192,11 @@ impl MeasuredStream {
             latency: arrived.latency,
         };
         keep_slower(&mut self.worst, worst);
-        if is_outside {
-            self.outside += 1;
+        if let Some(beyond) = beyond {
+            let latency = worst.latency - beyond;
+            keep_slower(&mut self.worst_inside, Worst { latency, ..worst });
         } else {
-            keep_slower(&mut self.worst_inside, worst);
+            self.outside += 1;
         }
     }
 }
@@ -385,7 +390,8 @@ impl Judge<'_> {
                 stream.receive.record(receive);
             }
             let answered = own.answered.get(&number);
-            stream.arrive(arrived, !self.profile.holds(sent, answered, arrived));
+            stream.late_inside = Ord::max(stream.late_inside, sent.late);
+            stream.arrive(arrived, self.profile.beyond(sent, answered, arrived));
         }
     }
 }

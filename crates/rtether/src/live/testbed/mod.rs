@@ -37,6 +37,7 @@ pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{json, table};
 pub use packets::{PACKETS_MAX, Packet, Packets, packets_csv};
 pub use page::html;
+pub use profile::emulated;
 pub use rows::csv;
 pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;

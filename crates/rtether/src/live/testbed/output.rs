@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream, ssh};
+use super::{Emulation, Measured, MeasuredStream, profile, ssh};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -138,6 +138,8 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
         .map(|(name, text)| format!("{name:<15}{text}"))
         .collect();
     lines.extend(ssh::lines(scenario, measured));
+    let emulated = profile::said(scenario, measured);
+    lines.extend(emulated.map(|said| format!("stacks         emulated at {said}")));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
     }
@@ -348,6 +350,7 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
         },
         "emulator": measured.emulation.as_ref().map(emulated_json),
         "hosts": ssh::json(scenario, measured),
+        "emulated_stations": profile::emulated(scenario),
         "errors": measured.errors,
         "streams": streams,
     });

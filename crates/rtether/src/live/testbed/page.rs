@@ -211,6 +211,7 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
             tolerance: Duration::ZERO,
             is_partial: false,
             packets: Packets::default(),
+            hosts: Vec::new(),
             errors: vec!["b: <gone>".into()],
             oddities: Oddities::default(),
         }

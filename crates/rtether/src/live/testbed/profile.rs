@@ -1,64 +1,137 @@
-//! Whether the host was within the profile that the scenario states for its end nodes.
+//! What of a packet's latency the scenario's end nodes stand for, and whether the host was within
+//! them.
+//!
+//! Where a node is left to this host, its stack in the scenario stands for the host's: the host has
+//! to be as fast, and adds nothing. Where it is emulated, the scenario's stack has had its time
+//! already, and all that the host itself took comes on top.
 
 use rtether_live::station::{Answered, Arrived, Sent};
 use rtether_model::flow::Flow;
+use rtether_model::histogram::Histogram;
 use rtether_model::network::{Cost, Jitter, NodeId, Stack};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire;
 
+use super::Measured;
+use crate::report::text::{plain_line, time_or_dash};
 use crate::scenario::Scenario;
 
-/// The most that the stacks at both ends of a stream may take.
+/// The stacks at both ends of a stream.
 pub(super) struct Profile {
-    /// Sending and receiving, of the talker.
-    talker: [Duration; 2],
-    /// The same of the listener.
-    listener: [Duration; 2],
+    talker: End,
+    listener: End,
+}
+
+/// What the scenario says of an end node.
+enum End {
+    /// The most that its stack takes to send and to receive, this host's in its place.
+    Host([Duration; 2]),
+    /// Its stack is emulated.
+    Emulated,
+}
+
+impl End {
+    fn of(scenario: &Scenario, node: NodeId, flow: &Flow) -> Self {
+        let Some(station) = scenario.network.end_station(node) else {
+            return Self::Host([Duration::ZERO; 2]);
+        };
+        if station.emulate {
+            return Self::Emulated;
+        }
+        let sizes = [Some(flow.payload), flow.reply.map(|reply| reply.payload)];
+        let sizes = sizes.into_iter().flatten();
+        let size = sizes
+            .map(|payload| wire::frame_size(payload, flow.encapsulation))
+            .max();
+        Self::Host(most(&station.stack, size.unwrap_or(Bytes::ZERO)))
+    }
+
+    fn send(&self, spent: Duration) -> Option<Duration> {
+        self.beyond(spent, 0)
+    }
+
+    fn receive(&self, spent: Option<Duration>) -> Option<Duration> {
+        self.beyond(spent?, 1)
+    }
+
+    /// Returns what the host added to the scenario's stack; `None` if the stack stands for it and
+    /// does not cover it.
+    fn beyond(&self, spent: Duration, way: usize) -> Option<Duration> {
+        match self {
+            Self::Host(most) => (spent <= most[way]).then_some(Duration::ZERO),
+            Self::Emulated => Some(spent),
+        }
+    }
 }
 
 impl Profile {
     pub(super) fn of(scenario: &Scenario, flow: &Flow, listener: NodeId) -> Self {
-        let limits = |node: NodeId| {
-            let station = scenario.network.end_station(node);
-            let sizes = [Some(flow.payload), flow.reply.map(|reply| reply.payload)];
-            let sizes = sizes.into_iter().flatten();
-            let size = sizes
-                .map(|payload| wire::frame_size(payload, flow.encapsulation))
-                .max();
-            let size = size.unwrap_or(Bytes::ZERO);
-            station.map_or([Duration::ZERO; 2], |station| most(&station.stack, size))
-        };
         Self {
-            talker: limits(flow.talker),
-            listener: limits(listener),
+            talker: End::of(scenario, flow.talker, flow),
+            listener: End::of(scenario, listener, flow),
         }
     }
 
-    /// Returns whether all that is known of a packet's way through the end nodes was within the
-    /// profile. What is not known was not.
+    /// Returns what the host itself added to a packet's latency at most, beyond what the scenario
+    /// says of its end nodes; `None` if the host was outside of that on its way, or nobody knows.
     ///
     /// The call that sends lasts at least as long as the sending stack, on virtual devices longer;
-    /// so a packet may be taken for one outside, never the other way round.
-    pub(super) fn holds(
+    /// so a packet may be taken for one outside, and too much for the host's, never the other way
+    /// round.
+    pub(super) fn beyond(
         &self,
         sent: &Sent,
         answered: Option<&Answered>,
         arrived: &Arrived,
-    ) -> bool {
-        let is_within = |spent: Option<Duration>, limit| spent.is_some_and(|spent| spent <= limit);
-        let end = if arrived.is_answer {
-            let Some(answered) = answered else {
-                return false;
-            };
-            if !is_within(answered.receive, self.listener[1]) || answered.call > self.listener[0] {
-                return false;
-            }
-            self.talker[1]
-        } else {
-            self.listener[1]
-        };
-        sent.call <= self.talker[0] && is_within(arrived.receive, end)
+    ) -> Option<Duration> {
+        let there = self.talker.send(sent.call)?;
+        if !arrived.is_answer {
+            return Some(there + self.listener.receive(arrived.receive)?);
+        }
+        let answered = answered?;
+        let turn = self.listener.receive(answered.receive)? + self.listener.send(answered.call)?;
+        Some(there + turn + self.talker.receive(arrived.receive)?)
     }
+}
+
+fn is_emulated(scenario: &Scenario, node: NodeId) -> bool {
+    let station = scenario.network.end_station(node);
+    station.is_some_and(|station| station.emulate)
+}
+
+/// Returns the names of the stations that are emulated.
+pub fn emulated(scenario: &Scenario) -> Vec<&str> {
+    let nodes = scenario.network.iter_nodes();
+    let own = nodes.filter(|(id, _)| is_emulated(scenario, *id));
+    own.map(|(_, node)| node.name.as_str()).collect()
+}
+
+/// Returns which stations are emulated and what the host takes on top; `None` if none is.
+pub(super) fn said(scenario: &Scenario, measured: &Measured) -> Option<String> {
+    let is_emulated = |node| is_emulated(scenario, node);
+    let names = emulated(scenario);
+    let names: Vec<String> = names.iter().map(|name| plain_line(name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let (mut send, mut receive) = (Histogram::default(), Histogram::default());
+    let flows = scenario.flows.iter();
+    let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
+    for ((flow, listener), stream) in ends.zip(&measured.streams) {
+        if is_emulated(flow.talker) {
+            send.merge(&stream.send);
+        }
+        let last = flow.reply.map_or(listener, |_| flow.talker);
+        if is_emulated(last) {
+            receive.merge(&stream.receive);
+        }
+    }
+    Some(format!(
+        "{}; this host's own come on top, p50 {} to send, {} to receive",
+        names.join(", "),
+        time_or_dash(send.quantile(1, 2)),
+        time_or_dash(receive.quantile(1, 2))
+    ))
 }
 
 /// Returns the most that a stack takes for a frame of a size, sending and receiving.
@@ -80,5 +153,81 @@ fn most(stack: &Stack, size: Bytes) -> [Duration; 2] {
         Stack::Rtos(rtos) => {
             [true, false].map(|is_outbound| with(rtos.datagram, &rtos.jitter, is_outbound))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtether_model::quantity::Instant;
+
+    use super::*;
+    use crate::scenario;
+
+    const US: Duration = Duration::from_us(1);
+
+    /// Node `a` is left to the host and takes 50 us either way, `b` is emulated and takes as long.
+    fn profiles() -> [Profile; 2] {
+        let text = "
+rtether: 1
+stacks: { slow: { send: 50 us, receive: 50 us } }
+nodes: { a: { stack: slow }, b: { stack: slow, emulate: true } }
+links: [{ ends: [a, b], rate: 100 Mbit/s }]
+flows:
+  - { name: there, from: a, to: b, period: 10 ms, size: 64 B }
+  - { name: question, from: b, to: a, period: 10 ms, size: 64 B, reply: { size: 64 B } }
+";
+        let scenario = scenario::load("test.yaml", text).scenario.expect("valid");
+        assert_eq!(emulated(&scenario), ["b"]);
+        let of = |flow: usize| {
+            let flow = &scenario.flows[flow];
+            Profile::of(&scenario, flow, flow.listeners[0])
+        };
+        [of(0), of(1)]
+    }
+
+    fn sent(call: i64) -> Sent {
+        Sent {
+            stream: 0,
+            number: 0,
+            at: Instant::ZERO,
+            call: US * call,
+            late: Duration::ZERO,
+        }
+    }
+
+    fn arrived(receive: Option<i64>, is_answer: bool) -> Arrived {
+        Arrived {
+            stream: 0,
+            number: 0,
+            released_at: Instant::ZERO,
+            latency: US * 500,
+            receive: receive.map(|us| US * us),
+            is_answer,
+        }
+    }
+
+    /// Oracle: by hand. What the scenario's stack stands for has to be covered by it; what comes on
+    /// top of an emulated one counts as it is, if it is known.
+    #[test]
+    fn the_hosts_own_part_by_hand() {
+        let [there, question] = profiles();
+        let one_way = |call, receive| there.beyond(&sent(call), None, &arrived(receive, false));
+        assert_eq!(one_way(50, Some(70)), Some(US * 70));
+        assert_eq!(one_way(51, Some(70)), None);
+        assert_eq!(one_way(50, None), None);
+        let answered = |receive: Option<i64>, call| Answered {
+            stream: 0,
+            number: 0,
+            receive: receive.map(|us| US * us),
+            call: US * call,
+        };
+        let turn = |answered: Option<Answered>| {
+            question.beyond(&sent(60), answered.as_ref(), &arrived(Some(80), true))
+        };
+        assert_eq!(turn(Some(answered(Some(50), 50))), Some(US * 140));
+        assert_eq!(turn(Some(answered(Some(51), 50))), None);
+        assert_eq!(turn(Some(answered(Some(50), 51))), None);
+        assert_eq!(turn(Some(answered(None, 50))), None);
+        assert_eq!(turn(None), None);
     }
 }

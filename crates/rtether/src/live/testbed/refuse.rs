@@ -3,9 +3,10 @@
 use rtether_live::station::mark::Mark;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{
-    EndStation, ForwardingMode, Network, NodeKind, Pcp, PortVlan, Selection, Switch,
+    EndStation, ForwardingMode, Network, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch,
 };
 use rtether_model::wire::Encapsulation;
+use rtether_sim::emulation::{Draws, Emulation};
 
 use super::{Backend, STATIONS_MAX};
 use crate::scenario::Scenario;
@@ -23,9 +24,9 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
             "{count} end stations are more than the {STATIONS_MAX} that one host takes"
         ));
     }
-    for node in &network.nodes {
+    for (id, node) in network.iter_nodes() {
         let found = match &node.kind {
-            NodeKind::EndStation(station) => of_station(station),
+            NodeKind::EndStation(station) => of_station(scenario, id, station, backend),
             NodeKind::Switch(switch) if backend == Backend::Kernel => of_kernel_switch(switch),
             NodeKind::Switch(_) => None,
             NodeKind::Hub(_) if backend == Backend::Kernel => {
@@ -35,8 +36,14 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
         };
         reasons.extend(found.map(|why| format!("`{}` {why}", node.name)));
     }
-    if backend == Backend::Kernel {
-        reasons.extend(of_kernel_links(network));
+    match backend {
+        Backend::Kernel => reasons.extend(of_kernel_links(network)),
+        Backend::Emulated => {
+            let obstacle = Emulation::new(network, scenario.run.seed, Draws::ByFrame).err();
+            reasons.extend(obstacle.map(|error| error.to_string()));
+        }
+        // Links and switches are the real ones.
+        Backend::Ssh => {}
     }
     let streams: usize = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
     if streams > Mark::STREAMS {
@@ -48,11 +55,40 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
     reasons
 }
 
-fn of_station(station: &EndStation) -> Option<&'static str> {
-    (station.tasks.is_some() || station.layer.is_some()).then_some(
-        "has tasks, priority queues or a smoother, which a test bed does not run; remove them \
-         with `--set`, or simulate",
-    )
+fn of_station(
+    scenario: &Scenario,
+    id: NodeId,
+    station: &EndStation,
+    backend: Backend,
+) -> Option<&'static str> {
+    let has_tcp = scenario.flows.iter().any(|flow| {
+        let is_end = flow.talker == id || flow.listeners.contains(&id);
+        is_end && flow.encapsulation == Encapsulation::Tcp
+    });
+    let is_more = station.tasks.is_some() || station.layer.is_some();
+    if station.emulate && backend != Backend::Emulated {
+        Some(
+            "has `emulate: true`, and there is no emulated network below it; use `--backend \
+             emulated`, or leave the stack to this host with `--set` and `emulate=false`",
+        )
+    } else if station.emulate && station.tasks.is_some() && has_tcp {
+        Some(
+            "has `emulate: true`, tasks, and flows over TCP, whose segments do not tell messages \
+             from files; remove the tasks with `--set`, or simulate",
+        )
+    } else if is_more && !station.emulate && backend == Backend::Emulated {
+        Some(
+            "has tasks, priority queues or a smoother, which this host does not run; write \
+             `emulate: true` there, or remove them with `--set`",
+        )
+    } else if is_more && !station.emulate {
+        Some(
+            "has tasks, priority queues or a smoother, which this host does not run; use \
+             `--backend emulated` and write `emulate: true` there, or remove them with `--set`",
+        )
+    } else {
+        None
+    }
 }
 
 fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {

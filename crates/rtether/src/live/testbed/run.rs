@@ -191,7 +191,8 @@ pub(super) fn put_together(
     let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
     let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, &found.stalls, warmup);
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
-    let late = emulation.as_ref().map(|own| own.returned_max);
+    let added = emulation.as_ref().map_or(Duration::ZERO, Emulation::added_max);
+    let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // It comes first: what ended stations came of it.
     let errors = lost.into_iter().chain(found.errors);
@@ -208,7 +209,7 @@ pub(super) fn put_together(
             Backend::Kernel | Backend::Emulated => stay_awake(options),
             Backend::Ssh => Err("each host for itself; `rtether doctor HOST` says whether it can".into()),
         },
-        tolerance: late.unwrap_or_default(),
+        tolerance: added + late.unwrap_or_default(),
         emulation,
         is_partial,
         errors: errors.collect(),

@@ -14,6 +14,7 @@ fn station(name: String) -> Node {
         driver_queue: Bytes::new(1),
         tasks: None,
         layer: None,
+        emulate: false,
     };
     Node {
         name,

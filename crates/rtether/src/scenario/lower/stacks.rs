@@ -105,9 +105,12 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
 /// Costs of a stack that tells kinds of packets apart.
 const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
 
-/// Reads what nodes may set as well: limits, tasks, and the layer below the stack.
+/// Reads what nodes may set as well: limits, tasks, the layer below the stack, and who plays it all.
 pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut Station) {
     limits(reader, fields, &mut station.model);
+    if let Some(emulate) = reader.flag(fields, "emulate") {
+        station.model.emulate = emulate;
+    }
     if let Some(inner) = reader.one(fields, "tasks", &TASKS) {
         station.model.tasks = Some(tasks(reader, &inner));
     }

@@ -7,7 +7,7 @@ use super::{Default, Key, Kind, Optional, PACKET_RATE, RATIO, Required, SIZE, Se
 pub(in crate::scenario) static STACK: Section = Section {
     name: "stack",
     noun: "a stack",
-    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last five keys are for nodes as well; what a node says counts instead of what its stack says.",
+    description: "Cost of a protocol stack. Either one FIFO server for both directions that takes the same time for every packet (`rate` or `service`), or costs for each direction that may grow with the frame (`send` and `receive`), or costs for each kind of packet, both ways, as the network task of a real-time operating system has them (`datagram`, `segment` and `acknowledgement`). The last six keys are for nodes as well; what a node says counts instead of what its stack says.",
     keys: &[
         key(
             "rate",
@@ -108,6 +108,7 @@ pub(in crate::scenario) static STACK: Section = Section {
         RECEIVE_KEY,
         TRANSMIT_KEY,
         SMOOTHER_KEY,
+        EMULATE_KEY,
     ],
 };
 
@@ -146,6 +147,13 @@ const SMOOTHER_KEY: Key = key(
     Optional,
     "{ mode: himd }",
     "Traffic smoother above the transmit queues. None if not given.",
+);
+const EMULATE_KEY: Key = key(
+    "emulate",
+    Kind::Flag,
+    Default("false"),
+    "true",
+    "What a live test bed makes of all this: whether it is emulated between this host, whose own costs come on top, and the network, or left to the host's own stack. Simulation and bounds are the same either way.",
 );
 
 pub(in crate::scenario) static TASKS: Section = Section {
@@ -298,5 +306,6 @@ pub(in crate::scenario) static NODE: Section = Section {
         RECEIVE_KEY,
         TRANSMIT_KEY,
         SMOOTHER_KEY,
+        EMULATE_KEY,
     ],
 };
