@@ -203,6 +203,7 @@ mod tests {
             size: Bytes::new(1_518),
             destination: Destination::All,
             tag: None,
+            headers: rtether_sim::emulation::Headers::default(),
             token,
         }
     }

@@ -36,11 +36,13 @@ mod message;
 mod netlink;
 mod plan;
 mod program;
+mod recording;
 mod refuse;
 mod regulator;
 mod report;
 mod run;
 mod shape;
+mod watch;
 
 use std::io;
 
@@ -57,7 +59,9 @@ use netlink::{ClassCounters, DeviceCounters, Netlink};
 pub use plan::Plan;
 use plan::Programs;
 use program::Counts;
-pub use regulator::{Observation, Recording, Regulator, Replayed};
+pub use recording::{Recording, Replayed};
+pub use regulator::Regulator;
+pub use watch::Observation;
 
 /// The seed of what a detector overlooks.
 const SEED: u64 = 1;

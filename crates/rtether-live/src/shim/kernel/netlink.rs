@@ -324,7 +324,10 @@ impl Netlink {
         let message = message.finish(self.sequence);
         self.socket.send(&message)?;
         loop {
-            let length = (&self.socket).read(&mut self.buffer)?;
+            let length = match (&self.socket).read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
             for message in messages(&self.buffer[..length]) {
                 if message.sequence != self.sequence {
                     // The answer to something that was given up.

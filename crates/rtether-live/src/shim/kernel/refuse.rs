@@ -69,20 +69,20 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
     check_detector(smoothing.detector)
 }
 
+#[allow(
+    clippy::wildcard_enum_match_arm,
+    clippy::match_wildcard_for_single_variants,
+    reason = "a detector that comes is refused until there is something to feed it with"
+)]
 fn check_detector(detector: Detector) -> Result<(), Refusal> {
     match detector {
         Detector::OwnCollisions { .. }
         | Detector::Backlog { .. }
         | Detector::Utilization { .. } => Ok(()),
-        Detector::ClearingRate { .. } => refuse(
+        _ => refuse(
             "smoother.detector",
-            "a clearing rate needs to know when each frame got through, which the kernel does not \
-             tell; use another detector, or the back end `user`",
-        ),
-        Detector::ProbeDelay { .. } | Detector::Marks { .. } => refuse(
-            "smoother.detector",
-            "probes and congestion marks have to be read out of frames, which pass by; use another \
-             detector, or the back end `user`",
+            "this one needs to know of each frame, such as when it got through, and the kernel \
+             does not tell; use another detector, or the back end `user`",
         ),
     }
 }
@@ -150,6 +150,7 @@ fn refuse(option: &'static str, reason: &'static str) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use rtether_model::endnode::{ReceiveConfig, ReceiveSelection, Smoothing};
+    use rtether_model::quantity::Duration;
     use rtether_model::smoother::{Config, Fixed, Nt, Places, Rule};
 
     use super::*;
@@ -186,6 +187,35 @@ mod tests {
             detector: Detector::OwnCollisions {
                 visibility_per_million: 1_000_000,
             },
+        }
+    }
+
+    #[test]
+    fn detectors_that_need_each_frame_are_refused() {
+        let rate = BitRate::from_mbps(5);
+        let [low, high] = [1_500, 6_000].map(Bytes::new);
+        let window = Duration::from_ms(10);
+        for (detector, expected) in [
+            (Detector::Backlog { low, high }, None),
+            (
+                Detector::Utilization {
+                    threshold_percent: 50,
+                    window,
+                },
+                None,
+            ),
+            (
+                Detector::ClearingRate { floor: rate },
+                Some("smoother.detector"),
+            ),
+        ] {
+            let seen = refused(|layer| {
+                layer.smoother = Some(Smoothing {
+                    detector,
+                    ..smoothing(Mode::Adaptive(Adaptive::HIMD))
+                });
+            });
+            assert_eq!(seen, expected, "{detector:?}");
         }
     }
 

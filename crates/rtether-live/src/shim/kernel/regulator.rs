@@ -10,74 +10,12 @@
 //! rate at which one bucket takes as long as the engine holds, so that at most what is left in the
 //! bucket and one more packet leave.
 
-use rtether_model::endnode::{Detector, Smoothing};
+use rtether_model::endnode::Smoothing;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::Mode;
-use rtether_proto::smoother::congestion::{
-    Backlog, CongestionSignal, OwnCollisions, Signal, Utilization,
-};
 use rtether_proto::smoother::{Class, ConfigError, Smoother, State, Statistics};
 
-/// What was seen since the observation before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observation {
-    /// When it was made, on the clock of the run.
-    pub at: Instant,
-    /// Packets that left the smoother.
-    pub sent: u64,
-    /// Collisions of this station.
-    pub collisions: u64,
-    /// Whether bulk packets wait, or have left.
-    pub has_bulk: bool,
-    /// Octets that wait behind the smoother now.
-    pub behind: Bytes,
-    /// Octets on the wire, of all frames that were sent or heard.
-    pub heard: Bytes,
-}
-
-/// What a detector is in this back end.
-#[derive(Debug)]
-enum Watch {
-    Collisions(OwnCollisions),
-    Backlog(Backlog),
-    Utilization(Utilization),
-    /// Refused before it gets here.
-    Nothing,
-}
-
-impl Watch {
-    fn new(now: Instant, detector: Detector, rate: BitRate, seed: u64) -> Self {
-        match detector {
-            Detector::OwnCollisions {
-                visibility_per_million,
-            } => Self::Collisions(OwnCollisions::with_visibility(visibility_per_million, seed)),
-            Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
-            Detector::Utilization {
-                threshold_percent,
-                window,
-            } => Self::Utilization(Utilization::new(now, rate, threshold_percent, window)),
-            Detector::ClearingRate { .. }
-            | Detector::ProbeDelay { .. }
-            | Detector::Marks { .. } => Self::Nothing,
-        }
-    }
-
-    fn observe(&mut self, seen: &Observation) -> Option<Signal> {
-        match self {
-            // The engines count attempts: more than one is a collision.
-            Self::Collisions(collisions) if seen.collisions > 0 => {
-                Some(collisions.observe(seen.at, 2))
-            }
-            Self::Collisions(collisions) if seen.sent > 0 => Some(collisions.observe(seen.at, 1)),
-            Self::Backlog(backlog) => Some(backlog.observe(seen.at, seen.behind)),
-            Self::Utilization(utilization) if seen.heard > Bytes::ZERO => {
-                Some(utilization.observe(seen.at, seen.heard))
-            }
-            Self::Utilization(utilization) => Some(utilization.signal(seen.at)),
-            Self::Collisions(_) | Self::Nothing => None,
-        }
-    }
-}
+use super::watch::{Observation, Watch};
 
 /// A smoother whose packets are elsewhere.
 #[derive(Debug)]
@@ -218,120 +156,18 @@ fn per(amount: Bytes, time: Duration) -> Option<BitRate> {
     u64::try_from(bps).ok().map(BitRate::from_bps)
 }
 
-/// One call of the law.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Call {
-    Step(Observation, BitRate),
-    Set(Instant, Smoothing, BitRate),
-}
-
-/// The calls of a run, for as long as there is room.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recording {
-    start: Instant,
-    smoothing: Smoothing,
-    rate: BitRate,
-    seed: u64,
-    calls: Vec<Call>,
-    limit: usize,
-    overflow: u64,
-}
-
-/// A recorded run against a fresh engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replayed {
-    /// Rates compared.
-    pub decisions: usize,
-    /// Calls that found no room in the recording and are not compared.
-    pub lost: u64,
-    /// The first decision that differs: its number, the rate then and the rate now.
-    pub difference: Option<(usize, BitRate, BitRate)>,
-}
-
-impl Recording {
-    /// Begins the recording of a law with these parameters; `limit` calls fit.
-    pub fn new(
-        start: Instant,
-        smoothing: Smoothing,
-        rate: BitRate,
-        seed: u64,
-        limit: usize,
-    ) -> Self {
-        Self {
-            start,
-            smoothing,
-            rate,
-            seed,
-            calls: Vec::new(),
-            limit,
-            overflow: 0,
-        }
-    }
-
-    /// Notes a step and the rate that followed.
-    pub fn note(&mut self, seen: Observation, rate: BitRate) {
-        self.push(Call::Step(seen, rate));
-    }
-
-    /// Notes a change of parameters.
-    pub fn note_set(&mut self, now: Instant, smoothing: Smoothing, rate: BitRate) {
-        self.push(Call::Set(now, smoothing, rate));
-    }
-
-    fn push(&mut self, call: Call) {
-        if self.calls.len() < self.limit {
-            self.calls.push(call);
-        } else {
-            self.overflow += 1;
-        }
-    }
-
-    /// Returns the observations, in order.
-    pub fn observations(&self) -> impl Iterator<Item = (&Observation, BitRate)> {
-        self.calls.iter().filter_map(|call| match call {
-            Call::Step(seen, rate) => Some((seen, *rate)),
-            Call::Set(..) => None,
-        })
-    }
-
-    /// Makes the same calls to a fresh engine.
-    ///
-    /// # Errors
-    /// If the engine refuses the parameters that it was recorded with.
-    pub fn replay(&self) -> Result<Replayed, ConfigError> {
-        let mut regulator = Regulator::new(self.start, self.smoothing, self.rate, self.seed)?;
-        let mut result = Replayed {
-            decisions: 0,
-            lost: self.overflow,
-            difference: None,
-        };
-        for call in &self.calls {
-            match *call {
-                Call::Step(seen, then) => {
-                    let now = regulator.step(&seen);
-                    if now != then && result.difference.is_none() {
-                        result.difference = Some((result.decisions, then, now));
-                    }
-                    result.decisions += 1;
-                }
-                Call::Set(now, smoothing, rate) => regulator.set(now, smoothing, rate)?,
-            }
-        }
-        Ok(result)
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use rtether_model::endnode::Detector;
     use rtether_model::smoother::{Adaptive, Config, Rule};
 
     use super::*;
 
-    fn at(ms: i64) -> Instant {
+    pub(in super::super) fn at(ms: i64) -> Instant {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    fn smoothing() -> Smoothing {
+    pub(in super::super) fn smoothing() -> Smoothing {
         Smoothing {
             config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
             rule: Rule::LINUX,
@@ -342,7 +178,7 @@ mod tests {
         }
     }
 
-    fn seen(ms: i64, collisions: u64, has_bulk: bool) -> Observation {
+    pub(in super::super) fn seen(ms: i64, collisions: u64, has_bulk: bool) -> Observation {
         Observation {
             at: at(ms),
             sent: 1,
@@ -385,25 +221,36 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_says_where_it_differs() {
-        let rate = BitRate::from_mbps(10);
-        let mut law = Regulator::new(at(0), smoothing(), rate, 1).unwrap();
-        let mut recording = Recording::new(at(0), smoothing(), rate, 1, 100);
-        for ms in 1..=120 {
-            let seen = seen(ms, u64::from(ms % 40 == 0), true);
-            recording.note(seen, law.step(&seen));
+    fn other_detectors_are_fed_too() {
+        // By hand: 5 Mbit/s of 10 are 6250 octets each 10 ms. Only the third window has more.
+        let window = Duration::from_ms(10);
+        let utilization = Detector::Utilization {
+            threshold_percent: 50,
+            window,
+        };
+        let [low, high] = [1_500, 6_000].map(Bytes::new);
+        let backlog = Detector::Backlog { low, high };
+        for (detector, heard, behind, expected) in [
+            (utilization, [6_250, 6_000, 6_251, 0], [0; 4], [0, 0, 1, 1]),
+            (backlog, [0; 4], [5_999, 5_999, 6_000, 1_500], [0, 0, 1, 1]),
+        ] {
+            let rate = BitRate::from_mbps(10);
+            let smoothing = Smoothing {
+                detector,
+                ..smoothing()
+            };
+            let mut law = Regulator::new(at(0), smoothing, rate, 1).unwrap();
+            let mut reports = Vec::new();
+            for (window, (heard, behind)) in (1..).zip(heard.into_iter().zip(behind)) {
+                let seen = Observation {
+                    heard: Bytes::new(heard),
+                    behind: Bytes::new(behind),
+                    ..seen(10 * window, 0, true)
+                };
+                law.step(&seen);
+                reports.push(law.statistics().reports);
+            }
+            assert_eq!(reports, expected, "{detector:?}");
         }
-        let expected = Replayed {
-            decisions: 100,
-            lost: 20,
-            difference: None,
-        };
-        assert_eq!(recording.replay(), Ok(expected));
-        let Call::Step(_, rate) = &mut recording.calls[70] else {
-            panic!("only steps were noted");
-        };
-        let then = std::mem::replace(rate, BitRate::from_bps(1));
-        let expected = Some((70, BitRate::from_bps(1), then));
-        assert_eq!(recording.replay().unwrap().difference, expected);
     }
 }

@@ -6,8 +6,9 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use super::ear::{Ear, ear_of};
 use super::plan::Programs;
-use super::regulator::{Observation, Regulator};
+use super::regulator::Regulator;
 use super::shape::Kind;
+use super::watch::Observation;
 use super::{Shim, layer, no_namespace, report};
 use crate::clock::to_std;
 use crate::shim::{Settings, ShimError};
