@@ -34,6 +34,8 @@ pub const RECORDS_MAX: usize = 4_000_000;
 pub enum Carrier {
     /// UDP over IPv4.
     Udp,
+    /// ICMP echo over IPv4: requests, which the kernel of the peer answers with what they hold.
+    Echo,
     /// Frames of this `EtherType`, with so many octets of a protocol header before the payload.
     Raw {
         /// The type.

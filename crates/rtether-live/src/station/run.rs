@@ -338,7 +338,10 @@ impl Station {
                 let kernel = stamp.and_then(|stamp| self.stamps.map(stamp, now - AGE_MAX, now));
                 let receive = kernel.map(|at| now - at);
                 match Mark::read(&self.buffer[payload]) {
-                    Some(mark) => self.handle(mark, now, receive)?,
+                    Some(mark) => {
+                        let is_answer = mark.is_answer || self.inlets[index].is_for_answers();
+                        self.handle(Mark { is_answer, ..mark }, now, receive)?;
+                    }
                     None => self.log.oddities.foreign += 1,
                 }
             }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
+use rtether_proto::probe::icmp::{self, Echo};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Carrier, PORT, Peer, Tagging};
@@ -18,6 +19,12 @@ const FRAME_MIN: usize = 60;
 /// A way out.
 pub(super) enum Outlet {
     Udp(UdpSocket),
+    Echo {
+        socket: Socket,
+        /// The request, with the payload behind its header.
+        message: Vec<u8>,
+        sequence: u16,
+    },
     Raw {
         socket: Socket,
         /// The frame, with the payload behind `start`.
@@ -37,6 +44,11 @@ impl Outlet {
     ) -> io::Result<Self> {
         match carrier {
             Carrier::Udp => Ok(Self::Udp(udp(address, peer.ip, tagging)?)),
+            Carrier::Echo => Ok(Self::Echo {
+                socket: echo(peer.ip, tagging)?,
+                message: vec![0; icmp::HEADER + payload],
+                sequence: 0,
+            }),
             Carrier::Raw {
                 ethertype,
                 header: inner,
@@ -69,6 +81,21 @@ impl Outlet {
     pub(super) fn send(&mut self, payload: &[u8]) -> io::Result<()> {
         match self {
             Self::Udp(socket) => socket.send(payload).map(|_| ()),
+            Self::Echo {
+                socket,
+                message,
+                sequence,
+            } => {
+                message.truncate(icmp::HEADER);
+                message.extend(payload);
+                let echo = Echo {
+                    identifier: identifier(),
+                    sequence: *sequence,
+                };
+                *sequence = sequence.wrapping_add(1);
+                icmp::write_request(message, echo);
+                socket.send(message).map(|_| ())
+            }
             Self::Raw {
                 socket,
                 frame,
@@ -98,6 +125,22 @@ fn udp(own: Ipv4Addr, to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
+/// Opens a raw socket for requests alone; it gets the answers as well, and keeps as few of them as
+/// the system lets it.
+fn echo(to: Ipv4Addr, tagging: Tagging) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4))?;
+    socket.set_recv_buffer_size(0)?;
+    socket.set_tos_v4(u32::from(tagging.dscp) << 2)?;
+    socket.set_nonblocking(true)?;
+    socket.connect(&SocketAddrV4::new(to, 0).into())?;
+    Ok(socket)
+}
+
+/// Returns what tells our requests from those of other programs.
+fn identifier() -> u16 {
+    u16::try_from(std::process::id() & 0xFFFF).unwrap_or_default()
+}
+
 /// A way in.
 pub(super) struct Inlet {
     socket: Socket,
@@ -124,6 +167,7 @@ impl Inlet {
                 }
                 socket
             }
+            Carrier::Echo => Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4))?,
             Carrier::Raw { ethertype, .. } => {
                 let protocol = Protocol::from(i32::from(ethertype.to_be()));
                 let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
@@ -142,6 +186,11 @@ impl Inlet {
         })
     }
 
+    /// Returns whether all that comes in here answers what was sent.
+    pub(super) fn is_for_answers(&self) -> bool {
+        self.carrier == Carrier::Echo
+    }
+
     /// Returns where in `buffer` the next payload for us lies, and the kernel's stamp.
     pub(super) fn receive(
         &self,
@@ -154,6 +203,10 @@ impl Inlet {
             };
             let start = match self.carrier {
                 Carrier::Udp => 0,
+                Carrier::Echo => match answer(&buffer[..len]) {
+                    Some(start) => start,
+                    None => continue,
+                },
                 Carrier::Raw { header, .. } => {
                     let is_for_us = buffer
                         .first_chunk::<6>()
@@ -169,8 +222,52 @@ impl Inlet {
     }
 }
 
+/// Returns where the payload of an answer to one of our echo requests begins; a raw socket sees all
+/// ICMP, with the IP header (raw(7)), whose length is in words.
+fn answer(packet: &[u8]) -> Option<usize> {
+    let header = 4 * usize::from(packet.first()? & 0x0F);
+    let echo = icmp::parse_reply(packet.get(header..)?).ok()?;
+    (echo.identifier == identifier()).then_some(header + icmp::HEADER)
+}
+
 impl AsFd for Inlet {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: a reply as `icmp::answer` makes it of our request, behind IP headers of 20 and 24
+    /// octets; whatever is cut short, not a reply or not ours is none.
+    #[test]
+    fn only_answers_to_our_requests_are_taken() {
+        let own = identifier();
+        for header in [20, 24] {
+            let reply = |identifier| {
+                let mut message = vec![7; icmp::HEADER + 12];
+                let sequence = 1;
+                let echo = Echo {
+                    identifier,
+                    sequence,
+                };
+                assert!(icmp::write_request(&mut message, echo));
+                icmp::answer(&mut message).expect("a request");
+                let mut packet = vec![0; header];
+                packet[0] = 0x40 | u8::try_from(header / 4).expect("small");
+                packet.extend(message);
+                packet
+            };
+            let mut packet = reply(own);
+            assert_eq!(answer(&packet), Some(header + icmp::HEADER));
+            for length in 0..packet.len() {
+                assert_eq!(answer(&packet[..length]), None, "{length}");
+            }
+            packet[header] = 8;
+            assert_eq!(answer(&packet), None);
+            assert_eq!(answer(&reply(own.wrapping_add(1))), None);
+        }
     }
 }

@@ -98,6 +98,10 @@ fn add(
             tagging,
         });
     }
+    if carrier == Carrier::Echo {
+        // The listeners' kernels answer.
+        return;
+    }
     for (stream, node) in (first..).zip(&flow.listeners) {
         let answer = flow.reply.zip(peer(flow.talker));
         let answer = answer.map(|(reply, peer)| Answer {
@@ -199,7 +203,8 @@ fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
     let header = usize::try_from(encapsulation.header_size().get()).unwrap_or(0);
     let raw = |ethertype| Carrier::Raw { ethertype, header };
     let carrier = match encapsulation {
-        Encapsulation::Udp | Encapsulation::Icmp | Encapsulation::Tcp => Carrier::Udp,
+        Encapsulation::Udp | Encapsulation::Tcp => Carrier::Udp,
+        Encapsulation::Icmp => Carrier::Echo,
         Encapsulation::Raw => raw(0x88B5),
         Encapsulation::Goose => raw(0x88B8),
         Encapsulation::SampledValues => raw(0x88BA),

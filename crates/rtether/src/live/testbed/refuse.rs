@@ -1,10 +1,11 @@
 //! What a test bed cannot have: said before anything is made, all at once, each with a remedy.
 
 use rtether_live::station::mark::Mark;
-use rtether_model::flow::{Flow, Traffic};
+use rtether_model::flow::{Delivery, Flow, Traffic};
 use rtether_model::network::{
     EndStation, ForwardingMode, Network, NodeId, NodeKind, Pcp, PortVlan, Selection, Switch,
 };
+use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::emulation::{Draws, Emulation};
 
@@ -137,13 +138,38 @@ fn of_kernel_links(network: &Network) -> Vec<String> {
     reasons
 }
 
+/// Returns what the kernel does otherwise, which answers ICMP echo by itself.
+fn of_echo(flow: &Flow) -> Option<String> {
+    let size = flow.payload.get();
+    let Some(reply) = flow.reply else {
+        return Some(format!(
+            "which the kernel of the listener answers; write `reply: {{ size: {size} B }}`"
+        ));
+    };
+    if reply.payload != flow.payload {
+        Some(format!(
+            "whose answer holds what the request does; write `reply: {{ size: {size} B }}`"
+        ))
+    } else if reply.after > Duration::ZERO {
+        Some("which the kernel answers at once; leave out `after`".into())
+    } else if flow.tag.is_some() {
+        Some("which the kernel answers without a tag; leave out `pcp` and `vlan`".into())
+    } else if flow.delivery == Delivery::Multicast {
+        Some("which the kernel does not answer to a group; write `delivery: unicast`".into())
+    } else {
+        None
+    }
+}
+
 fn of_flow(flow: &Flow) -> Option<String> {
     let least = Mark::SIZE as u64;
     let answer = flow.reply.map_or(least, |reply| reply.payload.get());
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         None
-    } else if flow.encapsulation == Encapsulation::Icmp {
-        Some("is ICMP, which the kernel answers; measure it with `rtether ping --via icmp`".into())
+    } else if flow.encapsulation == Encapsulation::Icmp
+        && let Some(why) = of_echo(flow)
+    {
+        Some(format!("is ICMP, {why}"))
     } else if flow.payload.get().min(answer) < least {
         Some(format!(
             "has packets of less than {least} B, which what is measured with them needs; write \

@@ -189,9 +189,12 @@ pub(super) fn put_together(
         oddities.clock_steps = Ord::max(oddities.clock_steps, log.oddities.clock_steps);
     }
     let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
-    let (streams, packets) = measured::streams(scenario, &found.logs, &found.files, &found.stalls, warmup);
+    let (streams, packets) =
+        measured::streams(scenario, &found.logs, &found.files, &found.stalls, warmup);
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
-    let added = emulation.as_ref().map_or(Duration::ZERO, Emulation::added_max);
+    let added = emulation
+        .as_ref()
+        .map_or(Duration::ZERO, Emulation::added_max);
     let late = streams.iter().map(|stream| stream.late_inside).max();
     let lost = emulation.as_ref().and_then(|own| own.ended.clone());
     // It comes first: what ended stations came of it.
@@ -207,7 +210,9 @@ pub(super) fn put_together(
         watched_in_real_time: options.priority.is_some(),
         awake: match options.backend {
             Backend::Kernel | Backend::Emulated => stay_awake(options),
-            Backend::Ssh => Err("each host for itself; `rtether doctor HOST` says whether it can".into()),
+            Backend::Ssh => {
+                Err("each host for itself; `rtether doctor HOST` says whether it can".into())
+            }
         },
         tolerance: added + late.unwrap_or_default(),
         emulation,
