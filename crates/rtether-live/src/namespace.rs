@@ -6,7 +6,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -48,7 +48,12 @@ impl CommandLine {
         };
         let (program, arguments) = self.0.split_first().ok_or_else(|| failed("empty".into()))?;
         let mut command = Command::new(program);
-        let output = command.args(arguments).process_group(0).output();
+        command.args(arguments).process_group(0);
+        let mut output = command.output();
+        // It is in our group for a moment. What a signal ends then has done nothing yet.
+        if output.as_ref().is_ok_and(|o| o.status.signal().is_some()) {
+            output = command.output();
+        }
         let output = output.map_err(|error| failed(error.to_string()))?;
         let text = |octets: &[u8]| String::from_utf8_lossy(octets).trim().to_owned();
         if output.status.success() {

@@ -268,3 +268,64 @@ pub(super) fn fidelity(emulations: &[Emulation]) -> String {
         late.unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::process::Command;
+
+    use rtether_live::namespace::CommandLine;
+
+    use super::*;
+    use crate::scenario;
+
+    const WIRE: &str = "
+rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B }]
+";
+
+    /// Says, where it is counted, why a test does not run (`CONTRIBUTING.md`).
+    #[allow(clippy::print_stderr, reason = "a skipped test says so")]
+    fn skip(test: &str, reason: &str) {
+        let line = format!("SKIP: {test}: {reason}\n");
+        eprint!("{line}");
+        if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+            let mut options = std::fs::OpenOptions::new();
+            let log = options.append(true).create(true).open(path);
+            log.unwrap().write_all(line.as_bytes()).unwrap();
+        }
+    }
+
+    /// Oracle: the device that the test itself takes away. Round trips end as well: a thousand that
+    /// nobody answers would take a second each.
+    #[test]
+    fn a_network_that_goes_away_is_an_error_of_the_experiment() {
+        let id = Command::new("id").arg("-u").output().unwrap();
+        if id.stdout.trim_ascii() != b"0" {
+            return skip(
+                "a_network_that_goes_away_is_an_error_of_the_experiment",
+                "needs root",
+            );
+        }
+        let network = scenario::load("wire.yaml", WIRE).scenario.unwrap().network;
+        let ends = ["a", "b"].map(|name| network.find(name).unwrap());
+        let progress = Progress::default();
+        let outcome = with(network, Vec::new(), &progress, |lab| {
+            let name = &lab.plan.host(ends[1]).unwrap().namespace;
+            let removed = CommandLine::words(&format!("ip -n {name} link delete {DEVICE}")).run();
+            removed.unwrap();
+            lab.ping(
+                ends,
+                &round_trips(Via::Udp, 64, 1_000),
+                &answering(Via::Udp),
+            )
+        });
+        let message = outcome.unwrap_err().to_string();
+        assert!(message.contains("emulator, at `b`: device"), "{message}");
+    }
+}
