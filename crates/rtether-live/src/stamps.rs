@@ -40,6 +40,21 @@ pub struct PeerTrack {
     pub driver_at: Option<Instant>,
 }
 
+impl PeerTrack {
+    /// Converts times; `None` if the peer's clock shows none that has a place in the run.
+    fn new(details: Details, offset: Offset) -> Option<Self> {
+        Some(Self {
+            host: details.host,
+            clock_error_us: details.clock_error_us,
+            arrived_at: details.arrived_at.and_then(|at| offset.to_run(at)),
+            read_at: offset.to_run(details.read_at)?,
+            answered_at: offset.to_run(details.answered_at)?,
+            queued_at: None,
+            driver_at: None,
+        })
+    }
+}
+
 /// Where a request and its reply were when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Track {
@@ -137,15 +152,7 @@ impl Collector {
             sample,
             queued_at: within(queued),
             driver_at: within(driver),
-            peer: details.map(|details| PeerTrack {
-                host: details.host,
-                clock_error_us: details.clock_error_us,
-                arrived_at: details.arrived_at.map(|at| offset.to_run(at)),
-                read_at: offset.to_run(details.read_at),
-                answered_at: offset.to_run(details.answered_at),
-                queued_at: None,
-                driver_at: None,
-            }),
+            peer: details.and_then(|details| PeerTrack::new(details, offset)),
             arrived_at: within(arrived),
         };
         self.waiting.push_back((track, offset));
@@ -167,7 +174,7 @@ impl Collector {
             // Stamps of a reply to somebody else with the same sequence are not taken.
             let soon = peer.answered_at + round_trip + TOLERANCE;
             let within = |at: Option<RealNs>| {
-                let at = offset.to_run(at?);
+                let at = offset.to_run(at?)?;
                 (peer.answered_at - TOLERANCE <= at && at <= soon).then_some(at)
             };
             let stamps = (within(earlier.queued_at), within(earlier.driver_at));
@@ -236,5 +243,37 @@ mod tests {
             Duration::from_us(38)
         );
         assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
+    }
+
+    /// Oracle: by hand. A peer whose clock has no battery begins in 1970, and a malicious one says what
+    /// it likes.
+    #[test]
+    fn a_peer_far_off_in_time_tells_nothing() {
+        let clock = Clock::start();
+        let mut collector = Collector::new(clock, 4);
+        for (sequence, at) in [(0, 1), (1, i64::MIN), (2, i64::MAX), (3, real_now())] {
+            let sample = Sample {
+                sequence,
+                series: 0,
+                sent_at: clock.now(),
+                round_trip: Duration::from_us(50),
+                is_reordered: false,
+            };
+            let details = Details {
+                arrived_at: Some(at),
+                read_at: at,
+                answered_at: at,
+                earlier: Earlier {
+                    sequence: sequence.saturating_sub(1),
+                    queued_at: Some(at),
+                    driver_at: Some(at),
+                },
+                ..Details::default()
+            };
+            collector.on_reply(sample, Some(at), Some(details));
+        }
+        let (tracks, ..) = collector.finish();
+        let known: Vec<bool> = tracks.iter().map(|track| track.peer.is_some()).collect();
+        assert_eq!(known, [false, false, false, true]);
     }
 }

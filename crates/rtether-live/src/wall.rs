@@ -30,10 +30,11 @@ pub(crate) fn real_now() -> RealNs {
 pub(crate) struct Offset(RealNs);
 
 impl Offset {
-    /// Returns the time of the run at which the real-time clock showed `real`; the nearest one there
-    /// is if that is farther than times of a run go.
-    pub(crate) const fn to_run(self, real: RealNs) -> Instant {
-        Instant::from_ps(real.saturating_sub(self.0).saturating_mul(1_000))
+    /// Returns the time of the run at which the real-time clock showed `real`; `None` if that is 53
+    /// days or more away, which leaves room to add and subtract what is not.
+    pub(crate) fn to_run(self, real: RealNs) -> Option<Instant> {
+        let ps = real.checked_sub(self.0)?.checked_mul(1_000)?;
+        (ps.unsigned_abs() < u64::MAX / 4).then_some(Instant::from_ps(ps))
     }
 }
 
@@ -102,7 +103,7 @@ impl Stamps {
     pub(crate) fn map(&self, stamp: RealNs, after: Instant, before: Instant) -> Option<Instant> {
         let candidates = [Some(self.offset), self.previous];
         let times = candidates.into_iter().flatten();
-        let mut times = times.map(|offset| offset.to_run(stamp));
+        let mut times = times.filter_map(|offset| offset.to_run(stamp));
         times.find(|at| (after..=before).contains(at))
     }
 }
