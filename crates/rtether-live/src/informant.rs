@@ -6,8 +6,8 @@ use rtether_proto::probe::details::{self, Details, Earlier};
 use rtether_proto::probe::message::Message;
 
 use crate::host;
-use crate::stamps::real_now;
 use crate::timestamping::{Place, RealNs, Sent};
+use crate::wall::real_now;
 
 /// How often the kernel is asked about its clock, in nanoseconds.
 const ASK: RealNs = 1_000_000_000;

@@ -22,6 +22,9 @@ pub(crate) const READS: u32 = 8;
 const WAKE: std::time::Duration = std::time::Duration::from_micros(500);
 /// How often a blocking wait looks whether to stop.
 const LOOK: Duration = Duration::from_ms(50);
+/// A spinning meter goes to sleep if the last reply takes longer. It does not wait for earlier ones:
+/// until a lost one is given up, the kernel would stop it (`wait.rs`).
+const PATIENCE: Duration = Duration::from_ms(50);
 
 /// What a socket did besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub struct Meter<L> {
     buffer: Vec<u8>,
     oddities: Oddities,
     stalls: Stalls,
+    /// The request sent last, until its reply is there, and when it was sent.
+    last: Option<(u32, Instant)>,
     /// When a spinning thread was last seen to run; later than that if it has slept since.
     awake_at: Instant,
     /// Where the peer is asked for details.
@@ -78,6 +83,7 @@ impl<L: Link> Meter<L> {
             buffer: vec![0; PAYLOAD_MAX + 60],
             oddities: Oddities::default(),
             stalls: Stalls::default(),
+            last: None,
             awake_at: clock.now(),
             collector: None,
         }
@@ -133,7 +139,7 @@ impl<L: Link> Meter<L> {
         while !self.prober.is_finished() && !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             self.look(now);
-            if self.prober.is_idle() && self.waiter.is_rest_due(now) {
+            if !self.is_awaiting(now) && self.waiter.is_rest_due(now) {
                 self.rest()?;
                 self.awake_at = self.clock.now();
                 continue;
@@ -144,13 +150,14 @@ impl<L: Link> Meter<L> {
                     details::ask(&mut self.request);
                 }
                 self.send(request.sequence)?;
+                self.last = Some((request.sequence, now));
             }
             if self.wait()? {
                 self.awake_at = self.clock.now();
             }
             if !self.receive(&mut on_event)? {
                 self.prober.handle_timeout(self.clock.now());
-                drain(&mut self.prober, &mut on_event);
+                self.drain(None, &mut on_event);
             }
         }
         Ok(())
@@ -162,13 +169,20 @@ impl<L: Link> Meter<L> {
         self.awake_at = now;
     }
 
+    /// Returns whether a reply may come any moment.
+    fn is_awaiting(&self, now: Instant) -> bool {
+        let last = self.last.filter(|(_, sent_at)| now - *sent_at < PATIENCE);
+        last.is_some() && !self.prober.is_idle()
+    }
+
     /// Waits for what comes next; returns whether the thread slept.
     fn wait(&mut self) -> io::Result<bool> {
-        let is_awaited = !self.prober.is_idle();
+        let now = self.clock.now();
+        let is_awaited = self.is_awaiting(now);
         if self.waiter.is_busy(is_awaited) {
             return Ok(false);
         }
-        let look = self.clock.now() + LOOK;
+        let look = now + LOOK;
         let until = self.prober.poll_timeout();
         let until = until.map_or(look, |until| until.min(look));
         self.waiter.wait(self.link.as_fd(), Some(until), is_awaited)
@@ -207,11 +221,12 @@ impl<L: Link> Meter<L> {
                 Received::Foreign => self.oddities.foreign += 1,
                 Received::Malformed => self.oddities.malformed += 1,
             }
-            if self.collector.is_some() {
-                let details = Details::parse(payload);
-                self.collect(details, on_event)?;
+            let details = self.collector.as_ref();
+            let details = details.and_then(|_| Details::parse(payload));
+            if let Some(collector) = &mut self.collector {
+                take_stamps(&mut self.link, collector)?;
             }
-            drain(&mut self.prober, on_event);
+            self.drain(details, on_event);
             return Ok(true);
         }
         if let Some(collector) = &mut self.collector {
@@ -221,22 +236,17 @@ impl<L: Link> Meter<L> {
         Ok(false)
     }
 
-    fn collect(
-        &mut self,
-        details: Option<Details>,
-        on_event: &mut impl FnMut(Event),
-    ) -> io::Result<()> {
-        let Some(collector) = &mut self.collector else {
-            return Ok(());
-        };
-        take_stamps(&mut self.link, collector)?;
+    /// Hands out what has happened; `details` are those of the reply that has just come.
+    fn drain(&mut self, details: Option<Details>, on_event: &mut impl FnMut(Event)) {
         while let Some(event) = self.prober.poll_event() {
             if let Event::Sample(sample) = event {
-                collector.on_reply(sample, self.link.received_at(), details);
+                self.last = self.last.filter(|(last, _)| *last != sample.sequence);
+                if let Some(collector) = &mut self.collector {
+                    collector.on_reply(sample, self.link.received_at(), details);
+                }
             }
             on_event(event);
         }
-        Ok(())
     }
 
     /// Sends the request. What the system does not take is lost like a frame on the wire.
@@ -272,12 +282,6 @@ impl<L: Link> Meter<L> {
             }
         }
         Ok(())
-    }
-}
-
-fn drain(prober: &mut Prober, on_event: &mut impl FnMut(Event)) {
-    while let Some(event) = prober.poll_event() {
-        on_event(event);
     }
 }
 

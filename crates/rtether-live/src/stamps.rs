@@ -1,11 +1,9 @@
 //! Stamps of requests and replies, put together by request.
 //!
-//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. Both are read
-//! together at each reply, and stamps are converted with that; if the clock of the day has been set
-//! meanwhile, the stamps of that reply are given up.
+//! Kernel stamps are of `CLOCK_REALTIME`, round trips of the monotonic clock. If a look at each reply
+//! shows that the clock of the day has been set, the stamps of that reply are given up.
 
 use std::collections::VecDeque;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::Sample;
@@ -13,81 +11,15 @@ use rtether_proto::probe::details::{Details, Earlier};
 
 use crate::clock::Clock;
 use crate::timestamping::{Place, RealNs, Sent};
+use crate::wall::{Offset, Stamps};
 
 /// Requests and replies that wait for stamps; older ones are handed out without.
 const WAITING: usize = 64;
 /// Round trips that are kept, in 60 MB; further ones are counted.
 pub const KEPT: usize = 1 << 18;
-/// Two readings of the same clock that are further apart were interrupted; undisturbed, they take a
-/// tenth of a microsecond.
-const SANDWICH: RealNs = 300;
-/// Times both clocks are read before the origin of the reply before is taken.
-const TRIES: u32 = 4;
 /// Stamps may seem to lie outside their round trip by so much, since clocks are read one after the
 /// other.
 const TOLERANCE: Duration = Duration::from_us(1);
-/// A change of the clock of the day against the monotonic one that no discipline makes between two
-/// replies (500 ppm of a fifth of a second).
-const STEP: RealNs = 100_000;
-
-/// Returns the clock of the day in nanoseconds since 1970.
-pub fn real_now() -> RealNs {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        RealNs::try_from(since.as_nanos()).unwrap_or(RealNs::MAX)
-    })
-}
-
-/// What the clock of the day showed when the clock of the run showed zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    at: Option<RealNs>,
-}
-
-/// What became of a reading of both clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// As expected.
-    Steady,
-    /// Something came between; the one before holds.
-    Interrupted,
-    /// The clock of the day has been set.
-    Stepped,
-}
-
-impl Origin {
-    /// Takes in the clock of the day, read between two readings of the clock of the run.
-    pub fn update(&mut self, before: Instant, real: RealNs, after: Instant) -> Reading {
-        let [before, after] = [before, after].map(|at| at.since_start().as_ns_floor());
-        if after - before > SANDWICH {
-            return Reading::Interrupted;
-        }
-        let now = real - i64::midpoint(before, after);
-        let last = self.at.replace(now);
-        match last {
-            Some(last) if (now - last).abs() > STEP => Reading::Stepped,
-            _ => Reading::Steady,
-        }
-    }
-
-    fn read(&mut self, clock: &Clock) -> Reading {
-        for _ in 1..TRIES {
-            let before = clock.now();
-            let real = real_now();
-            let reading = self.update(before, real, clock.now());
-            if reading != Reading::Interrupted {
-                return reading;
-            }
-        }
-        Reading::Interrupted
-    }
-
-    /// Converts a time of day.
-    pub fn to_run(self, real: RealNs) -> Instant {
-        let ns = real.saturating_sub(self.at.unwrap_or(0));
-        Instant::from_ps(ns.saturating_mul(1_000))
-    }
-}
 
 /// Where a request was when at the host that answers, by that host's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +38,21 @@ pub struct PeerTrack {
     pub queued_at: Option<Instant>,
     /// The reply was handed to the driver.
     pub driver_at: Option<Instant>,
+}
+
+impl PeerTrack {
+    /// Converts times; `None` if the peer's clock shows none that has a place in the run.
+    fn new(details: Details, offset: Offset) -> Option<Self> {
+        Some(Self {
+            host: details.host,
+            clock_error_us: details.clock_error_us,
+            arrived_at: details.arrived_at.and_then(|at| offset.to_run(at)),
+            read_at: offset.to_run(details.read_at)?,
+            answered_at: offset.to_run(details.answered_at)?,
+            queued_at: None,
+            driver_at: None,
+        })
+    }
 }
 
 /// Where a request and its reply were when.
@@ -135,32 +82,26 @@ struct Outgoing {
 /// Puts stamps together.
 #[derive(Clone, Debug)]
 pub struct Collector {
-    clock: Clock,
-    origin: Origin,
+    stamps: Stamps,
     /// How many payloads the socket has sent.
     number: u32,
     outgoing: VecDeque<Outgoing>,
     /// Round trips of which the peer may still tell something.
-    waiting: VecDeque<(Track, Origin)>,
+    waiting: VecDeque<(Track, Offset)>,
     tracks: Vec<Track>,
     dropped: u64,
-    steps: u64,
 }
 
 impl Collector {
     /// Returns one for a run that begins now, with room for so many round trips.
     pub fn new(clock: Clock, expected: usize) -> Self {
-        let mut origin = Origin::default();
-        origin.read(&clock);
         Self {
-            clock,
-            origin,
+            stamps: Stamps::new(clock),
             number: 0,
             outgoing: VecDeque::with_capacity(WAITING),
             waiting: VecDeque::with_capacity(WAITING),
             tracks: Vec::with_capacity(expected.min(KEPT)),
             dropped: 0,
-            steps: 0,
         }
     }
 
@@ -194,15 +135,12 @@ impl Collector {
 
     /// Takes in a round trip, with the kernel's stamp of the reply and what the peer says.
     pub fn on_reply(&mut self, sample: Sample, arrived: Option<RealNs>, details: Option<Details>) {
-        let reading = self.origin.read(&self.clock);
-        self.steps += u64::from(reading == Reading::Stepped);
-        // Without any undisturbed reading so far, times of day mean nothing.
-        let is_usable = reading != Reading::Stepped && self.origin.at.is_some();
-        let origin = self.origin;
+        let is_usable = !self.stamps.look();
+        let (stamps, offset) = (self.stamps, self.stamps.offset());
         let within = |at: Option<RealNs>| {
-            let at = at.filter(|_| is_usable).map(|at| origin.to_run(at))?;
             let end = sample.sent_at + sample.round_trip;
-            (sample.sent_at - TOLERANCE <= at && at <= end + TOLERANCE).then_some(at)
+            let at = at.filter(|_| is_usable)?;
+            stamps.map(at, sample.sent_at - TOLERANCE, end + TOLERANCE)
         };
         let request = self.outgoing.iter().find(|r| r.sequence == sample.sequence);
         let (queued, driver) = request.map_or((None, None), |r| (r.queued_at, r.driver_at));
@@ -214,18 +152,10 @@ impl Collector {
             sample,
             queued_at: within(queued),
             driver_at: within(driver),
-            peer: details.map(|details| PeerTrack {
-                host: details.host,
-                clock_error_us: details.clock_error_us,
-                arrived_at: details.arrived_at.map(|at| origin.to_run(at)),
-                read_at: origin.to_run(details.read_at),
-                answered_at: origin.to_run(details.answered_at),
-                queued_at: None,
-                driver_at: None,
-            }),
+            peer: details.and_then(|details| PeerTrack::new(details, offset)),
             arrived_at: within(arrived),
         };
-        self.waiting.push_back((track, origin));
+        self.waiting.push_back((track, offset));
         if self.waiting.len() == WAITING {
             self.hand_out(1);
         }
@@ -233,18 +163,18 @@ impl Collector {
 
     /// Takes in what the peer has learned of an earlier reply, and hands out those before.
     fn on_earlier(&mut self, earlier: &Earlier) {
-        let of = |(track, _): &(Track, Origin)| track.sample.sequence == earlier.sequence;
+        let of = |(track, _): &(Track, Offset)| track.sample.sequence == earlier.sequence;
         let Some(index) = self.waiting.iter().position(of) else {
             return;
         };
         // All stamps of a round trip are converted in the same way.
-        let (track, origin) = &mut self.waiting[index];
+        let (track, offset) = &mut self.waiting[index];
         let round_trip = track.sample.round_trip;
         if let Some(peer) = &mut track.peer {
             // Stamps of a reply to somebody else with the same sequence are not taken.
             let soon = peer.answered_at + round_trip + TOLERANCE;
             let within = |at: Option<RealNs>| {
-                let at = origin.to_run(at?);
+                let at = offset.to_run(at?)?;
                 (peer.answered_at - TOLERANCE <= at && at <= soon).then_some(at)
             };
             let stamps = (within(earlier.queued_at), within(earlier.driver_at));
@@ -266,40 +196,14 @@ impl Collector {
     /// Returns all round trips, how many more there were, and how often the clock was set.
     pub fn finish(mut self) -> (Vec<Track>, u64, u64) {
         self.hand_out(self.waiting.len());
-        (self.tracks, self.dropped, self.steps)
+        (self.tracks, self.dropped, self.stamps.steps())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn us(us: i64) -> Instant {
-        Instant::ZERO + Duration::from_us(us)
-    }
-
-    #[test]
-    fn a_step_of_the_clock_is_noticed() {
-        // Simulated readings; no clock is set.
-        let day = 1_700_000_000_000_000_000;
-        let mut origin = Origin::default();
-        assert_eq!(origin.update(us(0), day, us(0)), Reading::Steady);
-        assert_eq!(origin.to_run(day + 7_000), us(7));
-        assert_eq!(origin.update(us(10), day + 10_050, us(10)), Reading::Steady);
-        // Nine microseconds between both readings of the run: not to be relied upon.
-        assert_eq!(
-            Origin::default().update(us(0), day, us(9)),
-            Reading::Interrupted
-        );
-        let late = origin.update(us(20), day + 29_000, us(29));
-        assert_eq!(late, Reading::Interrupted);
-        let hour = 3_600_000_000_000;
-        let stepped = origin.update(us(30), day + 30_000 - hour, us(30));
-        assert_eq!(stepped, Reading::Stepped);
-        let after = origin.update(us(40), day + 40_000 - hour, us(40));
-        assert_eq!(after, Reading::Steady);
-        assert_eq!(origin.to_run(day - hour + 45_000), us(45));
-    }
+    use crate::wall::real_now;
 
     #[test]
     fn stamps_find_their_request() {
@@ -339,5 +243,37 @@ mod tests {
             Duration::from_us(38)
         );
         assert_eq!((other.arrived_at, dropped, steps), (None, 0, 0));
+    }
+
+    /// Oracle: by hand. A peer whose clock has no battery begins in 1970, and a malicious one says what
+    /// it likes.
+    #[test]
+    fn a_peer_far_off_in_time_tells_nothing() {
+        let clock = Clock::start();
+        let mut collector = Collector::new(clock, 4);
+        for (sequence, at) in [(0, 1), (1, i64::MIN), (2, i64::MAX), (3, real_now())] {
+            let sample = Sample {
+                sequence,
+                series: 0,
+                sent_at: clock.now(),
+                round_trip: Duration::from_us(50),
+                is_reordered: false,
+            };
+            let details = Details {
+                arrived_at: Some(at),
+                read_at: at,
+                answered_at: at,
+                earlier: Earlier {
+                    sequence: sequence.saturating_sub(1),
+                    queued_at: Some(at),
+                    driver_at: Some(at),
+                },
+                ..Details::default()
+            };
+            collector.on_reply(sample, Some(at), Some(details));
+        }
+        let (tracks, ..) = collector.finish();
+        let known: Vec<bool> = tracks.iter().map(|track| track.peer.is_some()).collect();
+        assert_eq!(known, [false, false, false, true]);
     }
 }

@@ -1,4 +1,4 @@
-//! From the kernel's receive stamps, which are of the real-time clock, to the clock of the run.
+//! From the kernel's stamps, which are of the real-time clock, to the clock of the run.
 //!
 //! Both clocks run at the same rate, however the time service slews them; their distance changes
 //! only when somebody steps the real-time clock. So it is measured, and measured again when a look
@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rtether_model::quantity::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::timestamping::RealNs;
 
 /// Looks at both clocks in a good measurement.
 const LOOKS: u32 = 9;
@@ -18,12 +19,30 @@ const LOOK_MAX: Duration = Duration::from_us(5);
 /// A smaller change may be the measurement.
 const STEP_MIN_NS: i64 = 10_000;
 
-/// One look at both clocks, nanoseconds.
+/// Returns the real-time clock.
+pub(crate) fn real_now() -> RealNs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    RealNs::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(RealNs::MAX)
+}
+
+/// What the real-time clock showed when the clock of the run showed zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offset(RealNs);
+
+impl Offset {
+    /// Returns the time of the run at which the real-time clock showed `real`; `None` if that is 53
+    /// days or more away, which leaves room to add and subtract what is not.
+    pub(crate) fn to_run(self, real: RealNs) -> Option<Instant> {
+        let ps = real.checked_sub(self.0)?.checked_mul(1_000)?;
+        (ps.unsigned_abs() < u64::MAX / 4).then_some(Instant::from_ps(ps))
+    }
+}
+
+/// One look at both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
-    /// Real time minus time of the run.
-    offset: i64,
-    /// Time the look took.
+    offset: Offset,
+    /// Nanoseconds the look took.
     width: i64,
 }
 
@@ -31,9 +50,9 @@ struct Look {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamps {
     clock: Clock,
-    offset: i64,
+    offset: Offset,
     /// Before the last step, for frames from before.
-    previous: Option<i64>,
+    previous: Option<Offset>,
     steps: u64,
 }
 
@@ -52,37 +71,40 @@ impl Stamps {
         self.steps
     }
 
-    /// Looks whether the real-time clock has been set.
+    /// Returns the present distance.
+    pub(crate) const fn offset(&self) -> Offset {
+        self.offset
+    }
+
+    /// Looks whether the real-time clock has been set, and returns whether it has.
     #[inline]
-    pub(crate) fn look(&mut self) {
-        if self.has_jumped(look(&self.clock)) {
+    pub(crate) fn look(&mut self) -> bool {
+        let has_jumped = self.has_jumped(look(&self.clock));
+        if has_jumped {
             self.step_to(measure(&self.clock).offset);
         }
+        has_jumped
     }
 
     fn has_jumped(&self, look: Look) -> bool {
-        let moved = (look.offset - self.offset).abs();
+        let moved = (look.offset.0 - self.offset.0).abs();
         moved > STEP_MIN_NS && look.width < nanoseconds(LOOK_MAX)
     }
 
-    fn step_to(&mut self, offset: i64) {
+    fn step_to(&mut self, offset: Offset) {
         self.previous = Some(self.offset);
         self.offset = offset;
         self.steps += 1;
     }
 
-    /// Returns the time of the run at which the real-time clock showed `stamp` (nanoseconds since
-    /// 1970), given that this was between two times; `None` if it fits neither before nor after
-    /// the last step.
+    /// Returns the time of the run at which the real-time clock showed `stamp`, given that this was
+    /// between two times; `None` if it fits neither before nor after the last step.
     #[inline]
-    pub(crate) fn map(&self, stamp: i64, after: Instant, before: Instant) -> Option<Instant> {
+    pub(crate) fn map(&self, stamp: RealNs, after: Instant, before: Instant) -> Option<Instant> {
         let candidates = [Some(self.offset), self.previous];
-        let times = candidates.into_iter().flatten().filter_map(|offset| {
-            let ns = stamp.checked_sub(offset)?;
-            Some(Instant::from_ps(ns.checked_mul(1_000)?))
-        });
-        let mut times = times.filter(|at| (after..=before).contains(at));
-        times.next()
+        let times = candidates.into_iter().flatten();
+        let mut times = times.filter_map(|offset| offset.to_run(stamp));
+        times.find(|at| (after..=before).contains(at))
     }
 }
 
@@ -92,12 +114,10 @@ fn nanoseconds(span: Duration) -> i64 {
 
 fn look(clock: &Clock) -> Look {
     let before = clock.now().as_ps() / 1_000;
-    let real = SystemTime::now();
+    let real = real_now();
     let after = clock.now().as_ps() / 1_000;
-    let real = real.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let real = i64::try_from(real.as_nanos()).unwrap_or(i64::MAX);
     Look {
-        offset: real - before.midpoint(after),
+        offset: Offset(real - before.midpoint(after)),
         width: after - before,
     }
 }
@@ -128,18 +148,21 @@ mod tests {
     fn stamps_from_before_and_after_a_step() {
         let mut stamps = Stamps {
             clock: Clock::start(),
-            offset: 5_000_000_000,
+            offset: Offset(5_000_000_000),
             previous: None,
             steps: 0,
         };
         assert_eq!(stamps.map(5_000_007_000, at(0), at(10)), Some(at(7)));
         // Not yet.
         assert_eq!(stamps.map(5_000_007_000, at(0), at(6)), None);
-        let look = |offset, width| Look { offset, width };
+        let look = |offset, width| Look {
+            offset: Offset(offset),
+            width,
+        };
         assert!(!stamps.has_jumped(look(5_000_009_000, 100)));
         assert!(!stamps.has_jumped(look(3_000_000_000, 40_000)));
         assert!(stamps.has_jumped(look(3_000_000_000, 100)));
-        stamps.step_to(3_000_000_000);
+        stamps.step_to(Offset(3_000_000_000));
         assert_eq!(stamps.steps(), 1);
         assert_eq!(stamps.map(3_000_020_000, at(0), at(25)), Some(at(20)));
         assert_eq!(stamps.map(5_000_019_000, at(0), at(25)), Some(at(19)));
@@ -154,13 +177,12 @@ mod tests {
         let [one, other] = [measure(&clock), measure(&clock)];
         let bound = one.width + other.width + 2;
         assert!(
-            (one.offset - other.offset).abs() <= bound,
+            (one.offset.0 - other.offset.0).abs() <= bound,
             "{one:?} {other:?}"
         );
         let mut stamps = Stamps::new(clock);
-        stamps.look();
-        let real = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        let stamp = i64::try_from(real.as_nanos()).unwrap();
+        assert!(!stamps.look());
+        let stamp = real_now();
         let now = clock.now();
         let mapped = stamps.map(stamp, Instant::ZERO, now + Duration::from_ms(1));
         let error = now - mapped.expect("in between");

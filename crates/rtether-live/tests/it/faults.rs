@@ -15,7 +15,7 @@ use rtether_proto::probe::message;
 use rtether_proto::probe::{Codec, Config, Counters, Event, Interval, Prober};
 
 use crate::bed::inside;
-use crate::meter::{PORT, with_responder};
+use crate::meter::{PORT, SLEEPS_MIN, sleeps, with_responder};
 use crate::wire::{DEVICE, FAR, Wire, patient};
 
 const CONFIG: Config = Config {
@@ -63,10 +63,13 @@ fn answer_badly(socket: &UdpSocket, seed: u64, stop: &AtomicBool) -> Done {
             }
             continue;
         };
+        let mut reply = buffer[..len].to_vec();
+        if message::answer(&mut reply, Instant::ZERO, Instant::ZERO).is_err() {
+            // A spinning meter says that it goes on after a rest.
+            continue;
+        }
         last = Some(peer);
         let before = held.take();
-        let mut reply = buffer[..len].to_vec();
-        message::answer(&mut reply, Instant::ZERO, Instant::ZERO).unwrap();
         let send = |octets: &[u8]| {
             socket.send_to(octets, peer).unwrap();
         };
@@ -149,6 +152,37 @@ fn each_fault_of_the_peer_is_counted() {
             assert_eq!(oddities, expected, "seed {seed}");
         });
     }
+}
+
+/// Oracle: the kernel's account of the thread. Some reply is missing at any time.
+#[test]
+fn a_spinning_meter_sleeps_though_replies_are_lost() {
+    let Some(wire) = Wire::new("lost") else {
+        return;
+    };
+    let config = Config {
+        interval: Interval::Fixed(Duration::from_ms(1)),
+        ..CONFIG
+    };
+    let stop = AtomicBool::new(false);
+    let socket = inside(&wire.far, || patient(|| UdpSocket::bind((FAR, PORT))));
+    std::thread::scope(|scope| {
+        let far = scope.spawn(|| answer_badly(&socket, 1, &stop));
+        let near = scope.spawn(|| {
+            wire.near.enter().unwrap();
+            let link = Udp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();
+            let mut meter = meter(link, config, Waiting::Spin);
+            meter.run(&AtomicBool::new(false), |_| {}).unwrap();
+            (meter.prober().counters(), sleeps())
+        });
+        let near = near.join();
+        stop.store(true, Ordering::Relaxed);
+        let done = far.join().unwrap();
+        let (counters, sleeps) = near.unwrap();
+        assert_eq!(counters.answered, done.answered);
+        assert!(counters.lost > 100, "{counters:?}");
+        assert!(sleeps > SLEEPS_MIN, "{sleeps}");
+    });
 }
 
 /// Removes the device while a meter runs, after fifty losses; returns what the meter says. The
