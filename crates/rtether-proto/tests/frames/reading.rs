@@ -74,6 +74,9 @@ pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
             let payload = ip.payload();
             // It reads on behind the header of a later fragment.
             let is_plain = !is_empty(ip) && !is_unknown(payload.ip_number) && !payload.fragmented;
+            if is_empty(ip) {
+                assert_eq!(key.source_port, None, "ports in no payload");
+            }
             if is_plain {
                 assert_eq!(key.protocol, Some(payload.ip_number.0), "protocol");
             }
