@@ -1,7 +1,7 @@
 //! Worked examples.
 
 use rtether_model::endnode::{Detector, Layer, TransmitStrategy};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::{Adaptive, Fixed, Mode};
 use rtether_proto::egress::{Egress, EgressError, Marked, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
@@ -166,6 +166,53 @@ fn a_backlog_is_reported_with_the_next_completion() {
         host.complete(1);
         let statistics = host.egress.smoother_statistics().expect("a smoother");
         assert_eq!(statistics.reports, reports);
+    }
+}
+
+#[test]
+fn a_frame_that_waits_in_the_ring_does_not_slow_it_down() {
+    // By hand: two full frames are handed out at once and are out after 1230.4 us each: 10 Mbit/s,
+    // above the floor. Taken from when it was handed out the second would make it 6.7.
+    let floor = BitRate::from_mbps(9);
+    let detector = Detector::ClearingRate { floor };
+    let mut host = Host::new(&smoothed(Mode::None, 2, detector));
+    host.offer(datagram(1500, Bulk, 0));
+    host.offer(datagram(1500, Bulk, 0));
+    host.send_until(at(5_000));
+    let statistics = host.egress.smoother_statistics().expect("a smoother");
+    assert_eq!((host.out.len(), statistics.reports), (2, 0));
+}
+
+#[test]
+fn more_room_below_is_used_at_once_and_the_detector_goes_on() {
+    // By hand: the window that began at 0 is over at 1 ms, whatever was set in between.
+    let layer = |ring, threshold_percent| {
+        let window = Duration::from_ms(1);
+        let detector = Detector::Marks {
+            threshold_percent,
+            window,
+        };
+        smoothed(Mode::None, ring, detector)
+    };
+    for (threshold, reports) in [(50, 1), (60, 0)] {
+        let mut host = Host::new(&layer(1, 50));
+        let packet = Marked {
+            size: Bytes::new(1500),
+            is_marked: true,
+        };
+        host.egress.mark(host.now, packet);
+        host.offer(datagram(1500, Bulk, 0));
+        host.offer(datagram(1500, Bulk, 0));
+        assert_eq!(host.order(), [0]);
+        host.wait_until(at(500));
+        let wider = layer(2, threshold);
+        host.egress.set(host.now, &wider).expect("a good layer");
+        host.drain();
+        assert_eq!(host.order(), [0, 1]);
+        host.wait_until(at(1_000));
+        host.egress.mark(host.now, packet);
+        let statistics = host.egress.smoother_statistics().expect("a smoother");
+        assert_eq!(statistics.reports, reports, "threshold {threshold}");
     }
 }
 
