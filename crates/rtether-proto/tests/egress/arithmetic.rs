@@ -2,7 +2,7 @@
 
 use rtether_model::endnode::{Detector, Layer, TransmitStrategy};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Fixed, Mode};
+use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode};
 use rtether_proto::egress::{Egress, EgressError, Marked, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
@@ -94,6 +94,33 @@ fn collisions_are_reported_and_hold_bulk_back() {
         host.offer(datagram(46, RealTime, 0));
         assert_eq!(host.order(), [0, 2]);
     }
+}
+
+#[test]
+fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
+    // By hand, with the literal procedure, which doubles the period whenever it is asked for a held
+    // packet: the completion asks, a frame that passes by does not, nor one that smoother or host
+    // refuse, nor one poll more; the next bulk packet does.
+    let literal = Adaptive {
+        doubling: Doubling::PerCall,
+        ..Adaptive::HIMD
+    };
+    let mut host = Host::new(&smoothed(Mode::Adaptive(literal), 4, EVERY_COLLISION));
+    host.offer(datagram(1500, Bulk, 0));
+    host.begin();
+    host.complete(2);
+    let mut decreases = |room, offered| {
+        host.room = room;
+        host.offer(offered);
+        host.drain();
+        let statistics = host.egress.smoother_statistics();
+        statistics.expect("a smoother").decreases
+    };
+    assert_eq!(decreases(9, datagram(1500, Bulk, 0)), 1);
+    assert_eq!(decreases(9, other(64, 0)), 1);
+    assert_eq!(decreases(0, other(64, 0)), 1);
+    assert_eq!(decreases(9, datagram(1501, Bulk, 0)), 1);
+    assert_eq!(decreases(9, datagram(1500, Bulk, 0)), 2);
 }
 
 #[test]
