@@ -8,6 +8,7 @@
 mod calibrate;
 mod doctor;
 mod load;
+mod shim;
 mod testbed;
 
 use std::fs::OpenOptions;
