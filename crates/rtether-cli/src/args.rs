@@ -9,6 +9,8 @@ mod live;
 #[cfg(target_os = "linux")]
 mod load;
 #[cfg(target_os = "linux")]
+mod shim;
+#[cfg(target_os = "linux")]
 mod testbed;
 
 use std::num::NonZeroUsize;
@@ -24,6 +26,8 @@ pub(crate) use doctor::DoctorArgs;
 pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use load::LoadArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use shim::{ConfigArgs, DeviceArgs, SetArgs, ShimArgs, ShimVerb, StatusArgs, UpArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::LiveArgs;
 
@@ -82,10 +86,11 @@ impl Cli {
             | Verb::Calibrate(_)
             | Verb::Doctor(_)
             | Verb::LiveAgent
-            | Verb::Load(_) => None,
+            | Verb::Load(_)
+            | Verb::Shim(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
-            | Verb::Schema
+            | Verb::Schema { .. }
             | Verb::Completions { .. }
             | Verb::Man { .. } => None,
         };
@@ -157,8 +162,15 @@ pub(crate) enum Verb {
     Doctor(DoctorArgs),
     /// Write a commented scenario that already passes
     New(NewArgs),
+    /// Put the end-node layer between the stack of this host and a device: queues, tags, smoother
+    #[cfg(target_os = "linux")]
+    Shim(ShimArgs),
     /// Print the JSON Schema of scenario files, for editors
-    Schema,
+    Schema {
+        /// That of the configuration of `shim`
+        #[arg(long)]
+        shim: bool,
+    },
     /// Repeat experiments of the five papers and judge their claims
     Reproduce(ReproduceArgs),
     /// Print a completion script for a shell

@@ -30,6 +30,8 @@ mod progress;
 mod reproduce;
 mod scenario;
 #[cfg(target_os = "linux")]
+mod shim;
+#[cfg(target_os = "linux")]
 mod stop;
 mod terminal;
 #[cfg(target_os = "linux")]
@@ -80,7 +82,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(target_os = "linux")]
         Verb::Doctor(arguments) => doctor::run(arguments, global),
         Verb::New(arguments) => new::run(arguments),
-        Verb::Schema => terminal::print(&format!("{:#}\n", rtether::scenario::schema())),
+        #[cfg(target_os = "linux")]
+        Verb::Shim(arguments) => shim::run(arguments, global),
+        Verb::Schema { shim } => {
+            let schema = if *shim {
+                rtether::scenario::shim_schema()
+            } else {
+                rtether::scenario::schema()
+            };
+            terminal::print(&format!("{schema:#}\n"))
+        }
         Verb::Reproduce(arguments) => reproduce::run(arguments, global),
         Verb::Completions { shell } => {
             let mut script = Vec::new();

@@ -19,6 +19,8 @@ pub mod link;
 pub mod load;
 pub mod meter;
 pub mod namespace;
+pub mod privileges;
+pub mod process;
 pub mod responder;
 pub mod shim;
 pub mod stall;

@@ -19,6 +19,8 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+#[cfg(target_os = "linux")]
+pub mod shim;
 pub mod stats;
 pub mod trace;
 pub mod verdict;

@@ -57,8 +57,13 @@ fn every_kind_of_mistake_is_shown_by_a_file() {
         let text = fs::read_to_string(&path).unwrap();
         seen.extend(load("", &text).diagnostics.iter().map(|d| d.code));
     }
-    // Those two need a path of `--set` and very many mistakes.
-    let elsewhere = ["unknown-path", "too-many-mistakes"];
+    // Those need a path of `--set`, very many mistakes, and configurations of shims.
+    let elsewhere = [
+        "unknown-path",
+        "too-many-mistakes",
+        "no-collisions-seen",
+        "backend-cannot",
+    ];
     for code in codes::ALL {
         assert!(
             seen.contains(code.name) || elsewhere.contains(&code.name),

@@ -9,6 +9,7 @@ mod awake;
 mod calibrate;
 mod doctor;
 mod load;
+mod shim;
 mod ssh;
 mod testbed;
 

@@ -114,7 +114,7 @@ impl Device {
     }
 
     /// Returns its number in its namespace.
-    pub(crate) fn index(&self) -> i32 {
+    pub fn index(&self) -> i32 {
         self.index
     }
 

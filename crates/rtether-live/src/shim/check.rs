@@ -1,7 +1,8 @@
 //! What the back end in user space refuses.
 
-use rtether_model::endnode::{Detector, Receive};
+use rtether_model::endnode::{Detector, Receive, Smoothing};
 use rtether_model::quantity::Instant;
+use rtether_model::smoother::Mode;
 
 use super::plan::Parts;
 use super::receive::ReceiveSide;
@@ -32,7 +33,9 @@ pub(super) fn check(settings: &Settings) -> Result<(), ShimError> {
         );
     }
     let smoother = settings.layer.smoother.as_ref();
-    let detector = smoother.map(|smoothing| smoothing.detector);
+    // A period that does not change asks no detector.
+    let adapts = |of: &&Smoothing| !matches!(of.config.mode, Mode::None | Mode::Fixed(_));
+    let detector = smoother.filter(adapts).map(|smoothing| smoothing.detector);
     if let Some(Detector::OwnCollisions { .. }) = detector
         && settings.signal == Signal::Port
     {

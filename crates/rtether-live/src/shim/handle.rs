@@ -1,6 +1,6 @@
 //! What other threads say to a shim that runs, and hear from it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Settings, ShimError, Status};
@@ -17,6 +17,7 @@ pub struct Handle {
 struct Shared {
     stop: AtomicBool,
     status: Mutex<Status>,
+    published: AtomicU64,
     is_set: AtomicBool,
     /// Those in force, or that will be at once.
     settings: Mutex<Settings>,
@@ -32,6 +33,7 @@ impl Handle {
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             status: Mutex::new(status),
+            published: AtomicU64::new(0),
             is_set: AtomicBool::new(false),
             settings: Mutex::new(settings),
         });
@@ -42,6 +44,12 @@ impl Handle {
     pub fn status(&self) -> Status {
         let status = self.shared.status.lock();
         status.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns how often the status was published: a number that no longer grows tells of a thread
+    /// that no longer goes on.
+    pub fn published(&self) -> u64 {
+        self.shared.published.load(Ordering::Relaxed)
     }
 
     /// Changes the settings while the shim runs, without the loss of a frame; they are in force some
@@ -70,6 +78,7 @@ impl Handle {
     pub(super) fn publish(&self, status: Status) {
         let shared = self.shared.status.lock();
         *shared.unwrap_or_else(PoisonError::into_inner) = status;
+        self.shared.published.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns settings that are new since the last call.

@@ -308,6 +308,18 @@ pub(super) static DEADLINE_NOT_JUDGED: Code = warning(
     "With `accept:` only what it says is required. Add a line with `sim: deadline` for the flow, \
      or leave `accept:` out.",
 );
+pub(super) static NO_COLLISIONS_SEEN: Code = error(
+    "no-collisions-seen",
+    "The smoother of a shim waits for collisions, and nothing tells it of any.",
+    "It would take any network for idle. A port by itself does not see collisions, and at full \
+     duplex there are none. Say with `signal:` where they are counted, or give the smoother another \
+     detector.",
+);
+pub(super) static BACKEND_CANNOT: Code = error(
+    "backend-cannot",
+    "The back end of a shim cannot do what is asked, or not while it is at work.",
+    "The label says why. [The guide](../guides/shim.md#two-back-ends) has a table of what each can do.",
+);
 pub(super) static UNKNOWN_PATH: Code = error(
     "unknown-path",
     "An override names a place that does not exist.",
@@ -366,5 +378,7 @@ pub static ALL: &[&Code] = &[
     &NOTHING_REQUIRED,
     &IDLE_REQUIREMENT,
     &DEADLINE_NOT_JUDGED,
+    &NO_COLLISIONS_SEEN,
+    &BACKEND_CANNOT,
     &UNKNOWN_PATH,
 ];

@@ -74,6 +74,11 @@ impl Section {
         self.keys.iter().find(|key| key.name == name)
     }
 
+    /// Returns whether it is that of a whole file.
+    pub(super) fn is_file(&self) -> bool {
+        ["scenario", "shim"].contains(&self.name)
+    }
+
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.keys.iter().map(|key| key.name)
     }

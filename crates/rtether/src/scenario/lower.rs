@@ -20,6 +20,8 @@ mod links;
 mod nodes;
 mod priorities;
 mod run;
+#[cfg(target_os = "linux")]
+mod shim;
 mod smoother;
 mod stacks;
 mod switches;
@@ -31,6 +33,8 @@ pub(super) use hubs::hubs;
 pub(super) use links::{links, rate as link_rate};
 pub(super) use nodes::{default_interval, nodes, station_of_interval};
 pub(super) use run::{Overload, RunPlaces, run};
+#[cfg(target_os = "linux")]
+pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
 
 /// Nodes of a plant.
@@ -238,8 +242,8 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
     reader.report(Diagnostic::new(&codes::BAD_NAME, title, span, reason));
 }
 
-/// Checks version and returns the title.
-pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> String {
+/// Checks the version of the format.
+pub(super) fn version(reader: &mut Reader<'_>, top: &Fields<'_>) {
     if reader.require(top, "rtether")
         && let Some(version) = reader.scalar(top, "rtether")
         && version.value != "1"
@@ -251,6 +255,11 @@ pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> S
                 .help("write `rtether: 1`"),
         );
     }
+}
+
+/// Checks version and returns the title.
+pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> String {
+    version(reader, top);
     if let Some(name) = reader.scalar(top, "name") {
         return name.value.to_owned();
     }

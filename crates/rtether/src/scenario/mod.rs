@@ -21,6 +21,8 @@ mod reader;
 pub mod reference;
 pub mod render;
 mod schema;
+#[cfg(target_os = "linux")]
+pub(crate) mod shim;
 mod suggest;
 pub mod template;
 mod tree;
@@ -30,7 +32,7 @@ pub(crate) use check::Domains;
 pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
-pub use schema::schema;
+pub use schema::{schema, shim_schema};
 pub(crate) use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 

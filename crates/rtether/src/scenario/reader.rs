@@ -129,8 +129,7 @@ impl<'s> Reader<'s> {
         section: &'static Section,
         entries: &[Entry],
     ) -> Option<&'static str> {
-        if section.find(&entry.key).is_some()
-            || (section.name == "scenario" && entry.key.starts_with("x-"))
+        if section.find(&entry.key).is_some() || (section.is_file() && entry.key.starts_with("x-"))
         {
             return None;
         }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::codes;
-use super::keys::table::SECTIONS;
-use super::keys::{Key, Kind, Presence};
+use super::keys::table::{SECTIONS, SHIM_SECTIONS};
+use super::keys::{Key, Kind, Presence, Section};
 use super::units::Quantity;
 use crate::profiles::{PROFILES, Profile};
 
@@ -30,13 +30,7 @@ pub fn keys() -> String {
          The interval of a packet rate is rounded to the nearest picosecond.\n\
          A ratio may also be a bare number, `1e-9`.\n",
     );
-    for section in SECTIONS {
-        let _ = write!(out, "\n## {}\n\n{}\n\n", section.name, section.description);
-        out.push_str("| key | type | default | |\n|---|---|---|---|\n");
-        for key in section.keys {
-            row(&mut out, key);
-        }
-    }
+    sections(&mut out, SECTIONS);
     out.push_str(
         "\n## Built-in stacks\n\n\
          Devices of papers; `stack: NAME` at a node, without a declaration.\n\n\
@@ -52,6 +46,30 @@ pub fn keys() -> String {
         let _ = writeln!(out, "| `{name}` | {description} | {source} |");
     }
     out
+}
+
+/// Returns the page of all keys of configurations of shims, in Markdown.
+pub fn shim_keys() -> String {
+    let mut out = String::from(
+        "# Shim reference\n\n\
+         <!-- Made from the table of keys in `crates/rtether/src/scenario/keys/`; \
+         the tests of `shim_config` renew it with `RTETHER_BLESS=1`. -->\n\n\
+         The configuration of a shim is a YAML file with the [units](scenario.md#units) of scenarios.\n\
+         The [guide](../guides/shim.md) shows how it is used, \
+         [diagnostics](diagnostics.md) explains every message.\n",
+    );
+    sections(&mut out, SHIM_SECTIONS);
+    out
+}
+
+fn sections(out: &mut String, sections: &[&Section]) {
+    for section in sections {
+        let _ = write!(out, "\n## {}\n\n{}\n\n", section.name, section.description);
+        out.push_str("| key | type | default | |\n|---|---|---|---|\n");
+        for key in section.keys {
+            row(out, key);
+        }
+    }
 }
 
 fn row(out: &mut String, key: &Key) {

@@ -3,17 +3,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::table::{SCENARIO, SECTIONS};
+use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS};
 use super::keys::{Key, Kind, Presence, Section};
 use super::units::Quantity;
 
 /// A number as units take it.
 const NUMBER: &str = "[+-]?[0-9][0-9_]*(\\.[0-9]*)?([eE][+-]?[0-9]+)?";
 
-/// Returns the schema.
+/// Returns the schema of scenarios.
 pub fn schema() -> Value {
+    schema_of(&SCENARIO, SECTIONS, "rtether scenario")
+}
+
+/// Returns the schema of configurations of shims.
+pub fn shim_schema() -> Value {
+    schema_of(&SHIM, SHIM_SECTIONS, "rtether shim")
+}
+
+fn schema_of(top: &Section, sections: &[&Section], title: &str) -> Value {
     let mut definitions = Map::new();
-    for section in SECTIONS {
+    for section in sections {
         definitions.insert(section.name.to_owned(), map_of(section));
     }
     for quantity in Quantity::ALL {
@@ -21,9 +30,9 @@ pub fn schema() -> Value {
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "https://rtether.dev/schema/scenario-1.json",
-        "title": "rtether scenario",
-        "$ref": format!("#/$defs/{}", SCENARIO.name),
+        "$id": format!("https://rtether.dev/schema/{}-1.json", top.name),
+        "title": title,
+        "$ref": format!("#/$defs/{}", top.name),
         "$defs": definitions,
     })
 }
@@ -46,7 +55,7 @@ fn map_of(section: &Section) -> Value {
     if !required.is_empty() {
         map["required"] = json!(required);
     }
-    if section.name == SCENARIO.name {
+    if section.is_file() {
         map["patternProperties"] = json!({ "^x-": {} });
     }
     map
@@ -148,11 +157,12 @@ mod tests {
 
     #[test]
     fn every_reference_has_its_definition() {
-        let schema = schema();
-        let text = schema.to_string();
-        for part in text.split("#/$defs/").skip(1) {
-            let name = part.split('"').next().unwrap();
-            assert!(schema["$defs"].get(name).is_some(), "{name}");
+        for schema in [schema(), shim_schema()] {
+            let text = schema.to_string();
+            for part in text.split("#/$defs/").skip(1) {
+                let name = part.split('"').next().unwrap();
+                assert!(schema["$defs"].get(name).is_some(), "{name}");
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::scenario::units::Quantity;
 mod flows;
 mod layer;
 mod network;
+mod shim;
 mod smoother;
 mod stations;
 mod substation;
@@ -14,6 +15,9 @@ mod substation;
 pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
 pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
+pub(in crate::scenario) use shim::{SHIM, SHIM_SECTIONS};
+#[cfg(target_os = "linux")]
+pub(in crate::scenario) use shim::{SIGNAL, TAGS};
 pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};
 pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, QUANTILE, STACK, TASKS};
 pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};
@@ -70,18 +74,20 @@ pub(in crate::scenario) static SECTIONS: &[&Section] = &[
     &SUBSTATION,
 ];
 
+const VERSION_KEY: Key = key(
+    "rtether",
+    Kind::Count { min: 1, max: 1 },
+    Required,
+    "1",
+    "Version of the format.",
+);
+
 pub(in crate::scenario) static SCENARIO: Section = Section {
     name: "scenario",
     noun: "a scenario",
     description: "The whole file. Keys that begin with `x-` are ignored: a place for anchors.",
     keys: &[
-        key(
-            "rtether",
-            Kind::Count { min: 1, max: 1 },
-            Required,
-            "1",
-            "Version of the format.",
-        ),
+        VERSION_KEY,
         key(
             "name",
             Kind::Text,

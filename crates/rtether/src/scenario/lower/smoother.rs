@@ -256,13 +256,13 @@ fn rule(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Rule {
 }
 
 /// Keys that only some detectors have, with those detectors.
-const DETECTOR_KEYS: &[(&str, &str)] = &[
-    ("visibility", "collisions"),
-    ("floor", "clearing-rate"),
-    ("low", "backlog"),
-    ("high", "backlog"),
-    ("threshold", "utilization"),
-    ("window", "utilization"),
+const DETECTOR_KEYS: &[(&str, &[&str])] = &[
+    ("visibility", &["collisions"]),
+    ("floor", &["clearing-rate"]),
+    ("low", &["backlog"]),
+    ("high", &["backlog"]),
+    ("threshold", &["utilization", "marks"]),
+    ("window", &["utilization", "marks"]),
 ];
 
 fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detector {
@@ -278,8 +278,8 @@ fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detecto
     let Some(kind) = reader.word(&inner, "kind") else {
         return otherwise;
     };
-    for (key, owner) in DETECTOR_KEYS {
-        if *owner != kind.value {
+    for (key, owners) in DETECTOR_KEYS {
+        if !owners.contains(&kind.value) {
             let what = format!("a detector of kind `{}`", kind.value);
             reader.misplaced(&inner, &[key], &what);
         } else if *key != "visibility" {
@@ -289,7 +289,16 @@ fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detecto
     let read = match kind.value {
         "clearing-rate" => clearing_rate(reader, &inner),
         "backlog" => backlog(reader, &inner),
-        "utilization" => utilization(reader, &inner),
+        "utilization" => {
+            share(reader, &inner).map(|(threshold_percent, window)| Detector::Utilization {
+                threshold_percent,
+                window,
+            })
+        }
+        "marks" => share(reader, &inner).map(|(threshold_percent, window)| Detector::Marks {
+            threshold_percent,
+            window,
+        }),
         _ => {
             let seen = parts(reader, &inner, "visibility", 1_000, "1 ppm");
             seen.map(|visibility_per_million| Detector::OwnCollisions {
@@ -318,13 +327,11 @@ fn backlog(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
     Some(Detector::Backlog { low, high })
 }
 
-fn utilization(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
+/// Reads a share in per cent and the time over which it is measured.
+fn share(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<(u8, Duration)> {
     let threshold = parts(reader, fields, "threshold", 10_000_000, "1 %");
     let window = reader.positive_time(fields, "window");
-    Some(Detector::Utilization {
-        threshold_percent: u8::try_from(threshold?).ok()?,
-        window: window?.value,
-    })
+    Some((u8::try_from(threshold?).ok()?, window?.value))
 }
 
 /// Reads a ratio of at most one as a whole number of parts of so many billionths.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtether_model::endnode::Detector;
 use rtether_model::network::{EndStation, LinearStack, RtosStack, Servers, Stack, Tasks};
 use rtether_model::quantity::{Bytes, Duration};
 
@@ -123,6 +124,23 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
     if layer.iter().any(|key| fields.has(key)) {
         station.parts = Parts::read(reader, fields).or(&station.parts);
         station.model.layer = station.parts.join(reader);
+        refuse_wire_only(reader, fields, station);
+    }
+}
+
+/// Simulated networks carry no probes and no marks of their own.
+fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Station) {
+    let layer = station.model.layer.as_ref();
+    let smoother = layer.and_then(|layer| layer.smoother);
+    let detector = smoother.map(|smoothing| smoothing.detector);
+    if let Some(Detector::ProbeDelay { .. } | Detector::Marks { .. }) = detector {
+        let title = "this detector is for shims of real interfaces";
+        let at = fields.key_span("smoother").unwrap_or(fields.at);
+        let label = "nothing simulated would tell it of congestion";
+        reader.report(
+            Diagnostic::new(&codes::MISPLACED_KEY, title, at, label)
+                .help("use `collisions`, `clearing-rate`, `backlog` or `utilization`"),
+        );
     }
 }
 

@@ -371,11 +371,13 @@ impl Reader<'_> {
 /// Says what limits a count, where the number alone does not.
 fn limit_reason(key: &str) -> &'static str {
     match key {
-        "pcp" | "default_pcp" => "PCP is a 3-bit field",
+        "pcp" | "default_pcp" | "insert" => "PCP is a 3-bit field",
         "vlan" | "access" | "trunk" | "native" => "VLAN identifiers 0 and 4095 are reserved",
         "dscp" => "DSCP is a 6-bit field",
         "queues" | "pcp_map" => "a port has at most 8 queues, counted from 0",
         "queue" | "untagged" | "high_from" => "there are at most 8 queues, counted from 0",
+        "priority" => "threads of the kernel have to go first",
+        "core" => "cores count from 0",
         "weights" => "every queue needs its turn",
         _ => "outside what can be run",
     }

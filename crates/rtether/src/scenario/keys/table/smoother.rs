@@ -190,10 +190,16 @@ pub(in crate::scenario) static DETECTOR: Section = Section {
     keys: &[
         key(
             "kind",
-            Kind::Word(&["collisions", "clearing-rate", "backlog", "utilization"]),
+            Kind::Word(&[
+                "collisions",
+                "clearing-rate",
+                "backlog",
+                "utilization",
+                "marks",
+            ]),
             Required,
             "collisions",
-            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends.",
+            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN).",
         ),
         key(
             "visibility",
@@ -228,14 +234,14 @@ pub(in crate::scenario) static DETECTOR: Section = Section {
             RATIO,
             Optional,
             "60 %",
-            "`utilization`: congestion above this share, in whole per cent. Needed there.",
+            "`utilization`, `marks`: congestion above this share, in whole per cent. Needed there.",
         ),
         key(
             "window",
             TIME,
             Optional,
             "10 ms",
-            "`utilization`: time over which it is measured. Needed there.",
+            "`utilization`, `marks`: time over which it is measured. Needed there.",
         ),
     ],
 };

@@ -120,28 +120,28 @@ const TASKS_KEY: Key = key(
     "{ message: 5 us, segment: 40 us }",
     "Processor time of the applications. They take none if not given.",
 );
-const PRIORITIES_KEY: Key = key(
+pub(super) const PRIORITIES_KEY: Key = key(
     "priorities",
     Kind::One(&PRIORITIES),
     Optional,
     "{ queues: 2 }",
     "Which queue a frame uses, for `receive_queues` and `transmit_queues`.",
 );
-const RECEIVE_KEY: Key = key(
+pub(super) const RECEIVE_KEY: Key = key(
     "receive_queues",
     Kind::One(&RECEIVE_QUEUES),
     Optional,
     "{ selection: highest-first }",
     "Priority queues between driver and stack. One FIFO queue if not given.",
 );
-const TRANSMIT_KEY: Key = key(
+pub(super) const TRANSMIT_KEY: Key = key(
     "transmit_queues",
     Kind::One(&TRANSMIT_QUEUES),
     Optional,
     "{ strategy: strict }",
     "Priority queues between stack and driver. One FIFO queue if not given.",
 );
-const SMOOTHER_KEY: Key = key(
+pub(super) const SMOOTHER_KEY: Key = key(
     "smoother",
     Kind::One(&SMOOTHER),
     Optional,

@@ -1,0 +1,281 @@
+//! `shim`: the end-node layer in front of a device of this host.
+
+use std::env;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rtether::scenario::render::Style;
+use rtether::shim::config::{self, Loaded};
+use rtether::shim::control::{AskError, Form, Request, ask};
+use rtether::shim::down::{Down, DownError, down};
+use rtether::shim::notify::{self, Notifier};
+use rtether::shim::output;
+use rtether::shim::place::{Place, PlaceError, RUNTIME};
+use rtether::shim::service::{self, Options, ServiceError};
+use rtether::shim::watchdog::{Outcome, watch};
+use rtether::shim::{ShimError, is_wrong_input, prepare};
+use serde_json::json;
+
+use crate::args::{
+    ConfigArgs, DeviceArgs, Global, MessageFormat, SetArgs, ShimArgs, ShimVerb, StatusArgs, UpArgs,
+};
+use crate::exit::{self, Exit};
+use crate::{files, terminal};
+
+/// Runs `shim`.
+pub(crate) fn run(arguments: &ShimArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
+    let done = match &arguments.verb {
+        ShimVerb::Up(arguments) => up(arguments),
+        ShimVerb::Down(arguments) => take_down(arguments),
+        ShimVerb::Status(arguments) => status(arguments),
+        ShimVerb::Set(arguments) => set(arguments),
+        ShimVerb::Watch(arguments) => restore_when_dead(&arguments.device),
+    };
+    done.unwrap_or_else(|exit| exit)
+}
+
+/// Returns the folder of all shims: that of the system's manager of services, which may give
+/// several.
+fn runtime() -> PathBuf {
+    let given = env::var_os("RUNTIME_DIRECTORY").filter(|given| !given.is_empty());
+    let first = given.and_then(|given| env::split_paths(&given).next());
+    first.unwrap_or_else(|| PathBuf::from(RUNTIME))
+}
+
+fn place(arguments: &DeviceArgs) -> Result<Place, Exit> {
+    Place::of(&runtime(), &arguments.device).map_err(|error| refuse_place(&error))
+}
+
+fn refuse_place(error: &PlaceError) -> Exit {
+    terminal::complain(&error.to_string());
+    match error {
+        PlaceError::Name(_) | PlaceError::Path(_) => Exit::WrongInput,
+        PlaceError::File { .. } => Exit::Unfit,
+    }
+}
+
+/// Reads a configuration file; all mistakes are shown at once.
+fn load(arguments: &ConfigArgs) -> Result<Loaded, Exit> {
+    terminal::choose_form(arguments.message_format);
+    let text = files::read(&arguments.config).map_err(|message| {
+        terminal::complain(&message);
+        Exit::WrongInput
+    })?;
+    let loaded = config::load(&arguments.config.display().to_string(), &text);
+    show(&loaded, arguments.message_format);
+    if loaded.has_errors() {
+        return Err(Exit::WrongInput);
+    }
+    Ok(loaded)
+}
+
+fn show(loaded: &Loaded, format: MessageFormat) {
+    if loaded.diagnostics.is_empty() {
+        return;
+    }
+    terminal::tell(&match format {
+        MessageFormat::Text if terminal::errors_have_color() => loaded.text(Style::Colored),
+        MessageFormat::Text => loaded.text(Style::Plain),
+        MessageFormat::Json => loaded.json_lines(),
+    });
+}
+
+fn up(arguments: &UpArgs) -> Result<Exit, Exit> {
+    let place = place(&arguments.device)?;
+    let loaded = load(&arguments.config)?;
+    let Some(config) = loaded.config.clone() else {
+        return Err(Exit::WrongInput);
+    };
+    if arguments.dry_run {
+        return dry_run(arguments, loaded);
+    }
+    let path = std::path::absolute(&arguments.config.config);
+    let path = path.unwrap_or_else(|_| arguments.config.config.clone());
+    let options = Options {
+        name: path.display().to_string(),
+        reload: &|| reload(&path),
+        watchdog: &|| watchdog(&arguments.device.device),
+        manager: manager()?,
+        say: &|line| terminal::tell(&format!("shim of {}: {line}", place.device())),
+        config,
+        place: place.clone(),
+    };
+    let ended = service::run(&options).map_err(|error| refuse(&error, loaded, arguments))?;
+    let printed = terminal::print(&if arguments.json {
+        output::json(&ended.report)
+    } else {
+        output::table(&ended.report)
+    });
+    match ended.failure {
+        Some(failure) => Err(exit::fail(&format!("the shim ended early: {failure}"))),
+        None => Ok(printed),
+    }
+}
+
+fn dry_run(arguments: &UpArgs, loaded: Loaded) -> Result<Exit, Exit> {
+    let Some(config) = &loaded.config else {
+        return Err(Exit::WrongInput);
+    };
+    let device = &arguments.device.device;
+    let commands = prepare(device, config.backend, &config.settings);
+    let backend = config.backend.name();
+    let commands = commands.map_err(|error| refuse_shim(&error, loaded, arguments))?;
+    let text = if arguments.json {
+        let document = json!({
+            "schema": "rtether.shim-plan/1",
+            "device": device,
+            "backend": backend,
+            "up": commands.up,
+            "down": commands.down,
+        });
+        format!("{document:#}\n")
+    } else {
+        format!(
+            "# up\n{}\n# down\n{}\n",
+            commands.up.join("\n"),
+            commands.down.join("\n")
+        )
+    };
+    Ok(terminal::print(&text))
+}
+
+fn reload(path: &Path) -> Result<Loaded, String> {
+    let text = files::read(path)?;
+    Ok(config::load(&path.display().to_string(), &text))
+}
+
+/// Returns the command that restores the device when this process has died.
+fn watchdog(device: &str) -> Command {
+    // The very program that runs, also if there is another one at its path by now.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("rtether").args(["shim", "watch", device]);
+    // It is not this process that the manager of services hears of.
+    command
+        .env_remove("NOTIFY_SOCKET")
+        .env_remove("WATCHDOG_USEC");
+    command
+}
+
+/// Returns the way to the system's manager of services, if it wants to hear of us.
+fn manager() -> Result<Option<(Notifier, Option<std::time::Duration>)>, Exit> {
+    let Some(socket) = env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty()) else {
+        return Ok(None);
+    };
+    let notifier = Notifier::new(&socket).map_err(|error| {
+        let socket = socket.to_string_lossy();
+        exit::fail(&format!("NOTIFY_SOCKET is `{socket}`: {error}"))
+    })?;
+    let (usec, pid) = (env::var_os("WATCHDOG_USEC"), env::var_os("WATCHDOG_PID"));
+    let own = std::process::id();
+    let interval = notify::interval(usec.as_deref(), pid.as_deref(), own);
+    Ok(Some((notifier, interval)))
+}
+
+fn refuse(error: &ServiceError, loaded: Loaded, arguments: &UpArgs) -> Exit {
+    match error {
+        ServiceError::Place(error) => refuse_place(error),
+        ServiceError::Shim(error) => refuse_shim(error, loaded, arguments),
+        ServiceError::Running(_) | ServiceError::System { .. } => exit::fail(&error.to_string()),
+    }
+}
+
+fn refuse_shim(error: &ShimError, mut loaded: Loaded, arguments: &UpArgs) -> Exit {
+    let ShimError::Refused(refusal) = error else {
+        return refuse_device(error);
+    };
+    loaded.diagnostics.clear();
+    loaded.refuse(refusal);
+    show(&loaded, arguments.config.message_format);
+    Exit::WrongInput
+}
+
+fn refuse_device(error: &ShimError) -> Exit {
+    terminal::complain(&error.to_string());
+    if is_wrong_input(error) {
+        Exit::WrongInput
+    } else {
+        Exit::Unfit
+    }
+}
+
+fn take_down(arguments: &DeviceArgs) -> Result<Exit, Exit> {
+    let place = place(arguments)?;
+    let done = down(&place).map_err(|error| {
+        match &error {
+            DownError::Place(error) => return refuse_place(error),
+            DownError::Shim(error) => return refuse_device(error),
+            DownError::Ask(_)
+            | DownError::Goes { .. }
+            | DownError::Busy(_)
+            | DownError::State(_) => {}
+        }
+        exit::fail(&error.to_string())
+    })?;
+    let device = place.device();
+    let text = match done {
+        Down::Stopped => format!("the shim of {device} has ended"),
+        Down::Killed => format!("the shim of {device} did not answer and was killed"),
+        Down::Restored => format!("{device} is as it was before a shim that died"),
+        Down::Nothing => format!("{device} has no shim"),
+    };
+    Ok(terminal::print(&format!("{text}\n")))
+}
+
+fn status(arguments: &StatusArgs) -> Result<Exit, Exit> {
+    let place = place(&arguments.device)?;
+    let form = if arguments.json {
+        Form::Json
+    } else if arguments.metrics {
+        Form::Metrics
+    } else {
+        Form::Table
+    };
+    let answer = ask(&place, &Request::Status(form));
+    let text = answer.map_err(|error| refuse_ask(&error))?;
+    Ok(terminal::print(&text))
+}
+
+fn set(arguments: &SetArgs) -> Result<Exit, Exit> {
+    let place = place(&arguments.device)?;
+    let loaded = load(&arguments.config)?;
+    let request = Request::Set {
+        name: arguments.config.config.display().to_string(),
+        text: loaded.source().to_owned(),
+    };
+    let text = ask(&place, &request).map_err(|error| refuse_ask(&error))?;
+    Ok(terminal::print(&text))
+}
+
+fn refuse_ask(error: &AskError) -> Exit {
+    let message = error.to_string();
+    // Diagnostics begin with their own word.
+    if message.starts_with("error") {
+        terminal::tell(&message);
+    } else {
+        terminal::complain(&message);
+    }
+    match error {
+        AskError::NoShim { .. } => Exit::NoAnswer,
+        AskError::Wrong(wrong) if wrong.is_input => Exit::WrongInput,
+        AskError::Wrong(_) | AskError::NotAllowed { .. } | AskError::NoAnswer { .. } => Exit::Unfit,
+    }
+}
+
+/// Restores the device when the process has died whose descriptor is standard input.
+fn restore_when_dead(arguments: &DeviceArgs) -> Result<Exit, Exit> {
+    let place = place(arguments)?;
+    let (end, ready) = (io::stdin(), io::stdout());
+    match watch(&place, end.as_fd(), ready) {
+        Ok(Outcome::NothingToDo) => {}
+        Ok(Outcome::Restored) => terminal::tell(&format!(
+            "shim of {0}: it has died; {0} is as it was before",
+            place.device()
+        )),
+        Err(error) => return Err(exit::fail(&format!("shim of {}: {error}", place.device()))),
+    }
+    Ok(Exit::Ok)
+}

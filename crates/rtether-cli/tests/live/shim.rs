@@ -1,0 +1,219 @@
+//! `rtether shim` as its users meet it, between two namespaces of this host. Oracles: what `tc`, `ip`
+//! and `/proc` say before, meanwhile and after; requests of `rtether ping` that get lost; the lines
+//! that a manager of services is told; the documented exit codes.
+//!
+//! Needs root, iproute2 and TUN; a test that cannot run prints why, and is counted.
+
+mod bed;
+mod fail;
+mod privileges;
+mod reload;
+mod unit;
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use crate::{stderr, stdout};
+use bed::{Bed, CONFIG, finish, signal, wait_for};
+
+#[test]
+fn a_device_is_after_it_as_it_was_before() {
+    let Some(bed) = Bed::new("a_device_is_after_it_as_it_was_before") else {
+        return;
+    };
+    let before = bed.look();
+    for name in ["-INT", "-TERM", "down"] {
+        let shim = bed.up(CONFIG, &[]);
+        assert_ne!(bed.look(), before, "filters are there");
+        assert_eq!(bed.ping(50, "2 ms"), 0, "all pass it");
+        wait_for("they are counted", || {
+            bed.status()["transmitted"]["frames"].as_u64().unwrap() >= 50
+        });
+        if name == "down" {
+            let output = bed.run(&["shim", "down", "wire"]);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            assert!(stdout(&output).contains("has ended"));
+        } else {
+            signal(shim.id(), name);
+        }
+        let output = finish(shim);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stdout(&output).contains("transmitted"), "its last status");
+        assert_eq!(bed.look(), before, "{name}");
+        assert_eq!(bed.files(), [""; 0], "{name}");
+        assert_eq!(bed.processes(), [""; 0], "{name}");
+    }
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let Some(bed) = Bed::new("a_dry_run_changes_nothing") else {
+        return;
+    };
+    let before = bed.look();
+    let config = bed.file(CONFIG);
+    let config = config.to_str().unwrap();
+    let output = bed.run(&["shim", "up", "wire", "--config", config, "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("tc qdisc add dev wire clsact"), "{text}");
+    assert!(text.contains("tc qdisc del dev wire clsact"), "{text}");
+    let output = bed.run(&[
+        "shim",
+        "up",
+        "wire",
+        "--config",
+        config,
+        "--dry-run",
+        "--json",
+    ]);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["schema"], "rtether.shim-plan/1");
+    assert_eq!(document["down"][0], "tc qdisc del dev wire clsact");
+    assert_eq!(bed.look(), before);
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn there_is_one_shim_for_each_device_of_each_namespace() {
+    let Some(bed) = Bed::new("there_is_one_shim_for_each_device_of_each_namespace") else {
+        return;
+    };
+    let near = bed.up(CONFIG, &[]);
+    let config = bed.file(CONFIG);
+    let config = config.to_str().unwrap();
+    let second = bed.run(&["shim", "up", "wire", "--config", config]);
+    assert_eq!(second.status.code(), Some(4));
+    let said = stderr(&second);
+    assert!(said.contains("has a shim already"), "{said}");
+    // The device at the other end has the same name in another namespace.
+    let far = bed.up_far(CONFIG);
+    assert_eq!(bed.files().len(), 6, "{:?}", bed.files());
+    assert_eq!(bed.ping(50, "2 ms"), 0, "all pass both");
+    signal(near.id(), "-TERM");
+    assert_eq!(finish(near).status.code(), Some(0));
+    assert_eq!(bed.files().len(), 3);
+    signal(far.id(), "-TERM");
+    assert_eq!(finish(far).status.code(), Some(0));
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn without_a_shim_there_is_nothing_to_ask() {
+    let Some(bed) = Bed::new("without_a_shim_there_is_nothing_to_ask") else {
+        return;
+    };
+    let config = bed.file(CONFIG);
+    let config = config.to_str().unwrap();
+    for (arguments, code, words) in [
+        (&["status", "wire"] as &[&str], 3, "rtether shim up wire"),
+        (
+            &["set", "wire", "--config", config],
+            3,
+            "rtether shim up wire",
+        ),
+        (&["down", "wire"], 0, ""),
+        (&["down", "none"], 2, "no network device `none`"),
+        (
+            &["up", "none", "--config", config],
+            2,
+            "no network device `none`",
+        ),
+        (
+            &["status", "../etc/passwd"],
+            2,
+            "cannot be the name of a device",
+        ),
+        (
+            &["up", "wire", "--config", "missing.yaml"],
+            2,
+            "missing.yaml",
+        ),
+    ] {
+        let output = bed.run(&[&["shim"], arguments].concat());
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn a_status_has_three_forms() {
+    let Some(bed) = Bed::new("a_status_has_three_forms") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    assert_eq!(bed.ping(20, "2 ms"), 0);
+    let table = stdout(&bed.run(&["shim", "status", "wire"]));
+    assert!(
+        table.starts_with("wire: back end user, 100 Mbit/s"),
+        "{table}"
+    );
+    let sample = "rtether_shim_frames_total{device=\"wire\",direction=\"transmit\"} ";
+    wait_for("frames are counted", || {
+        let metrics = stdout(&bed.run(&["shim", "status", "wire", "--metrics"]));
+        let value = metrics.lines().find_map(|line| line.strip_prefix(sample));
+        value.unwrap().parse::<u64>().unwrap() >= 20
+    });
+    let status = bed.status();
+    assert_eq!(status["schema"], "rtether.shim/1");
+    assert_eq!(status["pid"], shim.id());
+    assert_eq!(status["rate_bps"], 100_000_000);
+    assert_eq!(status["is_watched"], true);
+    assert_eq!(status["queues"].as_array().unwrap().len(), 2);
+    bed.end(shim);
+}
+
+#[test]
+fn the_socket_belongs_to_its_user() {
+    let Some(bed) = Bed::new("the_socket_belongs_to_its_user") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    for name in bed.files() {
+        let path = bed.runtime().join(name);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+    bed.end(shim);
+}
+
+#[test]
+fn the_manager_of_services_hears_how_it_is() {
+    let Some(bed) = Bed::new("the_manager_of_services_hears_how_it_is") else {
+        return;
+    };
+    let path = bed.runtime().with_extension("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let read = || {
+        let mut octets = [0; 500];
+        let size = manager.recv(&mut octets).unwrap();
+        String::from_utf8(octets[..size].to_vec()).unwrap()
+    };
+    let socket = path.to_str().unwrap();
+    let shim = bed.up(
+        CONFIG,
+        &[("NOTIFY_SOCKET", socket), ("WATCHDOG_USEC", "200000")],
+    );
+    assert_eq!(read(), "READY=1");
+    assert!(read().starts_with("STATUS=back end user, 100 Mbit/s"));
+    // Half of 200 ms each: in a second there are ten, give or take what the machine stands still.
+    let begin = std::time::Instant::now();
+    for _ in 0..10 {
+        assert_eq!(read(), "WATCHDOG=1");
+    }
+    assert!(begin.elapsed() > Duration::from_millis(500));
+    signal(shim.id(), "-TERM");
+    wait_for("the end is told", || match read().as_str() {
+        "STOPPING=1" => true,
+        "WATCHDOG=1" => false,
+        other => panic!("{other}"),
+    });
+    assert_eq!(finish(shim).status.code(), Some(0));
+    std::fs::remove_file(path).unwrap();
+}

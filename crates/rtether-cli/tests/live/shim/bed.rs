@@ -1,0 +1,316 @@
+//! Two namespaces with a wire, and shims in them.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{skip, stderr, stdout};
+
+/// Priority queues and tags at 100 Mbit/s.
+pub(crate) const CONFIG: &str = "
+rtether: 1
+rate: 100 Mbit/s
+priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
+transmit_queues: { strategy: strict, ring: 1 }
+tags: { strip: true }
+";
+
+const FAR: &str = "10.79.9.2";
+/// Longer than anything here takes on a machine that does other things as well.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until something is so.
+pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub(crate) fn signal(pid: u32, name: &str) {
+    let status = Command::new("kill").args([name, &pid.to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+fn ip(arguments: &str) -> Result<String, String> {
+    let words = arguments.split_whitespace();
+    let output = Command::new("ip").args(words).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(stdout(&output))
+    } else {
+        Err(format!("ip {arguments}: {}", stderr(&output)))
+    }
+}
+
+/// Two hosts; gone when dropped, with what was started in them.
+pub(crate) struct Bed {
+    tag: String,
+    echo: Option<Child>,
+}
+
+impl Bed {
+    pub(crate) fn new(test: &str) -> Option<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let mut bed = Self {
+            tag: format!("rtether-mts{}-{number}", std::process::id()),
+            echo: None,
+        };
+        if !Path::new("/dev/net/tun").exists() {
+            skip(test, "needs /dev/net/tun");
+            return None;
+        }
+        if let Err(reason) = bed.build() {
+            skip(test, &reason);
+            return None;
+        }
+        bed.echo = Some(bed.start_echo());
+        Some(bed)
+    }
+
+    fn near(&self) -> String {
+        format!("{}a", self.tag)
+    }
+
+    fn far(&self) -> String {
+        format!("{}b", self.tag)
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let (near, far) = (self.near(), self.far());
+        ip(&format!("netns add {near}"))?;
+        ip(&format!("netns add {far}"))?;
+        ip(&format!(
+            "link add wire netns {near} type veth peer name wire netns {far}"
+        ))?;
+        for (host, address) in [(&near, "10.79.9.1"), (&far, FAR)] {
+            ip(&format!("-n {host} address add {address}/24 dev wire"))?;
+            ip(&format!("-n {host} link set wire up"))?;
+        }
+        for host in [&near, &far] {
+            // Until the kernel has seen the carrier, it drops what is sent, and until it knows that
+            // nobody else has the address, it shows that.
+            let up = || ip(&format!("-n {host} -br link show wire"));
+            let tentative = || ip(&format!("-n {host} address show wire tentative"));
+            while !up()?.contains(" UP ") || !tentative()?.is_empty() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(())
+    }
+
+    fn start_echo(&self) -> Child {
+        let mut command = self.command(&self.far(), &["echo"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        assert!(line.contains("answering at"), "{line}");
+        child
+    }
+
+    /// Returns the folder of state and sockets.
+    pub(crate) fn runtime(&self) -> PathBuf {
+        std::env::temp_dir().join(&self.tag)
+    }
+
+    fn command(&self, host: &str, arguments: &[&str]) -> Command {
+        let mut command = self.inside_of(host, Path::new(env!("CARGO_BIN_EXE_rtether")));
+        command.args(arguments);
+        command
+    }
+
+    /// Returns what runs a program in the near host.
+    pub(crate) fn inside(&self, program: &Path) -> Command {
+        self.inside_of(&self.near(), program)
+    }
+
+    fn inside_of(&self, host: &str, program: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command
+            .args(["netns", "exec", host])
+            .arg(program)
+            .env("RUNTIME_DIRECTORY", self.runtime())
+            .env_remove("NOTIFY_SOCKET")
+            .env_remove("WATCHDOG_USEC");
+        command
+    }
+
+    /// Runs the command in the near host.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(&self.near(), arguments).output().unwrap()
+    }
+
+    /// Writes a configuration into a file that stays until the end.
+    pub(crate) fn file(&self, text: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("{}-files", self.tag));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("shim.yaml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Puts a shim in front of the near device and waits until it is at work.
+    pub(crate) fn up(&self, config: &str, variables: &[(&str, &str)]) -> Child {
+        self.start(&self.near(), config, variables)
+    }
+
+    pub(crate) fn up_far(&self, config: &str) -> Child {
+        self.start(&self.far(), config, &[])
+    }
+
+    fn start(&self, host: &str, config: &str, variables: &[(&str, &str)]) -> Child {
+        let path = self.file(config);
+        let arguments = ["shim", "up", "wire", "--config", path.to_str().unwrap()];
+        let mut command = self.command(host, &arguments);
+        command.envs(variables.iter().copied());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        until_at_work(command.spawn().unwrap())
+    }
+
+    /// Ends a shim in order.
+    pub(crate) fn end(&self, shim: Child) {
+        signal(shim.id(), "-TERM");
+        let output = finish(shim);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(self.files(), [""; 0]);
+    }
+
+    /// Returns the status of the near shim.
+    pub(crate) fn status(&self) -> Value {
+        let output = self.run(&["shim", "status", "wire", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Starts requests to the far host.
+    pub(crate) fn start_ping(&self, count: u32, interval: &str) -> Child {
+        let count = count.to_string();
+        let arguments = [
+            "ping",
+            FAR,
+            "-n",
+            &count,
+            "-i",
+            interval,
+            "--timeout",
+            "500ms",
+            "--json",
+        ];
+        let mut command = self.command(&self.near(), &arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// Sends so many requests and returns how many got lost.
+    pub(crate) fn ping(&self, count: u32, interval: &str) -> u64 {
+        lost(self.start_ping(count, interval))
+    }
+
+    /// Returns what the system says of the near device.
+    pub(crate) fn look(&self) -> String {
+        let near = self.near();
+        let mut text = String::new();
+        for what in [
+            "address show dev wire",
+            "route show",
+            "-6 route show",
+            "link show",
+            "neighbor show nud permanent",
+        ] {
+            text += &ip(&format!("-n {near} {what}")).unwrap();
+        }
+        for what in [
+            "tc qdisc show",
+            "tc class show dev wire",
+            "tc filter show dev wire ingress",
+            "tc filter show dev wire egress",
+            "cat /proc/sys/net/ipv6/conf/wire/disable_ipv6",
+        ] {
+            text += &ip(&format!("netns exec {near} {what}")).unwrap_or_default();
+        }
+        text
+    }
+
+    pub(crate) fn remove_device(&self) {
+        ip(&format!("-n {} link delete wire", self.near())).unwrap();
+    }
+
+    /// Returns the names of the files of shims.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.runtime()).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect()
+    }
+
+    /// Returns the processes of the near host.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let pids = ip(&format!("netns pids {}", self.near())).unwrap();
+        pids.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // Without iproute2 there is nothing to remove.
+        for host in [self.near(), self.far()] {
+            for pid in ip(&format!("netns pids {host}"))
+                .unwrap_or_default()
+                .lines()
+            {
+                drop(Command::new("kill").args(["-KILL", pid]).status());
+            }
+            drop(ip(&format!("netns delete {host}")));
+        }
+        if let Some(mut echo) = self.echo.take() {
+            drop(echo.wait());
+        }
+        drop(fs::remove_dir_all(self.runtime()));
+        let files = std::env::temp_dir().join(format!("{}-files", self.tag));
+        drop(fs::remove_dir_all(files));
+    }
+}
+
+/// Waits until a shim says that it is at work.
+pub(crate) fn until_at_work(mut shim: Child) -> Child {
+    // Octet by octet, so that what follows stays for those who wait for the end.
+    let mut said = String::new();
+    let mut output = shim.stderr.take().unwrap();
+    while !said.contains("at work") {
+        let mut octet = [0];
+        let size = output.read(&mut octet).unwrap();
+        assert!(size > 0, "it ended: {said}");
+        said.push(char::from(octet[0]));
+    }
+    shim.stderr = Some(output);
+    shim
+}
+
+/// Waits for the end of a process, which is killed if it takes too long.
+pub(crate) fn finish(child: Child) -> Output {
+    let pid = child.id();
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(child.wait_with_output()));
+    end.recv_timeout(PATIENCE).map_or_else(
+        |_| {
+            signal(pid, "-KILL");
+            panic!("process {pid} does not end");
+        },
+        Result::unwrap,
+    )
+}
+
+/// Waits for requests that were started and returns how many got lost.
+pub(crate) fn lost(ping: Child) -> u64 {
+    let output = finish(ping);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["counters"]["lost"].as_u64().unwrap()
+}

@@ -1,0 +1,146 @@
+//! What happens when the process of a shim does not go on.
+
+use std::time::{Duration, Instant};
+
+use super::bed::{Bed, CONFIG, finish, lost, signal, wait_for};
+use crate::{stderr, stdout};
+
+/// A second of requests, which is how long traffic may stand still.
+const SECOND: u64 = 200;
+
+#[test]
+fn a_killed_shim_leaves_nothing_and_traffic_flows() {
+    // Oracle: requests every 5 ms get lost for less than a second, and `tc` and `ip` say what they
+    // said before. Nobody calls `down`.
+    let Some(bed) = Bed::new("a_killed_shim_leaves_nothing_and_traffic_flows") else {
+        return;
+    };
+    let before = bed.look();
+    let mut shim = bed.up(CONFIG, &[]);
+    let ping = bed.start_ping(600, "5 ms");
+    std::thread::sleep(Duration::from_millis(700));
+    shim.kill().unwrap();
+    let begin = Instant::now();
+    wait_for("the device is restored", || bed.look() == before);
+    let restored = begin.elapsed();
+    shim.wait().unwrap();
+    let lost = lost(ping);
+    assert!(lost < SECOND, "{lost} requests lost");
+    assert!(restored < Duration::from_secs(5), "{restored:?}");
+    wait_for("the watchdog ends", || bed.processes().is_empty());
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores() {
+    let Some(bed) =
+        Bed::new("without_its_watchdog_a_killed_shim_lets_traffic_pass_and_down_restores")
+    else {
+        return;
+    };
+    let before = bed.look();
+    let mut shim = bed.up(CONFIG, &[]);
+    // Stopped, it cannot start the watchdog again.
+    signal(shim.id(), "-STOP");
+    let others = bed.processes();
+    let watchdog = others.iter().find(|pid| **pid != shim.id().to_string());
+    signal(watchdog.unwrap().parse().unwrap(), "-KILL");
+    let ping = bed.start_ping(200, "5 ms");
+    shim.kill().unwrap();
+    shim.wait().unwrap();
+    assert!(lost(ping) < SECOND);
+    assert_ne!(bed.look(), before, "nobody has restored it");
+    assert_eq!(bed.files().len(), 3);
+    let output = bed.run(&["shim", "down", "wire"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("a shim that died"));
+    assert_eq!(bed.look(), before);
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn a_new_shim_takes_over_from_a_dead_one() {
+    let Some(bed) = Bed::new("a_new_shim_takes_over_from_a_dead_one") else {
+        return;
+    };
+    let before = bed.look();
+    let mut shim = bed.up(CONFIG, &[]);
+    signal(shim.id(), "-STOP");
+    for pid in bed.processes() {
+        signal(pid.parse().unwrap(), "-KILL");
+    }
+    shim.wait().unwrap();
+    let shim = bed.up(CONFIG, &[]);
+    assert_eq!(bed.ping(50, "2 ms"), 0);
+    bed.end(shim);
+    assert_eq!(bed.look(), before);
+}
+
+#[test]
+fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
+    // Oracle: a stopped process answers nobody and gives no sign of life.
+    let Some(bed) = Bed::new("a_shim_that_hangs_is_bypassed_and_can_be_ended") else {
+        return;
+    };
+    let before = bed.look();
+    let mut shim = bed.up(CONFIG, &[]);
+    let ping = bed.start_ping(400, "5 ms");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(shim.id(), "-STOP");
+    let lost = lost(ping);
+    assert!(lost < SECOND, "{lost} requests lost");
+    let output = bed.run(&["shim", "down", "wire"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stdout(&output).contains("was killed"),
+        "{}",
+        stdout(&output)
+    );
+    shim.wait().unwrap();
+    assert_eq!(bed.look(), before);
+    wait_for("the watchdog ends", || bed.processes().is_empty());
+    assert_eq!(bed.files(), [""; 0]);
+}
+
+#[test]
+fn a_watchdog_that_ends_is_started_again() {
+    let Some(bed) = Bed::new("a_watchdog_that_ends_is_started_again") else {
+        return;
+    };
+    let before = bed.look();
+    let mut shim = bed.up(CONFIG, &[]);
+    let watchdog = || {
+        let own = shim.id().to_string();
+        bed.processes().into_iter().find(|pid| *pid != own)
+    };
+    let first = watchdog().unwrap();
+    // Neither Ctrl-C nor the end of a terminal ends it.
+    for name in ["-INT", "-HUP", "-TERM"] {
+        signal(first.parse().unwrap(), name);
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(watchdog(), Some(first.clone()));
+    signal(first.parse().unwrap(), "-KILL");
+    wait_for("there is another one", || {
+        watchdog().is_some_and(|pid| pid != first)
+    });
+    wait_for("it watches", || bed.status()["is_watched"] == true);
+    shim.kill().unwrap();
+    wait_for("the device is restored", || bed.look() == before);
+    shim.wait().unwrap();
+}
+
+#[test]
+fn a_device_that_goes_away_ends_its_shim() {
+    let Some(bed) = Bed::new("a_device_that_goes_away_ends_its_shim") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    bed.remove_device();
+    let output = finish(shim);
+    assert_eq!(output.status.code(), Some(4));
+    let said = stderr(&output);
+    assert!(said.contains("no network device `wire`"), "{said}");
+    assert_eq!(bed.files(), [""; 0]);
+    wait_for("the watchdog ends", || bed.processes().is_empty());
+}

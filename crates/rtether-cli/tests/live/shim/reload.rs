@@ -1,0 +1,89 @@
+//! Changes while a shim is at work.
+
+use std::process::Output;
+use std::time::Duration;
+
+use super::bed::{Bed, CONFIG, lost, signal, wait_for};
+use crate::{stderr, stdout};
+
+fn set(bed: &Bed, text: &str) -> Output {
+    let path = bed.file(text);
+    bed.run(&["shim", "set", "wire", "--config", path.to_str().unwrap()])
+}
+
+#[test]
+fn a_configuration_changes_without_losing_a_frame() {
+    // Oracle: no request gets lost while rates, queues and smoothers come and go.
+    let Some(bed) = Bed::new("a_configuration_changes_without_losing_a_frame") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    let ping = bed.start_ping(1500, "1 ms");
+    let variants = [
+        CONFIG.replace("strict", "moderate"),
+        format!("{CONFIG}smoother: {{ mode: fixed, period: 200 us }}\n"),
+        CONFIG.replace("100 Mbit/s", "20 Mbit/s"),
+        CONFIG.to_owned(),
+    ];
+    for (number, text) in variants.iter().cycle().take(8).enumerate() {
+        let output = set(&bed, text);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{number}: {}",
+            stderr(&output)
+        );
+        assert!(stdout(&output).contains("in force"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(lost(ping), 0);
+    let status = bed.status();
+    assert_eq!(status["reloads"]["taken"], 8);
+    assert_eq!(status["rate_bps"], 100_000_000);
+    bed.end(shim);
+}
+
+#[test]
+fn a_wrong_configuration_changes_nothing() {
+    let Some(bed) = Bed::new("a_wrong_configuration_changes_nothing") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    for (text, words) in [
+        ("rtether: 1\nrate: 5\n", "needs a unit"),
+        (
+            "rtether: 1\nrate: 5 Mbit/s\nbackend: kernel\n",
+            "take it down and up again",
+        ),
+        (
+            "rtether: 1\nrate: 5 Mbit/s\nreceive_queues: { selection: instances }\n",
+            "the kernel has one stack",
+        ),
+    ] {
+        let output = set(&bed, text);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(said.contains("shim.yaml:"), "the place: {said}");
+        assert_eq!(bed.status()["rate_bps"], 100_000_000);
+    }
+    // The first one was seen before it was sent.
+    assert_eq!(bed.status()["reloads"]["refused"], 2);
+    bed.end(shim);
+}
+
+#[test]
+fn sighup_reads_the_file_again() {
+    let Some(bed) = Bed::new("sighup_reads_the_file_again") else {
+        return;
+    };
+    let shim = bed.up(CONFIG, &[]);
+    bed.file(&CONFIG.replace("100 Mbit/s", "50 Mbit/s"));
+    signal(shim.id(), "-HUP");
+    wait_for("the new rate", || bed.status()["rate_bps"] == 50_000_000);
+    bed.file("rtether: 1\nrate: fast\n");
+    signal(shim.id(), "-HUP");
+    wait_for("the refusal", || bed.status()["reloads"]["refused"] == 1);
+    assert_eq!(bed.status()["rate_bps"], 50_000_000);
+    bed.end(shim);
+}

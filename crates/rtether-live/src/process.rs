@@ -1,0 +1,214 @@
+//! What a service waits for: signals, the end of another process, files that can be read.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, pidfd_send_signal, setsid};
+
+/// A request of a person or of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// An orderly end is due.
+    Terminate,
+    /// The terminal is gone; services read their configuration again.
+    HangUp,
+}
+
+impl Signal {
+    const ALL: [Self; 3] = [Self::Interrupt, Self::Terminate, Self::HangUp];
+
+    const fn number(self) -> libc::c_int {
+        match self {
+            Self::Interrupt => libc::SIGINT,
+            Self::Terminate => libc::SIGTERM,
+            Self::HangUp => libc::SIGHUP,
+        }
+    }
+}
+
+/// Signals that no longer interrupt and are read instead.
+#[derive(Debug)]
+pub struct Signals(OwnedFd);
+
+impl Signals {
+    /// Holds back all [`Signal`]s for the calling thread and for threads and programs that it
+    /// starts from now on; so it is to be called before there are any others.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn hold() -> io::Result<Self> {
+        // SAFETY: a signal set is plain data; `sigemptyset` gives it its value.
+        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to a live set.
+        unsafe { libc::sigemptyset(&raw mut set) };
+        for signal in Signal::ALL {
+            // SAFETY: the pointer is to a live set, and the numbers are those of signals.
+            unsafe { libc::sigaddset(&raw mut set, signal.number()) };
+        }
+        // SAFETY: the set is live; no old one is asked for.
+        let result =
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+        if result != 0 {
+            return Err(io::Error::from_raw_os_error(result));
+        }
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        // SAFETY: the set is live; -1 asks for a new descriptor.
+        let raw = unsafe { libc::signalfd(-1, &raw const set, flags) };
+        if raw < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call has returned a new descriptor that nobody else owns.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(raw) }))
+    }
+
+    /// Takes the next signal, if there is one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn next(&self) -> io::Result<Option<Signal>> {
+        // SAFETY: the structure is plain data.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        let size = size_of_val(&info);
+        // SAFETY: pointer and length are those of a live structure that takes any octets.
+        let read = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut info).cast(), size) };
+        if read < 0 {
+            let error = io::Error::last_os_error();
+            let is_none = [io::ErrorKind::WouldBlock, io::ErrorKind::Interrupted];
+            return if is_none.contains(&error.kind()) {
+                Ok(None)
+            } else {
+                Err(error)
+            };
+        }
+        let number = info.ssi_signo.cast_signed();
+        Ok(Signal::ALL
+            .into_iter()
+            .find(|signal| signal.number() == number))
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Returns a descriptor of the calling process that can be read once the process has ended,
+/// however it ends.
+///
+/// # Errors
+/// What the system says: before Linux 5.3 there are none.
+pub fn own_end() -> io::Result<OwnedFd> {
+    Ok(pidfd_open(getpid(), PidfdFlags::empty())?)
+}
+
+/// Kills the process of this number, if it is the right one: `is_it` is asked once the number can no
+/// longer pass to another process unnoticed. One that has gone is no error.
+///
+/// # Errors
+/// What the system says.
+pub fn kill(pid: u32, is_it: impl FnOnce() -> bool) -> io::Result<()> {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let number = number.ok_or(io::ErrorKind::InvalidInput)?;
+    let process = match pidfd_open(number, PidfdFlags::empty()) {
+        Err(rustix::io::Errno::SRCH) => return Ok(()),
+        process => process?,
+    };
+    if !is_it() {
+        return Ok(());
+    }
+    match pidfd_send_signal(process, rustix::process::Signal::KILL) {
+        Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Leaves the session and group of whoever started this process, so that their Ctrl-C and the end
+/// of their terminal do not reach it.
+///
+/// # Errors
+/// What the system says: a leader of a group cannot.
+pub fn leave_session() -> io::Result<()> {
+    let _: Pid = setsid()?;
+    Ok(())
+}
+
+/// Waits until one of the files can be read or is closed at the other end, or until the time is
+/// over. Returns for each whether it is; a signal ends the wait early.
+///
+/// # Errors
+/// What the system says.
+pub fn wait(files: &[BorrowedFd<'_>], time: Option<Duration>) -> io::Result<Vec<bool>> {
+    let time = time.map(|time| Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    });
+    let mut polled: Vec<PollFd<'_>> = files
+        .iter()
+        .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+        .collect();
+    match poll(&mut polled, time.as_ref()) {
+        Ok(_) => Ok(polled
+            .iter()
+            .map(|file| !file.revents().is_empty())
+            .collect()),
+        Err(rustix::io::Errno::INTR) => Ok(vec![false; files.len()]),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    const LONG: Option<Duration> = Some(Duration::from_secs(10));
+
+    #[test]
+    fn signals_are_read_in_the_thread_that_holds_them() {
+        // Oracle: a signal that would end the process, sent to one thread by its number, does not.
+        let read = std::thread::spawn(|| {
+            let signals = Signals::hold().expect("allowed");
+            assert_eq!(signals.next().expect("readable"), None);
+            let mut read = Vec::new();
+            for signal in Signal::ALL {
+                // SAFETY: it names this very thread, which lives.
+                let sent = unsafe { libc::pthread_kill(libc::pthread_self(), signal.number()) };
+                assert_eq!(sent, 0);
+                assert_eq!(wait(&[signals.as_fd()], LONG).expect("waits"), [true]);
+                read.push(signals.next().expect("readable").expect("one came"));
+            }
+            read
+        });
+        assert_eq!(read.join().expect("no panic"), Signal::ALL);
+    }
+
+    #[test]
+    fn the_end_of_a_process_is_seen() {
+        // Oracle: a child that is told to end, by closing what it reads; before that its descriptor
+        // is silent.
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it runs");
+        let pid = Pid::from_child(&child);
+        let end = pidfd_open(pid, PidfdFlags::empty()).expect("Linux 5.3");
+        let moment = Some(Duration::from_millis(50));
+        assert_eq!(wait(&[end.as_fd()], moment).expect("waits"), [false]);
+        drop(child.stdin.take());
+        assert_eq!(wait(&[end.as_fd()], LONG).expect("waits"), [true]);
+        child.wait().expect("it has ended");
+    }
+
+    #[test]
+    fn a_process_does_not_see_its_own_end() {
+        let end = own_end().expect("Linux 5.3");
+        let seen = wait(&[end.as_fd()], Some(Duration::ZERO)).expect("waits");
+        assert_eq!(seen, [false]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The keys of a shim: its own, and those of the layer, which stacks of scenarios have as well.
+
+use super::layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
+use super::smoother::{DETECTOR, SMOOTHER};
+use super::stations::{PRIORITIES_KEY, RECEIVE_KEY, SMOOTHER_KEY, TRANSMIT_KEY};
+use super::{BIT_RATE, Default, Kind, Optional, Required, Section, TIME, VERSION_KEY, key};
+
+/// All sections of the configuration of a shim, in the order of the reference.
+pub(in crate::scenario) static SHIM_SECTIONS: &[&Section] = &[
+    &SHIM,
+    &TAGS,
+    &SIGNAL,
+    &PRIORITIES,
+    &RULE,
+    &RECEIVE_QUEUES,
+    &TRANSMIT_QUEUES,
+    &SMOOTHER,
+    &DETECTOR,
+];
+
+pub(in crate::scenario) static SHIM: Section = Section {
+    name: "shim",
+    noun: "a shim configuration",
+    description: "The whole file. Keys that begin with `x-` are ignored: a place for anchors. `priorities`, `receive_queues`, `transmit_queues` and `smoother` are those of stacks in [scenarios](scenario.md#stack).",
+    keys: &[
+        VERSION_KEY,
+        key(
+            "backend",
+            Kind::Word(&["user", "kernel"]),
+            Default("user"),
+            "kernel",
+            "Who carries it out: the engines in a thread of the shim, which can do everything, or filters and queues of the kernel, which cost less and can do less.",
+        ),
+        key(
+            "rate",
+            BIT_RATE,
+            Required,
+            "100 Mbit/s",
+            "Rate of the link, 64 kbit/s to 400 Gbit/s. The shim hands out frames no faster, so that none waits below it.",
+        ),
+        PRIORITIES_KEY,
+        RECEIVE_KEY,
+        TRANSMIT_KEY,
+        SMOOTHER_KEY,
+        key(
+            "tags",
+            Kind::One(&TAGS),
+            Optional,
+            "{ insert: [0, 6], strip: true }",
+            "Priorities on the wire. Tags are left alone if it is not given.",
+        ),
+        key(
+            "signal",
+            Kind::One(&SIGNAL),
+            Optional,
+            "{ from: driver }",
+            "What the detector of the smoother is fed with. What the port knows itself if it is not given.",
+        ),
+        key(
+            "core",
+            Kind::Count { min: 0, max: 1023 },
+            Optional,
+            "1",
+            "Core of the shim's thread; any if it is not given.",
+        ),
+        key(
+            "priority",
+            Kind::Count { min: 1, max: 80 },
+            Optional,
+            "40",
+            "Real-time priority of the shim's thread (`SCHED_FIFO`); an ordinary thread if it is not given.",
+        ),
+        key(
+            "waiting",
+            Kind::Word(&["block", "spin"]),
+            Default("block"),
+            "spin",
+            "Whether the thread sleeps while there is nothing to do, or keeps looking, which takes a whole core and saves the wake-up.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static TAGS: Section = Section {
+    name: "tags",
+    noun: "tags",
+    description: "IEEE 802.1Q tags that the stack does not see.",
+    keys: &[
+        key(
+            "insert",
+            Kind::Values(&Kind::Count { min: 0, max: 7 }),
+            Optional,
+            "[0, 6]",
+            "Priority (PCP) that an untagged frame of each queue gets on its way out, from queue 0. No tag is put in if it is not given.",
+        ),
+        key(
+            "vlan",
+            Kind::Count { min: 0, max: 4094 },
+            Default("0"),
+            "0",
+            "VLAN of these tags; 0 for tags with a priority alone.",
+        ),
+        key(
+            "strip",
+            Kind::Flag,
+            Default("false"),
+            "true",
+            "Whether tags are taken off received frames: those of this VLAN, and those of none.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static SIGNAL: Section = Section {
+    name: "signal",
+    noun: "a signal",
+    description: "Where the detector of a smoother gets what it needs.",
+    keys: &[
+        key(
+            "from",
+            Kind::Word(&["port", "driver", "reports"]),
+            Required,
+            "driver",
+            "`port`: sizes, times and what waits; no collision is ever seen. `driver`: the collisions that the driver counts, on half duplex. `reports`: those that an emulated hub reports.",
+        ),
+        key(
+            "every",
+            TIME,
+            Default("1 ms"),
+            "1 ms",
+            "`driver`: time between two readings, 100 us to 1 s.",
+        ),
+    ],
+};

@@ -1,0 +1,176 @@
+//! Configurations of shims.
+
+use rtether_live::shim::{Backend, Settings, Signal, Tags};
+use rtether_live::wait::Waiting;
+use rtether_model::endnode::{Detector, Layer};
+use rtether_model::network::{Pcp, Vid};
+use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::smoother::Mode;
+
+use super::layer::{Parts, small};
+use super::switches::counts;
+use super::version;
+use crate::scenario::codes;
+use crate::scenario::diagnostic::Diagnostic;
+use crate::scenario::keys::table::{SIGNAL, TAGS};
+use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
+use crate::scenario::units::Quantity;
+
+/// Rates of a link. At the least of them a full frame takes 0.19 s; Ethernet has none above the
+/// largest.
+const RATES: (BitRate, BitRate) = (BitRate::from_bps(64_000), BitRate::from_mbps(400_000));
+/// Times between two readings of a counter: less would keep a core busy, more would tell of
+/// congestion that is over.
+const READINGS: (Duration, Duration) = (Duration::from_us(100), Duration::from_secs(1));
+
+/// Reads the whole file; `None` after a mistake.
+pub(in crate::scenario) fn shim(
+    reader: &mut Reader<'_>,
+    top: &Fields<'_>,
+) -> Option<(Backend, Settings)> {
+    let errors = reader.sink.errors();
+    version(reader, top);
+    let backend = match reader.word(top, "backend").map(|word| word.value) {
+        Some("kernel") => Backend::Kernel,
+        _ => Backend::User,
+    };
+    reader.require(top, "rate");
+    let rate = rate(reader, top);
+    let layer = Parts::read(reader, top).join(reader);
+    let layer = layer.map_or_else(Layer::default, |layer| *layer);
+    let tags = tags(reader, top, layer.table.count());
+    let signal = signal(reader, top);
+    let core = reader.count(top, "core");
+    let priority = small(reader, top, "priority").map(|priority| priority.value);
+    let waiting = match reader.word(top, "waiting").map(|word| word.value) {
+        Some("spin") => Waiting::Spin,
+        _ => Waiting::Block,
+    };
+    refuse_to_be_deaf(reader, top, &layer, signal);
+    if reader.sink.errors() > errors {
+        return None;
+    }
+    let settings = Settings {
+        tags,
+        signal,
+        core: core.and_then(|core| usize::try_from(core.value).ok()),
+        priority,
+        waiting,
+        ..Settings::new(layer, rate?)
+    };
+    Some((backend, settings))
+}
+
+fn rate(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<BitRate> {
+    let At { value, span } = reader.quantity(fields, "rate", Quantity::BitRate)?;
+    let rate = bits_per_second(value);
+    if (RATES.0..=RATES.1).contains(&rate) {
+        return Some(rate);
+    }
+    let rule = format!("{} to {}", RATES.0, RATES.1);
+    let why = "the rate of the link, on the wire";
+    reader.out_of_range("rate", span, &rule, &rate.to_string(), why);
+    None
+}
+
+fn tags(reader: &mut Reader<'_>, top: &Fields<'_>, queues: u8) -> Tags {
+    let Some(fields) = reader.one(top, "tags", &TAGS) else {
+        return Tags::default();
+    };
+    let insert = insert(reader, &fields, queues);
+    let vlan = reader.count(&fields, "vlan");
+    let vid = vlan.and_then(|vlan| Vid::new(u16::try_from(vlan.value).ok()?));
+    let strip = reader.flag(&fields, "strip").unwrap_or(false);
+    if !fields.has("insert") && !strip {
+        let title = "`tags` neither puts tags in nor takes any off";
+        let label = "this has no effect";
+        reader.report(
+            Diagnostic::new(&codes::MISSING_KEY, title, fields.at, label)
+                .help("write `tags: { insert: [0, 6], strip: true }`, or remove `tags`"),
+        );
+    }
+    Tags {
+        insert,
+        vid: vid.unwrap_or(Vid::PRIORITY_ONLY),
+        strip,
+    }
+}
+
+/// Reads the priority of each queue.
+fn insert(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<[Pcp; 8]> {
+    let span = fields.get("insert")?.value.span;
+    let list = counts(reader, fields, "insert", (0, 7))?;
+    if list.len() != usize::from(queues) {
+        let title = format!("`insert` needs {queues} priorities, found {}", list.len());
+        let label = "one for each queue, from queue 0";
+        let values: Vec<String> = (0..queues).map(|queue| queue.to_string()).collect();
+        reader.report(
+            Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, span, label)
+                .help(format!("for example `insert: [{}]`", values.join(", "))),
+        );
+        return None;
+    }
+    let mut insert = [Pcp::default(); 8];
+    for (slot, pcp) in insert.iter_mut().zip(list) {
+        *slot = Pcp::new(u8::try_from(pcp).ok()?)?;
+    }
+    Some(insert)
+}
+
+fn signal(reader: &mut Reader<'_>, top: &Fields<'_>) -> Signal {
+    const EVERY: Duration = Duration::from_ms(1);
+    let Some(fields) = reader.one(top, "signal", &SIGNAL) else {
+        return Signal::default();
+    };
+    reader.require(&fields, "from");
+    let from = reader.word(&fields, "from").map(|word| word.value);
+    if let Some(from) = from.filter(|from| *from != "driver") {
+        let what = format!("a signal from `{from}`");
+        reader.misplaced(&fields, &["every"], &what);
+    }
+    let every = reader.time(&fields, "every");
+    if let Some(At { value, span }) = every
+        && !(READINGS.0..=READINGS.1).contains(&value)
+    {
+        let rule = format!("{} to {}", READINGS.0, READINGS.1);
+        let why = "time between two readings of the driver's counter";
+        reader.out_of_range("every", span, &rule, &value.to_string(), why);
+    }
+    match from {
+        Some("driver") => Signal::DriverCollisions {
+            every: every.map_or(EVERY, |every| every.value),
+        },
+        Some("reports") => Signal::Reports,
+        _ => Signal::Port,
+    }
+}
+
+/// A smoother that waits for collisions must be told of them.
+fn refuse_to_be_deaf(reader: &mut Reader<'_>, top: &Fields<'_>, layer: &Layer, signal: Signal) {
+    let Some(smoothing) = layer.smoother else {
+        return;
+    };
+    let waits = match smoothing.config.mode {
+        Mode::None | Mode::Fixed(_) => false,
+        Mode::Adaptive(_) | Mode::Nt(_) => {
+            matches!(smoothing.detector, Detector::OwnCollisions { .. })
+        }
+        Mode::Rtether(_) => true,
+    };
+    if !waits || signal != Signal::Port {
+        return;
+    }
+    let key = if top.has("signal") {
+        "signal"
+    } else {
+        "smoother"
+    };
+    let place = top.key_span(key).unwrap_or(top.at);
+    let title = "the smoother waits for collisions and is told of none";
+    let label = "so it takes the network for idle";
+    reader.report(
+        Diagnostic::new(&codes::NO_COLLISIONS_SEEN, title, place, label)
+            .help("on half duplex: `signal: { from: driver }`")
+            .help("else give the smoother another detector, for example `detector: { kind: backlog, low: 3 kB, high: 12 kB }`"),
+    );
+}

@@ -1,0 +1,3 @@
+//! The configuration file.
+
+pub use crate::scenario::shim::{Config, Loaded, load};

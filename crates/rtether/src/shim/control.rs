@@ -1,0 +1,337 @@
+//! Talks to a shim at work: one line of JSON each way over a Unix socket.
+//!
+//! The socket belongs to the user of the shim alone (mode 0600). All the same nothing that comes
+//! over it is trusted: a request has a largest size and a time in which it must be there, one is
+//! answered after the other, and what is no request is answered with the reason.
+
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::place::Place;
+
+/// Largest configuration that is sent, in octets.
+pub const MAX_CONFIG: usize = 256 << 10;
+/// Longest line: a configuration in which each octet is escaped, and the rest of the request.
+const MAX_LINE: usize = 6 * MAX_CONFIG + 4096;
+/// In which a request has to be there, and its answer to be taken.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// In which a shim has to answer.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is asked of a shim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// How it is.
+    Status(Form),
+    /// Another configuration.
+    Set {
+        /// What to call the file in messages.
+        name: String,
+        /// Its text.
+        text: String,
+    },
+    /// An orderly end.
+    Stop,
+}
+
+/// What a status is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A table for people.
+    Table,
+    /// One JSON document.
+    Json,
+    /// The text format of Prometheus.
+    Metrics,
+}
+
+impl Form {
+    const ALL: [Self; 3] = [Self::Table, Self::Json, Self::Metrics];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Json => "json",
+            Self::Metrics => "metrics",
+        }
+    }
+}
+
+/// What a shim answers: a text for standard output, or what is wrong.
+pub type Answer = Result<String, Wrong>;
+
+/// Why a shim does not do what it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Wrong {
+    /// For people; may be several lines.
+    pub message: String,
+    /// Whether the request is to blame and not the machine.
+    pub is_input: bool,
+}
+
+impl Wrong {
+    /// The request is to blame.
+    pub fn input(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            message,
+            is_input: true,
+        }
+    }
+
+    /// The machine is to blame.
+    pub fn machine(message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self {
+            message,
+            is_input: false,
+        }
+    }
+}
+
+impl Request {
+    /// Returns the line that is sent, with its end.
+    fn line(&self) -> String {
+        let object = match self {
+            Self::Status(form) => json!({ "verb": "status", "form": form.name() }),
+            Self::Set { name, text } => json!({ "verb": "set", "name": name, "text": text }),
+            Self::Stop => json!({ "verb": "stop" }),
+        };
+        format!("{object}\n")
+    }
+
+    /// Reads a line, whatever it holds.
+    ///
+    /// # Errors
+    /// Why it is no request.
+    pub fn read(line: &[u8]) -> Result<Self, Wrong> {
+        let object: Value = serde_json::from_slice(line)
+            .map_err(|error| Wrong::input(format!("a request is a line of JSON: {error}")))?;
+        let text = |key: &str| {
+            let text = object.get(key).and_then(Value::as_str);
+            text.ok_or_else(|| Wrong::input(format!("a request needs the text `{key}`")))
+        };
+        match text("verb")? {
+            "status" => {
+                let name = text("form")?;
+                let form = Form::ALL.into_iter().find(|form| form.name() == name);
+                let wrong = || Wrong::input("`form` is table, json or metrics");
+                Ok(Self::Status(form.ok_or_else(wrong)?))
+            }
+            "set" => {
+                let (name, text) = (text("name")?.to_owned(), text("text")?.to_owned());
+                if text.len() > MAX_CONFIG {
+                    return Err(too_large(text.len()));
+                }
+                Ok(Self::Set { name, text })
+            }
+            "stop" => Ok(Self::Stop),
+            _ => Err(Wrong::input("`verb` is status, set or stop")),
+        }
+    }
+}
+
+fn too_large(size: usize) -> Wrong {
+    let most = MAX_CONFIG >> 10;
+    Wrong::input(format!(
+        "the configuration has {size} octets; one of a shim has {most} KiB at most"
+    ))
+}
+
+fn line_of(answer: &Answer) -> String {
+    let object = match answer {
+        Ok(text) => json!({ "ok": text }),
+        Err(wrong) => json!({ "error": wrong.message, "is_input": wrong.is_input }),
+    };
+    format!("{object}\n")
+}
+
+fn read_answer(line: &[u8]) -> Option<Answer> {
+    let object: Value = serde_json::from_slice(line).ok()?;
+    if let Some(text) = object.get("ok") {
+        return Some(Ok(text.as_str()?.to_owned()));
+    }
+    Some(Err(Wrong {
+        message: object.get("error")?.as_str()?.to_owned(),
+        is_input: object.get("is_input")?.as_bool()?,
+    }))
+}
+
+/// The end of a shim that is asked.
+#[derive(Debug)]
+pub struct Listener(UnixListener);
+
+impl Listener {
+    /// Opens the socket of a place whose lock is held.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn open(place: &Place) -> io::Result<Self> {
+        let path = place.socket();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let listener = UnixListener::bind(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self(listener))
+    }
+
+    /// Answers whoever asks, one after the other, until nobody does. Returns how many did not get
+    /// to ask: they were too slow or gone.
+    pub fn serve(&self, mut answer: impl FnMut(Request) -> Answer) -> u64 {
+        let mut lost = 0;
+        // Whoever asks again and again must not keep the shim from its other work.
+        for _ in 0..16 {
+            let Ok((stream, _)) = self.0.accept() else {
+                return lost;
+            };
+            if serve_one(&stream, &mut answer).is_err() {
+                lost += 1;
+            }
+        }
+        lost
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn serve_one(
+    mut stream: &UnixStream,
+    answer: &mut impl FnMut(Request) -> Answer,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    let line = match read_line(stream, PATIENCE) {
+        Ok(line) => line,
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            let wrong = Wrong::input(error.to_string());
+            return stream.write_all(line_of(&Err(wrong)).as_bytes());
+        }
+        Err(error) => return Err(error),
+    };
+    let answer = Request::read(&line).and_then(answer);
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(line_of(&answer).as_bytes())
+}
+
+/// Reads up to the end of a line, of which nothing may follow.
+fn read_line(mut stream: &UnixStream, patience: Duration) -> io::Result<Vec<u8>> {
+    let until = Instant::now() + patience;
+    let mut line = Vec::new();
+    let mut octets = [0; 4096];
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
+        let size = match stream.read(&mut octets) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(size) => size,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            Err(error) => return Err(error),
+        };
+        let read = &octets[..size];
+        let end = read.iter().position(|octet| *octet == b'\n');
+        line.extend_from_slice(&read[..end.unwrap_or(size)]);
+        if line.len() > MAX_LINE {
+            let message = format!("a line has {MAX_LINE} octets at most");
+            return Err(io::Error::new(ErrorKind::InvalidData, message));
+        }
+        match end {
+            Some(end) if end + 1 == size => return Ok(line),
+            Some(_) => {
+                let message = "one line, and nothing behind it";
+                return Err(io::Error::new(ErrorKind::InvalidData, message));
+            }
+            None => {}
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// Nobody answers there.
+    #[error(
+        "no shim answers for `{device}` in this network namespace: {source}; `rtether shim up \
+         {device} --config shim.yaml` starts one"
+    )]
+    NoShim {
+        /// The device.
+        device: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The socket belongs to somebody else.
+    #[error("the shim of `{device}` belongs to another user; run as that user, or as root")]
+    NotAllowed {
+        /// The device.
+        device: String,
+    },
+    /// It does not answer in time, or not as it should.
+    #[error(
+        "the shim of `{device}` does not answer: {source}; `rtether shim down {device}` removes one that hangs"
+    )]
+    NoAnswer {
+        /// The device.
+        device: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It says what is wrong.
+    #[error(transparent)]
+    Wrong(#[from] Wrong),
+}
+
+/// Asks the shim of a place.
+///
+/// # Errors
+/// As [`AskError`] says.
+pub fn ask(place: &Place, request: &Request) -> Result<String, AskError> {
+    if let Request::Set { text, .. } = request
+        && text.len() > MAX_CONFIG
+    {
+        return Err(too_large(text.len()).into());
+    }
+    let device = || place.device().to_owned();
+    let mut stream = UnixStream::connect(place.socket()).map_err(|source| {
+        if source.kind() == ErrorKind::PermissionDenied {
+            AskError::NotAllowed { device: device() }
+        } else {
+            AskError::NoShim {
+                device: device(),
+                source,
+            }
+        }
+    })?;
+    let no_answer = |source| AskError::NoAnswer {
+        device: device(),
+        source,
+    };
+    let asked = stream
+        .set_write_timeout(Some(ANSWER_PATIENCE))
+        .and_then(|()| stream.write_all(request.line().as_bytes()));
+    asked.map_err(no_answer)?;
+    let line = read_line(&stream, ANSWER_PATIENCE).map_err(no_answer)?;
+    let answer = read_answer(&line);
+    Ok(answer.ok_or_else(|| no_answer(ErrorKind::InvalidData.into()))??)
+}
+
+#[cfg(test)]
+mod tests;

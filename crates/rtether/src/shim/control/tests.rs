@@ -1,0 +1,157 @@
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A listener in a folder of its own, served by a thread until it is dropped.
+struct Served {
+    place: Place,
+    folder: PathBuf,
+    stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    thread: Option<std::thread::JoinHandle<u64>>,
+}
+
+impl Served {
+    fn new(test: &str) -> Self {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
+        let place = Place::of(&folder, "eth0").expect("a name");
+        place.make().expect("writable");
+        let listener = Listener::open(&place).expect("a socket");
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
+        let seen = std::sync::Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut lost = 0;
+            while !seen.load(Ordering::Relaxed) {
+                lost += listener.serve(|request| match request {
+                    Request::Status(form) => Ok(format!("a {}\n", form.name())),
+                    Request::Set { name, text } => Ok(format!("{name} {}", text.len())),
+                    Request::Stop => Err(Wrong::machine("not now\nnor ever")),
+                });
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            lost
+        });
+        Self {
+            place,
+            folder,
+            stop,
+            thread: Some(thread),
+        }
+    }
+
+    /// Sends octets and returns what comes back until the other end closes.
+    fn send(&self, octets: &[u8]) -> Vec<u8> {
+        let mut stream = UnixStream::connect(self.place.socket()).expect("there is one");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("a timeout");
+        // The other end may have heard enough.
+        drop(stream.write_all(octets));
+        let mut back = Vec::new();
+        drop(stream.read_to_end(&mut back));
+        back
+    }
+
+    fn end(mut self) -> u64 {
+        self.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let lost = self.thread.take().expect("once").join().expect("no panic");
+        fs::remove_dir_all(&self.folder).expect("made above");
+        lost
+    }
+}
+
+#[test]
+fn what_is_asked_is_answered() {
+    let served = Served::new("control");
+    let ask = |request: &Request| ask(&served.place, request);
+    assert_eq!(ask(&Request::Status(Form::Json)).expect("ok"), "a json\n");
+    let text = "\u{0}\"\u{1F600}".repeat(20_000);
+    let set = Request::Set {
+        name: "a\nb".to_owned(),
+        text: text.clone(),
+    };
+    assert_eq!(ask(&set).expect("ok"), format!("a\nb {}", text.len()));
+    let Err(AskError::Wrong(wrong)) = ask(&Request::Stop) else {
+        panic!("it says no");
+    };
+    assert_eq!(wrong, Wrong::machine("not now\nnor ever"));
+    let mode = fs::metadata(served.place.socket()).expect("there is one");
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    assert_eq!(served.end(), 0);
+}
+
+#[test]
+fn what_is_too_large_or_too_slow_is_dropped() {
+    // Oracle: the limits above. The next one is served all the same.
+    let served = Served::new("limits");
+    let set = Request::Set {
+        name: String::new(),
+        text: "x".repeat(MAX_CONFIG + 1),
+    };
+    let answer = served.send(set.line().as_bytes());
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("256 KiB at most"), "{text}");
+    assert!(matches!(ask(&served.place, &set), Err(AskError::Wrong(_))));
+    // Endless lines end.
+    let answer = served.send(&vec![b'x'; MAX_LINE + 5000]);
+    assert!(answer.is_empty() || answer.starts_with(b"{\"error\""));
+    let answer = served.send(b"{\"verb\":\"stop\"}\n{\"verb\":\"stop\"}\n");
+    assert!(String::from_utf8_lossy(&answer).contains("nothing behind it"));
+    // So does silence, and a line that has no end.
+    let begin = Instant::now();
+    assert_eq!(served.send(b"{\"verb\":"), b"");
+    assert!(begin.elapsed() >= PATIENCE);
+    let ok = ask(&served.place, &Request::Status(Form::Table));
+    assert_eq!(ok.expect("ok"), "a table\n");
+    assert_eq!(served.end(), 1, "the silent one");
+}
+
+#[test]
+fn without_a_shim_the_remedy_is_named() {
+    let folder = std::env::temp_dir().join("rtether-control-nobody");
+    let place = Place::of(&folder, "eth0").expect("a name");
+    let error = ask(&place, &Request::Stop).expect_err("nobody is there");
+    assert!(
+        error.to_string().contains("rtether shim up eth0"),
+        "{error}"
+    );
+}
+
+proptest! {
+    /// Oracle: no panic, and no request out of what is none.
+    #[test]
+    fn any_octets_have_an_answer(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(request) = Request::read(&octets) {
+            let value: Value = serde_json::from_slice(&octets).expect("it was read");
+            prop_assert!(value.get("verb").is_some(), "{request:?}");
+        }
+    }
+
+    /// Oracle: what is sent is what arrives.
+    #[test]
+    fn requests_arrive_as_they_were(name: String, text: String, form in 0usize..3) {
+        for request in [
+            Request::Set { name: name.clone(), text },
+            Request::Status(Form::ALL[form]),
+            Request::Stop,
+        ] {
+            let line = request.line();
+            prop_assert!(line.len() <= MAX_LINE && !line.trim_end_matches('\n').contains('\n'));
+            prop_assert_eq!(Request::read(line.trim_end().as_bytes()), Ok(request));
+        }
+    }
+
+    /// The same for JSON of any shape.
+    #[test]
+    fn any_json_has_an_answer(verb in "status|set|stop|x", key in "form|name|text|verb", value in "[a-z]{0,8}|json") {
+        for text in [
+            json!({ "verb": verb, key.clone(): value }).to_string(),
+            json!({ "verb": verb, key.clone(): { "a": [value] } }).to_string(),
+            json!([verb, key, value]).to_string(),
+        ] {
+            let _ = Request::read(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The end of a shim, from outside of its process.
+
+use std::io;
+use std::time::Duration;
+
+use rtether_live::process::kill;
+use rtether_live::shim::ShimError;
+
+use super::backend::{is_gone, restore};
+use super::control::{AskError, Request, ask};
+use super::place::{Place, PlaceError};
+use super::state::State;
+
+/// How long a shim may take to end: frames that wait have half a second to leave.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long another process may be busy with the same device.
+const BUSY: Duration = Duration::from_millis(200);
+
+/// What was there to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// A shim, in order.
+    Stopped,
+    /// A shim that did not answer; its process was killed and the device restored.
+    Killed,
+    /// What a shim had left whose process was gone.
+    Restored,
+    /// Nothing.
+    Nothing,
+}
+
+/// Why a device is not as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum DownError {
+    /// The place of the shim.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The shim does not do it.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// It goes on.
+    #[error("the shim of `{device}` (process {pid}) does not end: {source}; `kill -9 {pid}` does")]
+    Goes {
+        /// The device.
+        device: String,
+        /// Number of its process.
+        pid: u32,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Somebody else is at it.
+    #[error("another process sets up or ends the shim of `{0}`; try again")]
+    Busy(String),
+    /// The device.
+    #[error(transparent)]
+    Shim(#[from] ShimError),
+    /// A file of the place.
+    #[error("removing the state of the shim: {0}")]
+    State(io::Error),
+}
+
+/// Ends the shim of a place, if there is one, and restores the device, whatever is left there.
+///
+/// # Errors
+/// As [`DownError`] says.
+pub fn down(place: &Place) -> Result<Down, DownError> {
+    let asked = match ask(place, &Request::Stop) {
+        Ok(_) => Some(Down::Stopped),
+        Err(AskError::NoAnswer { .. }) => None,
+        // A shim that is about to be set up or to end has no socket and holds the lock.
+        Err(AskError::NoShim { .. }) => return clean(place, BUSY),
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(stopped) = asked
+        && place.lock(PATIENCE)?.is_some()
+    {
+        return Ok(stopped);
+    }
+    kill_holder(place)?;
+    clean(place, PATIENCE)?;
+    Ok(Down::Killed)
+}
+
+/// Kills the process that holds the lock of a place.
+fn kill_holder(place: &Place) -> Result<(), DownError> {
+    let Some(state) = State::read(place).filter(|_| place.is_taken().unwrap_or(false)) else {
+        return Ok(());
+    };
+    let is_still_there = || State::read(place).as_ref() == Some(&state) && is_taken(place);
+    kill(state.pid, is_still_there).map_err(|source| DownError::Goes {
+        device: place.device().to_owned(),
+        pid: state.pid,
+        source,
+    })
+}
+
+fn is_taken(place: &Place) -> bool {
+    place.is_taken().unwrap_or(false)
+}
+
+/// Restores the device, if nobody holds the lock.
+fn clean(place: &Place, patience: Duration) -> Result<Down, DownError> {
+    let busy = || DownError::Busy(place.device().to_owned());
+    place.make()?;
+    let _lock = place.lock(patience)?.ok_or_else(busy)?;
+    let had_state = place.state().exists();
+    match restore(place.device()) {
+        // What a shim has changed has gone with the device.
+        Err(error) if had_state && is_gone(&error) => {}
+        restored => restored?,
+    }
+    place.clear().map_err(DownError::State)?;
+    Ok(if had_state {
+        Down::Restored
+    } else {
+        Down::Nothing
+    })
+}

@@ -1,0 +1,235 @@
+//! What the calling thread does while the shim forwards: it answers, and tells how things are.
+
+use std::time::{Duration, Instant};
+
+use rtether_live::process::Signal;
+use rtether_live::shim::{Backend, Handle, Settings, ShimError};
+
+use super::Options;
+use crate::scenario::render::Style;
+use crate::shim::config::{self, Config, Loaded};
+use crate::shim::control::{Answer, Form, Request, Wrong};
+use crate::shim::notify::News;
+use crate::shim::output::{self, Report};
+
+/// Without anything to do, the loop comes round so often.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A thread that has not told how it is for so long does not go on; it does so every 0.1 s.
+const STALE: Duration = Duration::from_secs(1);
+
+/// A shim at work as its own process sees it.
+pub(super) struct Duty<'a> {
+    options: &'a Options<'a>,
+    handle: Handle,
+    backend: Backend,
+    settings: Settings,
+    /// Of the configuration in force.
+    name: String,
+    begun: Instant,
+    /// How often the shim's thread has told how it is, and when that was seen last.
+    published: (u64, Instant),
+    reloads: (u64, u64),
+    is_watched: bool,
+    is_over: bool,
+}
+
+impl<'a> Duty<'a> {
+    /// Begins with the configuration of the options in force.
+    pub(super) fn new(options: &'a Options<'a>, handle: Handle) -> Self {
+        Self {
+            options,
+            handle,
+            backend: options.config.backend,
+            settings: options.config.settings.clone(),
+            name: printable(&options.name),
+            begun: Instant::now(),
+            published: (0, Instant::now()),
+            reloads: (0, 0),
+            is_watched: true,
+            is_over: false,
+        }
+    }
+
+    /// Returns whether somebody wants the shim to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Returns how long nothing may be told.
+    pub(super) fn pause(&self) -> Duration {
+        let manager = self.options.manager.as_ref();
+        let interval = manager.and_then(|(_, interval)| *interval);
+        interval.map_or(IDLE, |interval| interval.min(IDLE))
+    }
+
+    /// Tells the manager of services, if there is one. One that does not hear is its own affair.
+    pub(super) fn tell(&self, news: News<'_>) {
+        if let Some((notifier, _)) = &self.options.manager {
+            drop(notifier.tell(news));
+        }
+    }
+
+    /// Tells it what is in force.
+    pub(super) fn tell_state(&self) {
+        let (taken, refused) = self.reloads;
+        let line = format!(
+            "back end {}, {}, {taken} reloads, {refused} refused",
+            self.backend.name(),
+            self.settings.rate
+        );
+        self.tell(News::Status(&line));
+    }
+
+    /// Tells it that the shim is alive, if its thread goes on.
+    pub(super) fn tell_alive(&mut self) {
+        let published = self.handle.published();
+        if published != self.published.0 {
+            self.published = (published, Instant::now());
+        }
+        if self.published.1.elapsed() < STALE {
+            self.tell(News::Alive);
+        }
+    }
+
+    pub(super) fn watch(&mut self, is_watched: bool) {
+        let event = if is_watched {
+            "the watchdog has ended and was started again"
+        } else {
+            "the watchdog has ended: `rtether shim down` is needed if the shim dies"
+        };
+        (self.options.say)(event);
+        self.is_watched = is_watched;
+    }
+
+    /// Does what a signal asks for.
+    pub(super) fn obey(&mut self, signal: Signal) {
+        match signal {
+            Signal::Interrupt | Signal::Terminate => self.is_over = true,
+            Signal::HangUp => {
+                let read = (self.options.reload)().map_err(Wrong::input);
+                let done =
+                    match read.and_then(|loaded| self.set(&self.options.name.clone(), loaded)) {
+                        Ok(()) => "the configuration was read again".to_owned(),
+                        Err(wrong) => format!("the configuration stays as it was: {wrong}"),
+                    };
+                (self.options.say)(&done);
+            }
+        }
+    }
+
+    /// Does what is asked over the socket.
+    pub(super) fn answer(&mut self, request: Request) -> Answer {
+        match request {
+            Request::Status(form) => {
+                let report = self.report();
+                Ok(match form {
+                    Form::Table => output::table(&report),
+                    Form::Json => output::json(&report),
+                    Form::Metrics => output::metrics(&report),
+                })
+            }
+            Request::Set { name, text } => {
+                let name = printable(&name);
+                self.set(&name, config::load(&name, &text))?;
+                let done = format!("`{name}` is in force");
+                (self.options.say)(&done);
+                Ok(format!("{done}\n"))
+            }
+            Request::Stop => {
+                self.is_over = true;
+                Ok("ending\n".to_owned())
+            }
+        }
+    }
+
+    /// Returns how things are.
+    pub(super) fn report(&self) -> Report {
+        let smoother = self.settings.layer.smoother.as_ref();
+        Report {
+            device: self.options.place.device().to_owned(),
+            pid: std::process::id(),
+            config: self.name.clone(),
+            rate: self.settings.rate,
+            detector: smoother.map(|smoothing| smoothing.detector),
+            up: self.begun.elapsed(),
+            reloads: self.reloads,
+            is_watched: self.is_watched,
+            status: self.handle.status(),
+        }
+    }
+
+    /// Puts another configuration in force, or leaves everything as it was.
+    fn set(&mut self, name: &str, loaded: Loaded) -> Result<(), Wrong> {
+        let done = match self.try_set(loaded) {
+            Ok(settings) => {
+                self.settings = settings;
+                name.clone_into(&mut self.name);
+                self.reloads.0 += 1;
+                Ok(())
+            }
+            Err(wrong) => {
+                self.reloads.1 += 1;
+                Err(wrong)
+            }
+        };
+        self.tell_state();
+        done
+    }
+
+    fn try_set(&self, mut loaded: Loaded) -> Result<Settings, Wrong> {
+        let Some(Config { backend, settings }) = loaded.config.clone() else {
+            return Err(Wrong::input(loaded.text(Style::Plain)));
+        };
+        if backend != self.backend {
+            loaded.refuse_backend();
+            return Err(Wrong::input(loaded.text(Style::Plain)));
+        }
+        self.try_placement(&settings)?;
+        match self.handle.set(settings.clone()) {
+            Ok(()) => Ok(settings),
+            Err(ShimError::Refused(refusal)) => {
+                loaded.refuse(&refusal);
+                Err(Wrong::input(loaded.text(Style::Plain)))
+            }
+            Err(error) => Err(Wrong::input(error.to_string())),
+        }
+    }
+
+    /// Tries in another thread what the shim's own thread would otherwise fail of.
+    fn try_placement(&self, settings: &Settings) -> Result<(), Wrong> {
+        let placement = settings.placement();
+        let present = self.settings.placement();
+        if placement == present {
+            return Ok(());
+        }
+        for (key, was, is) in [
+            ("core", present.core.is_some(), placement.core.is_some()),
+            (
+                "priority",
+                present.priority.is_some(),
+                placement.priority.is_some(),
+            ),
+        ] {
+            if was && !is {
+                let message = format!(
+                    "`{key}` can be another one while the shim is at work, and not none; take it \
+                     down and up again"
+                );
+                return Err(Wrong::input(message));
+            }
+        }
+        let tried = std::thread::spawn(move || placement.apply()).join();
+        match tried {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Wrong::machine(error.to_string())),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Returns a name without what could steer a terminal, and not too long.
+fn printable(name: &str) -> String {
+    let chars = name.chars().filter(|c| !c.is_control());
+    chars.take(200).collect()
+}

@@ -1,0 +1,100 @@
+//! What is written down of a shim, for those who come when its process has gone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::place::Place;
+
+/// Schema of the file.
+const SCHEMA: &str = "rtether.shim-state/1";
+/// Longest file that is read.
+const MAX_SIZE: u64 = 64 << 10;
+
+/// A shim that was set up and not yet taken down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Number of its process, which holds the lock of the place.
+    pub pid: u32,
+    /// Name of the device.
+    pub device: String,
+    /// Name of the back end.
+    pub backend: String,
+}
+
+impl State {
+    /// Writes it whole or not at all, before anything of the device is changed.
+    pub(crate) fn write(&self, place: &Place) -> io::Result<()> {
+        let path = place.state();
+        let draft = path.with_extension("json.new");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(true).write(true).mode(0o600);
+        let mut file = options.open(&draft)?;
+        let document = json!({
+            "schema": SCHEMA,
+            "pid": self.pid,
+            "device": self.device,
+            "backend": self.backend,
+        });
+        writeln!(file, "{document}")?;
+        fs::rename(draft, path)
+    }
+
+    /// Reads it; `None` if there is none or it makes no sense. Who restores a device needs no state
+    /// to do it.
+    pub fn read(place: &Place) -> Option<Self> {
+        read(&place.state())
+    }
+}
+
+fn read(path: &Path) -> Option<State> {
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(MAX_SIZE).read_to_string(&mut text).ok()?;
+    let document: Value = serde_json::from_str(&text).ok()?;
+    if document.get("schema")?.as_str()? != SCHEMA {
+        return None;
+    }
+    let text = |key: &str| Some(document.get(key)?.as_str()?.to_owned());
+    Some(State {
+        pid: u32::try_from(document.get("pid")?.as_u64()?).ok()?,
+        device: text("device")?,
+        backend: text("backend")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = std::env::temp_dir().join(format!("rtether-state-{}", std::process::id()));
+        let place = Place::of(&folder, "eth0").expect("a name");
+        place.make().expect("writable");
+        assert_eq!(State::read(&place), None);
+        let state = State {
+            pid: 4711,
+            device: "eth0".to_owned(),
+            backend: "user".to_owned(),
+        };
+        state.write(&place).expect("writable");
+        assert_eq!(State::read(&place), Some(state));
+        // Whatever else is in the file is no state, and no panic.
+        for text in [
+            "",
+            "{}",
+            "[1]",
+            "{\"schema\":\"rtether.shim-state/1\",\"pid\":-1}",
+            "\u{0}",
+        ] {
+            fs::write(place.state(), text).expect("writable");
+            assert_eq!(State::read(&place), None, "{text}");
+        }
+        place.clear().expect("writable");
+        fs::remove_dir(&folder).expect("empty");
+    }
+}
