@@ -231,6 +231,8 @@ pub(crate) struct Ran {
     pub(crate) result: u32,
     /// `priority` of the packet.
     pub(crate) priority: u32,
+    /// Mean of all runs.
+    pub(crate) ns: u32,
 }
 
 /// Runs a program for `tc` on a frame of 14 octets or more, so many times.
@@ -279,5 +281,6 @@ pub(crate) fn test_run(program: &OwnedFd, frame: &[u8], repeat: u32) -> io::Resu
     Ok(Ran {
         result: run.result,
         priority: context[PRIORITY],
+        ns: run.duration,
     })
 }
