@@ -1,11 +1,14 @@
 //! Measures what the shim in user space costs: round trips and bulk transfers, with it and without.
 //!
-//! `cargo run --release -p rtether-live --example shim -- [ROUNDS]`, as root, on a machine that does
-//! nothing else. Builds two namespaces with a wire between them and removes them.
+//! `cargo run --release -p rtether-live --example shim -- [ROUNDS [VARIANT]]`, as root, on a machine
+//! that does nothing else. Builds two namespaces with a wire between them and removes them. With a
+//! part of the name of a variant only those are measured that have it.
 //!
 //! Each round measures every variant once, so that what changes on the machine changes all of them.
-//! Round trips are of 64 octets over UDP, one after the other, by threads of ordinary priority that
-//! sleep until something comes; the shim is at one of the two hosts.
+//! Round trips are of 64 octets over UDP, one after the other, by threads that sleep until something
+//! comes: the near host's is on the first core, the far one's on the second. The shim is at the near
+//! host, on the core of its application or on the other one. Threads of transfers go where they like.
+//! On a machine that does something else, put `chrt -r 5` in front.
 
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
@@ -22,6 +25,7 @@ use rtether_live::meter::Meter;
 use rtether_live::namespace::{Namespace, run};
 use rtether_live::responder::{Responder, Role};
 use rtether_live::shim::{Handle, Settings, Shim};
+use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 use rtether_model::endnode::{
     Detector, Layer, PortRange, Receive, ReceiveConfig, ReceiveSelection, Rule, Smoothing,
@@ -69,6 +73,9 @@ fn main() -> Outcome<()> {
     }
     std::thread::sleep(Sleep::from_millis(500));
     let mut variants = variants();
+    if let Some(part) = std::env::args().nth(2) {
+        variants.retain(|variant| variant.name.contains(&part));
+    }
     for _ in 0..rounds {
         for variant in &mut variants {
             measure(&near, &far, variant)?;
@@ -138,31 +145,24 @@ fn receiving() -> Layer {
 }
 
 fn variants() -> Vec<Variant> {
-    let with = |layer, waiting| {
+    let with = |layer, waiting, core| {
         Some(Settings {
             waiting,
+            core: Some(core),
             ..Settings::new(layer, RATE)
         })
     };
+    let (block, spin) = (Waiting::Block, Waiting::Spin);
     let all = [
         ("no shim", None),
-        ("sent frames, plain", with(Layer::default(), Waiting::Block)),
-        (
-            "sent frames, queues and smoother",
-            with(queued(), Waiting::Block),
-        ),
-        (
-            "both ways, queues and smoother",
-            with(receiving(), Waiting::Block),
-        ),
-        (
-            "sent frames, queues, spinning",
-            with(queued(), Waiting::Spin),
-        ),
-        (
-            "both ways, queues, spinning",
-            with(receiving(), Waiting::Spin),
-        ),
+        ("sent, plain, same core", with(Layer::default(), block, 0)),
+        ("sent, plain, other core", with(Layer::default(), block, 1)),
+        ("sent, queues, same core", with(queued(), block, 0)),
+        ("sent, queues, other core", with(queued(), block, 1)),
+        ("both, queues, same core", with(receiving(), block, 0)),
+        ("both, queues, other core", with(receiving(), block, 1)),
+        ("sent, queues, spinning", with(queued(), spin, 1)),
+        ("both, queues, spinning", with(receiving(), spin, 1)),
     ];
     let variant = |(name, settings)| Variant {
         name,
@@ -209,12 +209,21 @@ fn measure_all(near: &Namespace, far: &Namespace, variant: &mut Variant) -> Outc
     Ok(())
 }
 
+fn pin(core: usize) -> Outcome<()> {
+    let placement = Placement {
+        core: Some(core),
+        ..Placement::default()
+    };
+    Ok(placement.apply()?)
+}
+
 fn round_trips(near: &Namespace, far: &Namespace) -> Outcome<Vec<Duration>> {
     let stop = AtomicBool::new(false);
     let (send, is_ready) = mpsc::channel();
     std::thread::scope(|scope| {
         let service = scope.spawn(|| -> Outcome<()> {
             far.enter()?;
+            pin(1)?;
             let socket = Udp::bind((FAR, PORT).into(), UdpOptions::default())?;
             send.send(())?;
             Responder::new(socket, Role::Echo, Clock::start(), Waiting::Block).run(&stop)?;
@@ -222,6 +231,7 @@ fn round_trips(near: &Namespace, far: &Namespace) -> Outcome<Vec<Duration>> {
         });
         let meter = move || -> Outcome<Vec<Duration>> {
             near.enter()?;
+            pin(0)?;
             is_ready.recv()?;
             let link = Udp::connect((FAR, PORT).into(), UdpOptions::default())?;
             let config = Config {

@@ -218,6 +218,13 @@ impl<F> Egress<F> {
         self.statistics.spurious += u64::from(!is_known);
     }
 
+    /// The same of a transmission that began so long ago, of which the host hears only now.
+    pub fn attempted(&mut self, now: Instant, ago: Duration) {
+        let now = self.call(now, Call::Attempted { ago });
+        let is_known = self.rings.attempt(now - ago.max(Duration::ZERO));
+        self.statistics.spurious += u64::from(!is_known);
+    }
+
     /// The frame that was begun first is out or given up, after so many attempts.
     pub fn handle_completion(&mut self, now: Instant, attempts: u32) {
         let now = self.call(now, Call::Complete { attempts });

@@ -32,6 +32,11 @@ pub enum Call {
     },
     /// [`Egress::attempt`].
     Attempt,
+    /// [`Egress::attempted`].
+    Attempted {
+        /// How long before.
+        ago: Duration,
+    },
     /// [`Egress::handle_completion`].
     Complete {
         /// Attempts of the frame.
@@ -281,6 +286,7 @@ fn make(egress: &mut Egress<u64>, at: Instant, call: Call) {
         Call::Refuse { ring } => egress.refuse(at, ring),
         Call::Begin { ring } => egress.begin(at, ring),
         Call::Attempt => egress.attempt(at),
+        Call::Attempted { ago } => egress.attempted(at, ago),
         Call::Complete { attempts } => egress.handle_completion(at, attempts),
         Call::Hear { wire_size } => egress.hear(at, wire_size),
         Call::Probe { delay } => egress.probe(at, delay),

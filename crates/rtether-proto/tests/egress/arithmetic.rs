@@ -2,7 +2,7 @@
 
 use rtether_model::endnode::{Detector, Layer, TransmitStrategy};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode};
+use rtether_model::smoother::{Adaptive, Doubling, Fixed, Mode, Places};
 use rtether_proto::egress::{Egress, EgressError, Marked, Seeds};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 
@@ -121,6 +121,21 @@ fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
     assert_eq!(decreases(0, other(64, 0)), 1);
     assert_eq!(decreases(9, datagram(1501, Bulk, 0)), 1);
     assert_eq!(decreases(9, datagram(1500, Bulk, 0)), 2);
+}
+
+#[test]
+fn an_attempt_may_be_told_of_late() {
+    // By hand: the frame was handed out at 0 and complete at 2000 us, its last attempt began 500 us
+    // before; the next turn is a guard of 150 us and a period of 2300 us later, at 3950 us. By the
+    // time of the call it would be at 4450 us, without a wait at 2300 us.
+    let layer = smoothed(Mode::Rtether(Places::DEFAULT), 1, EVERY_COLLISION);
+    let mut host = Host::new(&layer);
+    host.offer(datagram(1500, Bulk, 0));
+    host.begin();
+    host.wait_until(at(2_000));
+    host.egress.attempted(host.now, Duration::from_us(500));
+    host.complete(1);
+    assert_eq!(host.egress.poll_timeout(), Some(at(3_950)));
 }
 
 #[test]
