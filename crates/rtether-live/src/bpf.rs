@@ -58,6 +58,13 @@ pub(crate) const fn op(code: u8, to: u8, from: u8, offset: i16, value: i32) -> I
     }
 }
 
+impl Instruction {
+    /// Returns it with this offset.
+    pub(crate) const fn with_offset(self, offset: i16) -> Self {
+        Self { offset, ..self }
+    }
+}
+
 pub(crate) const LOAD_64: u8 = 0x79;
 pub(crate) const LOAD_32: u8 = 0x61;
 pub(crate) const LOAD_16: u8 = 0x69;
@@ -139,6 +146,9 @@ impl<const N: usize> Numbers<N> {
     }
 }
 
+/// How often a program is loaded before it is given up.
+const LOAD_ATTEMPTS: usize = 10;
+
 /// Loads a program.
 pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
     #[repr(C)]
@@ -155,7 +165,11 @@ pub(crate) fn load(kind: Kind, program: &[Instruction]) -> io::Result<OwnedFd> {
         instructions: program.as_ptr().addr() as u64,
         license: license.as_ptr().addr() as u64,
     };
-    descriptor(PROG_LOAD, &load)
+    // The kernel gives up looking at a program when a signal comes.
+    let is_interrupted = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+    let mut attempts = (0..LOAD_ATTEMPTS).map(|_| descriptor(PROG_LOAD, &load));
+    let last = attempts.find(|loaded| !loaded.as_ref().is_err_and(is_interrupted));
+    last.unwrap_or_else(|| Err(io::ErrorKind::WouldBlock.into()))
 }
 
 /// Attaches a program to a device; it stays until the descriptor is closed, also when the process is
@@ -207,4 +221,66 @@ pub(crate) fn call<T>(command: libc::c_long, attributes: &T) -> io::Result<libc:
     } else {
         Ok(result)
     }
+}
+
+/// What a program made of a packet.
+#[cfg(test)]
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// What it returned.
+    pub(crate) result: u32,
+    /// `priority` of the packet.
+    pub(crate) priority: u32,
+    /// Mean of all runs.
+    pub(crate) ns: u32,
+}
+
+/// Runs a program for `tc` on a frame of 14 octets or more, so many times.
+#[cfg(test)]
+pub(crate) fn test_run(program: &OwnedFd, frame: &[u8], repeat: u32) -> io::Result<Ran> {
+    const PROG_TEST_RUN: libc::c_long = 10;
+    /// Where `priority` stands among the 32-bit members of `struct __sk_buff`.
+    const PRIORITY: usize = 8;
+    #[repr(C)]
+    struct Run {
+        program: RawFd,
+        result: u32,
+        data_size: u32,
+        data_size_out: u32,
+        data: u64,
+        data_out: u64,
+        repeat: u32,
+        duration: u32,
+        context_size: u32,
+        context_size_out: u32,
+        context: u64,
+        context_out: u64,
+    }
+    let mut context = [0_u32; 48];
+    let mut run = Run {
+        program: program.as_raw_fd(),
+        result: 0,
+        data_size: u32::try_from(frame.len()).unwrap_or(u32::MAX),
+        data_size_out: 0,
+        data: frame.as_ptr().addr() as u64,
+        data_out: 0,
+        repeat,
+        duration: 0,
+        context_size: 0,
+        context_size_out: u32::try_from(size_of_val(&context)).unwrap_or(0),
+        context: 0,
+        context_out: (&raw mut context).expose_provenance() as u64,
+    };
+    // SAFETY: pointer and length are those of a live structure of the layout that the command
+    // expects and writes to; addresses inside it are of objects that live until the call returns.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, PROG_TEST_RUN, &raw mut run, size_of::<Run>()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Ran {
+        result: run.result,
+        priority: context[PRIORITY],
+        ns: run.duration,
+    })
 }

@@ -83,6 +83,29 @@ pub enum ShimError {
         /// What the system says.
         source: io::Error,
     },
+    /// The root queue of the device is not one that the kernel makes by itself.
+    #[error(
+        "`{device}` has `{kind}` at its root, which could not be restored as it was; \
+         `tc qdisc del dev {device} root` removes it"
+    )]
+    Root {
+        /// The device.
+        device: String,
+        /// What is there.
+        kind: String,
+    },
+    /// Queues of the kernel that are ours.
+    #[error("`{device}` has a shim already, or what a dead one has left; take that down first")]
+    Up {
+        /// The device.
+        device: String,
+    },
+    /// Other queues than those that are there.
+    #[error("`{option}` cannot be changed while the shim is up without losing what waits")]
+    Shape {
+        /// The option, as configurations call it.
+        option: &'static str,
+    },
     /// The system does not go on.
     #[error("{doing}: {source}")]
     System {

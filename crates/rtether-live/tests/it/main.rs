@@ -10,4 +10,5 @@ mod emulator;
 mod faults;
 mod meter;
 mod shim;
+mod shim_kernel;
 mod wire;

@@ -87,6 +87,14 @@ pub struct MalformedCounters {
 }
 
 impl MalformedCounters {
+    /// Returns what somebody else has counted, in the order of [`MalformedReason::ALL`].
+    pub const fn of(well_formed: u64, by_reason: [u64; MalformedReason::ALL.len()]) -> Self {
+        Self {
+            well_formed,
+            by_reason,
+        }
+    }
+
     /// Counts a frame.
     pub const fn note(&mut self, parsed: &Parsed) {
         match parsed.malformed {

@@ -1,0 +1,144 @@
+//! What is heard on the device: reports of an emulated hub, and that frames for others count.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use rtether_model::endnode::Detector;
+use rtether_model::quantity::Duration;
+use socket2::{Domain, Socket, Type};
+
+use crate::emulator::{COLLISION_ETHERTYPE, CollisionReport};
+use crate::link::{Device, link_address};
+use crate::shim::{Settings, ShimError, Signal};
+
+/// What signals come from.
+#[derive(Debug)]
+pub(super) enum Ear {
+    Nothing,
+    Reports(Reports),
+    /// The driver's counter, read so often.
+    Driver(Duration),
+    Medium {
+        _all: Promiscuous,
+    },
+}
+
+impl Ear {
+    /// Begins to listen on a device of the calling thread's namespace.
+    pub(super) fn open(device: &str, settings: &Settings) -> Result<Self, ShimError> {
+        let device = &Device::named(device)?;
+        let failed = ShimError::system("opening a packet socket");
+        let Some(smoothing) = settings.layer.smoother else {
+            return Ok(Self::Nothing);
+        };
+        Ok(match (smoothing.detector, settings.signal) {
+            (Detector::Utilization { .. }, _) => {
+                let all = Promiscuous::open(device).map_err(failed)?;
+                Self::Medium { _all: all }
+            }
+            (Detector::OwnCollisions { .. }, Signal::Reports) => {
+                Self::Reports(Reports::open(device).map_err(failed)?)
+            }
+            (Detector::OwnCollisions { .. }, Signal::DriverCollisions { every }) => {
+                Self::Driver(every)
+            }
+            _ => Self::Nothing,
+        })
+    }
+}
+
+/// Returns what signals come from.
+pub(super) fn ear_of(settings: &Settings) -> (Signal, Option<Detector>) {
+    let smoothing = settings.layer.smoother.as_ref();
+    (
+        settings.signal,
+        smoothing.map(|smoothing| smoothing.detector),
+    )
+}
+
+/// A packet socket for the reports alone.
+#[derive(Debug)]
+pub(super) struct Reports {
+    socket: Socket,
+    /// Collisions that the latest report counts; `None` before the first.
+    collisions: Option<u64>,
+}
+
+impl Reports {
+    /// Listens on a device of the calling thread's namespace.
+    pub(super) fn open(device: &Device) -> io::Result<Self> {
+        let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&link_address(device, COLLISION_ETHERTYPE))?;
+        Ok(Self {
+            socket,
+            collisions: None,
+        })
+    }
+
+    /// Returns the collisions that were reported since the last call.
+    pub(super) fn take(&mut self) -> io::Result<u64> {
+        let mut frame = [0; 128];
+        let mut new = 0;
+        loop {
+            let length = match (&self.socket).read(&mut frame) {
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(new),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            // What is no report is none of our business.
+            let Some(report) = CollisionReport::parse(&frame[..length]) else {
+                continue;
+            };
+            // The count may have begun before us, or anew.
+            let before = self.collisions.replace(report.collisions);
+            new += match before {
+                Some(before) if report.collisions >= before => report.collisions - before,
+                _ => u64::from(report.collisions > 0),
+            };
+        }
+    }
+}
+
+impl AsFd for Reports {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// As long as this lives, a device also takes in frames that are for others, and counts them.
+#[derive(Debug)]
+pub(super) struct Promiscuous {
+    _socket: Socket,
+}
+
+impl Promiscuous {
+    /// Begins it for a device of the calling thread's namespace.
+    pub(super) fn open(device: &Device) -> io::Result<Self> {
+        // Without a protocol the socket itself takes in nothing.
+        let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
+        let membership = libc::packet_mreq {
+            mr_ifindex: device.index(),
+            mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        let length = libc::socklen_t::try_from(size_of_val(&membership)).unwrap_or(0);
+        // SAFETY: the descriptor is open; pointer and length are those of a live structure, which
+        // the kernel only reads.
+        let result = unsafe {
+            libc::setsockopt(
+                socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_ADD_MEMBERSHIP,
+                (&raw const membership).cast(),
+                length,
+            )
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { _socket: socket })
+    }
+}

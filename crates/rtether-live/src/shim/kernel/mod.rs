@@ -1,0 +1,344 @@
+//! The back end of the kernel: its filters classify and tag, its queues wait, and only the law of
+//! the smoother runs here.
+//!
+//! ```text
+//!   stack ──► clsact egress: class, tag ──► HTB: queues by class, smoother, link ──► device
+//!   stack ◄── clsact ingress: tag off ◄─────────────────────────────────────────────── device
+//!                                              ▲ rate of the smoother's class
+//!            signals, backlog ──► Regulator ───┘ every tick
+//! ```
+//!
+//! Frames never pass this process, so that nothing stands still if it does; then the smoother keeps
+//! its last rate. Everything is there to be seen by `tc qdisc`, `tc class` and `tc filter`.
+//!
+//! # Scope and limitations
+//!
+//! - Of the engines, [`rtether_proto::endnode::Classifier`] decides through a program that is
+//!   written from the same table and rules, and [`rtether_proto::smoother::Smoother`] decides on the
+//!   rate (see [`Regulator`]). Queues are those of HTB: the head of the highest that is not empty,
+//!   whenever the link is free.
+//! - What HTB cannot do is refused with the reason: receive queues, stack instances, strategies in
+//!   which the ring matters, modes and detectors that need to know when a frame got through.
+//! - Limits of a smoother hold for each of its queues, and there is a real-time and a bulk queue for
+//!   each transmit queue. The bucket gains credits all the time instead of at each refresh, which
+//!   lets out less; a debt is paid at the rate at which it was made.
+//! - A device whose root queue is not one of the kernel's own choice is refused, since it could not
+//!   be restored as it was. Frames that wait in it when the shim comes, and in the shim when it
+//!   goes, are lost; the latter are counted.
+//! - What stands for several frames, as TCP hands it over, is split before it waits; frames split off
+//!   count with 14 octets more than others. A frame that is larger than the MTU was a tenth of a
+//!   second before is dropped.
+
+mod assembler;
+mod commands;
+mod ear;
+mod message;
+mod netlink;
+mod plan;
+mod program;
+mod recording;
+mod refuse;
+mod regulator;
+mod report;
+mod run;
+mod shape;
+mod watch;
+
+use std::io;
+
+use rtether_model::endnode::Smoothing;
+use rtether_model::quantity::{BitRate, Bytes, Instant};
+use rtether_proto::endnode::{Classifier, TransmitQueues};
+
+use super::place::Place;
+use super::{Backend, Handle, Settings, ShimError, Status};
+use crate::clock::Clock;
+use crate::link::Device;
+use ear::Ear;
+use netlink::{ClassCounters, DeviceCounters, Netlink};
+pub use plan::Plan;
+use plan::Programs;
+use program::Counts;
+pub use recording::{Recording, Replayed};
+pub use regulator::Regulator;
+pub use watch::Observation;
+
+/// The seed of what a detector overlooks.
+const SEED: u64 = 1;
+
+/// A device with the end-node layer in the kernel.
+///
+/// Dropped, the device is as it was before.
+#[derive(Debug)]
+pub struct Shim {
+    settings: Settings,
+    plan: Plan,
+    counts: Counts,
+    netlink: Netlink,
+    regulator: Option<Regulator>,
+    recording: Option<Recording>,
+    ear: Ear,
+    clock: Clock,
+    /// Rate and burst that the smoother's class has.
+    present: Option<(BitRate, Bytes)>,
+    /// Counters when the shim began, and when they were read last.
+    first: DeviceCounters,
+    last: Last,
+    classes: Vec<ClassCounters>,
+    handle: Handle,
+    published_at: Instant,
+    place: Place,
+    is_up: bool,
+}
+
+/// Counters at the observation before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    sent: u64,
+    bulk: u64,
+    device: DeviceCounters,
+    /// When the device was asked.
+    asked_at: Option<Instant>,
+}
+
+impl Shim {
+    /// Looks at a device of the calling thread's namespace and says what would be done to it.
+    ///
+    /// # Errors
+    /// If the settings make no sense or are refused, or the device is not fit.
+    pub fn prepare(device: &str, settings: &Settings) -> Result<Plan, ShimError> {
+        let found = Device::named(device)?;
+        check(settings)?;
+        refuse::check(settings, found.mtu())?;
+        let regulator = regulator(Instant::ZERO, settings)?;
+        let smoother = regulator.map(|law| (law.first_rate(), law.burst()));
+        Plan::new(device, found.index(), settings, smoother)
+    }
+
+    /// Puts the shim at a device of the calling thread's namespace. Frames take its way at once; the
+    /// smoother keeps its first rate until [`Self::run`].
+    ///
+    /// # Errors
+    /// As [`Self::prepare`], and if a right is missing. Then the device is as it was.
+    pub fn up(device: &str, settings: Settings) -> Result<Self, ShimError> {
+        let plan = Self::prepare(device, &settings)?;
+        let clock = Clock::start();
+        let now = clock.now();
+        let regulator = regulator(now, &settings)?;
+        let opening = ShimError::system("opening a socket of the kernel");
+        let mut netlink = Netlink::open().map_err(opening)?;
+        let counts = Counts::new().map_err(ShimError::program("making a map for a program"))?;
+        let ear = Ear::open(device, &settings)?;
+        let place = Place::here().map_err(ShimError::system("opening the namespace"))?;
+        let first = netlink.device(plan.index).map_err(reading)?;
+        let programs = Programs::load(&settings, &plan.shape, &counts)?;
+        plan.run(&programs)?;
+        let status = Status::new(Backend::Kernel, settings.signal);
+        let mut this = Self {
+            handle: Handle::new(settings.clone(), status, check_change),
+            present: regulator
+                .as_ref()
+                .map(|law| (law.first_rate(), law.burst())),
+            settings,
+            plan,
+            counts,
+            netlink,
+            regulator,
+            recording: None,
+            ear,
+            clock,
+            first,
+            last: Last {
+                device: first,
+                ..Last::default()
+            },
+            classes: Vec::new(),
+            published_at: now,
+            place,
+            is_up: true,
+        };
+        this.publish(now)?;
+        Ok(this)
+    }
+
+    /// Returns what other threads talk to this one with.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Records the calls of the law from now on, up to so many, by starting it anew.
+    ///
+    /// # Errors
+    /// If the engine refuses its parameters, which it did not before.
+    pub fn record(&mut self, limit: usize) -> Result<(), ShimError> {
+        let now = self.clock.now();
+        self.regulator = regulator(now, &self.settings)?;
+        let (rate, smoothing) = (self.settings.rate, self.settings.layer.smoother);
+        self.recording =
+            smoothing.map(|smoothing| Recording::new(now, smoothing, rate, SEED, limit));
+        Ok(())
+    }
+
+    /// Returns what was recorded, and records no more.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.recording.take()
+    }
+
+    fn read_classes(&mut self) -> Result<(), ShimError> {
+        let read = self.netlink.classes(self.plan.index, &mut self.classes);
+        read.map_err(|source| self.gone(source))?;
+        if self.classes.is_empty() {
+            let source = io::Error::other("its queues have been removed by somebody else");
+            let device = self.plan.device.clone();
+            return Err(ShimError::Gone { device, source });
+        }
+        Ok(())
+    }
+
+    fn publish(&mut self, now: Instant) -> Result<(), ShimError> {
+        let status = self.status()?;
+        self.handle.publish(status);
+        self.published_at = now;
+        Ok(())
+    }
+
+    fn status(&mut self) -> Result<Status, ShimError> {
+        self.read_classes()?;
+        let drops = self.netlink.drops(self.plan.index, &mut self.classes);
+        drops.map_err(|source| self.gone(source))?;
+        let device = self.netlink.device(self.plan.index);
+        let device = device.map_err(|source| self.gone(source))?;
+        let counts = self.counts.get();
+        let counts = counts.map_err(ShimError::system("reading counters of a program"))?;
+        Ok(report::status(&report::Sources {
+            settings: &self.settings,
+            shape: &self.plan.shape,
+            classes: &self.classes,
+            counts: &counts,
+            law: self.regulator.as_ref(),
+            first: &self.first,
+            device: &device,
+        }))
+    }
+
+    /// Ends the shim and leaves the device as it was. Frames that wait are lost and counted.
+    ///
+    /// # Errors
+    /// If the device cannot be restored; [`restore`] may be tried again.
+    pub fn down(mut self) -> Result<Status, ShimError> {
+        let status = self.status();
+        self.remove()?;
+        let mut status = status?;
+        status.drops.abandoned += report::waiting(&status);
+        Ok(status)
+    }
+
+    fn remove(&mut self) -> Result<(), ShimError> {
+        if !std::mem::replace(&mut self.is_up, false) {
+            return Ok(());
+        }
+        let (device, index) = (&self.plan.device, self.plan.index);
+        let restored = self.place.run(|| plan::restore(device, index));
+        restored.map_err(|source| no_namespace(device, source))??;
+        Ok(())
+    }
+
+    /// Says why the kernel does not answer any more.
+    fn gone(&self, source: io::Error) -> ShimError {
+        match source.raw_os_error() {
+            Some(libc::ENODEV | libc::ENXIO | libc::ENOENT | libc::EINVAL) => ShimError::Gone {
+                device: self.plan.device.clone(),
+                source,
+            },
+            _ => reading(source),
+        }
+    }
+}
+
+impl Drop for Shim {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here; `restore` may be tried later.
+        let _ = self.remove();
+    }
+}
+
+/// Removes what a shim of this back end has put at a device of the calling thread's namespace, alive
+/// or dead; returns whether there was anything.
+///
+/// # Errors
+/// If the device is not there, or a step fails; then it may be tried again.
+pub fn restore(device: &str) -> Result<bool, ShimError> {
+    let found = Device::named(device)?;
+    plan::restore(device, found.index())
+}
+
+/// Checks that the layer makes sense, as the engines do.
+fn check(settings: &Settings) -> Result<(), ShimError> {
+    let Settings { layer: given, .. } = settings;
+    Classifier::new(given.table, given.rules.clone()).map_err(|error| layer(&error))?;
+    if let Some(transmit) = &given.transmit {
+        TransmitQueues::<()>::new(transmit).map_err(|error| layer(&error))?;
+    }
+    Ok(())
+}
+
+/// Checks settings that are to follow others while the shim is up.
+fn check_change(present: &Settings, wanted: &Settings) -> Result<(), ShimError> {
+    check(wanted)?;
+    // The MTU of the device was looked at; a smaller one than then is refused.
+    let mtu = |settings: &Settings| settings.layer.smoother.map(|s| s.config.limits.mtu);
+    let least = mtu(present).map_or(0, |mtu| usize::try_from(mtu.get()).unwrap_or(0));
+    refuse::check(wanted, least)?;
+    regulator(Instant::ZERO, wanted)?;
+    let shapes = [present, wanted].map(|settings| shape::Shape::of(&settings.layer));
+    if !shapes[0].is_alike(&shapes[1]) {
+        return Err(ShimError::Shape {
+            option: "transmit, smoother",
+        });
+    }
+    Ok(())
+}
+
+fn no_namespace(device: &str, source: io::Error) -> ShimError {
+    ShimError::Namespace {
+        device: device.to_owned(),
+        source,
+    }
+}
+
+fn regulator(now: Instant, settings: &Settings) -> Result<Option<Regulator>, ShimError> {
+    let start = |smoothing: Smoothing| Regulator::new(now, smoothing, settings.rate, SEED);
+    settings
+        .layer
+        .smoother
+        .map(start)
+        .transpose()
+        .map_err(|error| layer(&error))
+}
+
+fn layer(error: &impl ToString) -> ShimError {
+    ShimError::Layer(error.to_string())
+}
+
+fn reading(source: io::Error) -> ShimError {
+    ShimError::system("asking the kernel about queues")(source)
+}
+
+/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+#[cfg(test)]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    use std::io::Write;
+
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let mut options = std::fs::OpenOptions::new();
+        let log = options.append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! The law of the smoother, which runs here while its queues are in the kernel.
+//!
+//! The engine is the one that the simulator and the other back end host. It is fed with signals of
+//! congestion and with its ticks; its packets are stand-ins: one bulk packet waits in it while any
+//! wait in the kernel, so that it asks itself whether that one may leave, which is when it doubles
+//! its period. What it lets out is of no interest; the rate that it has then is.
+//!
+//! While the engine holds bulk packets back after a collision, HTB cannot be told to send nothing:
+//! a packet that slips through at hardly any rate would stop the class for a minute. It gets the
+//! rate at which one bucket takes as long as the engine holds, so that at most what is left in the
+//! bucket and one more packet leave.
+
+use rtether_model::endnode::Smoothing;
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::smoother::Mode;
+use rtether_proto::smoother::{Class, ConfigError, Smoother, State, Statistics};
+
+use super::watch::{Observation, Watch};
+
+/// A smoother whose packets are elsewhere.
+#[derive(Debug)]
+pub struct Regulator {
+    smoothing: Smoothing,
+    /// Of the link.
+    rate: BitRate,
+    seed: u64,
+    smoother: Smoother<()>,
+    watch: Watch,
+}
+
+impl Regulator {
+    /// Starts the law at `now`; the seed is that of collisions that are not seen.
+    ///
+    /// # Errors
+    /// If the engine refuses its parameters.
+    pub fn new(
+        now: Instant,
+        smoothing: Smoothing,
+        rate: BitRate,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self {
+            smoothing,
+            rate,
+            seed,
+            smoother: Smoother::new(now, smoothing.config)?,
+            watch: Watch::new(now, smoothing.detector, rate, seed),
+        })
+    }
+
+    /// Changes parameters while running, as [`Smoother::set`] does; another detector starts anew.
+    ///
+    /// # Errors
+    /// If the engine refuses its parameters; then nothing has changed.
+    pub fn set(
+        &mut self,
+        now: Instant,
+        smoothing: Smoothing,
+        rate: BitRate,
+    ) -> Result<(), ConfigError> {
+        self.smoother.set(now, smoothing.config)?;
+        self.drain();
+        if (smoothing.detector, rate) != (self.smoothing.detector, self.rate) {
+            self.watch = Watch::new(now, smoothing.detector, rate, self.seed);
+        }
+        (self.smoothing, self.rate) = (smoothing, rate);
+        Ok(())
+    }
+
+    /// Takes what was seen, and returns the rate of the smoother's class from now on.
+    pub fn step(&mut self, seen: &Observation) -> BitRate {
+        if let Some(signal) = self.watch.observe(seen) {
+            self.smoother.handle_signal(seen.at, signal);
+            self.drain();
+        }
+        let due = self.smoother.poll_timeout();
+        if due.is_some_and(|(due, _)| due <= seen.at) {
+            self.smoother.handle_timeout(seen.at);
+            self.drain();
+        }
+        let is_held = seen.has_bulk && self.is_holding(seen.at);
+        self.rate(is_held)
+    }
+
+    /// Returns the rate at the start.
+    pub fn first_rate(&self) -> BitRate {
+        self.rate(false)
+    }
+
+    /// Lets the engine decide on a packet, and returns whether it holds packets back because of a
+    /// collision.
+    fn is_holding(&mut self, now: Instant) -> bool {
+        if self.smoother.state().bulk_packets == 0 {
+            let size = self.burst().min(self.smoothing.config.limits.mtu);
+            // There is room for one, and it is not too large.
+            let _ = self.smoother.enqueue(now, (), size, Class::Bulk);
+            self.drain();
+        }
+        let holds = self.smoother.statistics().holds;
+        let _ = self.smoother.poll_transmit(now);
+        self.drain();
+        self.smoother.statistics().holds > holds
+    }
+
+    fn rate(&self, is_held: bool) -> BitRate {
+        let rate = self.smoother.state().rate.unwrap_or(self.rate);
+        match self.smoothing.config.mode {
+            Mode::Adaptive(adaptive) if is_held => {
+                rate.min(per(adaptive.depth, adaptive.hold).unwrap_or(rate))
+            }
+            Mode::None | Mode::Fixed(_) | Mode::Adaptive(_) | Mode::Nt(_) | Mode::Rtether(_) => {
+                rate
+            }
+        }
+    }
+
+    /// Returns what may leave at once.
+    pub fn burst(&self) -> Bytes {
+        let depth = self.smoother.state().depth;
+        depth.unwrap_or(self.smoothing.config.limits.mtu)
+    }
+
+    /// Returns when the next step is due at the latest; never if nothing changes by itself.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self.smoothing.config.mode {
+            Mode::Adaptive(_) => self.smoother.poll_timeout().map(|(due, _)| due),
+            Mode::None | Mode::Fixed(_) | Mode::Nt(_) | Mode::Rtether(_) => None,
+        }
+    }
+
+    /// Returns the parameters.
+    pub fn smoothing(&self) -> &Smoothing {
+        &self.smoothing
+    }
+
+    /// Returns the engine's state. Packets and credits are those of stand-ins.
+    pub fn state(&self) -> State {
+        self.smoother.state()
+    }
+
+    /// Returns the engine's counters. Packets are stand-ins.
+    pub fn statistics(&self) -> &Statistics {
+        self.smoother.statistics()
+    }
+
+    /// What the events say is in state and counters.
+    fn drain(&mut self) {
+        while self.smoother.poll_event().is_some() {}
+    }
+}
+
+/// Returns an amount each time as a rate, rounded down.
+fn per(amount: Bytes, time: Duration) -> Option<BitRate> {
+    let ps = u128::try_from(time.as_ps()).ok().filter(|&ps| ps > 0)?;
+    let bps = u128::from(amount.get()) * 8 * 1_000_000_000_000 / ps;
+    u64::try_from(bps).ok().map(BitRate::from_bps)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use rtether_model::endnode::Detector;
+    use rtether_model::smoother::{Adaptive, Config, Rule};
+
+    use super::*;
+
+    pub(in super::super) fn at(ms: i64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    pub(in super::super) fn smoothing() -> Smoothing {
+        Smoothing {
+            config: Config::new(Mode::Adaptive(Adaptive::HIMD)),
+            rule: Rule::LINUX,
+            ring: 1,
+            detector: Detector::OwnCollisions {
+                visibility_per_million: 1_000_000,
+            },
+        }
+    }
+
+    pub(in super::super) fn seen(ms: i64, collisions: u64, has_bulk: bool) -> Observation {
+        Observation {
+            at: at(ms),
+            sent: 1,
+            collisions,
+            has_bulk,
+            behind: Bytes::ZERO,
+            heard: Bytes::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_collision_halves_the_rate_and_holds() {
+        // By hand: 1500 octets each 3 ms are 4 Mbit/s; a collision at 5 ms makes 6 ms of it, that
+        // is 2 Mbit/s, but 1500 octets in the 10 ms of the hold are 1.2 Mbit/s. The hold ends
+        // behind 15 ms, when ten ticks have made 5 ms of 6 ms, and one more 4.9 ms.
+        let mut law = Regulator::new(at(0), smoothing(), BitRate::from_mbps(10), 1).unwrap();
+        assert_eq!(law.first_rate(), BitRate::from_mbps(4));
+        for ms in 1..5 {
+            assert_eq!(law.step(&seen(ms, 0, true)), BitRate::from_mbps(4));
+        }
+        for ms in 5..=15 {
+            let rate = law.step(&seen(ms, u64::from(ms == 5), true));
+            assert_eq!(rate, BitRate::from_bps(1_200_000), "at {ms} ms");
+        }
+        assert_eq!(law.state().period, Some(Duration::from_ms(5)));
+        let rate = law.step(&seen(16, 0, true));
+        assert_eq!(rate.as_bps(), 1500 * 8 * 10_000 / 49);
+    }
+
+    #[test]
+    fn without_bulk_packets_a_collision_changes_nothing() {
+        // Oracle: the engine doubles its period when it first holds a bulk packet back.
+        let mut law = Regulator::new(at(0), smoothing(), BitRate::from_mbps(10), 1).unwrap();
+        for ms in 1..20 {
+            let rate = law.step(&seen(ms, 1, false));
+            assert_eq!(rate, BitRate::from_mbps(4));
+        }
+        assert_eq!(law.statistics().reports, 19);
+        assert_eq!(law.statistics().decreases, 0);
+    }
+
+    #[test]
+    fn other_detectors_are_fed_too() {
+        // By hand: 5 Mbit/s of 10 are 6250 octets each 10 ms. Only the third window has more.
+        let window = Duration::from_ms(10);
+        let utilization = Detector::Utilization {
+            threshold_percent: 50,
+            window,
+        };
+        let [low, high] = [1_500, 6_000].map(Bytes::new);
+        let backlog = Detector::Backlog { low, high };
+        for (detector, heard, behind, expected) in [
+            (utilization, [6_250, 6_000, 6_251, 0], [0; 4], [0, 0, 1, 1]),
+            (backlog, [0; 4], [5_999, 5_999, 6_000, 1_500], [0, 0, 1, 1]),
+        ] {
+            let rate = BitRate::from_mbps(10);
+            let smoothing = Smoothing {
+                detector,
+                ..smoothing()
+            };
+            let mut law = Regulator::new(at(0), smoothing, rate, 1).unwrap();
+            let mut reports = Vec::new();
+            for (window, (heard, behind)) in (1..).zip(heard.into_iter().zip(behind)) {
+                let seen = Observation {
+                    heard: Bytes::new(heard),
+                    behind: Bytes::new(behind),
+                    ..seen(10 * window, 0, true)
+                };
+                law.step(&seen);
+                reports.push(law.statistics().reports);
+            }
+            assert_eq!(reports, expected, "{detector:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What is seen of the network, and the detector that it is fed to.
+
+use rtether_model::endnode::Detector;
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_proto::smoother::congestion::{
+    Backlog, CongestionSignal, OwnCollisions, Signal, Utilization,
+};
+
+/// What was seen since the observation before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// When it was made, on the clock of the run.
+    pub at: Instant,
+    /// Packets that left the smoother.
+    pub sent: u64,
+    /// Collisions of this station.
+    pub collisions: u64,
+    /// Whether bulk packets wait, or have left.
+    pub has_bulk: bool,
+    /// Octets that wait behind the smoother now.
+    pub behind: Bytes,
+    /// Octets on the wire, of all frames that were sent or heard.
+    pub heard: Bytes,
+}
+
+/// What a detector is in this back end.
+#[derive(Debug)]
+pub(super) enum Watch {
+    Collisions(OwnCollisions),
+    Backlog(Backlog),
+    Utilization(Medium),
+    /// Refused before it gets here.
+    Nothing,
+}
+
+impl Watch {
+    #[allow(
+        clippy::wildcard_enum_match_arm,
+        clippy::match_wildcard_for_single_variants,
+        reason = "what is not fed here is refused before"
+    )]
+    pub(super) fn new(now: Instant, detector: Detector, rate: BitRate, seed: u64) -> Self {
+        match detector {
+            Detector::OwnCollisions {
+                visibility_per_million,
+            } => Self::Collisions(OwnCollisions::with_visibility(visibility_per_million, seed)),
+            Detector::Backlog { low, high } => Self::Backlog(Backlog::new(low, high)),
+            Detector::Utilization {
+                threshold_percent,
+                window,
+            } => Self::Utilization(Medium {
+                detector: Utilization::new(now, rate, threshold_percent, window),
+                start: now,
+                window: window.max(Duration::from_ps(1)),
+                last: now,
+            }),
+            _ => Self::Nothing,
+        }
+    }
+
+    pub(super) fn observe(&mut self, seen: &Observation) -> Option<Signal> {
+        match self {
+            // The engines count attempts: more than one is a collision.
+            Self::Collisions(collisions) if seen.collisions > 0 => {
+                Some(collisions.observe(seen.at, 2))
+            }
+            Self::Collisions(collisions) if seen.sent > 0 => Some(collisions.observe(seen.at, 1)),
+            Self::Backlog(backlog) => Some(backlog.observe(seen.at, seen.behind)),
+            Self::Utilization(medium) => Some(medium.hear(seen.at, seen.heard)),
+            Self::Collisions(_) | Self::Nothing => None,
+        }
+    }
+}
+
+/// A detector that counts in windows, and what it takes to give each window its share of what was
+/// counted from one look to the next, which may be late.
+#[derive(Debug)]
+pub(super) struct Medium {
+    detector: Utilization,
+    /// Windows begin here, one behind the other.
+    start: Instant,
+    window: Duration,
+    last: Instant,
+}
+
+/// Earlier windows than these have no say any more.
+const WINDOWS: i64 = 3;
+
+impl Medium {
+    /// Takes what was heard since the last call as if it had come evenly.
+    fn hear(&mut self, now: Instant, heard: Bytes) -> Signal {
+        let (mut from, mut left) = (self.last, heard.get());
+        self.last = now;
+        let horizon = Duration::from_ps(self.window.as_ps().saturating_mul(WINDOWS));
+        if now - from > horizon {
+            left = share(left, horizon, now - from);
+            from = now - horizon;
+        }
+        while left > 0 {
+            let window = (from - self.start).as_ps() / self.window.as_ps();
+            let end = self.start + self.window * (window + 1);
+            if end > now {
+                self.detector.observe(now, Bytes::new(left));
+                break;
+            }
+            let part = share(left, end - from, now - from);
+            self.detector
+                .observe(end - Duration::from_ps(1), Bytes::new(part));
+            left -= part;
+            from = end;
+        }
+        self.detector.signal(now)
+    }
+}
+
+/// Returns such a part of an amount.
+fn share(amount: u64, part: Duration, whole: Duration) -> u64 {
+    let [part, whole] = [part, whole].map(|span| u128::try_from(span.as_ps()).unwrap_or(0));
+    let share = u128::from(amount) * part / whole.max(1);
+    u64::try_from(share).unwrap_or(u64::MAX).min(amount)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: i64) -> Instant {
+        Instant::ZERO + Duration::from_ms(ms)
+    }
+
+    /// Oracle: shares by hand, for a thread that looks each millisecond, and for one that is late.
+    #[test]
+    fn windows_get_their_share_however_late() {
+        // At 10 Mbit/s 10 ms are 12 500 octets; the threshold of 50 % is 6250.
+        let medium = || Medium {
+            detector: Utilization::new(at(0), BitRate::from_mbps(10), 50, Duration::from_ms(10)),
+            start: at(0),
+            window: Duration::from_ms(10),
+            last: at(0),
+        };
+        for (octets_each_ms, expected) in [(620, Signal::Clear), (630, Signal::Congestion)] {
+            for steps in [1_u32, 3, 7, 45, 1_000] {
+                let (mut medium, mut now) = (medium(), 0);
+                let mut last = Signal::Clear;
+                while now < 1_500 {
+                    now += i64::from(steps);
+                    last = medium.hear(at(now), Bytes::new(octets_each_ms * u64::from(steps)));
+                }
+                assert_eq!(last, expected, "{octets_each_ms} each ms in {steps}");
+            }
+        }
+        // Silence is no congestion, and what was heard long ago does not count.
+        let mut medium = medium();
+        assert_eq!(medium.hear(at(10), Bytes::new(10_000)), Signal::Congestion);
+        assert_eq!(medium.hear(at(30), Bytes::ZERO), Signal::Clear);
+        assert_eq!(
+            medium.hear(at(10_030), Bytes::new(1_000_000)),
+            Signal::Clear
+        );
+    }
+}
