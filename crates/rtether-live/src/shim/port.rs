@@ -10,7 +10,7 @@ use super::ShimError;
 use super::tap::is_later;
 use crate::emulator::COLLISION_ETHERTYPE;
 use crate::link::{Device, DeviceError, link_address};
-use crate::stamps::real_now;
+use crate::wall::real_now;
 use crate::timestamping;
 
 /// Octets that may be on their way through the driver.

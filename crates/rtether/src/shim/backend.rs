@@ -1,7 +1,7 @@
 //! The two back ends behind one face.
 
 use rtether_live::link::{Device, DeviceError};
-use rtether_live::shim::{self as live, Backend, Handle, Settings, ShimError, Status};
+use rtether_live::shim::{self as live, Backend, Handle, Settings, ShimError, Status, kernel};
 
 /// Commands that set a shim up and those that take it down, as they can be repeated by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +28,14 @@ pub fn prepare(device: &str, backend: Backend, settings: &Settings) -> Result<Co
                 down: lines(plan.undo()),
             })
         }
-        Backend::Kernel => Err(not_yet()),
+        Backend::Kernel => {
+            let plan = kernel::Shim::prepare(device, settings)?;
+            Ok(Commands {
+                up: lines(plan.commands()),
+                down: lines(plan.undo()),
+            })
+        }
     }
-}
-
-fn not_yet() -> ShimError {
-    ShimError::Refused(live::Refusal {
-        backend: Backend::Kernel,
-        option: "backend",
-        reason: "it is still to come",
-    })
 }
 
 /// Returns whether it is what was asked for that is to blame, and not the machine.
@@ -47,6 +45,7 @@ pub fn is_wrong_input(error: &ShimError) -> bool {
         ShimError::Device(DeviceError::Unknown { .. } | DeviceError::NoEthernet { .. })
             | ShimError::Refused(_)
             | ShimError::Layer(_)
+            | ShimError::Shape { .. }
     )
 }
 
@@ -58,13 +57,17 @@ pub(super) fn is_gone(error: &ShimError) -> bool {
 /// Leaves a device as it was before a shim whose process has gone.
 pub(super) fn restore(device: &str) -> Result<(), ShimError> {
     Device::named(device)?;
-    live::restore(device)
+    live::restore(device)?;
+    kernel::restore(device)?;
+    Ok(())
 }
 
 /// A shim of either kind.
 pub(super) enum Shim {
     /// The engines in a thread.
     User(Box<live::Shim>),
+    /// Filters and queues of the kernel.
+    Kernel(Box<kernel::Shim>),
 }
 
 impl Shim {
@@ -75,25 +78,31 @@ impl Shim {
     ) -> Result<Self, ShimError> {
         match backend {
             Backend::User => Ok(Self::User(Box::new(live::Shim::up(device, settings)?))),
-            Backend::Kernel => Err(not_yet()),
+            Backend::Kernel => {
+                let shim = kernel::Shim::up(device, settings)?;
+                Ok(Self::Kernel(Box::new(shim)))
+            }
         }
     }
 
     pub(super) fn handle(&self) -> Handle {
         match self {
             Self::User(shim) => shim.handle(),
+            Self::Kernel(shim) => shim.handle(),
         }
     }
 
     pub(super) fn run(&mut self) -> Result<(), ShimError> {
         match self {
             Self::User(shim) => shim.run(),
+            Self::Kernel(shim) => shim.run(),
         }
     }
 
     pub(super) fn down(self) -> Result<Status, ShimError> {
         match self {
             Self::User(shim) => shim.down(),
+            Self::Kernel(shim) => shim.down(),
         }
     }
 }
