@@ -10,8 +10,8 @@ use super::ShimError;
 use super::tap::is_later;
 use crate::emulator::COLLISION_ETHERTYPE;
 use crate::link::{Device, DeviceError, link_address};
-use crate::wall::real_now;
 use crate::timestamping;
+use crate::wall::real_now;
 
 /// Octets that may be on their way through the driver.
 const BUFFER: usize = 4 << 20;
