@@ -14,7 +14,7 @@ impl<F> Egress<F> {
         self.pacer.is_none() && !self.has_queues
     }
 
-    /// Returns whether [`Offered::class`] matters.
+    /// Returns whether [`super::Offered::class`] matters.
     pub const fn has_queues(&self) -> bool {
         self.has_queues
     }
