@@ -397,30 +397,45 @@ fn what_tcp_hands_over_at_once_is_split() {
     assert!(status.queues[0].released >= least as u64, "{status:?}");
 }
 
-/// Oracle: frames of the new length arrive, once the shim has seen it.
+/// Oracle: frames of the new length arrive, once the shim has seen it; the law goes on.
 #[test]
-fn the_mtu_may_change() {
-    let Some(wire) = quiet_wire("the_mtu_may_change") else {
+fn the_link_may_go_down_and_up_and_change_its_mtu() {
+    let Some(wire) = quiet_wire("the_link_may_go_down_and_up_and_change_its_mtu") else {
         return;
     };
     let far = udp(&wire.far, (FAR, PORT));
     let near = udp(&wire.near, (NEAR, PORT));
     far.set_read_timeout(Some(Sleep::from_millis(100))).unwrap();
-    shimmed(&wire.near, DEVICE, settings(layer(), 100), |_| {
+    let mut layer = smoothed(Mode::Adaptive(Adaptive::HIMD), COLLISIONS);
+    if let Some(smoothing) = &mut layer.smoother {
+        smoothing.config.limits.mtu = Bytes::new(9_000);
+    }
+    let settings = Settings {
+        signal: Signal::Reports,
+        ..settings(layer, 100)
+    };
+    let link = |host: &Namespace, what: String| {
+        host.run(&format!("ip link set {DEVICE} {what}")).unwrap();
+    };
+    shimmed(&wire.near, DEVICE, settings, |handle| {
         for mtu in [1_500, 9_000, 1_500] {
+            link(&wire.near, "down".to_owned());
             for host in [&wire.far, &wire.near] {
-                host.run(&format!("ip link set {DEVICE} mtu {mtu}"))
-                    .unwrap();
+                link(host, format!("mtu {mtu}"));
             }
+            link(&wire.near, "up".to_owned());
             let (start, payload) = (Time::now(), vec![7; mtu - HEADERS]);
             loop {
-                near.send_to(&payload, (FAR, PORT)).unwrap();
+                // There is no way before the link is up.
+                let _ = near.send_to(&payload, (FAR, PORT));
                 if receive(&far, &mut [0; 10_000]).is_ok_and(|length| length == payload.len()) {
                     break;
                 }
                 assert!(start.elapsed() < Sleep::from_secs(10), "MTU {mtu}");
             }
         }
+        let refreshes = || fresh(handle).smoother.unwrap().statistics.refreshes;
+        assert!(refreshes() < refreshes());
     });
 }
 
