@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rtether_model::quantity::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::tap::Tap;
+use super::tap::{FRAME_MAX, Tap};
 use super::{Backend, Drops, Settings, Shim, ShimError, Signal, Status};
 use crate::clock::to_std;
 use crate::emulator::CompletionReport;
@@ -53,16 +53,15 @@ impl Shim {
 
     /// Takes reports, which are few: one for each frame.
     fn take_reports(&mut self) -> Result<bool, ShimError> {
-        if self.settings.signal != Signal::Reports {
-            return Ok(false);
-        }
         for number in 0..BURST {
-            let Some(length) = self.port.receive(&mut self.buffer)? else {
+            let Some((length, age)) = self.port.receive(&mut self.buffer)? else {
                 return Ok(number > 0);
             };
-            let Some(report) = CompletionReport::parse(&self.buffer[..length]) else {
+            let octets = &self.buffer[..length.min(FRAME_MAX)];
+            let Some(mut report) = CompletionReport::parse(octets) else {
                 continue;
             };
+            report.since_attempt += age;
             let now = self.clock.now();
             let (port, pool) = (&self.port, &mut self.pool);
             self.transmit.advance(now, port, pool)?;
@@ -201,10 +200,8 @@ impl Shim {
         };
         let stack = self.stack.as_fd();
         let wire = self.wire.as_ref().map(Tap::as_fd);
-        let is_told = self.settings.signal == Signal::Reports;
-        let hub = is_told.then(|| self.port.as_fd());
         // What is not there is asked for nothing.
-        let mut all = [Some(stack), wire, hub].map(|source| {
+        let mut all = [Some(stack), wire, self.port.reports()].map(|source| {
             let flags = source.map_or(PollFlags::empty(), |_| PollFlags::IN);
             PollFd::from_borrowed_fd(source.unwrap_or(stack), flags)
         });

@@ -153,7 +153,7 @@ impl Plan {
 
     /// Carries the plan out for TAPs that are open.
     pub(super) fn run(&self, taps: &Taps, settings: &Settings) -> Result<Diversion, ShimError> {
-        restore(&self.device)?;
+        detach(&self.device)?;
         for tap in [Some(&taps.stack), taps.wire.as_ref()]
             .into_iter()
             .flatten()
@@ -170,7 +170,7 @@ impl Plan {
             let _ = command.run();
         }
         if let Err(error) = attached {
-            let _ = restore(&self.device);
+            let _ = detach(&self.device);
             return Err(error);
         }
         Ok(diversion)
@@ -354,9 +354,29 @@ impl State {
 
 /// Removes what a shim has put at a device of the calling thread's namespace, if there is anything.
 ///
+/// Not to be called while the shim runs: it would go on without any frame.
+///
 /// # Errors
-/// If the device is not there, or `tc` fails.
+/// If the device is not there, or a command fails.
 pub fn restore(device: &str) -> Result<(), ShimError> {
+    let index = Device::named(device)?.index();
+    detach(device)?;
+    for way in ['s', 'r'] {
+        let tap = tap_name(way, index);
+        // It goes away with the shim, but not before each process that was just being started has
+        // closed what it has inherited.
+        if Device::named(&tap).is_ok() {
+            let removed = words(&format!("ip link del dev {tap}")).run();
+            if Device::named(&tap).is_ok() {
+                removed?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes our filters.
+fn detach(device: &str) -> Result<(), ShimError> {
     let state = State::of(device)?;
     if state.ours.is_empty() {
         return Ok(());

@@ -3,12 +3,15 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
+use rtether_model::quantity::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::ShimError;
 use super::tap::is_later;
 use crate::emulator::COLLISION_ETHERTYPE;
-use crate::link::{Device, link_address};
+use crate::link::{Device, DeviceError, link_address};
+use crate::stamps::real_now;
+use crate::timestamping;
 
 /// Octets that may be on their way through the driver.
 const BUFFER: usize = 4 << 20;
@@ -24,10 +27,15 @@ pub(super) enum Sent {
     Refused,
 }
 
-/// A packet socket on the device.
+/// A report is no older when it is read; if it seems so, a clock has been set.
+const AGE_MAX: Duration = Duration::from_ms(100);
+
+/// Packet sockets on the device.
 #[derive(Debug)]
 pub(super) struct Port {
     socket: Socket,
+    /// Takes in the reports of a hub.
+    reports: Option<Socket>,
     device: String,
 }
 
@@ -40,35 +48,20 @@ impl Port {
         is_told: bool,
         listens: bool,
     ) -> Result<Self, ShimError> {
-        let protocol = if is_told { COLLISION_ETHERTYPE } else { 0 };
-        let open = || -> io::Result<Socket> {
-            // Without a protocol nothing is received.
-            let kind = Protocol::from(i32::from(protocol.to_be()));
-            let socket = Socket::new(Domain::PACKET, Type::RAW, Some(kind))?;
-            socket.set_nonblocking(true)?;
-            // Frames go to the driver at once: no filter of the device and no queue sees them.
-            let on: libc::c_int = 1;
-            set(&socket, libc::PACKET_QDISC_BYPASS, &on)?;
-            if listens {
-                let membership = libc::packet_mreq {
-                    mr_ifindex: device.index(),
-                    mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
-                    mr_alen: 0,
-                    mr_address: [0; 8],
-                };
-                set(&socket, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
-            }
-            // What the system does not grant it does without.
-            let _ = socket.set_send_buffer_size(BUFFER);
-            socket.bind(&link_address(device, protocol))?;
-            Ok(socket)
-        };
-        let socket = open().map_err(|source| crate::link::DeviceError::Socket {
+        let failed = |source| DeviceError::Socket {
             name: name.to_owned(),
             source,
-        })?;
-        let device = name.to_owned();
-        Ok(Self { socket, device })
+        };
+        let reports = is_told.then(|| {
+            let socket = bound(device, COLLISION_ETHERTYPE)?;
+            timestamping::enable(socket.as_fd())?;
+            Ok(socket)
+        });
+        Ok(Self {
+            socket: sender(device, listens).map_err(failed)?,
+            reports: reports.transpose().map_err(failed)?,
+            device: name.to_owned(),
+        })
     }
 
     /// Sends a frame.
@@ -86,18 +79,34 @@ impl Port {
         }
     }
 
-    /// Reads the next report; `None` if there is none now.
+    /// Reads the next report and returns its length and age; `None` if there is none now.
     ///
     /// # Errors
     /// If the device is gone for good.
-    pub(super) fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, ShimError> {
-        match io::Read::read(&mut &self.socket, buffer) {
-            Ok(length) => Ok(Some(length)),
+    pub(super) fn receive(
+        &self,
+        buffer: &mut [u8],
+    ) -> Result<Option<(usize, Duration)>, ShimError> {
+        let Some(socket) = &self.reports else {
+            return Ok(None);
+        };
+        match timestamping::receive(socket.as_fd(), buffer) {
+            Ok((length, stamp, _)) => {
+                let ns = stamp.map_or(0, |stamp| real_now().saturating_sub(stamp));
+                let is_possible = (0..=AGE_MAX.as_ns_floor()).contains(&ns);
+                let age = Duration::from_ns(if is_possible { ns } else { 0 });
+                Ok(Some((length, age)))
+            }
             Err(error) if is_later(&error) => Ok(None),
             // The device went down: it may come up again.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Ok(None),
             Err(source) => Err(self.gone(source)),
         }
+    }
+
+    /// Returns what can be read when a report has come.
+    pub(super) fn reports(&self) -> Option<BorrowedFd<'_>> {
+        self.reports.as_ref().map(Socket::as_fd)
     }
 
     fn gone(&self, source: io::Error) -> ShimError {
@@ -106,10 +115,32 @@ impl Port {
     }
 }
 
-impl AsFd for Port {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+fn sender(device: &Device, listens: bool) -> io::Result<Socket> {
+    // Without a protocol nothing is received.
+    let socket = bound(device, 0)?;
+    // Frames go to the driver at once: no filter of the device and no queue sees them.
+    let on: libc::c_int = 1;
+    set(&socket, libc::PACKET_QDISC_BYPASS, &on)?;
+    if listens {
+        let membership = libc::packet_mreq {
+            mr_ifindex: device.index(),
+            mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
+            mr_alen: 0,
+            mr_address: [0; 8],
+        };
+        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
     }
+    // What the system does not grant it does without.
+    let _ = socket.set_send_buffer_size(BUFFER);
+    Ok(socket)
+}
+
+fn bound(device: &Device, ethertype: u16) -> io::Result<Socket> {
+    let protocol = Protocol::from(i32::from(ethertype.to_be()));
+    let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&link_address(device, ethertype))?;
+    Ok(socket)
 }
 
 /// Sets an option of packet sockets, whose value is a number or a plain structure of the system's.

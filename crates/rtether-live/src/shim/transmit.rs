@@ -6,10 +6,11 @@
 
 use std::collections::VecDeque;
 
+use rtether_model::endnode::Layer;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::smoother::Rule;
 use rtether_model::wire;
-use rtether_proto::egress::{Egress, Handed, Offered, Seeds};
+use rtether_proto::egress::{Egress, Handed, Offered, Recording, Seeds};
 use rtether_proto::endnode::{self, Classifier, MAX_CLASSES};
 
 use super::frames::{self, Pool};
@@ -27,6 +28,9 @@ const CATCH_UP_MAX: Duration = Duration::from_ms(2);
 /// Frames that wait for the line where the layer has no transmit queues: a usual `txqueuelen`.
 const PLAIN_MAX: usize = 1_000;
 
+/// Changes of the layer that a recording keeps: a replay ends with the last of them.
+const LAYERS_MAX: usize = 1_000;
+
 type Frame = Vec<u8>;
 
 /// What says when a frame is out.
@@ -39,6 +43,8 @@ enum Below {
 pub(super) struct TransmitSide {
     classifier: Classifier,
     egress: Egress<Frame>,
+    /// While calls are recorded: the layer of the start, and that of each change.
+    layers: Vec<Layer>,
     /// Frames that were handed out and have not begun, oldest first.
     rings: [VecDeque<Frame>; MAX_CLASSES],
     below: Below,
@@ -58,6 +64,7 @@ impl TransmitSide {
         Ok(Self {
             classifier: classifier(layer)?,
             egress: egress.map_err(|error| ShimError::Layer(error.to_string()))?,
+            layers: Vec::new(),
             rings: Default::default(),
             below: match settings.signal {
                 Signal::Reports => Below::Hub(Hub::default()),
@@ -73,6 +80,19 @@ impl TransmitSide {
         })
     }
 
+    /// Records so many calls and decisions of the engines from the start on.
+    pub(super) fn recorded(mut self, layer: Layer, limit: usize) -> Self {
+        self.egress = self.egress.recorded(limit);
+        self.layers = vec![layer];
+        self
+    }
+
+    /// Ends the recording and returns it with its layers.
+    pub(super) fn take_recording(&mut self) -> Option<(Recording, Vec<Layer>)> {
+        let recording = self.egress.take_recording()?;
+        Some((recording, std::mem::take(&mut self.layers)))
+    }
+
     /// Takes other settings into force; no frame is lost.
     pub(super) fn set(
         &mut self,
@@ -84,6 +104,9 @@ impl TransmitSide {
         let layer = &settings.layer;
         let set = self.egress.set(now, layer);
         set.map_err(|error| ShimError::Layer(error.to_string()))?;
+        if !self.layers.is_empty() && self.layers.len() < LAYERS_MAX {
+            self.layers.push(layer.clone());
+        }
         self.classifier = classifier(layer)?;
         if let Below::Line(line) = &mut self.below {
             line.set_rate(settings.rate);
@@ -198,7 +221,7 @@ impl TransmitSide {
             // Of frames whose reports were lost nothing is known.
             let is_last = number == 0;
             if is_last {
-                self.egress.attempt(now - report.since_attempt);
+                self.egress.attempted(now, report.since_attempt);
             }
             let attempts = if is_last { report.attempts.max(1) } else { 1 };
             self.egress.handle_completion(now, attempts);

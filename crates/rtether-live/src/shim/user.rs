@@ -5,7 +5,9 @@ use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 
+use rtether_model::endnode::Layer;
 use rtether_model::quantity::{Duration, Instant};
+use rtether_proto::egress::Recording;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::check::{check, check_change};
@@ -70,6 +72,15 @@ impl Shim {
     /// # Errors
     /// As [`Self::prepare`], and if a right is missing. Then the device is as it was.
     pub fn up(device: &str, settings: Settings) -> Result<Self, ShimError> {
+        Self::up_recorded(device, settings, 0)
+    }
+
+    /// The same, and records so many calls and decisions of the engines that frames pass on their
+    /// way out, of about 60 octets each, for [`Self::take_recording`].
+    ///
+    /// # Errors
+    /// As [`Self::up`].
+    pub fn up_recorded(device: &str, settings: Settings, limit: usize) -> Result<Self, ShimError> {
         let plan = Self::prepare(device, &settings)?;
         let found = Device::named(device)?;
         let namespace = File::open("/proc/thread-self/ns/net");
@@ -79,7 +90,10 @@ impl Shim {
         let seen = seen.map_err(ShimError::system("reading counters of devices"))?;
         let clock = Clock::start();
         let now = clock.now();
-        let transmit = TransmitSide::new(now, &settings, seed_of(&found))?;
+        let mut transmit = TransmitSide::new(now, &settings, seed_of(&found))?;
+        if limit > 0 {
+            transmit = transmit.recorded(settings.layer.clone(), limit);
+        }
         let receive = ReceiveSide::new(&settings)?;
         let port = Port::open(
             device,
@@ -139,6 +153,12 @@ impl Shim {
         ended?;
         passed.map_err(ShimError::system("ending the diversion"))?;
         self.publish()
+    }
+
+    /// Ends the recording and returns it with its layers, which
+    /// [`rtether_proto::egress::replay`] takes; `None` if there is none.
+    pub fn take_recording(&mut self) -> Option<(Recording, Vec<Layer>)> {
+        self.transmit.take_recording()
     }
 
     /// Ends the shim: lets what waits go for up to half a second, and leaves the device as it was.

@@ -3,6 +3,7 @@
 use rtether_model::quantity::Bytes;
 use rtether_model::smoother::Rule;
 
+use super::record::{Recorder, Recording};
 use super::{Egress, Statistics};
 use crate::endnode::QueueStats;
 use crate::smoother;
@@ -70,6 +71,16 @@ impl<F> Egress<F> {
     /// Returns the octets below the smoother, those in the rings included.
     pub const fn backlog(&self) -> Bytes {
         self.below_size
+    }
+
+    /// Returns what has been recorded so far, if anything is ([`Egress::recorded`]).
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recorder.as_ref().map(Recorder::recording)
+    }
+
+    /// Ends the recording.
+    pub fn take_recording(&mut self) -> Option<Recording> {
+        self.recorder.take().map(Recorder::into_recording)
     }
 
     /// Checks what must always hold.

@@ -7,6 +7,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire;
 
 use super::pacer::Pacer;
+use super::record::{Call, Decision, Dropper, Recorder, What};
 use super::ring::{Descriptor, Rings};
 use super::watch::Completed;
 use super::{DROPPED_MAX, EgressError, Handed, Offered, PLAIN_RING, Seeds, Statistics};
@@ -34,11 +35,14 @@ pub struct Egress<F> {
     pub(super) unused: VecDeque<u8>,
     dropped: VecDeque<F>,
     pub(super) statistics: Statistics,
+    pub(super) recorder: Option<Recorder>,
 }
 
 /// A frame on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Item<F> {
+    /// In order of arrival, from 0.
+    number: u64,
     pub(super) frame: F,
     pub(super) offered: Offered,
 }
@@ -84,7 +88,20 @@ impl<F> Egress<F> {
             unused: VecDeque::new(),
             dropped: VecDeque::new(),
             statistics: Statistics::default(),
+            recorder: None,
         })
+    }
+
+    /// Records calls and decisions from here on, at most `limit` of them together; an entry takes some
+    /// 50 octets. To be called before any other method, for a replay begins with a fresh engine.
+    #[must_use]
+    pub fn recorded(mut self, limit: usize) -> Self {
+        debug_assert!(
+            self.statistics == Statistics::default(),
+            "not from the start"
+        );
+        self.recorder = Some(Recorder::new(self.now, self.rate, self.seeds, limit));
+        self
     }
 
     /// Changes the layer while running, or leaves everything as it is if it refuses.
@@ -97,7 +114,7 @@ impl<F> Egress<F> {
     pub fn set(&mut self, now: Instant, layer: &Layer) -> Result<(), EgressError> {
         // Whatever is refused is refused before anything changes.
         Egress::<()>::new(now, layer, self.rate, self.seeds)?;
-        let now = self.advance(now);
+        let now = self.call(now, Call::Set);
         self.stash(now);
         self.transmit.set(now, &transmit_config(layer))?;
         self.drain_transmit();
@@ -119,12 +136,17 @@ impl<F> Egress<F> {
     /// Takes a frame from the stack. What there is no room for comes back from
     /// [`Egress::poll_dropped`].
     pub fn offer(&mut self, now: Instant, frame: F, offered: Offered) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Offer(offered));
+        let number = self.statistics.offered;
         self.statistics.offered += 1;
         if self.pacer.as_ref().is_some_and(Pacer::is_gone) {
             self.pacer = None;
         }
-        let item = Item { frame, offered };
+        let item = Item {
+            number,
+            frame,
+            offered,
+        };
         let (Some(pacer), Some((size, class))) = (&mut self.pacer, offered.datagram) else {
             self.stash(now);
             self.put_below(now, item);
@@ -132,16 +154,20 @@ impl<F> Egress<F> {
         };
         match pacer.enqueue(now, item, size, class) {
             Ok(()) => self.is_pumping = true,
-            Err(item) => {
-                self.statistics.dropped_by_smoother += 1;
-                self.lose(item);
-            }
+            Err(item) => self.lose(item, Dropper::Smoother),
         }
     }
 
     /// Hands out the next frame for a ring.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Handed<F>> {
-        let now = self.advance(now);
+        let is_idle = self.entered.is_empty()
+            && self.unused.is_empty()
+            && self.transmit.entered().next().is_none()
+            && !self.is_pumping;
+        if is_idle {
+            return None;
+        }
+        let now = self.call(now, Call::Poll);
         loop {
             let entered = self.entered.pop_front();
             if let Some(next) = entered.or_else(|| self.transmit.poll_transmit(now)) {
@@ -165,7 +191,7 @@ impl<F> Egress<F> {
     /// The host has no room for the frame that it was handed last for this ring, and drops it; the
     /// descriptor is left to another.
     pub fn refuse(&mut self, now: Instant, ring: u8) {
-        self.advance(now);
+        self.call(now, Call::Refuse { ring });
         match self.rings.pop_newest(ring) {
             Some(frame) => {
                 self.leave_below(frame.size);
@@ -179,7 +205,7 @@ impl<F> Egress<F> {
     /// The port begins to send the oldest frame of a ring that it has not begun, or gives it to its
     /// medium.
     pub fn begin(&mut self, now: Instant, ring: u8) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Begin { ring });
         let is_known = self.rings.begin(now, ring);
         self.statistics.spurious += u64::from(!is_known);
     }
@@ -187,14 +213,21 @@ impl<F> Egress<F> {
     /// A transmission of the frame that was begun last begins, on a shared medium where it may
     /// collide.
     pub fn attempt(&mut self, now: Instant) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Attempt);
         let is_known = self.rings.attempt(now);
+        self.statistics.spurious += u64::from(!is_known);
+    }
+
+    /// The same of a transmission that began so long ago, of which the host hears only now.
+    pub fn attempted(&mut self, now: Instant, ago: Duration) {
+        let now = self.call(now, Call::Attempted { ago });
+        let is_known = self.rings.attempt(now - ago.max(Duration::ZERO));
         self.statistics.spurious += u64::from(!is_known);
     }
 
     /// The frame that was begun first is out or given up, after so many attempts.
     pub fn handle_completion(&mut self, now: Instant, attempts: u32) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Complete { attempts });
         self.is_pumping = true;
         let Some(done) = self.rings.complete(now) else {
             self.statistics.spurious += 1;
@@ -218,7 +251,7 @@ impl<F> Egress<F> {
 
     /// A frame of somebody was heard; only a detector of utilization listens.
     pub fn hear(&mut self, now: Instant, wire_size: Bytes) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Hear { wire_size });
         if let Some(pacer) = &mut self.pacer {
             pacer.heard(now, wire_size);
         }
@@ -227,7 +260,7 @@ impl<F> Egress<F> {
     /// A probe of the bulk class took so long, by clocks that need not agree, or was lost; only a
     /// detector of probe delay cares.
     pub fn probe(&mut self, now: Instant, delay: Option<Duration>) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Probe { delay });
         if let Some(pacer) = &mut self.pacer {
             pacer.probed(now, delay);
             self.is_pumping = true;
@@ -236,7 +269,7 @@ impl<F> Egress<F> {
 
     /// A packet came back with or without a congestion mark; only a detector of marks cares.
     pub fn mark(&mut self, now: Instant, packet: Marked) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Mark(packet));
         if let Some(pacer) = &mut self.pacer {
             pacer.marked(now, packet);
             self.is_pumping = true;
@@ -245,7 +278,7 @@ impl<F> Egress<F> {
 
     /// Does what is due. A call before [`Egress::poll_timeout`] does no harm.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let now = self.advance(now);
+        let now = self.call(now, Call::Timeout);
         let due = self.transmit.poll_timeout();
         if due.is_some_and(|(due, _)| due <= now) {
             self.stash(now);
@@ -268,9 +301,16 @@ impl<F> Egress<F> {
 
 impl<F> Egress<F> {
     /// Notes a call; a time in the past counts as the present.
-    fn advance(&mut self, now: Instant) -> Instant {
+    fn call(&mut self, now: Instant, call: Call) -> Instant {
         self.now = self.now.max(now);
+        self.note(What::Call(call));
         self.now
+    }
+
+    fn note(&mut self, what: What) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(self.now, what);
+        }
     }
 
     /// Puts aside what the host has not fetched after the last call, for engines want to be drained
@@ -306,8 +346,7 @@ impl<F> Egress<F> {
         while let Some(event) = self.transmit.poll_event() {
             if let Event::Dropped { frame, .. } = event {
                 self.leave_below(size);
-                self.statistics.dropped_by_queues += 1;
-                self.lose(frame);
+                self.lose(frame, Dropper::Queue);
             }
         }
     }
@@ -330,12 +369,20 @@ impl<F> Egress<F> {
         };
         self.rings.push(ring, descriptor);
         self.statistics.handed += 1;
+        let Item { number: frame, .. } = item;
+        self.note(What::Decision(Decision::Handed { frame, ring }));
         let frame = item.frame;
         Handed { frame, ring }
     }
 
     /// Keeps a dropped frame for the host.
-    fn lose(&mut self, item: Item<F>) {
+    fn lose(&mut self, item: Item<F>, by: Dropper) {
+        match by {
+            Dropper::Smoother => self.statistics.dropped_by_smoother += 1,
+            Dropper::Queue => self.statistics.dropped_by_queues += 1,
+        }
+        let Item { number: frame, .. } = item;
+        self.note(What::Decision(Decision::Dropped { frame, by }));
         if self.dropped.len() == DROPPED_MAX {
             self.dropped.pop_front();
             self.statistics.forgotten += 1;

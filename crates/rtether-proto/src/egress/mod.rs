@@ -33,6 +33,7 @@
 mod accounts;
 mod engine;
 mod pacer;
+mod record;
 mod ring;
 mod watch;
 
@@ -45,6 +46,9 @@ use crate::smoother::{self, Class};
 
 pub use crate::smoother::congestion::Marked;
 pub use engine::Egress;
+pub use record::{
+    Call, Comparison, Decision, Difference, Dropper, Entry, Recording, ReplayError, What, replay,
+};
 
 /// Frames in the ring of a port without transmit queues: more than any card has, and no more than
 /// a host can keep.

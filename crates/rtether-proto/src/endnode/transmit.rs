@@ -59,7 +59,8 @@ pub struct TransmitQueues<F> {
     clock: LastCall,
 }
 
-/// A frame with its class, which the queue of the FIFO strategy does not tell.
+/// A frame with its class, which the queue of the FIFO strategy does not tell, nor one that stands
+/// for all higher ones.
 struct Item<F> {
     frame: F,
     class: u8,
@@ -125,11 +126,7 @@ impl<F> TransmitQueues<F> {
         let fresh = Self::new(config)?;
         let now = self.begin(now);
         let before = core::mem::replace(&mut self.queues, fresh.queues);
-        let (fifo, top) = (config.strategy == TransmitStrategy::Fifo, fresh.classes - 1);
-        before.move_into(
-            &mut self.queues,
-            |item| if fifo { 0 } else { item.class.min(top) },
-        );
+        before.move_into(&mut self.queues, |item| item.class);
         self.strategy = fresh.strategy;
         self.classes = fresh.classes;
         self.high_from = fresh.high_from;
@@ -146,9 +143,8 @@ impl<F> TransmitQueues<F> {
     /// Takes a frame from the stack.
     pub fn enqueue(&mut self, now: Instant, frame: F, class: u8) {
         let now = self.begin(now);
-        let class = class.min(self.classes - 1);
         if let Err(Item { frame, class }) = self.queues.offer(now, Item { frame, class }, class) {
-            let place = Place::Queue;
+            let (class, place) = (class.min(self.classes - 1), Place::Queue);
             self.events.push(Event::Dropped {
                 frame,
                 class,
@@ -353,6 +349,7 @@ impl<F> TransmitQueues<F> {
             return;
         };
         let Item { frame, class } = head.item;
+        let class = class.min(self.classes - 1);
         let ring = self.ring_of(queue);
         let state = &mut self.rings[usize::from(ring)];
         state.used += 1;

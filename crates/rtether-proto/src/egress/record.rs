@@ -1,0 +1,298 @@
+//! Recordings: every call and every decision of an [`Egress`], and the replay that must come to the
+//! same decisions.
+//!
+//! An engine without a clock decides the same whenever it is called the same. So a recording of a
+//! run on a wire, replayed into a fresh engine, tells that the policy that ran is the one that is
+//! simulated; a difference is a defect of the engine, of the recording, or of its layer.
+
+use alloc::vec::Vec;
+
+use rtether_model::endnode::Layer;
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use thiserror::Error;
+
+use super::{Egress, EgressError, Marked, Offered, Seeds};
+
+/// A call of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Egress::offer`]; frames have numbers in order of these calls, from 0.
+    Offer(Offered),
+    /// [`Egress::poll_transmit`], where there was anything to look at.
+    Poll,
+    /// [`Egress::refuse`].
+    Refuse {
+        /// Which ring.
+        ring: u8,
+    },
+    /// [`Egress::begin`].
+    Begin {
+        /// Which ring.
+        ring: u8,
+    },
+    /// [`Egress::attempt`].
+    Attempt,
+    /// [`Egress::attempted`].
+    Attempted {
+        /// How long before.
+        ago: Duration,
+    },
+    /// [`Egress::handle_completion`].
+    Complete {
+        /// Attempts of the frame.
+        attempts: u32,
+    },
+    /// [`Egress::hear`].
+    Hear {
+        /// Size on the wire.
+        wire_size: Bytes,
+    },
+    /// [`Egress::probe`].
+    Probe {
+        /// Its delay; `None` if it was lost.
+        delay: Option<Duration>,
+    },
+    /// [`Egress::mark`].
+    Mark(Marked),
+    /// [`Egress::handle_timeout`].
+    Timeout,
+    /// [`Egress::set`] with the next layer, accepted.
+    Set,
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It was handed out.
+    Handed {
+        /// Its number.
+        frame: u64,
+        /// For which ring.
+        ring: u8,
+    },
+    /// It was dropped.
+    Dropped {
+        /// Its number.
+        frame: u64,
+        /// By whom.
+        by: Dropper,
+    },
+}
+
+/// What had no room for a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropper {
+    /// The smoother.
+    Smoother,
+    /// A transmit queue.
+    Queue,
+}
+
+/// A call or a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The host called.
+    Call(Call),
+    /// In the call before, this was decided.
+    Decision(Decision),
+}
+
+/// One line of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When; never before the entry before.
+    pub at: Instant,
+    /// What.
+    pub what: What,
+}
+
+/// Calls and decisions of an [`Egress`] from its start on, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// When the engine was made.
+    pub start: Instant,
+    /// Rate of the link.
+    pub rate: BitRate,
+    /// What chance decided.
+    pub seeds: Seeds,
+    /// What happened. The first of it: nothing is recorded once the limit is reached.
+    pub entries: Vec<Entry>,
+    /// Entries that there was no room for.
+    pub lost: u64,
+}
+
+/// A recording that grows up to a limit.
+#[derive(Clone, Debug)]
+pub(super) struct Recorder {
+    recording: Recording,
+    limit: usize,
+}
+
+impl Recorder {
+    /// Takes the memory for all entries at once: a driver must not wait while a recording grows.
+    pub(super) fn new(start: Instant, rate: BitRate, seeds: Seeds, limit: usize) -> Self {
+        Self {
+            recording: Recording {
+                start,
+                rate,
+                seeds,
+                entries: Vec::with_capacity(limit),
+                lost: 0,
+            },
+            limit,
+        }
+    }
+
+    pub(super) fn push(&mut self, at: Instant, what: What) {
+        let Recording { entries, lost, .. } = &mut self.recording;
+        if entries.len() < self.limit {
+            entries.push(Entry { at, what });
+        } else {
+            *lost += 1;
+        }
+    }
+
+    pub(super) const fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    pub(super) fn into_recording(self) -> Recording {
+        self.recording
+    }
+}
+
+/// What a replay found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Calls made.
+    pub calls: u64,
+    /// Decisions that are the same.
+    pub decisions: u64,
+    /// Where the replay first decided otherwise; it ends there.
+    pub first_difference: Option<Difference>,
+}
+
+/// Where recording and replay part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Number of the entry, from 0.
+    pub entry: usize,
+    /// What was recorded; `None` if the recording has less.
+    pub recorded: Option<Entry>,
+    /// What the replay did; `None` if it did less.
+    pub replayed: Option<Entry>,
+}
+
+/// Why a recording cannot be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The engine refuses a layer.
+    #[error("layer {number} of the recording is refused")]
+    Layer {
+        /// Number of the layer, from 0, which is the first.
+        number: usize,
+        /// Why.
+        source: EgressError,
+    },
+    /// The recording changes the layer more often than layers were given.
+    #[error("the recording uses layer {number}, but only {given} were given")]
+    NoLayer {
+        /// Number of the layer, from 0.
+        number: usize,
+        /// Layers given.
+        given: usize,
+    },
+}
+
+/// Makes the calls of a recording again, in an engine of its own, and compares what it decides.
+///
+/// `layers` are the layer of the start, and one for each change in the recording.
+///
+/// # Errors
+/// If a layer is missing or refused.
+pub fn replay(recording: &Recording, layers: &[Layer]) -> Result<Comparison, ReplayError> {
+    let layer = |number: usize| {
+        let given = layers.len();
+        let missing = ReplayError::NoLayer { number, given };
+        layers.get(number).ok_or(missing)
+    };
+    let refused = |number| move |source| ReplayError::Layer { number, source };
+    let (start, rate, seeds) = (recording.start, recording.rate, recording.seeds);
+    let egress = Egress::new(start, layer(0)?, rate, seeds).map_err(refused(0))?;
+    // As long as the recording, so that one that was cut short is cut at the same entry.
+    let mut egress: Egress<u64> = egress.recorded(recording.entries.len());
+    let mut comparison = Comparison {
+        calls: 0,
+        decisions: 0,
+        first_difference: None,
+    };
+    let (mut compared, mut layers_used) = (0, 1);
+    for entry in &recording.entries {
+        let What::Call(call) = entry.what else {
+            continue;
+        };
+        if call == Call::Set {
+            let next = layer(layers_used)?;
+            egress.set(entry.at, next).map_err(refused(layers_used))?;
+            layers_used += 1;
+        } else {
+            make(&mut egress, entry.at, call);
+        }
+        comparison.calls += 1;
+        compare(recording, &egress, &mut compared, &mut comparison);
+        if comparison.first_difference.is_some() {
+            return Ok(comparison);
+        }
+    }
+    if compared < recording.entries.len() {
+        comparison.first_difference = Some(Difference {
+            entry: compared,
+            recorded: recording.entries.get(compared).copied(),
+            replayed: None,
+        });
+    }
+    Ok(comparison)
+}
+
+/// Compares what the replay has recorded since the last comparison.
+fn compare(
+    recording: &Recording,
+    egress: &Egress<u64>,
+    compared: &mut usize,
+    comparison: &mut Comparison,
+) {
+    let replayed = egress.recording().map_or(&[][..], |own| &own.entries);
+    for replayed in &replayed[*compared..] {
+        let recorded = recording.entries.get(*compared);
+        if recorded != Some(replayed) {
+            comparison.first_difference = Some(Difference {
+                entry: *compared,
+                recorded: recorded.copied(),
+                replayed: Some(*replayed),
+            });
+            return;
+        }
+        comparison.decisions += u64::from(matches!(replayed.what, What::Decision(_)));
+        *compared += 1;
+    }
+}
+
+/// Makes a call other than [`Call::Set`].
+fn make(egress: &mut Egress<u64>, at: Instant, call: Call) {
+    match call {
+        Call::Offer(offered) => egress.offer(at, egress.statistics().offered, offered),
+        Call::Poll => drop(egress.poll_transmit(at)),
+        Call::Refuse { ring } => egress.refuse(at, ring),
+        Call::Begin { ring } => egress.begin(at, ring),
+        Call::Attempt => egress.attempt(at),
+        Call::Attempted { ago } => egress.attempted(at, ago),
+        Call::Complete { attempts } => egress.handle_completion(at, attempts),
+        Call::Hear { wire_size } => egress.hear(at, wire_size),
+        Call::Probe { delay } => egress.probe(at, delay),
+        Call::Mark(packet) => egress.mark(at, packet),
+        Call::Timeout => egress.handle_timeout(at),
+        Call::Set => {}
+    }
+    while egress.poll_dropped().is_some() {}
+}
