@@ -21,6 +21,8 @@ pub enum Right {
     NetRaw,
     /// To load programs into the kernel.
     Bpf,
+    /// To load programs that the kernel does not check for what they might give away.
+    Perfmon,
     /// To choose real-time priorities.
     SysNice,
     /// To keep memory resident.
@@ -34,6 +36,7 @@ impl Right {
             Self::NetAdmin => "CAP_NET_ADMIN",
             Self::NetRaw => "CAP_NET_RAW",
             Self::Bpf => "CAP_BPF",
+            Self::Perfmon => "CAP_PERFMON",
             Self::SysNice => "CAP_SYS_NICE",
             Self::IpcLock => "CAP_IPC_LOCK",
         }
@@ -44,6 +47,7 @@ impl Right {
             Self::NetAdmin => CapabilitySet::NET_ADMIN,
             Self::NetRaw => CapabilitySet::NET_RAW,
             Self::Bpf => CapabilitySet::BPF,
+            Self::Perfmon => CapabilitySet::PERFMON,
             Self::SysNice => CapabilitySet::SYS_NICE,
             Self::IpcLock => CapabilitySet::IPC_LOCK,
         }

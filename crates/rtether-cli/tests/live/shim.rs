@@ -23,8 +23,12 @@ fn a_device_is_after_it_as_it_was_before() {
         return;
     };
     let before = bed.look();
-    for name in ["-INT", "-TERM", "down"] {
-        let shim = bed.up(CONFIG, &[]);
+    let configs = bed.configs("a_device_is_after_it_as_it_was_before");
+    for (config, name) in configs
+        .iter()
+        .flat_map(|config| ["-INT", "-TERM", "down"].map(|name| (config, name)))
+    {
+        let shim = bed.up(config, &[]);
         assert_ne!(bed.look(), before, "filters are there");
         assert_eq!(bed.ping(50, "2 ms"), 0, "all pass it");
         wait_for("they are counted", || {

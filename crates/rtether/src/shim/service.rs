@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rtether_live::link::{Device, DeviceError};
 use rtether_live::privileges::{self, Right};
 use rtether_live::process::{Signals, wait};
-use rtether_live::shim::{Handle, Settings, ShimError, Status};
+use rtether_live::shim::{Backend, Handle, ShimError, Status};
 
 use super::backend::{self, Shim, prepare};
 use super::config::{Config, Loaded};
@@ -30,7 +30,7 @@ use duty::Duty;
 
 mod duty;
 
-/// Rights that a shim keeps: to move frames, and to leave the device as it was.
+/// Rights that every shim keeps: to move frames, and to leave the device as it was.
 pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
 /// Highest real-time priority that a reload may ask for, as in the table of keys.
 const PRIORITY_MAX: u8 = 80;
@@ -118,7 +118,7 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     let presence = Presence::new(device)?;
     let mut guard = Guard::new(place, lock, options)?;
     let shim = Shim::up(device, *backend, settings.clone())?;
-    give_up_rights(settings).map_err(system("giving up rights"))?;
+    give_up_rights(&options.config).map_err(system("giving up rights"))?;
     let worker = Worker::start(shim)?;
     let mut duty = Duty::new(options, worker.handle.clone());
     duty.tell(News::Ready);
@@ -139,8 +139,12 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
 }
 
 /// Gives up what is not needed any more.
-fn give_up_rights(settings: &Settings) -> io::Result<()> {
+fn give_up_rights(Config { backend, settings }: &Config) -> io::Result<()> {
     let mut rights = RIGHTS.to_vec();
+    // Other rules are another filter, whose reads of a frame the kernel takes for leaks otherwise.
+    if *backend == Backend::Kernel {
+        rights.push(Right::Perfmon);
+    }
     // Where limits cannot be raised, a real-time thread needs rights to stay one.
     if !privileges::allow_real_time(PRIORITY_MAX) && settings.priority.is_some() {
         rights.extend([Right::SysNice, Right::IpcLock]);

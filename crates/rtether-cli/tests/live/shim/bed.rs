@@ -20,6 +20,17 @@ transmit_queues: { strategy: strict, ring: 1 }
 tags: { strip: true }
 ";
 
+/// The same in the kernel.
+pub(crate) const KERNEL: &str = "
+rtether: 1
+backend: kernel
+rate: 100 Mbit/s
+priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
+transmit_queues: { strategy: moderate }
+tags: { strip: true }
+smoother: { mode: himd, period: 150 us .. 20 ms, detector: { kind: backlog, low: 3 kB, high: 12 kB } }
+";
+
 const FAR: &str = "10.79.9.2";
 /// Longer than anything here takes on a machine that does other things as well.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -73,6 +84,21 @@ impl Bed {
         }
         bed.echo = Some(bed.start_echo());
         Some(bed)
+    }
+
+    /// Returns the back ends that this machine can have, as configurations.
+    pub(crate) fn configs(&self, test: &str) -> Vec<&'static str> {
+        let near = self.near();
+        let tc = |what: &str| {
+            ip(&format!(
+                "netns exec {near} tc qdisc {what} dev wire root htb"
+            ))
+        };
+        if let Err(reason) = tc("add").and_then(|_| tc("del")) {
+            skip(test, &format!("back end kernel: {reason}"));
+            return vec![CONFIG];
+        }
+        vec![CONFIG, KERNEL]
     }
 
     fn near(&self) -> String {

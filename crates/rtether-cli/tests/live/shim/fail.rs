@@ -16,19 +16,21 @@ fn a_killed_shim_leaves_nothing_and_traffic_flows() {
         return;
     };
     let before = bed.look();
-    let mut shim = bed.up(CONFIG, &[]);
-    let ping = bed.start_ping(600, "5 ms");
-    std::thread::sleep(Duration::from_millis(700));
-    shim.kill().unwrap();
-    let begin = Instant::now();
-    wait_for("the device is restored", || bed.look() == before);
-    let restored = begin.elapsed();
-    shim.wait().unwrap();
-    let lost = lost(ping);
-    assert!(lost < SECOND, "{lost} requests lost");
-    assert!(restored < Duration::from_secs(5), "{restored:?}");
-    wait_for("the watchdog ends", || bed.processes().is_empty());
-    assert_eq!(bed.files(), [""; 0]);
+    for config in bed.configs("a_killed_shim_leaves_nothing_and_traffic_flows") {
+        let mut shim = bed.up(config, &[]);
+        let ping = bed.start_ping(600, "5 ms");
+        std::thread::sleep(Duration::from_millis(700));
+        shim.kill().unwrap();
+        let begin = Instant::now();
+        wait_for("the device is restored", || bed.look() == before);
+        let restored = begin.elapsed();
+        shim.wait().unwrap();
+        let lost = lost(ping);
+        assert!(lost < SECOND, "{lost} requests lost");
+        assert!(restored < Duration::from_secs(5), "{restored:?}");
+        wait_for("the watchdog ends", || bed.processes().is_empty());
+        assert_eq!(bed.files(), [""; 0]);
+    }
 }
 
 #[test]
@@ -83,23 +85,22 @@ fn a_shim_that_hangs_is_bypassed_and_can_be_ended() {
         return;
     };
     let before = bed.look();
-    let mut shim = bed.up(CONFIG, &[]);
-    let ping = bed.start_ping(400, "5 ms");
-    std::thread::sleep(Duration::from_millis(300));
-    signal(shim.id(), "-STOP");
-    let lost = lost(ping);
-    assert!(lost < SECOND, "{lost} requests lost");
-    let output = bed.run(&["shim", "down", "wire"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(
-        stdout(&output).contains("was killed"),
-        "{}",
-        stdout(&output)
-    );
-    shim.wait().unwrap();
-    assert_eq!(bed.look(), before);
-    wait_for("the watchdog ends", || bed.processes().is_empty());
-    assert_eq!(bed.files(), [""; 0]);
+    for config in bed.configs("a_shim_that_hangs_is_bypassed_and_can_be_ended") {
+        let mut shim = bed.up(config, &[]);
+        let ping = bed.start_ping(400, "5 ms");
+        std::thread::sleep(Duration::from_millis(300));
+        signal(shim.id(), "-STOP");
+        let lost = lost(ping);
+        assert!(lost < SECOND, "{lost} requests lost");
+        let output = bed.run(&["shim", "down", "wire"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let said = stdout(&output);
+        assert!(said.contains("was killed"), "{said}");
+        shim.wait().unwrap();
+        assert_eq!(bed.look(), before);
+        wait_for("the watchdog ends", || bed.processes().is_empty());
+        assert_eq!(bed.files(), [""; 0]);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::time::Duration;
 
-use super::bed::{Bed, CONFIG, lost, signal, wait_for};
+use super::bed::{Bed, CONFIG, KERNEL, lost, signal, wait_for};
 use crate::{stderr, stdout};
 
 fn set(bed: &Bed, text: &str) -> Output {
@@ -41,6 +41,40 @@ fn a_configuration_changes_without_losing_a_frame() {
     assert_eq!(status["reloads"]["taken"], 8);
     assert_eq!(status["rate_bps"], 100_000_000);
     bed.end(shim);
+}
+
+#[test]
+fn a_kernel_takes_other_rules() {
+    // Oracle: as before. Other rules are another filter, which the kernel has to take from a
+    // process that has given up most rights; another rate of the link are other classes.
+    let Some(bed) = Bed::new("a_kernel_takes_other_rules") else {
+        return;
+    };
+    if !bed.configs("a_kernel_takes_other_rules").contains(&KERNEL) {
+        return;
+    }
+    let before = bed.look();
+    let shim = bed.up(KERNEL, &[]);
+    let ping = bed.start_ping(1500, "1 ms");
+    let variants = [
+        KERNEL.replace("dscp: 46", "dscp: 26"),
+        KERNEL.replace("dscp: 46", "protocol: udp, port: 5000-5010"),
+        KERNEL.replace("100 Mbit/s", "20 Mbit/s"),
+        KERNEL.replace("150 us", "200 us"),
+        KERNEL.to_owned(),
+    ];
+    for (number, text) in variants.iter().enumerate() {
+        let output = set(&bed, text);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{number}: {said}");
+    }
+    assert_eq!(lost(ping), 0);
+    assert_eq!(bed.status()["reloads"]["taken"], 5);
+    let output = set(&bed, &KERNEL.replace("moderate", "strict"));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("transmit_queues.strategy"));
+    bed.end(shim);
+    assert_eq!(bed.look(), before);
 }
 
 #[test]

@@ -186,14 +186,28 @@ impl<'a> Duty<'a> {
             return Err(Wrong::input(loaded.text(Style::Plain)));
         }
         self.try_placement(&settings)?;
+        let published = self.handle.published();
         match self.handle.set(settings.clone()) {
-            Ok(()) => Ok(settings),
+            Ok(()) => self.await_set(published).map(|()| settings),
             Err(ShimError::Refused(refusal)) => {
                 loaded.refuse(&refusal);
                 Err(Wrong::input(loaded.text(Style::Plain)))
             }
             Err(error) => Err(Wrong::input(error.to_string())),
         }
+    }
+
+    /// Waits until the thread of the shim has told twice how it is, so that what was set before is
+    /// in force.
+    fn await_set(&self, published: u64) -> Result<(), Wrong> {
+        let begun = Instant::now();
+        while self.handle.published() < published + 2 {
+            if begun.elapsed() > STALE {
+                return Err(Wrong::machine("the thread of the shim does not go on"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     /// Tries in another thread what the shim's own thread would otherwise fail of.
