@@ -45,6 +45,7 @@
 
 mod capture;
 mod frame;
+mod groups;
 mod headers;
 mod offload;
 mod options;
@@ -61,10 +62,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_model::network::{Network, Node, NodeId, NodeKind, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_sim::emulation::{Arrival, Emulation, Foreign, Headers, Output, Recording};
+use rtether_sim::emulation::{
+    Arrival, Destination, Emulation, Foreign, Headers, Output, Recording, Setup,
+};
 
 use crate::wait::{Waiting, sleep_until_readable};
 use crate::wall::Stamps;
+use groups::Groups;
 use options::guard_for;
 use ports::Ports;
 use store::{PLACE, Store};
@@ -73,6 +77,7 @@ use timing::Timing;
 
 pub use capture::capture;
 pub use frame::{COLLISION_ETHERTYPE, CollisionReport};
+pub use groups::Group;
 pub use offload::{OffloadError, offloads_off};
 pub use options::{EmulatorError, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
@@ -124,6 +129,7 @@ struct Departure {
 /// A network between devices of this host.
 pub struct Emulator {
     network: Network,
+    groups: Groups,
     /// Whether any station is emulated, stack and all.
     reads_headers: bool,
     options: Options,
@@ -157,7 +163,8 @@ impl Emulator {
     /// If the network cannot be emulated, a device or the right to use it is missing, or two ports
     /// share a device, a station or an address.
     pub fn new(network: &Network, ports: &[Port], options: Options) -> Result<Self, EmulatorError> {
-        let emulation = Emulation::new(network, options.seed, options.draws)?;
+        let groups = Groups::new(&options.groups)?;
+        let emulation = Emulation::new(&setup(network, &groups, &options))?;
         let ports = Ports::open(network, ports)?;
         let mut recording = Recording::new(options.recording);
         recording.reserve();
@@ -167,6 +174,7 @@ impl Emulator {
         let now = clock.now();
         Ok(Self {
             network: network.clone(),
+            groups,
             reads_headers: network.nodes.iter().any(is_emulated),
             emulation,
             tap,
@@ -251,6 +259,10 @@ impl Emulator {
         let (destination, tag) = match addressed.and_then(|to| Ok((to, frame::tag(seen.tag)?))) {
             Ok(found) => found,
             Err(reason) => return self.counts.discard(reason),
+        };
+        let destination = match destination {
+            Destination::All => self.groups.find(station, octets),
+            Destination::One(_) | Destination::Group(_) => destination,
         };
         let Some(place) = self.store.keep(seen.length) else {
             return;
@@ -437,6 +449,15 @@ impl Emulator {
             return true;
         }
         self.napped < passed / 1_000 * NAPS_PER_MILLE
+    }
+}
+
+fn setup<'a>(network: &'a Network, groups: &'a Groups, options: &Options) -> Setup<'a> {
+    Setup {
+        network,
+        groups: &groups.flows,
+        seed: options.seed,
+        draws: options.draws,
     }
 }
 
