@@ -127,6 +127,7 @@ impl Simulation {
             bulk: Vec::new(),
             conversations: Vec::new(),
             streams: Vec::new(),
+            broadcasts_from: u32::MAX,
             visitors: Vec::new(),
         };
         for flow in flows {

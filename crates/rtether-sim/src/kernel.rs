@@ -267,6 +267,9 @@ pub struct Simulation {
     pub(crate) bulk: Vec<BulkFlow>,
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) streams: Vec<StreamStats>,
+    /// First of the groups that stand for broadcasts, which every switch floods; none in a
+    /// simulation.
+    pub(crate) broadcasts_from: u32,
     /// Frames from outside, by their numbers; none in a simulation.
     pub(crate) visitors: Vec<Visitor>,
 }

@@ -162,8 +162,10 @@ impl Simulation {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
             return match &switch.groups {
-                Some(groups) => Way::Many(groups.get(&group).cloned().unwrap_or_default()),
-                None => Way::Many(self.all_ports(index, ingress)),
+                Some(groups) if group < self.broadcasts_from => {
+                    Way::Many(groups.get(&group).cloned().unwrap_or_default())
+                }
+                Some(_) | None => Way::Many(self.all_ports(index, ingress)),
             };
         }
         let Some(learned) = &switch.learned else {

@@ -230,6 +230,43 @@ run: { for: 1 s }
     }
 }
 
+/// Oracle: the meaning of managed multicast. Flooded, the group fills the slow link of a station
+/// that does not listen, by UDP and by raw frames; managed, it passes that link by.
+#[test]
+fn an_emulated_switch_keeps_a_group_to_its_listeners() {
+    let text = "
+rtether: 1
+name: group
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3, multicast: HOW } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 10 Mbit/s }
+flows:
+  - { name: small, from: a, to: c, period: 5 ms, size: 64 B }
+  - { name: group, from: a, to: [b], over: OVER, delivery: multicast, kind: flood, rate: 15 Mbit/s, size: 1400 B }
+run: { for: 1 s, overload: allow }
+";
+    let test = "an_emulated_switch_keeps_a_group_to_its_listeners";
+    for over in ["udp", "goose"] {
+        let mut medians = Vec::new();
+        for how in ["managed", "unmanaged"] {
+            let text = text.replace("HOW", how).replace("OVER", over);
+            let Some((_, measured)) = measure(test, &text, Backend::Emulated) else {
+                return;
+            };
+            medians.extend(measured.streams[0].quantile(1, 2));
+        }
+        let [managed, flooded] = medians[..] else {
+            skip(&format!("{test}: the host stood still all the time"));
+            return;
+        };
+        // The queue grows by 5 Mbit/s: after half a second 250 ms.
+        assert!(managed * 5 < flooded, "{over}: {managed} against {flooded}");
+    }
+}
+
 /// Oracle: conservation on a shared medium; the load is light enough that no frame is given up.
 #[test]
 fn an_emulated_hub_carries_everything() {

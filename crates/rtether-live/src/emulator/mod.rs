@@ -48,6 +48,7 @@
 mod capture;
 mod completions;
 mod frame;
+mod groups;
 mod headers;
 mod offload;
 mod options;
@@ -64,11 +65,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_model::network::{Network, Node, NodeId, NodeKind, Pcp, Vid};
 use rtether_model::quantity::{Duration, Instant};
-use rtether_sim::emulation::{Arrival, Emulation, Foreign, Headers, Output, Recording};
+use rtether_sim::emulation::{
+    Arrival, Destination, Emulation, Foreign, Headers, Output, Recording, Setup,
+};
 
 use crate::wait::{Waiting, sleep_until_readable};
 use crate::wall::Stamps;
 use completions::{Completion, Completions};
+use groups::Groups;
 use options::guard_for;
 use ports::Ports;
 use store::{PLACE, Store};
@@ -77,6 +81,7 @@ use timing::Timing;
 
 pub use capture::capture;
 pub use frame::{COLLISION_ETHERTYPE, CollisionReport, CompletionReport};
+pub use groups::Group;
 pub use offload::{OffloadError, offloads_off};
 pub use options::{EmulatorError, Options, Port, Unknown};
 pub use report::{Counts, EmulatorReport};
@@ -128,6 +133,7 @@ struct Departure {
 /// A network between devices of this host.
 pub struct Emulator {
     network: Network,
+    groups: Groups,
     /// Whether any station is emulated, stack and all.
     reads_headers: bool,
     options: Options,
@@ -162,7 +168,8 @@ impl Emulator {
     /// If the network cannot be emulated, a device or the right to use it is missing, or two ports
     /// share a device, a station or an address.
     pub fn new(network: &Network, ports: &[Port], options: Options) -> Result<Self, EmulatorError> {
-        let emulation = Emulation::new(network, options.seed, options.draws)?;
+        let groups = Groups::new(&options.groups)?;
+        let emulation = Emulation::new(&setup(network, &groups, &options))?;
         let ports = Ports::open(network, ports)?;
         let mut recording = Recording::new(options.recording);
         recording.reserve();
@@ -173,6 +180,7 @@ impl Emulator {
         Ok(Self {
             network: network.clone(),
             completions: Completions::new(network, options.reports_completions),
+            groups,
             reads_headers: network.nodes.iter().any(is_emulated),
             emulation,
             tap,
@@ -261,6 +269,10 @@ impl Emulator {
                 self.completions.refused(station, port, at);
                 return self.counts.discard(reason);
             }
+        };
+        let destination = match destination {
+            Destination::All => self.groups.find(station, octets),
+            Destination::One(_) | Destination::Group(_) => destination,
         };
         let Some(place) = self.store.keep(seen.length) else {
             return;
@@ -472,6 +484,15 @@ impl Emulator {
             return true;
         }
         self.napped < passed / 1_000 * NAPS_PER_MILLE
+    }
+}
+
+fn setup<'a>(network: &'a Network, groups: &'a Groups, options: &Options) -> Setup<'a> {
+    Setup {
+        network,
+        groups: &groups.flows,
+        seed: options.seed,
+        draws: options.draws,
     }
 }
 

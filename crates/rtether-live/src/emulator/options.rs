@@ -7,7 +7,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::wire::MIN_FRAME;
 use rtether_sim::emulation::{Draws, EmulationError};
 
-use super::OffloadError;
+use super::{Group, OffloadError};
 use crate::clock::Clock;
 use crate::link::{DeviceError, MacAddress};
 use crate::wait::Waiting;
@@ -62,6 +62,8 @@ pub struct Options {
     /// Arrivals, and ends of copies, that are recorded; zero for no recording and no comparison.
     /// Each takes some 150 octets.
     pub recording: usize,
+    /// Groups of which the listeners are known; other frames for groups go to the whole VLAN.
+    pub groups: Vec<Group>,
     /// What happens to frames for unknown addresses.
     pub unknown: Unknown,
     /// Whether hosts are told of their collisions.
@@ -72,8 +74,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the defaults: a spinning thread, a guard by the rate, 4096 frames under way, a recording of a
-    /// million.
+    /// Returns the defaults: a spinning thread, a guard by the rate, 4096 frames under way, a
+    /// recording of a million, no known groups.
     pub const fn new(clock: Clock, seed: u64) -> Self {
         Self {
             clock,
@@ -83,6 +85,7 @@ impl Options {
             guard: None,
             frames: 4_096,
             recording: 1_000_000,
+            groups: Vec::new(),
             unknown: Unknown::Drop,
             reports_collisions: false,
             reports_completions: false,
@@ -109,6 +112,14 @@ pub enum EmulatorError {
         device: String,
         /// What is wrong.
         reason: &'static str,
+    },
+    /// A group that makes no sense.
+    #[error("`{flow}` is no multicast flow to a group address ({address})")]
+    Group {
+        /// Name of the flow.
+        flow: String,
+        /// The address.
+        address: MacAddress,
     },
     /// No right to packet sockets, or no memory for them.
     #[error(

@@ -118,9 +118,8 @@ impl Emulator {
         let until = self.emulation.now();
         let options = &self.options;
         let comparison = if options.recording > 0 {
-            let recording = &self.recording;
-            let compared = recording.compare(&self.network, options.seed, options.draws, until)?;
-            Some(compared)
+            let setup = super::setup(&self.network, &self.groups, options);
+            Some(self.recording.compare(&setup, until)?)
         } else {
             None
         };

@@ -1,19 +1,20 @@
 //! Real hosts over emulated switches and hubs.
 
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
 
 use rtether_live::clock::Clock;
 use rtether_live::emulator::{
-    COLLISION_ETHERTYPE, CollisionReport, Emulator, EmulatorError, EmulatorReport, Options, Port,
-    Unknown,
+    COLLISION_ETHERTYPE, CollisionReport, Emulator, EmulatorError, EmulatorReport, Group, Options,
+    Port, Unknown,
 };
 use rtether_live::link::{Link, MacAddress, Raw, RawOptions, Service, Udp, UdpOptions};
 use rtether_live::meter::Meter;
 use rtether_live::responder::{Responder, Role};
 use rtether_live::wait::Waiting;
-use rtether_model::network::{NodeId, Pcp, Vid};
+use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::network::{MulticastForwarding, NodeId, NodeKind, Pcp, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire::{self, Encapsulation};
 use rtether_proto::probe::{Codec, Config, Event, Interval, Prober};
@@ -398,4 +399,74 @@ fn ports_that_make_no_sense_are_named() {
             assert!(message.contains(expected), "{message}");
         }
     });
+}
+
+/// Oracle: the rule for registered groups (IEEE 802.1Q-2022, 8.8.4). The port that leads to a host
+/// that does not listen sends none of the two hundred frames, only what hosts say of themselves, a
+/// few when they join and leave.
+#[test]
+fn a_registered_group_passes_by_who_does_not_listen() {
+    let mut center = switch(3);
+    if let NodeKind::Switch(switch) = &mut center {
+        switch.multicast = MulticastForwarding::Managed;
+    }
+    let name = "a_registered_group_passes_by_who_does_not_listen";
+    let Some(bed) = Bed::new(name, star(center, 3, 100)) else {
+        return;
+    };
+    let flow = Flow {
+        name: "group".into(),
+        class: String::new(),
+        talker: NodeId(1),
+        listeners: vec![NodeId(2)],
+        delivery: Delivery::Multicast,
+        encapsulation: Encapsulation::Udp,
+        payload: Bytes::new(64),
+        tag: None,
+        dscp: 0,
+        traffic: Traffic::Flood {
+            interval: Duration::from_ms(1),
+        },
+        start: Duration::ZERO,
+        stop: None,
+        reply: None,
+        connection: None,
+        deadline: None,
+    };
+    // RFC 1112, 6.4: the lower 23 bits of 239.77.0.5.
+    let address = MacAddress([0x01, 0x00, 0x5E, 77, 0, 5]);
+    let ip = Ipv4Addr::new(239, 77, 0, 5);
+    let talk = || {
+        let listener = inside(&bed.hosts[1], || {
+            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
+            socket
+                .join_multicast_v4(&ip, &crate::bed::address(1))
+                .unwrap();
+            socket.set_read_timeout(Some(Sleep::from_secs(10))).unwrap();
+            socket
+        });
+        let talker = inside(&bed.hosts[0], || {
+            let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
+            socket.set_multicast_if_v4(&crate::bed::address(0)).unwrap();
+            UdpSocket::from(socket)
+        });
+        let mut buffer = [0; 128];
+        for _ in 0..200 {
+            talker.send_to(&[7; 64], (ip, PORT)).unwrap();
+            assert_eq!(listener.recv(&mut buffer).unwrap(), 64);
+        }
+    };
+    let ((), report) = bed.run(
+        |options| options.groups = vec![Group { address, flow }],
+        talk,
+    );
+    let report = report.unwrap();
+    check(&report);
+    let sent = |port| {
+        let mut ports = report.record.ports.iter();
+        let port = ports.find(|own| (own.port.node, own.port.port) == (NodeId(0), port));
+        port.unwrap().sent
+    };
+    assert!(sent(1) >= 200, "{}", sent(1));
+    assert!(sent(2) < 20, "{}", sent(2));
 }

@@ -41,6 +41,8 @@ struct Near {
 pub(super) struct Frames {
     /// By node.
     places: Vec<Place>,
+    /// Listeners of the known groups, by flow.
+    groups: Vec<Vec<NodeId>>,
     /// Copies that have been told of before they are at stations on shared media, and all that are
     /// in emulated stations.
     near: BTreeMap<(u32, NodeId), Near>,
@@ -51,9 +53,10 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(places: Vec<Place>) -> Self {
+    pub(super) fn new(places: Vec<Place>, groups: Vec<Vec<NodeId>>) -> Self {
         Self {
             places,
+            groups,
             ..Self::default()
         }
     }
@@ -92,6 +95,14 @@ impl Frames {
         self.outputs.push_back(output);
     }
 
+    fn is_for(&self, station: NodeId, packet: &PacketInfo) -> bool {
+        match (packet.destination, self.groups.get(packet.flow.index())) {
+            (Some(destination), _) => destination == station,
+            (None, Some(listeners)) => listeners.contains(&station),
+            (None, None) => packet.source != station,
+        }
+    }
+
     fn place(&self, station: NodeId) -> Option<Place> {
         self.places.get(station.index()).copied()
     }
@@ -99,7 +110,7 @@ impl Frames {
     /// A frame will arrive at a station on a shared medium for certain.
     pub(super) fn foresee(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
         let key = (packet.number, station);
-        let is_next = self.place(station) == Some(Place::Shared) && is_for(station, packet);
+        let is_next = self.place(station) == Some(Place::Shared) && self.is_for(station, packet);
         if is_next && !self.near.contains_key(&key) {
             let tag = packet.tag;
             self.near.insert(key, Near { tag, is_told: true });
@@ -150,16 +161,9 @@ impl Frames {
     }
 }
 
-fn is_for(station: NodeId, packet: &PacketInfo) -> bool {
-    match packet.destination {
-        Some(destination) => destination == station,
-        None => packet.source != station,
-    }
-}
-
 impl Observer for Frames {
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
-        if self.place(station) == Some(Place::Switched) && is_for(station, packet) {
+        if self.place(station) == Some(Place::Switched) && self.is_for(station, packet) {
             self.tell_delivered(due, station, packet, packet.tag);
         }
     }

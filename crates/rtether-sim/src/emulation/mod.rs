@@ -11,8 +11,11 @@
 //! their layer and driver, and arrive when the receiving side is done with them. Not here: loops of
 //! switches without standby links, since broadcasts would circulate for ever, queues sorted by
 //! deadlines, since nobody knows those of a foreign frame, and layers with rules on addresses or
-//! ports. Groups are not known either: a frame to many goes to all of its VLAN, as through a switch
-//! that does not manage multicast.
+//! ports.
+//!
+//! **Groups.** Those of multicast flows are known if they are named ([`Setup::groups`]), and switches
+//! that manage multicast forward to their listeners alone. All else that is for many goes to all of
+//! its VLAN, as broadcasts do and frames of groups that a switch has not registered.
 //!
 //! **Late frames.** An arrival before the time that has been reached is taken as if it came now,
 //! and counted. [`Recording`] keeps the true times, and its replay says what the lateness changed.
@@ -26,6 +29,7 @@ mod visitor;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Network, NodeId, Pcp, Vid};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::record::Record;
@@ -40,7 +44,7 @@ use crate::random::mix;
 use crate::station::frame_octets;
 use ahead::{Ahead, look_into_layers};
 use frames::{Frames, Place};
-use prepare::{bare, release_slot};
+use prepare::{bare, known_groups, release_slot};
 
 pub use recording::{Arrival, Comparison, Recording};
 pub(crate) use visitor::Visitor;
@@ -69,8 +73,35 @@ pub struct Foreign {
 pub enum Destination {
     /// The station with this address.
     One(NodeId),
-    /// Everybody but the sender: broadcast and multicast.
+    /// The listeners of the flow at this position in [`Setup::groups`].
+    Group(FlowId),
+    /// Everybody but the sender: broadcast, and multicast of groups that nobody has named.
     All,
+}
+
+/// What is emulated, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Flows whose groups are known; those that are not multicast have none.
+    pub groups: &'a [Flow],
+    /// Seed of all that is drawn.
+    pub seed: u64,
+    /// How it is drawn.
+    pub draws: Draws,
+}
+
+impl<'a> Setup<'a> {
+    /// Returns a network without known groups, drawn by frame.
+    pub const fn new(network: &'a Network, seed: u64) -> Self {
+        Self {
+            network,
+            groups: &[],
+            seed,
+            draws: Draws::ByFrame,
+        }
+    }
 }
 
 /// What became of a frame, in order of time but for [`Output::Delivered`].
@@ -165,8 +196,8 @@ pub enum Refusal {
     /// It comes from a node that does not send, or has no link in use.
     #[error("the sender is no end station with a link in use")]
     Sender,
-    /// It is for a node that is no end station.
-    #[error("the destination is no end station")]
+    /// It is for a node that is no end station, or a group that its sender does not send to.
+    #[error("the destination is no end station, and no group of the sender")]
     Destination,
     /// It is shorter than 64 octets or longer than 1518.
     #[error("frames have 64 to 1518 octets without tag")]
@@ -191,6 +222,8 @@ pub struct Emulation {
     simulation: Simulation,
     /// By node.
     stations: Vec<Option<u32>>,
+    /// By position in [`Setup::groups`]: the simulated flow.
+    groups: Vec<Option<u32>>,
     /// By station: frames it has handed over.
     sent: Vec<u64>,
     /// Seed of what is drawn by frame.
@@ -210,14 +243,16 @@ impl Emulation {
     /// # Errors
     /// If the simulator refuses the network, switches form a loop, one sorts by deadlines, or an
     /// emulated station has rules on addresses or ports.
-    pub fn new(network: &Network, seed: u64, draws: Draws) -> Result<Self, EmulationError> {
-        let network = bare(network)?;
+    pub fn new(setup: &Setup<'_>) -> Result<Self, EmulationError> {
+        let Setup { seed, draws, .. } = *setup;
+        let network = bare(setup.network)?;
+        let (flows, groups) = known_groups(setup.groups);
         let config = Config {
             seed,
             warmup: Duration::ZERO,
             bucket: Duration::ZERO,
         };
-        let mut simulation = Simulation::new(&network, &[], &config)?;
+        let mut simulation = Simulation::new(&network, &flows, &config)?;
         simulation.open_to_all();
         let seed_of_frames = (draws == Draws::ByFrame).then_some(seed);
         for shared in &mut simulation.shared {
@@ -242,6 +277,7 @@ impl Emulation {
                 Place::Switched
             };
         }
+        let listeners = flows.into_iter().map(|flow| flow.listeners);
         Ok(Self {
             ahead: Ahead::of_all(&simulation),
             sent: alloc::vec![0; simulation.stations.len()],
@@ -249,7 +285,8 @@ impl Emulation {
             release_slot: release_slot(&simulation),
             simulation,
             stations,
-            frames: Frames::new(places),
+            groups,
+            frames: Frames::new(places, listeners.collect()),
             counters: Counters::default(),
         })
     }
@@ -309,15 +346,23 @@ impl Emulation {
         if self.simulation.stations[source as usize].port == NONE {
             return Err(Refusal::Sender);
         }
-        let destination = match frame.destination {
-            Destination::One(node) => number(node).ok_or(Refusal::Destination)?,
-            // Each station has a group of its own, with its own number: all others.
-            Destination::All => GROUP | source,
+        // Each station has a group of its own: all others.
+        let all = self.simulation.broadcasts_from + source;
+        let (flow, destination) = match frame.destination {
+            Destination::One(node) => (all, number(node).ok_or(Refusal::Destination)?),
+            Destination::All => (all, GROUP | all),
+            Destination::Group(position) => {
+                let group = self.groups.get(position.index()).copied().flatten();
+                let group =
+                    group.filter(|&group| self.simulation.flows[group as usize].talker == source);
+                let group = group.ok_or(Refusal::Destination)?;
+                (group, GROUP | group)
+            }
         };
         let is_legal = (MIN_FRAME..=MAX_FRAME).contains(&frame.size);
         let size = frame_octets(frame.size).filter(|_| is_legal);
         let packet = Packet {
-            flow: source,
+            flow,
             source,
             destination,
             size: size.ok_or(Refusal::Size)?,

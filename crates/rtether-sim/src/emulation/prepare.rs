@@ -1,9 +1,11 @@
 //! The network between the hosts, ready for frames from outside.
 
+use alloc::vec::Vec;
+
 use rtether_model::endnode::Rule;
-use rtether_model::network::{
-    EndStation, MulticastForwarding, Network, NodeKind, Selection, Stack,
-};
+use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::network::{EndStation, Network, NodeKind, Selection, Stack};
+use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Routing;
 
 use super::EmulationError;
@@ -12,9 +14,11 @@ use crate::packet::NONE;
 use crate::source::Source;
 
 impl Simulation {
-    /// Gives every station a flow with its own number, to all others, that never releases: packets
-    /// from outside belong to it. They do not count in any stream, of which there are none.
+    /// Gives every station a flow to all others that never releases: packets from outside belong to
+    /// it, or to the flow of their group. They do not count in any stream, of which there are none.
     pub(super) fn open_to_all(&mut self) {
+        self.streams.clear();
+        self.broadcasts_from = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
         let count = u32::try_from(self.stations.len()).unwrap_or(u32::MAX);
         for talker in 0..count {
             let others = (0..count).filter(|&station| station != talker);
@@ -38,6 +42,32 @@ impl Simulation {
             });
         }
     }
+}
+
+/// Returns the multicast flows, made such that they release nothing, and for each flow its position
+/// among them.
+pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
+    let mut groups = Vec::new();
+    let position = |flow: &Flow| {
+        if flow.delivery != Delivery::Multicast {
+            return None;
+        }
+        let position = u32::try_from(groups.len()).ok();
+        groups.push(Flow {
+            payload: Bytes::ZERO,
+            traffic: Traffic::Poisson {
+                mean_interval: Duration::from_secs(1),
+            },
+            start: Duration::ZERO,
+            stop: Some(Duration::ZERO),
+            reply: None,
+            connection: None,
+            ..flow.clone()
+        });
+        position
+    };
+    let positions = flows.iter().map(position).collect();
+    (groups, positions)
 }
 
 /// Returns the slot that the first release would have.
@@ -98,7 +128,6 @@ pub(super) fn bare(network: &Network) -> Result<Network, EmulationError> {
                     let switch = node.name.clone();
                     return Err(EmulationError::Deadlines { switch });
                 }
-                switch.multicast = MulticastForwarding::Unmanaged;
             }
             NodeKind::Hub(_) => {}
         }

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use rtether_model::histogram::Histogram;
-use rtether_model::network::{Network, NodeId};
+use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 
-use super::{Draws, Emulation, EmulationError, Foreign, Output};
+use super::{Emulation, EmulationError, Foreign, Output, Setup};
 use crate::observe::DropReason;
 
 /// A frame that has been handed to the driver of a station.
@@ -96,14 +96,8 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Emulation::new`]. Frames that the emulation refuses are refused here too.
-    pub fn replay(
-        &self,
-        network: &Network,
-        seed: u64,
-        draws: Draws,
-        until: Instant,
-    ) -> Result<Vec<Output>, EmulationError> {
-        let mut emulation = Emulation::new(network, seed, draws)?;
+    pub fn replay(&self, setup: &Setup<'_>, until: Instant) -> Result<Vec<Output>, EmulationError> {
+        let mut emulation = Emulation::new(setup)?;
         let mut arrivals = self.arrivals.clone();
         arrivals.sort_by_key(|arrival| arrival.at);
         let mut outputs = Vec::new();
@@ -121,15 +115,9 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Emulation::new`].
-    pub fn compare(
-        &self,
-        network: &Network,
-        seed: u64,
-        draws: Draws,
-        until: Instant,
-    ) -> Result<Comparison, EmulationError> {
+    pub fn compare(&self, setup: &Setup<'_>, until: Instant) -> Result<Comparison, EmulationError> {
         let until = until.min(self.whole_before);
-        let replayed = self.replay(network, seed, draws, until)?;
+        let replayed = self.replay(setup, until)?;
         let replayed = replayed.iter().filter_map(Ending::of);
         let replayed = replayed.filter(|ending| ending.at < until);
         let recorded = self.endings.iter();

@@ -1,6 +1,7 @@
 //! Frames from outside: what is refused, what comes late, and what a recording says of it.
 
 use rtether_model::endnode::{Layer, PortRange, Rule};
+use rtether_model::flow::{Delivery, Flow, FlowId};
 use rtether_model::network::{
     AddressTable, Cost, Jitter, LinearStack, MulticastForwarding, NodeId, NodeKind, Outliers, Pcp,
     PortVlan, QueueMap, Selection, Servers, Spread, Stack, Tasks, Vid,
@@ -8,11 +9,11 @@ use rtether_model::network::{
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_sim::emulation::{
     Arrival, Destination, Draws, Emulation, EmulationError, Foreign, Headers, Output, Recording,
-    Refusal,
+    Refusal, Setup,
 };
 use rtether_sim::observe::DropReason;
 
-use crate::support::{Plant, plain_switch};
+use crate::support::{Plant, periodic, plain_switch};
 
 const US: Duration = Duration::from_us(1);
 
@@ -56,7 +57,7 @@ fn tagged(pcp: u8, vid: u16) -> Option<(Pcp, Vid)> {
 #[test]
 fn a_broadcast_by_hand() {
     let (plant, nodes) = star(3);
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     emulation
         .inject(nodes[1], at(5), frame(7, 64, Destination::All))
         .unwrap();
@@ -80,6 +81,66 @@ fn a_broadcast_by_hand() {
     assert_eq!(emulation.next_event(), None);
 }
 
+/// Oracle: by hand. A switch that manages multicast sends a group's frame to its listeners and a
+/// broadcast to all; one that does not sends both to all, and stations take what they listen to.
+#[test]
+fn a_managed_group_goes_to_its_listeners_alone() {
+    for (multicast, sent) in [
+        (MulticastForwarding::Managed, [1, 1, 2, 1]),
+        (MulticastForwarding::Unmanaged, [1, 2, 2, 2]),
+    ] {
+        let (mut plant, nodes) = star(4);
+        if let NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind {
+            switch.multicast = multicast;
+        }
+        let unicast = periodic("unicast", nodes[0], nodes[1]);
+        let group = Flow {
+            delivery: Delivery::Multicast,
+            ..periodic("group", nodes[0], nodes[2])
+        };
+        let setup = Setup {
+            groups: &[unicast, group],
+            ..Setup::new(&plant.network, 1)
+        };
+        let mut emulation = Emulation::new(&setup).unwrap();
+        let mut inject = |station, token, destination| {
+            emulation.inject(station, at(0), frame(token, 64, destination))
+        };
+        let group = Destination::Group(FlowId(1));
+        inject(nodes[0], 1, group).unwrap();
+        inject(nodes[0], 2, Destination::All).unwrap();
+        inject(nodes[3], 3, Destination::One(nodes[0])).unwrap();
+        // Not of this sender, not multicast, not there.
+        let refused = Err(Refusal::Destination);
+        assert_eq!(inject(nodes[1], 4, group), refused);
+        assert_eq!(inject(nodes[0], 4, Destination::Group(FlowId(0))), refused);
+        assert_eq!(inject(nodes[0], 4, Destination::Group(FlowId(2))), refused);
+        let delivered = outputs(&mut emulation, at(1_000)).into_iter();
+        let delivered = delivered.filter_map(|output| match output {
+            Output::Delivered { token, station, .. } => Some((token, station)),
+            Output::Dropped { .. } | Output::Collision { .. } | Output::Finished { .. } => None,
+        });
+        let mut delivered: Vec<_> = delivered.collect();
+        delivered.sort_unstable();
+        let expected = [
+            (1, nodes[2]),
+            (2, nodes[1]),
+            (2, nodes[2]),
+            (2, nodes[3]),
+            (3, nodes[0]),
+        ];
+        assert_eq!(delivered, expected, "{multicast:?}");
+        let record = emulation.finish();
+        let ports = record
+            .ports
+            .iter()
+            .filter(|port| port.port.node == NodeId(0));
+        let counts: Vec<u64> = ports.map(|port| port.sent).collect();
+        assert_eq!(counts, sent, "{multicast:?}");
+        assert!(record.streams.is_empty());
+    }
+}
+
 /// Oracle: 802.1Q: access ports take tags off, trunks put them on; VLANs do not mix.
 #[test]
 fn tags_leave_as_the_switch_sends_them() {
@@ -99,7 +160,7 @@ fn tags_leave_as_the_switch_sends_them() {
     for (port, vlan) in vlans.into_iter().enumerate() {
         plant.vlan(switch, port, vlan);
     }
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     let tags = |emulation: &mut Emulation| -> Vec<_> {
         let outputs = outputs(emulation, emulation.now() + US * 1_000);
         let tags = outputs.into_iter().filter_map(|output| match output {
@@ -135,7 +196,7 @@ fn priority_passes_what_waits() {
         switch.queues = QueueMap::standard(8).unwrap();
         switch.selection = Selection::StrictPriority;
     }
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     for token in 0..4 {
         let tag = tagged(1, 0);
         let low = frame(token, 1518, Destination::One(nodes[2]));
@@ -168,7 +229,7 @@ fn what_is_not_of_this_network_is_refused_and_counted() {
         plant.station(Stack::Zero);
         plant
     };
-    let mut emulation = Emulation::new(&lonely.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&lonely.network, 1)).unwrap();
     let (switch, alone, nobody) = (NodeId(0), NodeId(3), NodeId(99));
     let to = |node| frame(1, 64, Destination::One(node));
     let mut refuse = |station, frame, reason| {
@@ -209,9 +270,9 @@ fn networks_that_cannot_be_emulated_are_refused() {
     learning.multicast = MulticastForwarding::Unmanaged;
     let other = plant.switch(learning);
     plant.join(NodeId(0), other, 100);
-    assert!(Emulation::new(&plant.network, 1, Draws::ByFrame).is_ok());
+    assert!(Emulation::new(&Setup::new(&plant.network, 1)).is_ok());
     plant.join(NodeId(0), other, 100);
-    let refused = |plant: &Plant| Emulation::new(&plant.network, 1, Draws::ByFrame).err();
+    let refused = |plant: &Plant| Emulation::new(&Setup::new(&plant.network, 1)).err();
     assert!(matches!(refused(&plant), Some(EmulationError::Loop { .. })));
     let (mut plant, _) = star(1);
     if let rtether_model::network::NodeKind::Switch(switch) = &mut plant.network.nodes[0].kind {
@@ -284,8 +345,12 @@ fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
 fn a_late_frame_spoils_few_others() {
     let (plant, arrivals) = hub_traffic(4_000);
     let until = arrivals.last().unwrap().at + Duration::from_secs(1);
+    let setup = |draws| Setup {
+        draws,
+        ..Setup::new(&plant.network, 1)
+    };
     let run = |draws, lateness: Duration| {
-        let mut emulation = Emulation::new(&plant.network, 1, draws).unwrap();
+        let mut emulation = Emulation::new(&setup(draws)).unwrap();
         let mut recording = Recording::new(100_000);
         for (number, &arrival) in arrivals.iter().enumerate() {
             recording.note_arrival(arrival);
@@ -302,7 +367,7 @@ fn a_late_frame_spoils_few_others() {
         for output in outputs(&mut emulation, until) {
             recording.note_output(&output);
         }
-        let comparison = recording.compare(&plant.network, 1, draws, until);
+        let comparison = recording.compare(&setup(draws), until);
         (emulation.counters(), comparison.unwrap())
     };
     let (counters, same) = run(Draws::ByFrame, Duration::ZERO);
@@ -361,7 +426,7 @@ fn emulate(plant: &mut Plant, stack: &Stack) {
 fn an_emulated_stack_takes_its_time_and_tells_ahead() {
     let (mut plant, nodes) = star(2);
     emulate(&mut plant, &linear(500, 700, Jitter::default()));
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     for token in [7, 8] {
         let frame = Foreign {
             tag: tagged(5, 0),
@@ -390,7 +455,7 @@ fn an_emulated_stack_takes_its_time_and_tells_ahead() {
             station.emulate = false;
         }
     }
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     let plain = frame(9, 64, Destination::One(nodes[1]));
     emulation.inject(nodes[0], at(5), plain).unwrap();
     let expected = Output::Delivered {
@@ -416,7 +481,7 @@ fn tasks_are_told_ahead_where_that_is_certain() {
                 messages_first,
             });
         }
-        let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+        let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
         let frame = frame(7, 64, Destination::One(nodes[1]));
         emulation.inject(nodes[0], at(0), frame).unwrap();
         let arrived = at(0) + Duration::from_ns(11_520);
@@ -441,7 +506,7 @@ fn an_emulated_stack_drops_what_it_cannot_hold() {
     if let NodeKind::EndStation(station) = &mut plant.network.nodes[nodes[1].index()].kind {
         station.stack_queue = 1;
     }
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     for token in 0..4 {
         let frame = frame(token, 64, Destination::One(nodes[1]));
         let time = at(100 * i64::try_from(token).unwrap());
@@ -490,8 +555,12 @@ fn a_late_frame_changes_no_jitter_of_others() {
             *node = own(*node);
         }
     }
+    let setup = |draws| Setup {
+        draws,
+        ..Setup::new(&plant.network, 1)
+    };
     let run = |draws| {
-        let mut emulation = Emulation::new(&plant.network, 1, draws).unwrap();
+        let mut emulation = Emulation::new(&setup(draws)).unwrap();
         let mut recording = Recording::new(100_000);
         for (number, &arrival) in arrivals.iter().enumerate() {
             recording.note_arrival(arrival);
@@ -509,7 +578,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
             recording.note_output(&output);
         }
         let late = emulation.counters().late;
-        let comparison = recording.compare(&plant.network, 1, draws, until).unwrap();
+        let comparison = recording.compare(&setup(draws), until).unwrap();
         (late, comparison)
     };
     let (late, by_frame) = run(Draws::ByFrame);
@@ -529,7 +598,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
 #[test]
 fn a_full_recording_says_until_when_it_is_whole() {
     let (plant, arrivals) = hub_traffic(500);
-    let mut emulation = Emulation::new(&plant.network, 1, Draws::ByFrame).unwrap();
+    let mut emulation = Emulation::new(&Setup::new(&plant.network, 1)).unwrap();
     let mut recording = Recording::new(300);
     for &arrival in &arrivals {
         recording.note_arrival(arrival);
@@ -543,7 +612,7 @@ fn a_full_recording_says_until_when_it_is_whole() {
     let whole_before = recording.whole_before().unwrap();
     assert!(whole_before <= arrivals[300].at && whole_before > arrivals[250].at);
     let until = emulation.now();
-    let comparison = recording.compare(&plant.network, 1, Draws::ByFrame, until);
+    let comparison = recording.compare(&Setup::new(&plant.network, 1), until);
     let comparison = comparison.unwrap();
     assert_eq!(comparison.differing, 0);
     assert!(

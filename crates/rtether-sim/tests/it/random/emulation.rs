@@ -6,13 +6,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use rtether_model::endnode::TransmitStrategy;
-use rtether_model::flow::{Delivery, Flow, Traffic};
-use rtether_model::network::{EndStation, Network, NodeId, NodeKind, Pcp, Stack, Vid};
+use rtether_model::flow::{Flow, Traffic};
+use rtether_model::network::{EndStation, NodeId, NodeKind, Pcp, Stack, Vid};
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_model::wire::{self, Encapsulation};
 use rtether_sim::emulation::{
     Arrival, Content, Destination, Draws, Emulation, EmulationError, Foreign, Headers, Output,
-    Recording,
+    Recording, Setup,
 };
 use rtether_sim::observe::{DropReason, Observer, PacketInfo};
 use rtether_sim::tcp::Segment;
@@ -110,7 +110,7 @@ impl Observer for Seen<'_> {
             at: now,
             frame: Foreign {
                 size: Bytes::new(octets),
-                destination: destination.map_or(Destination::All, Destination::One),
+                destination: destination.map_or(Destination::Group(packet.flow), Destination::One),
                 tag,
                 headers: self.headers(packet, Bytes::new(octets)),
                 token,
@@ -129,7 +129,7 @@ impl Observer for Seen<'_> {
     }
 }
 
-/// Makes the stations cost nothing and takes out what is sent to many.
+/// Makes the stations cost nothing.
 fn simplify(mut plant: Plant) -> Plant {
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
@@ -139,13 +139,6 @@ fn simplify(mut plant: Plant) -> Plant {
             };
         }
     }
-    without_groups(plant)
-}
-
-fn without_groups(mut plant: Plant) -> Plant {
-    plant
-        .flows
-        .retain(|flow| flow.delivery == Delivery::Unicast);
     plant
 }
 
@@ -191,7 +184,7 @@ fn keep(mut plant: Plant) -> Plant {
             }
         }
     }
-    without_groups(plant)
+    plant
 }
 
 fn ending(output: &Output) -> Option<(u64, NodeId, Instant, Option<DropReason>)> {
@@ -218,13 +211,12 @@ fn without_filtered(endings: &[Ending]) -> Vec<Ending> {
 }
 
 fn emulate(
-    network: &Network,
-    seed: u64,
+    setup: &Setup<'_>,
     arrivals: &[Arrival],
     until: Instant,
     step: Option<Duration>,
 ) -> Result<Vec<Output>, EmulationError> {
-    let mut emulation = Emulation::new(network, seed, Draws::InOrder)?;
+    let mut emulation = Emulation::new(setup)?;
     let mut outputs = Vec::new();
     for arrival in arrivals {
         if let Some(step) = step {
@@ -264,11 +256,16 @@ fn check_finished(outputs: &[Output]) {
 /// Simulates and emulates a plant; returns the frames that came and the collisions of stations, or
 /// `None` if the plant is none that can be emulated.
 fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
-    let network = &plant.network;
+    let setup = Setup {
+        network: &plant.network,
+        groups: &plant.flows,
+        seed,
+        draws: Draws::InOrder,
+    };
     let mut seen = Seen::new(&plant.flows);
     let mut simulation = plant.simulation(seed);
     simulation.run_until(until, &mut seen);
-    let outputs = match emulate(network, seed, &seen.arrivals, until, None) {
+    let outputs = match emulate(&setup, &seen.arrivals, until, None) {
         Ok(outputs) => outputs,
         Err(EmulationError::Loop { .. } | EmulationError::Deadlines { .. }) => return None,
         Err(error) => panic!("{error}"),
@@ -287,7 +284,7 @@ fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     assert_eq!(fates(&outputs), simulated);
     // Who looks often is told earlier, and of the same.
     let step = Some(Duration::from_us(7));
-    let stepped = emulate(network, seed, &seen.arrivals, until, step).unwrap();
+    let stepped = emulate(&setup, &seen.arrivals, until, step).unwrap();
     check_finished(&stepped);
     assert_eq!(fates(&stepped), simulated);
     let mut recording = Recording::new(1_000_000);
@@ -297,9 +294,9 @@ fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     for output in &outputs {
         recording.note_output(output);
     }
-    let again = recording.replay(network, seed, Draws::InOrder, until);
+    let again = recording.replay(&setup, until);
     assert_eq!(again.unwrap(), outputs);
-    let comparison = recording.compare(network, seed, Draws::InOrder, until);
+    let comparison = recording.compare(&setup, until);
     let comparison = comparison.unwrap();
     assert_eq!(comparison.differing, 0);
     assert_eq!(comparison.frames, seen.arrivals.len() as u64);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rtether_live::emulator::Group;
 use rtether_live::link::MacAddress;
 use rtether_live::station::tcp::{TcpIncoming, TcpOutgoing, TcpTraffic};
 use rtether_live::station::{Answer, Carrier, Duties, Incoming, Outgoing, Peer, Tagging};
@@ -122,6 +123,26 @@ fn add(
             });
         }
     }
+}
+
+/// Returns the addresses of the multicast flows, for the emulated network.
+pub(super) fn groups(scenario: &Scenario) -> Vec<Group> {
+    let flows = (0u8..=255).cycle().zip(&scenario.flows);
+    let groups = flows.filter(|(_, flow)| flow.delivery == Delivery::Multicast);
+    let groups = groups.map(|(number, flow)| {
+        let (carrier, group) = carrier(flow.encapsulation, number);
+        let address = match carrier {
+            // RFC 1112, 6.4: the lower 23 bits of the group.
+            Carrier::Udp | Carrier::Echo => {
+                let [_, b, c, d] = group.ip.octets();
+                MacAddress([0x01, 0x00, 0x5E, b & 0x7F, c, d])
+            }
+            Carrier::Raw { .. } => group.mac,
+        };
+        let flow = flow.clone();
+        Group { address, flow }
+    });
+    groups.collect()
 }
 
 fn tagging(plan: &Plan, flow: &Flow) -> Tagging {

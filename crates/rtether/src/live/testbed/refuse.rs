@@ -7,7 +7,7 @@ use rtether_model::network::{
 };
 use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
-use rtether_sim::emulation::{Draws, Emulation};
+use rtether_sim::emulation::{Emulation, Setup};
 
 use super::{Backend, STATIONS_MAX};
 use crate::scenario::Scenario;
@@ -40,7 +40,11 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
     match backend {
         Backend::Kernel => reasons.extend(of_kernel_links(network)),
         Backend::Emulated => {
-            let obstacle = Emulation::new(network, scenario.run.seed, Draws::ByFrame).err();
+            let setup = Setup {
+                groups: &scenario.flows,
+                ..Setup::new(network, scenario.run.seed)
+            };
+            let obstacle = Emulation::new(&setup).err();
             reasons.extend(obstacle.map(|error| error.to_string()));
         }
         // Links and switches are the real ones.
