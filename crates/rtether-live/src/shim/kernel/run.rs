@@ -20,7 +20,7 @@ const PUBLISH: Duration = Duration::from_ms(100);
 const LEAD: Duration = Duration::from_us(60);
 impl Shim {
     /// Runs the law of the smoother and publishes the status, in the calling thread until
-    /// [`Handle::stop`].
+    /// [`Handle::stop`](crate::shim::Handle::stop).
     ///
     /// # Errors
     /// If the thread cannot be placed as wished, or the device goes away.
