@@ -124,12 +124,12 @@ fn send(from: &Bed, host: usize, to: MacAddress, pcp: u8, mark: u8, count: u32, 
     });
 }
 
-/// Receives payloads until nothing has come for some time; returns their first octets.
-fn receive(raw: &mut Raw) -> Vec<u8> {
+/// Receives so many payloads, or until nothing has come for some time; returns their first octets.
+fn receive(raw: &mut Raw, count: usize) -> Vec<u8> {
     let mut marks = Vec::new();
     let mut buffer = vec![0; 2_000];
     let mut quiet = 0;
-    while quiet < 300 {
+    while marks.len() < count && quiet < 5_000 {
         if let Some((payload, _)) = Service::receive(raw, &mut buffer).unwrap() {
             marks.push(buffer[payload.start]);
             quiet = 0;
@@ -163,7 +163,7 @@ fn an_urgent_frame_passes_those_that_wait() {
                         // Room for all frames, for as long as this thread does not run.
                         sockopt::set_socket_recv_buffer_size_force(&raw, 4 << 20).unwrap();
                         is_ready.store(true, Ordering::Release);
-                        receive(&mut raw)
+                        receive(&mut raw, 401)
                     })
                 });
                 while !is_ready.load(Ordering::Acquire) {
@@ -318,7 +318,7 @@ fn frames_for_nobody_are_counted_or_flooded() {
     let nobody = MacAddress([2, 0, 0, 0, 0, 0xAA]);
     let work = || {
         send(&bed, 0, nobody, 0, 1, 3, 100);
-        std::thread::sleep(Sleep::from_millis(100));
+        std::thread::sleep(Sleep::from_millis(500));
     };
     let ((), report) = bed.run(|_| {}, work);
     let counts = report.unwrap().counts;
@@ -329,7 +329,7 @@ fn frames_for_nobody_are_counted_or_flooded() {
     // One place: the others find no room while the first one waits for its time.
     let work = || {
         send(&bed, 0, bed.addresses[1], 0, 1, 50, 1_400);
-        std::thread::sleep(Sleep::from_millis(100));
+        std::thread::sleep(Sleep::from_millis(500));
     };
     let ((), report) = bed.run(|options| options.frames = 1, work);
     let counts = report.unwrap().counts;
@@ -351,9 +351,14 @@ fn a_device_that_goes_away_ends_the_run_with_its_name() {
         || {
             drop(gone);
             // The kernel takes a namespace down when it has the time.
-            std::thread::sleep(Sleep::from_millis(500));
+            let is_there = || bed.center.run("ip link show port1").is_ok();
+            let mut looks = 0;
+            while is_there() && looks < 1_000 {
+                looks += 1;
+                std::thread::sleep(Sleep::from_millis(10));
+            }
             send(&bed, 0, to, 0, 1, 1, 100);
-            std::thread::sleep(Sleep::from_millis(100));
+            std::thread::sleep(Sleep::from_millis(500));
         },
     );
     let error = report.unwrap_err();

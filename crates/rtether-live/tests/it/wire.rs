@@ -81,9 +81,10 @@ impl Wire {
 /// Opens a socket where one has been closed before, which may take some tries.
 ///
 /// Until it calls `exec`, a program that another test starts (`ip`) is a copy of this process with
-/// all of its sockets, so that an address stays in use after its socket has been closed; on a busy
-/// machine it waits for the processor meanwhile. A queue of `AF_XDP` is free only some time later in
-/// any case. What is in use for another reason stays so: after ten seconds that is a failure.
+/// all that is open, so that an address stays in use after its socket has been closed, and a program
+/// at its device; on a busy machine it waits for the processor meanwhile. A queue of `AF_XDP` is free
+/// only some time later in any case. What is in use for another reason stays so: after ten seconds
+/// that is a failure.
 pub(crate) fn patient<T, E: Error + 'static>(open: impl Fn() -> Result<T, E>) -> T {
     for _ in 0..1_000 {
         match open() {
