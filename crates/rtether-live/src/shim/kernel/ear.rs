@@ -85,6 +85,8 @@ impl Reports {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(new),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // The link is down, as the socket says once; it goes on with the link.
+                Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => continue,
                 Err(error) => return Err(error),
             };
             // What is no report is none of our business.

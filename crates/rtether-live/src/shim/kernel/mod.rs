@@ -86,6 +86,7 @@ pub struct Shim {
     last: Last,
     classes: Vec<ClassCounters>,
     handle: Handle,
+    started_at: Instant,
     published_at: Instant,
     place: Place,
     is_up: bool,
@@ -153,6 +154,7 @@ impl Shim {
                 ..Last::default()
             },
             classes: Vec::new(),
+            started_at: now,
             published_at: now,
             place,
             is_up: true,

@@ -186,6 +186,7 @@ pub(super) mod tests {
             has_bulk,
             behind: Bytes::ZERO,
             heard: Bytes::ZERO,
+            heard_since: at(ms),
         }
     }
 
@@ -244,6 +245,7 @@ pub(super) mod tests {
             for (window, (heard, behind)) in (1..).zip(heard.into_iter().zip(behind)) {
                 let seen = Observation {
                     heard: Bytes::new(heard),
+                    heard_since: at(10 * window - 10),
                     behind: Bytes::new(behind),
                     ..seen(10 * window, 0, true)
                 };

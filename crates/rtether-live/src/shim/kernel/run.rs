@@ -76,6 +76,7 @@ impl Shim {
             has_bulk: bulk.waiting > 0 || bulk.frames > self.last.bulk,
             behind: report::backlog(&real_time) + report::backlog(&passing),
             heard: Bytes::ZERO,
+            heard_since: now,
         };
         (self.last.sent, self.last.bulk) = (sent, bulk.frames);
         let every = match &mut self.ear {
@@ -91,9 +92,11 @@ impl Shim {
         if self.last.asked_at.is_some_and(|at| now - at < every) {
             return Ok(seen);
         }
-        self.last.asked_at = Some(now);
+        let asked_at = self.clock.now();
+        let before = self.last.asked_at.replace(asked_at);
         let device = self.netlink.device(self.plan.index);
         let device = device.map_err(|source| self.gone(source))?;
+        (seen.at, seen.heard_since) = (self.clock.now(), before.unwrap_or(self.started_at));
         let before = std::mem::replace(&mut self.last.device, device);
         seen.collisions = device.collisions.saturating_sub(before.collisions);
         if let Ear::Medium { .. } = self.ear {

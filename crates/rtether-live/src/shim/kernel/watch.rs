@@ -21,6 +21,8 @@ pub struct Observation {
     pub behind: Bytes,
     /// Octets on the wire, of all frames that were sent or heard.
     pub heard: Bytes,
+    /// They came after this time: before the counters were read for the observation before.
+    pub heard_since: Instant,
 }
 
 /// What a detector is in this back end.
@@ -66,7 +68,7 @@ impl Watch {
             }
             Self::Collisions(collisions) if seen.sent > 0 => Some(collisions.observe(seen.at, 1)),
             Self::Backlog(backlog) => Some(backlog.observe(seen.at, seen.behind)),
-            Self::Utilization(medium) => Some(medium.hear(seen.at, seen.heard)),
+            Self::Utilization(medium) => Some(medium.hear(seen)),
             Self::Collisions(_) | Self::Nothing => None,
         }
     }
@@ -87,9 +89,12 @@ pub(super) struct Medium {
 const WINDOWS: i64 = 3;
 
 impl Medium {
-    /// Takes what was heard since the last call as if it had come evenly.
-    fn hear(&mut self, now: Instant, heard: Bytes) -> Signal {
-        let (mut from, mut left) = (self.last, heard.get());
+    /// Takes what was heard as if it had come evenly. Whoever is interrupted while reading counters
+    /// takes it for less than it was, never for more.
+    fn hear(&mut self, seen: &Observation) -> Signal {
+        let now = seen.at;
+        let mut from = seen.heard_since.max(self.last);
+        let mut left = share(seen.heard.get(), now - from, now - seen.heard_since);
         self.last = now;
         let horizon = Duration::from_ps(self.window.as_ps().saturating_mul(WINDOWS));
         if now - from > horizon {
@@ -138,24 +143,34 @@ mod tests {
             window: Duration::from_ms(10),
             last: at(0),
         };
+        let seen = |from, to, octets| Observation {
+            at: at(to),
+            sent: 0,
+            collisions: 0,
+            has_bulk: true,
+            behind: Bytes::ZERO,
+            heard: Bytes::new(octets),
+            heard_since: at(from),
+        };
         for (octets_each_ms, expected) in [(620, Signal::Clear), (630, Signal::Congestion)] {
             for steps in [1_u32, 3, 7, 45, 1_000] {
                 let (mut medium, mut now) = (medium(), 0);
                 let mut last = Signal::Clear;
                 while now < 1_500 {
+                    let (from, octets) = (now, octets_each_ms * u64::from(steps));
                     now += i64::from(steps);
-                    last = medium.hear(at(now), Bytes::new(octets_each_ms * u64::from(steps)));
+                    last = medium.hear(&seen(from, now, octets));
                 }
                 assert_eq!(last, expected, "{octets_each_ms} each ms in {steps}");
             }
         }
         // Silence is no congestion, and what was heard long ago does not count.
         let mut medium = medium();
-        assert_eq!(medium.hear(at(10), Bytes::new(10_000)), Signal::Congestion);
-        assert_eq!(medium.hear(at(30), Bytes::ZERO), Signal::Clear);
-        assert_eq!(
-            medium.hear(at(10_030), Bytes::new(1_000_000)),
-            Signal::Clear
-        );
+        assert_eq!(medium.hear(&seen(0, 10, 10_000)), Signal::Congestion);
+        assert_eq!(medium.hear(&seen(10, 30, 0)), Signal::Clear);
+        assert_eq!(medium.hear(&seen(30, 10_030, 1_000_000)), Signal::Clear);
+        // Interrupted for 20 ms between counters and clock: what came in 30 ms seems to be of 10.
+        assert_eq!(medium.hear(&seen(10_030, 10_060, 6_000)), Signal::Clear);
+        assert_eq!(medium.hear(&seen(10_040, 10_070, 18_000)), Signal::Clear);
     }
 }
