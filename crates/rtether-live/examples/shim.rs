@@ -7,8 +7,9 @@
 //! Each round measures every variant once, so that what changes on the machine changes all of them.
 //! Round trips are of 64 octets over UDP, one after the other, by threads that sleep until something
 //! comes: the near host's is on the first core, the far one's on the second. The shim is at the near
-//! host, on the core of its application or on the other one. Threads of transfers go where they like.
-//! On a machine that does something else, put `chrt -r 5` in front.
+//! host, on the core of its application or on the other one. A shim that spins has the second core
+//! for itself, so that both hosts share the first. Threads of transfers go where they like. On a
+//! machine that does something else, put `chrt -r 5` in front.
 
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
@@ -50,6 +51,8 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 struct Variant {
     name: &'static str,
     settings: Option<Settings>,
+    /// Where the far host answers.
+    far_core: usize,
     round_trips: Vec<Duration>,
     /// Mbit/s of payload from the near to the far host, and back.
     rates: [Vec<f64>; 2],
@@ -153,20 +156,23 @@ fn variants() -> Vec<Variant> {
         })
     };
     let (block, spin) = (Waiting::Block, Waiting::Spin);
+    let plain = Layer::default;
     let all = [
-        ("no shim", None),
-        ("sent, plain, same core", with(Layer::default(), block, 0)),
-        ("sent, plain, other core", with(Layer::default(), block, 1)),
-        ("sent, queues, same core", with(queued(), block, 0)),
-        ("sent, queues, other core", with(queued(), block, 1)),
-        ("both, queues, same core", with(receiving(), block, 0)),
-        ("both, queues, other core", with(receiving(), block, 1)),
-        ("sent, queues, spinning", with(queued(), spin, 1)),
-        ("both, queues, spinning", with(receiving(), spin, 1)),
+        ("no shim", None, 1),
+        ("sent, plain, same core", with(plain(), block, 0), 1),
+        ("sent, plain, other core", with(plain(), block, 1), 1),
+        ("sent, queues, same core", with(queued(), block, 0), 1),
+        ("sent, queues, other core", with(queued(), block, 1), 1),
+        ("both, queues, same core", with(receiving(), block, 0), 1),
+        ("both, queues, other core", with(receiving(), block, 1), 1),
+        ("no shim, one core", None, 0),
+        ("sent, queues, spinning", with(queued(), spin, 1), 0),
+        ("both, queues, spinning", with(receiving(), spin, 1), 0),
     ];
-    let variant = |(name, settings)| Variant {
+    let variant = |(name, settings, far_core)| Variant {
         name,
         settings,
+        far_core,
         round_trips: Vec::new(),
         rates: [Vec::new(), Vec::new()],
     };
@@ -201,7 +207,8 @@ fn measure(near: &Namespace, far: &Namespace, variant: &mut Variant) -> Outcome<
 }
 
 fn measure_all(near: &Namespace, far: &Namespace, variant: &mut Variant) -> Outcome<()> {
-    variant.round_trips.extend(round_trips(near, far)?);
+    let round_trips = round_trips(near, far, variant.far_core)?;
+    variant.round_trips.extend(round_trips);
     let ways = [(near, far, FAR), (far, near, NEAR)];
     for (rates, (from, to, address)) in variant.rates.iter_mut().zip(ways) {
         rates.push(transfer(from, to, address)?);
@@ -217,13 +224,13 @@ fn pin(core: usize) -> Outcome<()> {
     Ok(placement.apply()?)
 }
 
-fn round_trips(near: &Namespace, far: &Namespace) -> Outcome<Vec<Duration>> {
+fn round_trips(near: &Namespace, far: &Namespace, far_core: usize) -> Outcome<Vec<Duration>> {
     let stop = AtomicBool::new(false);
     let (send, is_ready) = mpsc::channel();
     std::thread::scope(|scope| {
         let service = scope.spawn(|| -> Outcome<()> {
             far.enter()?;
-            pin(1)?;
+            pin(far_core)?;
             let socket = Udp::bind((FAR, PORT).into(), UdpOptions::default())?;
             send.send(())?;
             Responder::new(socket, Role::Echo, Clock::start(), Waiting::Block).run(&stop)?;

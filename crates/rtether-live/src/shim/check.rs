@@ -67,6 +67,12 @@ pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimErr
              up again",
         );
     }
+    if from.rate != to.rate && to.listens() {
+        return refuse(
+            "rate",
+            "a detector of utilization keeps the rate with which it began; take it down and up again",
+        );
+    }
     if from.listens() != to.listens() {
         return refuse(
             "detector",
