@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use crate::{stderr, stdout};
-use bed::{Bed, CONFIG, finish, signal, wait_for};
+use crate::{rtether, stderr, stdout};
+use bed::{Bed, CONFIG, finish, lost, signal, wait_for};
 
 #[test]
 fn a_device_is_after_it_as_it_was_before() {
@@ -220,4 +220,31 @@ fn the_manager_of_services_hears_how_it_is() {
     });
     assert_eq!(finish(shim).status.code(), Some(0));
     std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_connection_survives_up_and_down() {
+    // Oracle: no message on one TCP connection gets lost, whatever comes and goes between stack and
+    // device. Frames may: the kernel stops the device for a moment when hooks are added or removed.
+    let test = "a_connection_survives_up_and_down";
+    let Some(mut bed) = Bed::new(test) else {
+        return;
+    };
+    bed.echo_over_tcp();
+    for config in bed.configs(test) {
+        let ping = bed.ping_over_tcp(2000, "1 ms");
+        for _ in 0..2 {
+            let shim = bed.up(config, &[]);
+            std::thread::sleep(Duration::from_millis(200));
+            bed.end(shim);
+        }
+        assert_eq!(lost(ping), 0, "{config}");
+    }
+}
+
+#[test]
+fn editors_get_the_schema() {
+    let output = rtether().args(["schema", "--shim"]).output().unwrap();
+    let committed = include_str!("../../../../docs/reference/shim.schema.json");
+    assert_eq!(stdout(&output), committed);
 }

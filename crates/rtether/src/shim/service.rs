@@ -34,6 +34,8 @@ mod duty;
 pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
 /// Highest real-time priority that a reload may ask for, as in the table of keys.
 const PRIORITY_MAX: u8 = 80;
+/// How long another process may look at the lock.
+const BUSY: Duration = Duration::from_millis(100);
 /// How often it is looked whether the device is still there.
 const LOOK: Duration = Duration::from_secs(1);
 /// Watchdogs that are started again; a program that kills each of them has its reasons.
@@ -106,7 +108,7 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     let place = &options.place;
     let device = place.device();
     place.make()?;
-    let lock = place.lock(Duration::ZERO)?;
+    let lock = place.lock(BUSY)?;
     let lock = lock.ok_or_else(|| ServiceError::Running(device.to_owned()))?;
     let signals = Signals::hold().map_err(system("holding signals back"))?;
     let Config { backend, settings } = &options.config;
@@ -117,7 +119,14 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     prepare(device, *backend, settings)?;
     let presence = Presence::new(device)?;
     let mut guard = Guard::new(place, lock, options)?;
-    let shim = Shim::up(device, *backend, settings.clone())?;
+    let shim = match Shim::up(device, *backend, settings.clone()) {
+        Ok(shim) => shim,
+        Err(error) => {
+            // The device is as it was.
+            guard.release()?;
+            return Err(error.into());
+        }
+    };
     give_up_rights(&options.config).map_err(system("giving up rights"))?;
     let worker = Worker::start(shim)?;
     let mut duty = Duty::new(options, worker.handle.clone());

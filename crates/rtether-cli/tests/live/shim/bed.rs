@@ -63,7 +63,7 @@ fn ip(arguments: &str) -> Result<String, String> {
 /// Two hosts; gone when dropped, with what was started in them.
 pub(crate) struct Bed {
     tag: String,
-    echo: Option<Child>,
+    echoes: Vec<Child>,
 }
 
 impl Bed {
@@ -72,7 +72,7 @@ impl Bed {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut bed = Self {
             tag: format!("rtether-mts{}-{number}", std::process::id()),
-            echo: None,
+            echoes: Vec::new(),
         };
         if !Path::new("/dev/net/tun").exists() {
             skip(test, "needs /dev/net/tun");
@@ -82,7 +82,7 @@ impl Bed {
             skip(test, &reason);
             return None;
         }
-        bed.echo = Some(bed.start_echo());
+        bed.echoes.push(bed.start_echo(&[]));
         Some(bed)
     }
 
@@ -132,8 +132,15 @@ impl Bed {
         Ok(())
     }
 
-    fn start_echo(&self) -> Child {
+    /// Answers messages over TCP until the namespace goes away.
+    pub(crate) fn echo_over_tcp(&mut self) {
+        let echo = self.start_echo(&["--via", "tcp"]);
+        self.echoes.push(echo);
+    }
+
+    fn start_echo(&self, arguments: &[&str]) -> Child {
         let mut command = self.command(&self.far(), &["echo"]);
+        command.args(arguments);
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -218,19 +225,18 @@ impl Bed {
 
     /// Starts requests to the far host.
     pub(crate) fn start_ping(&self, count: u32, interval: &str) -> Child {
+        self.start_requests(count, interval, &["--timeout", "500ms"])
+    }
+
+    /// Starts messages to the far host that have time enough for segments to be sent again.
+    pub(crate) fn ping_over_tcp(&self, count: u32, interval: &str) -> Child {
+        self.start_requests(count, interval, &["--timeout", "20s", "--via", "tcp"])
+    }
+
+    fn start_requests(&self, count: u32, interval: &str, others: &[&str]) -> Child {
         let count = count.to_string();
-        let arguments = [
-            "ping",
-            FAR,
-            "-n",
-            &count,
-            "-i",
-            interval,
-            "--timeout",
-            "500ms",
-            "--json",
-        ];
-        let mut command = self.command(&self.near(), &arguments);
+        let arguments = ["ping", FAR, "-n", &count, "-i", interval, "--json"];
+        let mut command = self.command(&self.near(), &[&arguments, others].concat());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         command.spawn().unwrap()
     }
@@ -265,6 +271,17 @@ impl Bed {
         text
     }
 
+    /// Gives the name of the TAP of a shim of the near device to a device that is none.
+    pub(crate) fn take_name_of_tap(&self) {
+        let near = self.near();
+        let shown = ip(&format!("-n {near} -o link show dev wire")).unwrap();
+        let index = shown.split(':').next().unwrap().trim();
+        ip(&format!(
+            "-n {near} link add rts{index} type veth peer name other"
+        ))
+        .unwrap();
+    }
+
     pub(crate) fn remove_device(&self) {
         ip(&format!("-n {} link delete wire", self.near())).unwrap();
     }
@@ -296,7 +313,7 @@ impl Drop for Bed {
             }
             drop(ip(&format!("netns delete {host}")));
         }
-        if let Some(mut echo) = self.echo.take() {
+        for echo in &mut self.echoes {
             drop(echo.wait());
         }
         drop(fs::remove_dir_all(self.runtime()));

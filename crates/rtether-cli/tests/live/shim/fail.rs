@@ -145,3 +145,23 @@ fn a_device_that_goes_away_ends_its_shim() {
     assert_eq!(bed.files(), [""; 0]);
     wait_for("the watchdog ends", || bed.processes().is_empty());
 }
+
+#[test]
+fn a_shim_that_cannot_be_set_up_leaves_nothing() {
+    // Oracle: a device of another kind has the name of a TAP that the shim needs.
+    let Some(bed) = Bed::new("a_shim_that_cannot_be_set_up_leaves_nothing") else {
+        return;
+    };
+    bed.take_name_of_tap();
+    let before = bed.look();
+    let config = bed.file(CONFIG);
+    let config = config.to_str().unwrap();
+    let output = bed.run(&["shim", "up", "wire", "--config", config]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("TAP") || said.contains("rts"), "{said}");
+    assert!(!said.contains("died"), "{said}");
+    assert_eq!(bed.look(), before);
+    assert_eq!(bed.files(), [""; 0]);
+    assert_eq!(bed.processes(), [""; 0]);
+}
