@@ -1,5 +1,6 @@
 //! Stations of a test bed.
 
+use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
@@ -119,6 +120,16 @@ fn send(socket: &UdpSocket, number: u32, released_at: Instant) {
     socket.send_to(&payload, (NEAR, PORT)).unwrap();
 }
 
+/// Receives a payload, also if a signal comes first; returns its octets.
+fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
+    loop {
+        match socket.recv(payload) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            received => return received.unwrap(),
+        }
+    }
+}
+
 /// Oracles: the flow asks for 100 million packets, which take a host a minute at the least; what
 /// the far host sends before the end arrives; packets are sent or counted.
 #[test]
@@ -185,7 +196,7 @@ fn a_delayed_answer_tells_what_receiving_its_request_took() {
                 let sent_at = clock.now();
                 send(socket, number, sent_at);
                 let mut payload = [0; PAYLOAD];
-                assert_eq!(socket.recv(&mut payload).unwrap(), PAYLOAD);
+                assert_eq!(receive(socket, &mut payload), PAYLOAD);
                 let mark = Mark::read(&payload).unwrap();
                 assert!(mark.is_answer && mark.number == number, "{mark:?}");
                 clock.now() - sent_at
@@ -196,8 +207,16 @@ fn a_delayed_answer_tells_what_receiving_its_request_took() {
         },
     );
     assert_eq!(log.answered.len(), 20);
+    // A busy kernel switches stamps on late.
+    assert!(
+        log.answered
+            .iter()
+            .any(|answered| answered.receive.is_some())
+    );
     for (answered, round_trip) in log.answered.iter().zip(round_trips) {
-        let receive = answered.receive.expect("stamps are on");
+        let Some(receive) = answered.receive else {
+            continue;
+        };
         assert!(receive > Duration::ZERO);
         assert!(after + receive <= round_trip, "{answered:?} {round_trip:?}");
     }
