@@ -23,7 +23,7 @@ use rtether_model::endnode::{
 };
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
-use rtether_model::smoother::{self, Fixed, Mode};
+use rtether_model::smoother::{self, Adaptive, Fixed, Mode};
 use rtether_proto::egress::{Recording, replay};
 use rtether_proto::endnode::parse;
 use rtether_proto::probe::{Codec, Config, Interval, Prober};
@@ -470,8 +470,9 @@ fn what_this_back_end_cannot_do_is_refused_with_a_reason() {
     let Some(wire) = quiet_wire("what_this_back_end_cannot_do") else {
         return;
     };
+    // A mode that adapts: others ask no detector.
     let smoothing = |detector| Layer {
-        smoother: Some(smoothing(Mode::None, detector)),
+        smoother: Some(smoothing(Mode::Adaptive(Adaptive::HIMD), detector)),
         ..layer()
     };
     let collisions = Detector::OwnCollisions {

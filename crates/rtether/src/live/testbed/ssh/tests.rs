@@ -141,13 +141,9 @@ fn what_a_station_saw_is_told_whole() {
     found.logs.push((NodeId(0), log.clone()));
     found.files.push(file);
     found.errors.push("a\u{1b}[31mb".into());
-    let stall = Stall {
-        from: at(5),
-        until: at(5_000),
-    };
-    let stalls = [stall].into_iter();
     let mut all = rtether_live::stall::Stalls::default();
-    all.found.extend(stalls);
+    all.look(at(5), at(5_000), Duration::ZERO);
+    assert_eq!(all.found.len(), 1);
     found.stalls.push((vec![NodeId(0)], all.clone()));
 
     let mut report = Report::default();
