@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 
 use proptest::prelude::*;
-use rtether_live::stall::Stall;
 use rtether_live::station::tcp::FileLog;
 use rtether_live::station::{Answered, Arrived, Log, Sent};
 use rtether_model::network::NodeId;
