@@ -23,10 +23,10 @@ use rtether_model::network::Vid;
 use rtether_model::quantity::Duration;
 
 use super::status::Directions;
+use super::strip::{self, GO_ON};
 use crate::bpf::{
-    self, AND_VALUE_32, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_OTHER,
-    JUMP_IF_VALUE_GREATER, Kind, LOAD_32, LOAD_64, MOVE, MOVE_VALUE, Numbers, STORE_VALUE_32,
-    SUBTRACT, in_frame, op,
+    self, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_OTHER, JUMP_IF_VALUE_GREATER, Kind,
+    LOAD_32, LOAD_64, MOVE_VALUE, Numbers, STORE_VALUE_32, SUBTRACT, in_frame, op,
 };
 use crate::emulator::COLLISION_ETHERTYPE;
 
@@ -38,16 +38,11 @@ const MARK: i32 = 0x7274_6865;
 /// Offsets in `struct __sk_buff`.
 const SKB_MARK: i16 = 8;
 const SKB_PROTOCOL: i16 = 16;
-const SKB_VLAN_PRESENT: i16 = 20;
-const SKB_VLAN_CONTROL: i16 = 24;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const TIME_NS: i32 = 5;
-const VLAN_POP: i32 = 19;
 const REDIRECT: i32 = 23;
 /// Flag of a redirection: not out of the device, but into it.
 const INTO: i32 = 1;
-/// The result of a program that leaves the decision to the next filter (`TC_ACT_UNSPEC`).
-const GO_ON: i32 = -1;
 
 /// Programs and what they share with the shim.
 #[derive(Debug)]
@@ -149,23 +144,9 @@ pub(super) fn pin_received(path: &Path, device: i32) -> io::Result<()> {
     pin(path, &program)
 }
 
-/// Pins a program for the ingress of the device that takes tags of this VLAN and of none off, where
-/// frames need not pass the shim for it.
+/// Pins a program for the ingress of the device that takes tags of this VLAN and of none off.
 pub(super) fn pin_strip(path: &Path, vid: Vid) -> io::Result<()> {
-    let program = [
-        op(MOVE, 6, 1, 0, 0),                             // r6 = packet
-        op(LOAD_32, 2, 6, SKB_VLAN_PRESENT, 0),           // r2 = whether there is a tag
-        op(JUMP_IF_EQUAL, 2, 0, 6, 0),                    // none: go on
-        op(LOAD_32, 2, 6, SKB_VLAN_CONTROL, 0),           // r2 = its VLAN
-        op(AND_VALUE_32, 2, 0, 0, 0x0FFF),                //
-        op(JUMP_IF_EQUAL, 2, 0, 1, 0),                    // none: take it off
-        op(JUMP_IF_OTHER, 2, 0, 2, i32::from(vid.get())), // another: go on
-        op(MOVE, 1, 6, 0, 0),                             // take it off
-        op(CALL, 0, 0, 0, VLAN_POP),                      //
-        op(MOVE_VALUE, 0, 0, 0, GO_ON),                   // go on
-        op(EXIT, 0, 0, 0, 0),                             //
-    ];
-    pin(path, &program)
+    pin(path, &strip::program(vid))
 }
 
 fn pin(path: &Path, program: &[Instruction]) -> io::Result<()> {

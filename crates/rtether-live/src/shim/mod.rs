@@ -49,6 +49,7 @@ mod port;
 mod receive;
 mod settings;
 mod status;
+mod strip;
 mod tap;
 mod transmit;
 mod user;

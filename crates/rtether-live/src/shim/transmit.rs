@@ -22,8 +22,9 @@ use super::status::{Direction, Drops, QueueStatus, SmootherStatus, Traffic};
 use super::{Settings, ShimError, Signal, Tags};
 use crate::emulator::CompletionReport;
 
-/// A thread that the system held up for longer does not send all that it missed at once.
-const CATCH_UP_MAX: Duration = Duration::from_ms(2);
+/// A thread that the system held up for longer does not make up for it: what it sends at once waits
+/// below, in front of the next urgent frame. Wake-ups are seldom later than this.
+const CATCH_UP_MAX: Duration = Duration::from_us(30);
 
 /// Frames that wait for the line where the layer has no transmit queues: a usual `txqueuelen`.
 const PLAIN_MAX: usize = 1_000;

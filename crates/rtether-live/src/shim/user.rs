@@ -1,19 +1,16 @@
 //! The back end in user space: one thread between two TAPs and a packet socket.
 
-use std::fs::File;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 
 use rtether_model::endnode::Layer;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::egress::Recording;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::check::{check, check_change};
 use super::counters::Counters;
 use super::divert::Diversion;
 use super::frames::Pool;
+use super::place::Place;
 use super::plan::{Plan, Taps, restore};
 use super::port::Port;
 use super::receive::ReceiveSide;
@@ -51,7 +48,7 @@ pub struct Shim {
     pub(super) collisions: u64,
     pub(super) blinked_at: Instant,
     /// The network namespace of the device.
-    pub(super) namespace: File,
+    pub(super) place: Place,
     pub(super) is_up: bool,
 }
 
@@ -83,8 +80,7 @@ impl Shim {
     pub fn up_recorded(device: &str, settings: Settings, limit: usize) -> Result<Self, ShimError> {
         let plan = Self::prepare(device, &settings)?;
         let found = Device::named(device)?;
-        let namespace = File::open("/proc/thread-self/ns/net");
-        let namespace = namespace.map_err(ShimError::system("opening the namespace"))?;
+        let place = Place::here().map_err(ShimError::system("opening the namespace"))?;
         let mut counters = Counters::open().map_err(ShimError::system("opening counters"))?;
         let seen = counters.read(device);
         let seen = seen.map_err(ShimError::system("reading counters of devices"))?;
@@ -127,7 +123,7 @@ impl Shim {
             look_at: now,
             collisions: seen.unwrap_or_default().collisions,
             blinked_at: now,
-            namespace,
+            place,
             is_up: true,
         };
         this.publish()?;
@@ -191,13 +187,15 @@ impl Shim {
         if !std::mem::replace(&mut self.is_up, false) {
             return Ok(());
         }
-        in_namespace(&self.namespace, &self.name, || {
-            match Device::named(&self.name) {
-                // Gone, with all that was there.
-                Err(DeviceError::Unknown { .. }) => Ok(()),
-                _ => restore(&self.name),
-            }
-        })
+        let restored = self.place.run(|| match Device::named(&self.name) {
+            // Gone, with all that was there.
+            Err(DeviceError::Unknown { .. }) => Ok(()),
+            _ => restore(&self.name),
+        });
+        restored.map_err(|source| ShimError::Namespace {
+            device: self.name.clone(),
+            source,
+        })?
     }
 }
 
@@ -207,33 +205,6 @@ impl Drop for Shim {
         let _ = self.diversion.end();
         let _ = self.remove();
     }
-}
-
-/// Does something in a namespace, in a thread of its own if the calling one is elsewhere.
-fn in_namespace<T: Send>(
-    namespace: &File,
-    device: &str,
-    work: impl FnOnce() -> Result<T, ShimError> + Send,
-) -> Result<T, ShimError> {
-    let failed = |source| ShimError::Namespace {
-        device: device.to_owned(),
-        source,
-    };
-    let there = namespace.metadata().map_err(failed)?;
-    let here = std::fs::metadata("/proc/thread-self/ns/net").map_err(failed)?;
-    if (here.dev(), here.ino()) == (there.dev(), there.ino()) {
-        return work();
-    }
-    std::thread::scope(|scope| {
-        let enter = || {
-            let kind = Some(LinkNameSpaceType::Network);
-            let entered = move_into_link_name_space(namespace.as_fd(), kind);
-            entered.map_err(|error| failed(error.into()))?;
-            work()
-        };
-        let done = scope.spawn(enter).join();
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// Returns a number that other stations of the network do not have.

@@ -1,5 +1,7 @@
 //! Real hosts over emulated switches and hubs.
 
+mod addresses;
+
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
@@ -310,35 +312,6 @@ fn checksums_left_to_hardware_are_noticed() {
 }
 
 #[test]
-fn frames_for_nobody_are_counted_or_flooded() {
-    let network = star(switch(3), 3, 100);
-    let Some(bed) = Bed::new("frames_for_nobody_are_counted_or_flooded", network) else {
-        return;
-    };
-    let nobody = MacAddress([2, 0, 0, 0, 0, 0xAA]);
-    let work = || {
-        send(&bed, 0, nobody, 0, 1, 3, 100);
-        std::thread::sleep(Sleep::from_millis(500));
-    };
-    let ((), report) = bed.run(|_| {}, work);
-    let counts = report.unwrap().counts;
-    assert_eq!((counts.unknown, counts.sent), (3, 0), "{counts:?}");
-    let ((), report) = bed.run(|options| options.unknown = Unknown::Flood, work);
-    let counts = report.unwrap().counts;
-    assert_eq!((counts.unknown, counts.sent), (0, 6), "{counts:?}");
-    // One place: the others find no room while the first one waits for its time.
-    let work = || {
-        send(&bed, 0, bed.addresses[1], 0, 1, 50, 1_400);
-        std::thread::sleep(Sleep::from_millis(500));
-    };
-    let ((), report) = bed.run(|options| options.frames = 1, work);
-    let counts = report.unwrap().counts;
-    assert_eq!(counts.received, 50);
-    assert_eq!(counts.sent + counts.no_room, 50, "{counts:?}");
-    assert!(counts.no_room > 0, "{counts:?}");
-}
-
-#[test]
 fn a_device_that_goes_away_ends_the_run_with_its_name() {
     let network = star(switch(2), 2, 100);
     let Some(mut bed) = Bed::new("a_device_that_goes_away", network) else {
@@ -404,74 +377,4 @@ fn ports_that_make_no_sense_are_named() {
             assert!(message.contains(expected), "{message}");
         }
     });
-}
-
-/// Oracle: the rule for registered groups (IEEE 802.1Q-2022, 8.8.4). The port that leads to a host
-/// that does not listen sends none of the two hundred frames, only what hosts say of themselves, a
-/// few when they join and leave.
-#[test]
-fn a_registered_group_passes_by_who_does_not_listen() {
-    let mut center = switch(3);
-    if let NodeKind::Switch(switch) = &mut center {
-        switch.multicast = MulticastForwarding::Managed;
-    }
-    let name = "a_registered_group_passes_by_who_does_not_listen";
-    let Some(bed) = Bed::new(name, star(center, 3, 100)) else {
-        return;
-    };
-    let flow = Flow {
-        name: "group".into(),
-        class: String::new(),
-        talker: NodeId(1),
-        listeners: vec![NodeId(2)],
-        delivery: Delivery::Multicast,
-        encapsulation: Encapsulation::Udp,
-        payload: Bytes::new(64),
-        tag: None,
-        dscp: 0,
-        traffic: Traffic::Flood {
-            interval: Duration::from_ms(1),
-        },
-        start: Duration::ZERO,
-        stop: None,
-        reply: None,
-        connection: None,
-        deadline: None,
-    };
-    // RFC 1112, 6.4: the lower 23 bits of 239.77.0.5.
-    let address = MacAddress([0x01, 0x00, 0x5E, 77, 0, 5]);
-    let ip = Ipv4Addr::new(239, 77, 0, 5);
-    let talk = || {
-        let listener = inside(&bed.hosts[1], || {
-            let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT)).unwrap();
-            socket
-                .join_multicast_v4(&ip, &crate::bed::address(1))
-                .unwrap();
-            socket.set_read_timeout(Some(Sleep::from_secs(10))).unwrap();
-            socket
-        });
-        let talker = inside(&bed.hosts[0], || {
-            let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).unwrap();
-            socket.set_multicast_if_v4(&crate::bed::address(0)).unwrap();
-            UdpSocket::from(socket)
-        });
-        let mut buffer = [0; 128];
-        for _ in 0..200 {
-            talker.send_to(&[7; 64], (ip, PORT)).unwrap();
-            assert_eq!(listener.recv(&mut buffer).unwrap(), 64);
-        }
-    };
-    let ((), report) = bed.run(
-        |options| options.groups = vec![Group { address, flow }],
-        talk,
-    );
-    let report = report.unwrap();
-    check(&report);
-    let sent = |port| {
-        let mut ports = report.record.ports.iter();
-        let port = ports.find(|own| (own.port.node, own.port.port) == (NodeId(0), port));
-        port.unwrap().sent
-    };
-    assert!(sent(1) >= 200, "{}", sent(1));
-    assert!(sent(2) < 20, "{}", sent(2));
 }

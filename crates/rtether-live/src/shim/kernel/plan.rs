@@ -15,7 +15,7 @@ use super::program::{self, Counts, Policy};
 use super::shape::{self, Shape};
 use crate::bpf::{self, Instruction, Kind};
 use crate::namespace::CommandLine;
-use crate::shim::{Settings, ShimError};
+use crate::shim::{Settings, ShimError, strip};
 
 /// Handle of a root and parent of what hangs directly at a device.
 const AT_DEVICE: u32 = u32::MAX;
@@ -264,7 +264,7 @@ impl Programs {
         };
         Ok(Self {
             egress: load(&program::egress(&policy, counts))?,
-            ingress: load(&program::ingress(settings.tags.vid))?,
+            ingress: load(&strip::program(settings.tags.vid))?,
         })
     }
 }

@@ -27,10 +27,11 @@ use rtether_proto::endnode::MalformedReason;
 
 use super::assembler::{ADD, AND_VALUE, Assembler, OR_VALUE, SHIFT_LEFT_VALUE};
 use crate::bpf::{
-    AND_VALUE_32, ATOMIC_ADD_64, CALL, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_OTHER, LOAD_32,
-    MOVE, MOVE_VALUE, Numbers, in_frame, op,
+    ATOMIC_ADD_64, EXIT, Instruction, JUMP_IF_EQUAL, JUMP_IF_OTHER, LOAD_32, MOVE, Numbers,
+    in_frame,
 };
 use crate::shim::Tags;
+use crate::shim::strip::GO_ON;
 
 /// What the egress program decides by.
 #[derive(Clone, Copy, Debug)]
@@ -87,12 +88,9 @@ const SKB_VLAN_TCI: i16 = 24;
 const SKB_PRIORITY: i16 = 32;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const VLAN_PUSH: i32 = 18;
-const VLAN_POP: i32 = 19;
 const LOAD_BYTES: i32 = 26;
 /// The type of a tag.
 const TAG_TYPE: u16 = 0x8100;
-/// The result of a program that leaves the decision to the next filter (`TC_ACT_UNSPEC`).
-const GO_ON: i32 = -1;
 
 /// Returns the program for packets that leave the device.
 pub(super) fn egress(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
@@ -148,23 +146,6 @@ fn push_tag(program: &mut Assembler, priorities: [u8; 8], vid: Vid, counts: &Cou
     program.jump_if(JUMP_IF_EQUAL, 0, 0, done);
     add_one(program, counts, UNTAGGED);
     program.bind(done);
-}
-
-/// Returns the program for packets that come in: it takes tags of this VLAN and of none off.
-pub(super) fn ingress(vid: Vid) -> [Instruction; 11] {
-    [
-        op(MOVE, 6, 1, 0, 0),                             // r6 = packet
-        op(LOAD_32, 2, 6, SKB_VLAN_PRESENT, 0),           // r2 = whether there is a tag
-        op(JUMP_IF_EQUAL, 2, 0, 6, 0),                    // none: go on
-        op(LOAD_32, 2, 6, SKB_VLAN_TCI, 0),               // r2 = its VLAN
-        op(AND_VALUE_32, 2, 0, 0, 0x0FFF),                //
-        op(JUMP_IF_EQUAL, 2, 0, 1, 0),                    // none: take it off
-        op(JUMP_IF_OTHER, 2, 0, 2, i32::from(vid.get())), // another: go on
-        op(MOVE, 1, 6, 0, 0),                             // take it off
-        op(CALL, 0, 0, 0, VLAN_POP),                      //
-        op(MOVE_VALUE, 0, 0, 0, GO_ON),                   // go on
-        op(EXIT, 0, 0, 0, 0),                             //
-    ]
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! that cannot run prints why, and is counted. Nothing here judges how fast the host is.
 #![cfg(target_os = "linux")]
 
+mod stacks;
+
 use std::io::Write;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -291,102 +293,6 @@ run: { for: 1 s }
     }
 }
 
-const STACKS: &str = "
-rtether: 1
-name: stacks
-stacks:
-  slow: { send: 500 us, receive: 700 us, emulate: true }
-nodes: { a: { stack: slow }, b: { stack: slow }, c: { stack: zero } }
-switches: { sw: { ports: 3, latency: 2 us } }
-links:
-  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
-  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
-  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
-flows:
-  - { name: one way, from: a, to: b, period: 20 ms, phase: 1 ms, size: 64 B }
-  - { name: question, from: b, to: a, period: 20 ms, phase: 8 ms, size: 64 B, reply: { size: 64 B } }
-  - { name: half, from: c, to: a, period: 20 ms, phase: 16 ms, size: 64 B }
-run: { for: 2 s }
-";
-
-/// Oracles: the simulator, in which every packet of a stream takes the same time, since flows are
-/// milliseconds apart; and the definition of a quantile. A packet is there no earlier; and later
-/// only by the call that sends, by how late it was sent, and by the way from its receive stamp to the
-/// application. Of these the first and the last exceed their third quartiles in a quarter of the
-/// packets each, so that one half is below their sum.
-#[test]
-fn emulated_stacks_take_as_long_as_the_scenario_says() {
-    let test = "emulated_stacks_take_as_long_as_the_scenario_says";
-    let Some((scenario, measured)) = measure(test, STACKS, Backend::Emulated) else {
-        return;
-    };
-    assert_complete(&scenario, &measured);
-    let simulated = run::simulate(&scenario, &run::Progress::default()).expect("runs");
-    let streams = || measured.streams.iter().zip(&simulated.record.streams);
-    if streams().any(|(stream, _)| stream.latency.count == 0) {
-        skip(&format!("{test}: the host stood still all the time"));
-        return;
-    }
-    for (stream, record) in streams() {
-        let (live, least) = (stream.latency.min, record.latency.min);
-        assert_eq!(least, record.latency.max);
-        assert!(live >= least, "{live} is below {least}");
-    }
-    let (stream, record) = streams().next().expect("the first");
-    let quartile = |histogram: &Histogram| histogram.quantile(3, 4).expect("samples");
-    let own = quartile(&stream.send) + quartile(&stream.receive) + measured.tolerance;
-    let most = record.latency.max + own;
-    let median = stream.quantile(1, 2).expect("samples");
-    // Quantiles are too high by a 128th at most.
-    assert!(median <= most + most / 128, "{median}, not {most}");
-    // All that the host adds where stacks are emulated is known, so that every packet counts
-    // against the bound.
-    let bounds = bound::latencies(&bound::analyze(&scenario));
-    for (stream, bound) in measured.streams.iter().zip(bounds).take(2) {
-        assert_eq!(stream.outside, 0);
-        let worst = stream.worst_inside.expect("all of them").latency;
-        let most = bound.expect("a bound") + measured.tolerance;
-        assert!(worst <= most, "{worst} against {most}");
-    }
-}
-
-/// Oracle: conservation; nothing is lost in queues that are long enough.
-#[test]
-fn emulated_layers_carry_everything() {
-    let text = "
-rtether: 1
-name: layers
-stacks:
-  node: { datagram: 100 us, segment: 60 us, acknowledgement: 30 us, jitter: 20 us, emulate: true }
-nodes:
-  a:
-    stack: node
-    priorities: { queues: 2, rules: [{ dscp: 46, queue: 1 }] }
-    receive_queues: { selection: highest-first }
-    transmit_queues: { strategy: strict }
-    tasks: { message: 10 us, order: messages-first }
-  b: { stack: node, smoother: { mode: himd } }
-  c: { stack: node, receive_queues: { selection: instances } }
-hubs: { h: { ports: 3, rate: 10 Mbit/s } }
-links:
-  - { ends: [a, \"h:1\"] }
-  - { ends: [b, \"h:2\"] }
-  - { ends: [c, \"h:3\"] }
-flows:
-  - { name: question, from: a, to: b, period: 10 ms, size: 64 B, dscp: 46, reply: { size: 100 B } }
-  - { name: event, from: b, to: [a, c], over: goose, period: 7 ms, size: 120 B, pcp: 4 }
-  - { name: message, from: c, to: b, over: tcp, period: 20 ms, size: 500 B }
-  - { name: ordinary, from: c, to: a, period: 11 ms, size: 1000 B }
-run: { for: 1 s }
-";
-    let test = "emulated_layers_carry_everything";
-    let Some((scenario, measured)) = measure(test, text, Backend::Emulated) else {
-        return;
-    };
-    assert_complete(&scenario, &measured);
-    assert_eq!(measured.emulation.expect("it was emulated").dropped, 0);
-}
-
 /// Oracle: conservation; every message in order, every octet of the file.
 #[test]
 fn flows_over_tcp_arrive_whole() {
@@ -494,40 +400,6 @@ run: { for: 1 s }
             assert!(stream.latency.count == 0 || live >= least, "{live} {least}");
         }
     }
-}
-
-/// Oracle: what no test bed but an emulated one has, and what not even that one has.
-#[test]
-fn what_is_emulated_needs_the_emulated_network() {
-    let text = "
-rtether: 1
-name: emulated
-stacks: { slow: { service: 50 us } }
-nodes:
-  a: { stack: slow, emulate: true, tasks: { message: 5 us } }
-  b: { stack: slow, emulate: true, smoother: { mode: himd } }
-  c: { stack: slow, transmit_queues: { strategy: strict } }
-  d:
-    stack: slow
-    emulate: true
-    transmit_queues: { strategy: strict }
-    priorities: { rules: [{ port: 5000, queue: 1 }] }
-switches: { sw: { ports: 4 } }
-links:
-  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
-  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
-  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
-  - { ends: [d, \"sw:4\"], rate: 100 Mbit/s }
-flows:
-  - { name: file, from: a, to: b, over: tcp }
-  - { name: message, from: c, to: d, period: 10 ms, size: 64 B }
-";
-    let scenario = scenario(text);
-    let reasons = [Backend::Kernel, Backend::Emulated].map(|backend| {
-        let refused = Plan::new(&scenario, backend, "0").expect_err("impossible");
-        refused.to_string()
-    });
-    insta::assert_snapshot!(reasons.join("\n\n"));
 }
 
 /// Oracle: a shell runs what is printed; here only that it is the same for the same scenario and
