@@ -97,6 +97,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         profile: profile(arguments.numbered),
         stamps: arguments.stamps,
         one_way: arguments.one_way,
+        is_same_host: arguments.same_host,
     })
 }
 

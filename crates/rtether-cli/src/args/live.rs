@@ -46,6 +46,9 @@ pub(crate) struct PingArgs {
     /// keeps together
     #[arg(long)]
     pub(crate) one_way: bool,
+    /// The peer is on this host: stalls of all cores count, not only of the own one
+    #[arg(long)]
+    pub(crate) same_host: bool,
     /// Also measure over loopback, and split half a round trip into stack, card and a wire of this
     /// rate (udp and raw; the method of Valentim et al.)
     #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "one_way")]

@@ -4,9 +4,11 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::Clock;
+use rtether_live::host::rights::cores;
 use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
 use rtether_live::meter::Meter;
 use rtether_live::stall::{Stall, Watcher};
+use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::cndep::Profile;
@@ -44,6 +46,8 @@ pub struct PingOptions {
     pub stamps: bool,
     /// Delays of each direction, if clocks allow it.
     pub one_way: bool,
+    /// The peer is on this host, so that stalls of all its cores count.
+    pub is_same_host: bool,
 }
 
 impl Default for PingOptions {
@@ -67,6 +71,7 @@ impl Default for PingOptions {
             profile: Profile::DEFAULT,
             stamps: false,
             one_way: false,
+            is_same_host: false,
         }
     }
 }
@@ -216,6 +221,8 @@ fn measure<L: Link>(
         // Who asks for it and is to know whether it works has called it before.
         let _ = keep_cores_awake();
     }
+    // Of those that there are before this thread keeps to one.
+    let cores = cores();
     options.thread.placement.apply()?;
     let payload = payload(options, &codec);
     let mut measurement = Measurement::new(Subject {
@@ -240,23 +247,39 @@ fn measure<L: Link>(
     } else if options.one_way {
         meter = meter.with_details();
     }
-    let watcher = (options.thread.waiting == Waiting::Block)
-        .then(|| Watcher::start(options.thread.placement, clock));
+    let watchers = watchers(options, &cores, clock);
     let ended = meter.run(stop, |event| {
         watch(&event);
         measurement.record(event);
     });
-    let stalls = watcher.map_or_else(|| meter.stalls().clone(), Watcher::finish);
-    let gap = |Stall { from, until }: &Stall| Gap {
-        from: *from,
-        until: *until,
-    };
-    measurement.gaps = stalls.found.iter().map(gap).collect();
+    let mut stalls = meter.stalls().clone();
+    for watcher in watchers {
+        stalls.extend(watcher.finish());
+    }
+    let gap = |Stall { from, until }| Gap { from, until };
+    measurement.gaps = Gap::merged(stalls.found.into_iter().map(gap));
     if let Some(collector) = meter.take_collector() {
         paths::take(options, collector, &mut measurement);
     }
     finish(&meter, ended, &mut measurement);
     Ok(measurement)
+}
+
+/// Starts what notices stalls that the measuring thread does not notice itself.
+fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
+    let own = options.thread.placement;
+    if options.is_same_host {
+        let all = cores.iter().map(|&core| Placement {
+            core: Some(core),
+            ..own
+        });
+        return all.map(|there| Watcher::start(there, clock)).collect();
+    }
+    let is_blind = options.thread.waiting == Waiting::Block;
+    is_blind
+        .then(|| Watcher::start(own, clock))
+        .into_iter()
+        .collect()
 }
 
 fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Measurement) {

@@ -15,16 +15,41 @@ pub struct Gap {
     pub until: Instant,
 }
 
+impl Gap {
+    /// Returns gaps, of one core or of several, in the order of time; what is felt of one before the
+    /// next begins makes them one.
+    pub fn merged(gaps: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let mut all: Vec<Self> = gaps.into_iter().collect();
+        all.sort_by_key(|gap| gap.from);
+        let mut merged: Vec<Self> = Vec::new();
+        for gap in all {
+            match merged.last_mut() {
+                Some(last) if gap.from <= last.felt_until() => {
+                    last.until = last.until.max(gap.until);
+                }
+                _ => merged.push(gap),
+            }
+        }
+        merged
+    }
+
+    /// Returns until when it is felt: for as long as it lasted, what it held up is worked off.
+    fn felt_until(&self) -> Instant {
+        self.until + (self.until - self.from)
+    }
+}
+
 impl Measurement {
-    /// Returns whether the host stood still while a request was under way.
+    /// Returns whether the host stood still, or worked off what it had held up, while a request was
+    /// under way.
     pub fn is_hit(&self, sample: &Sample) -> bool {
         let end = sample.sent_at + sample.round_trip;
-        // Gaps are in the order of time and do not overlap.
-        let next = self.gaps.partition_point(|gap| gap.until <= sample.sent_at);
+        let is_over = |gap: &Gap| gap.felt_until() <= sample.sent_at;
+        let next = self.gaps.partition_point(is_over);
         self.gaps.get(next).is_some_and(|gap| gap.from < end)
     }
 
-    /// Returns the number of round trips during which the host stood still.
+    /// Returns the number of round trips that were hit.
     pub fn hit(&self) -> usize {
         self.samples
             .iter()

@@ -55,7 +55,7 @@ pub struct Measurement {
     pub counters: Counters,
     /// Counters of the host, in words.
     pub oddities: Vec<(&'static str, u64)>,
-    /// When this host stood still, in the order of time.
+    /// When this host stood still, [merged](Gap::merged).
     pub gaps: Vec<Gap>,
     /// Where requests and replies were when, if that was asked for.
     pub paths: Vec<Path>,

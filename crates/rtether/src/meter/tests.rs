@@ -111,13 +111,24 @@ fn every_output_says_the_same() {
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
 }
 
+/// Oracle: by hand. The first three are felt until 32.
+#[test]
+fn gaps_of_several_cores_become_one_list() {
+    let at = |(from, until): (i64, i64)| Gap {
+        from: Instant::ZERO + us(from),
+        until: Instant::ZERO + us(until),
+    };
+    let merged = Gap::merged([(36, 40), (10, 15), (20, 21), (12, 18), (60, 61)].map(at));
+    assert_eq!(merged, [(10, 21), (36, 40), (60, 61)].map(at));
+}
+
 #[test]
 fn round_trips_hit_by_a_stall_are_told_apart() {
     let mut measurement = measured(&[&[9, 2, 4, 4]]);
-    // Requests leave at 0, 1000, 2000 and 3000 us. The first gap ends as the second one leaves, the
-    // second begins within the third round trip.
+    // Requests leave at 0, 1000, 2000 and 3000 us. What the first gap held up is worked off as the
+    // second one leaves; the second gap begins within the third round trip.
     let at = |micros: i64| Instant::ZERO + us(micros);
-    for (from, until) in [(500, 1_000), (2_003, 2_900)] {
+    for (from, until) in [(500, 750), (2_003, 2_400)] {
         measurement.gaps.push(Gap {
             from: at(from),
             until: at(until),
