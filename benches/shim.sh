@@ -248,8 +248,9 @@ awk '
                 quiet = rate "-unloaded " 
                 above = (over("p99.9", keys[k]) - over("p99.9", quiet part[2])) / 1000
                 without = (over("p99.9", part[1] " none") - over("p99.9", quiet "none")) / 1000
-                printf "%d Mbit/s, %s: p99.9 %.1f us above unloaded (limit %.1f), without the shim %.1f: %.1f times\n",
-                    rate, part[2], above, frame + 30, without, (above > 0 ? without / above : 0)
+                printf "%d Mbit/s, %s: p99.9 %.1f us above unloaded (limit %.1f), without the shim %.1f: %s\n",
+                    rate, part[2], above, frame + 30, without,
+                    (above > 0 ? sprintf("%.1f times", without / above) : "no difference to compare with")
                 if (above > frame + 30 || without < 10 * above) failed = 1
             }
         }

@@ -24,11 +24,13 @@ const PRIORITY: i16 = 32;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const VLAN_PUSH: i32 = 18;
 const VLAN_POP: i32 = 19;
+/// The result that leaves a packet to the next filter (`TC_ACT_UNSPEC`).
+const GO_ON: i32 = -1;
 /// The type of a tag.
 const TAG_TYPE: u16 = 0x8100;
 
-/// Register 1 is the packet at the start, 6 to 9 survive calls; the result 0 means "go on"
-/// (`TC_ACT_OK`).
+/// Register 1 is the packet at the start, 6 to 9 survive calls; the result leaves the packet to the
+/// next filter (`TC_ACT_UNSPEC`), which may be that of a shim.
 fn push() -> [Instruction; 12] {
     [
         op(MOVE, 6, 1, 0, 0),                        // r6 = packet
@@ -41,7 +43,7 @@ fn push() -> [Instruction; 12] {
         op(MOVE, 3, 7, 0, 0),                        // r3 = control information
         op(AND_VALUE_32, 3, 0, 0, 0xFFFF),           //
         op(CALL, 0, 0, 0, VLAN_PUSH),                //
-        op(MOVE_VALUE, 0, 0, 0, 0),                  // go on
+        op(MOVE_VALUE, 0, 0, 0, GO_ON),              // go on
         op(EXIT, 0, 0, 0, 0),                        //
     ]
 }
@@ -51,18 +53,26 @@ fn pop() -> [Instruction; 5] {
         op(LOAD_32, 2, 1, VLAN_PRESENT, 0), // r2 = whether there is a tag
         op(JUMP_IF_EQUAL, 2, 0, 1, 0),      // none: go on
         op(CALL, 0, 0, 0, VLAN_POP),        //
-        op(MOVE_VALUE, 0, 0, 0, 0),         // go on
+        op(MOVE_VALUE, 0, 0, 0, GO_ON),     // go on
         op(EXIT, 0, 0, 0, 0),               //
     ]
 }
 
-/// Loads both programs and pins them as `push` and `pop` in a folder of a `bpf` file system.
+/// Names under which both programs are pinned, and by which a shim knows that they may stand beside
+/// its own: `push` before, where the shim is to see the tag, `pop` behind.
+pub const PUSH: &str = "rtether-tag-push";
+/// See [`PUSH`].
+pub const POP: &str = "rtether-tag-pop";
+/// What both names begin with.
+pub(crate) const NAMES: &str = "rtether-tag-";
+
+/// Loads both programs and pins them as [`PUSH`] and [`POP`] in a folder of a `bpf` file system.
 ///
 /// # Errors
 /// If the kernel refuses a program, for lack of `CAP_BPF` or `CAP_NET_ADMIN` or because it has no
 /// such filters.
 pub fn pin(folder: &Path) -> io::Result<()> {
-    for (name, program) in [("push", &push()[..]), ("pop", &pop()[..])] {
+    for (name, program) in [(PUSH, &push()[..]), (POP, &pop()[..])] {
         let loaded = bpf::load(Kind::Classifier, program)?;
         bpf::pin(&loaded, &folder.join(name))?;
     }

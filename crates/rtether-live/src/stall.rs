@@ -48,6 +48,16 @@ impl Stalls {
         self.felt.get(next).is_some_and(|felt| felt.from <= until)
     }
 
+    /// Returns for how long stalls were felt within a span of time: at most so much later is what
+    /// happened in it.
+    pub fn within(&self, from: Instant, until: Instant) -> Duration {
+        let next = self.felt.partition_point(|felt| felt.until < from);
+        let touched = self.felt[next..].iter();
+        let touched = touched.take_while(|felt| felt.from <= until);
+        let parts = touched.map(|felt| felt.until.min(until) - felt.from.max(from));
+        parts.fold(Duration::ZERO, |sum, part| sum + part)
+    }
+
     /// Adds those of another watcher.
     pub fn extend(&mut self, other: Self) {
         self.found.extend(other.found);
@@ -169,6 +179,16 @@ mod tests {
         assert!(stalls.touch(us(5_000), us(10_000)) && stalls.touch(us(12_000), us(13_000)));
         assert!(stalls.touch(us(20_000), us(30_000)));
         assert!(!stalls.touch(us(5_000), us(9_000)) && !stalls.touch(us(20_001), us(30_000)));
+        stalls.look(us(40_000), us(41_000), Duration::ZERO);
+        for (from, until, expected) in [
+            (5_000, 9_000, 0),
+            (5_000, 12_000, 2_000),
+            (12_000, 50_000, 8_000 + 2_000),
+            (19_000, 41_000, 1_000 + 1_000),
+        ] {
+            let within = stalls.within(us(from), us(until));
+            assert_eq!(within, Duration::from_us(expected), "{from} to {until}");
+        }
     }
 
     proptest! {

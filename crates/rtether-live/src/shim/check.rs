@@ -18,8 +18,11 @@ fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
     }))
 }
 
-/// Returns whether this back end can carry the settings out.
-pub(super) fn check(settings: &Settings) -> Result<(), ShimError> {
+/// Looks whether the back end in user space can carry settings out.
+///
+/// # Errors
+/// The option that it cannot carry out, and why; or what makes no sense.
+pub fn check(settings: &Settings) -> Result<(), ShimError> {
     if settings.rate.as_bps() == 0 {
         return refuse(
             "rate",

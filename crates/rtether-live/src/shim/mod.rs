@@ -54,6 +54,7 @@ mod tap;
 mod transmit;
 mod user;
 
+pub use check::check;
 pub use error::ShimError;
 pub use handle::Handle;
 pub use plan::{Plan, restore};

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::divert::{self, Diversion};
 use super::tap::{MTU, QUEUE, Tap};
 use super::{Settings, ShimError};
+use crate::filter;
 use crate::link::Device;
 use crate::namespace::{CommandLine, PREFIX};
 
@@ -333,7 +334,10 @@ impl State {
         for way in ["egress", "ingress"] {
             let filters = words(&format!("tc filter show dev {device} {way}")).run()?;
             // Each filter is preceded by a line for its chain.
-            for filter in filters.lines().filter(|line| line.contains(" handle ")) {
+            let filters = filters.lines().filter(|line| line.contains(" handle "));
+            // Those that put tags on for the sockets of a test bed agree with ours.
+            let beside = format!(" {}", filter::NAMES);
+            for filter in filters.filter(|line| !line.contains(&beside)) {
                 let is_ours = filter.contains(&format!(" {PREFIX}"));
                 let has = |handle| filter.contains(&format!(" handle {handle:#x} "));
                 match HANDLES.into_iter().find(|&handle| is_ours && has(handle)) {

@@ -19,7 +19,7 @@ use rtether_model::quantity::{Duration, Instant};
 use rtether_sim::release::Releases;
 
 use crate::filter::TAG_PRIORITY;
-use crate::link::MacAddress;
+use crate::link::{MacAddress, UdpOptions};
 use crate::thread::PlacementError;
 
 pub use run::Station;
@@ -68,6 +68,14 @@ pub struct Tagging {
 }
 
 impl Tagging {
+    /// Returns the options of an ordinary socket.
+    fn options(self) -> UdpOptions {
+        UdpOptions {
+            dscp: self.dscp,
+            priority: self.priority(),
+        }
+    }
+
     /// Returns the priority of an ordinary socket.
     fn priority(self) -> Option<u32> {
         let (pcp, vid) = self.tag?;

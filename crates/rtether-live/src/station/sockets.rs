@@ -8,7 +8,7 @@ use rtether_proto::probe::icmp::{self, Echo};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Carrier, PORT, Peer, Tagging};
-use crate::link::{self, Device, MacAddress, UdpOptions, link_address, mark, ready};
+use crate::link::{self, Device, MacAddress, link_address, mark, ready};
 use crate::timestamping::{self, RealNs};
 
 /// Octets of addresses and type.
@@ -111,11 +111,7 @@ impl Outlet {
 fn udp(own: Ipv4Addr, to: Ipv4Addr, tagging: Tagging) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     let peer = SocketAddrV4::new(to, PORT);
-    let marks = UdpOptions {
-        dscp: tagging.dscp,
-        priority: tagging.priority(),
-    };
-    mark(&socket, peer.into(), marks)?;
+    mark(&socket, peer.into(), tagging.options())?;
     if to.is_multicast() {
         // A host with several devices may have its route for groups elsewhere, or none.
         socket.set_multicast_if_v4(&own)?;

@@ -78,6 +78,8 @@ fn server(wire: &Wire) -> Server {
         stream: STREAM,
         message: Some(SIZE),
         answer: Some((SIZE, Duration::ZERO)),
+        tagging: Tagging::default(),
+        window: None,
     };
     inside(&wire.far, || patient(|| Server::open(FAR, vec![incoming])))
 }

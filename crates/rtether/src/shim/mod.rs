@@ -16,4 +16,4 @@ pub mod state;
 pub mod watchdog;
 
 pub use backend::{Commands, is_wrong_input, prepare};
-pub use rtether_live::shim::{Backend, Refusal, Settings, ShimError};
+pub use rtether_live::shim::{Backend, Direction, Refusal, Settings, ShimError, Status};

@@ -4,6 +4,7 @@
 //! that cannot run prints why, and is counted. Nothing here judges how fast the host is.
 #![cfg(target_os = "linux")]
 
+mod layers;
 mod stacks;
 
 use std::io::Write;

@@ -108,18 +108,20 @@ stacks: { slow: { service: 50 us } }
 nodes:
   a: { stack: slow, emulate: true, tasks: { message: 5 us } }
   b: { stack: slow, emulate: true, smoother: { mode: himd } }
-  c: { stack: slow, transmit_queues: { strategy: strict } }
+  c: { stack: slow, tasks: { message: 5 us } }
   d:
     stack: slow
     emulate: true
     transmit_queues: { strategy: strict }
     priorities: { rules: [{ port: 5000, queue: 1 }] }
-switches: { sw: { ports: 4 } }
+  e: { stack: slow, receive_queues: { selection: instances } }
+switches: { sw: { ports: 5 } }
 links:
   - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
   - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
   - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
   - { ends: [d, \"sw:4\"], rate: 100 Mbit/s }
+  - { ends: [e, \"sw:5\"], rate: 100 Mbit/s }
 flows:
   - { name: file, from: a, to: b, over: tcp }
   - { name: message, from: c, to: d, period: 10 ms, size: 64 B }

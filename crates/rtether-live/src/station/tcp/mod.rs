@@ -21,7 +21,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Peer, Tagging};
 use crate::clock::{Clock, to_std};
-use crate::link::{UdpOptions, mark};
+use crate::link::mark;
 
 pub use files::send_files;
 pub use messages::send_messages;
@@ -81,6 +81,11 @@ pub struct TcpIncoming {
     pub message: Option<usize>,
     /// Octets of the answer to a message, and what it takes, if there is one.
     pub answer: Option<(usize, Duration)>,
+    /// Marks of what goes back.
+    pub tagging: Tagging,
+    /// Octets that the sender may have under way, at least a segment; whatever the kernel allows if
+    /// not given.
+    pub window: Option<u32>,
 }
 
 /// A file as one end saw it.
@@ -168,11 +173,11 @@ fn connect(to: Peer, tagging: Tagging, header: &Header, run: Run<'_>) -> io::Res
 
 /// Marks a connection; small messages go at once.
 fn prepare(socket: &Socket, peer: Ipv4Addr, tagging: Tagging) -> io::Result<()> {
-    let marks = UdpOptions {
-        dscp: tagging.dscp,
-        priority: tagging.priority(),
-    };
-    mark(socket, SocketAddrV4::new(peer, PORT).into(), marks)?;
+    mark(
+        socket,
+        SocketAddrV4::new(peer, PORT).into(),
+        tagging.options(),
+    )?;
     socket.set_tcp_nodelay(true)
 }
 

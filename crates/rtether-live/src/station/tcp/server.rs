@@ -2,10 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rtether_model::quantity::Instant;
+use socket2::SockRef;
 
 use super::super::mark::Mark;
 use super::super::{Arrived, Log, RECORDS_MAX, StationError};
@@ -13,6 +15,7 @@ use super::{
     CONNECTIONS_MAX, ENDLESS, FileLog, HEADER, Header, LOOK, PORT, Run, TcpIncoming, is_pause,
 };
 use crate::clock::Clock;
+use crate::link::mark;
 
 /// Octets that are read at once.
 const BUFFER: usize = 64 * 1_024;
@@ -43,6 +46,11 @@ impl Server {
             source,
         };
         let listener = TcpListener::bind(SocketAddrV4::new(address, PORT)).map_err(failed)?;
+        // A window that has been granted is not taken back: connections have to begin with it.
+        let windows: Option<Vec<u32>> = incoming.iter().map(|own| own.window).collect();
+        if let Some(largest) = windows.and_then(|windows| windows.into_iter().max()) {
+            clamp_window(&listener, largest).map_err(failed)?;
+        }
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Self { listener, incoming })
     }
@@ -131,6 +139,13 @@ impl Shared<'_> {
         }
         let header = Header::read(header);
         let known = self.incoming.iter().find(|own| own.stream == header.stream);
+        if let Some(own) = known {
+            let marks = own.tagging.options();
+            mark(&SockRef::from(&stream), stream.peer_addr()?, marks)?;
+            if let Some(window) = own.window {
+                clamp_window(&stream, window)?;
+            }
+        }
         match known.map(|own| (own, own.message)) {
             Some((own, Some(size))) if header.is_messages => self.messages(stream, own, size),
             Some((_, None)) if !header.is_messages => self.file(stream, &header),
@@ -207,5 +222,25 @@ impl Shared<'_> {
             });
         }
         Ok(())
+    }
+}
+
+/// Keeps the windows of a connection, or of those that are taken, from growing beyond so many octets.
+fn clamp_window(socket: &impl AsRawFd, octets: u32) -> io::Result<()> {
+    let value = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
+    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_WINDOW_CLAMP,
+            (&raw const value).cast(),
+            libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(4),
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use rtether_live::filter;
 use rtether_live::link::MacAddress;
 use rtether_live::namespace::{CommandLine, PREFIX};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId};
 use rtether_model::wire::Encapsulation;
 
-use super::{Backend, DEVICE, Host, NAMES, Plan, Step, kernel, namespace_of};
+use super::{Backend, DEVICE, Host, NAMES, Plan, Step, kernel, layers, namespace_of};
 use crate::scenario::Scenario;
 
 /// Turns a formatted text into a command.
@@ -37,6 +38,8 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
     for name in &namespaces {
         set_up.push(command(&format!("ip netns add {name}")));
     }
+    let shims = layers::settings(network, None).into_iter();
+    let shims = shims.map(|(node, _)| namespace_of(tag, node)).collect();
     match &emulator {
         None => kernel::links(network, tag, &hosts, &mut set_up),
         Some((name, devices)) => {
@@ -65,6 +68,7 @@ pub(super) fn plan(scenario: &Scenario, backend: Backend, tag: &str, hosts: Vec<
         tear_down: tear_down.collect(),
         hosts,
         emulator,
+        shims,
     }
 }
 
@@ -132,11 +136,15 @@ fn tags(scenario: &Scenario, tag: &str, hosts: &[Host]) -> Vec<Step> {
     ];
     for host in hosts.iter().filter(|host| nodes.contains(&host.node)) {
         let name = &host.namespace;
-        let filter = format!("tc -n {name} filter add dev {DEVICE}");
+        let add = format!("tc -n {name} filter add dev {DEVICE}");
         steps.push(step(format!("tc -n {name} qdisc add dev {DEVICE} clsact")));
-        for (way, program) in [("egress", "push"), ("ingress", "pop")] {
+        // A shim stands between them: it sees the tags of what is sent and of what comes in.
+        for (way, order, program) in [
+            ("egress", 1, filter::PUSH),
+            ("ingress", 65_000, filter::POP),
+        ] {
             steps.push(step(format!(
-                "{filter} {way} bpf direct-action object-pinned {folder}/{program}"
+                "{add} {way} pref {order} bpf direct-action object-pinned {folder}/{program}"
             )));
         }
     }

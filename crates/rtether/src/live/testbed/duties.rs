@@ -171,6 +171,13 @@ fn add_tcp(
             continue;
         };
         let answer = flow.reply.map(|reply| (octets(reply.payload), reply.after));
+        let tcp = if let Traffic::Bulk(bulk) = &flow.traffic {
+            Some(bulk.tcp)
+        } else {
+            flow.connection
+        };
+        let window = tcp.map(|tcp| tcp.window);
+        let window = window.map(|window| u32::try_from(window.get()).unwrap_or(u32::MAX));
         let (traffic, message) = match &flow.traffic {
             Traffic::Bulk(bulk) => {
                 let gap = bulk.bursts.and_then(|bursts| bursts.mean_gap);
@@ -214,6 +221,8 @@ fn add_tcp(
                 stream,
                 message,
                 answer,
+                tagging: tagging(plan, flow),
+                window,
             });
         }
     }

@@ -9,7 +9,7 @@ use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::Duration;
 
-use super::{Options, Plan, TestbedError, duties};
+use super::{Options, Plan, TestbedError, duties, layers};
 use crate::scenario::Scenario;
 
 /// So much more urgent than the stations is the emulator, which stands for hardware.
@@ -90,6 +90,7 @@ pub(super) fn open(
         .collect();
     let mut how = emulator::Options::new(Clock::start(), options.seed);
     how.groups = duties::groups(scenario);
+    how.reports_completions = layers::want_reports(&scenario.network);
     // With one core, or without a real-time priority, spinning would only starve the stations.
     how.waiting = if cores > 1 && options.priority.is_some() {
         Waiting::Spin

@@ -13,6 +13,7 @@ use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 
 use super::Backend;
 use super::emulation::Emulation;
+use super::layers::HostLayer;
 use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
 use super::ssh::HostReport;
@@ -50,8 +51,12 @@ pub struct Measured {
     pub packets: Packets,
     /// Errors that ended the emulator or stations, with their names.
     pub errors: Vec<String>,
+    /// What failed while stations went on, with their names: connections that did not come about.
+    pub failures: Vec<String>,
     /// What did not go as it should, over all stations.
     pub oddities: Oddities,
+    /// How the layers of hosts did, in the order of nodes.
+    pub layers: Vec<HostLayer>,
     /// Real hosts that took part, in the order of nodes; none on test beds of this host.
     pub hosts: Vec<HostReport>,
 }
@@ -90,7 +95,8 @@ pub struct MeasuredStream {
     pub histogram: Histogram,
     /// The slowest of them.
     pub worst: Option<Worst>,
-    /// Packets lost, and others that were later than the deadline. Zero without deadline.
+    /// Packets lost, and others that were later than the deadline, also without the stalls that
+    /// touched them. Zero without deadline.
     pub missed: u64,
     /// Delivered packets for which the end nodes took longer than the scenario says they can: the
     /// host was outside its stated profile.
@@ -379,12 +385,17 @@ impl Judge<'_> {
                 continue;
             };
             stream.delivered += 1;
+            // What would have been late without the stalls in its way is: else none of the slow ones
+            // would ever be.
+            let end = arrived.released_at + arrived.latency;
+            let excused = self.stalls.within(arrived.released_at, end);
+            let without = arrived.latency - excused;
+            let is_late = self.deadline.is_some_and(|limit| without > limit);
+            stream.missed += u64::from(is_late);
             if is_stalled {
                 stream.stalled += 1;
                 continue;
             }
-            let is_late = self.deadline.is_some_and(|limit| arrived.latency > limit);
-            stream.missed += u64::from(is_late);
             stream.send.record(sent.call);
             if let Some(receive) = arrived.receive {
                 stream.receive.record(receive);

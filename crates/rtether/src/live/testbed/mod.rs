@@ -9,6 +9,7 @@ mod commands;
 mod duties;
 mod emulation;
 mod kernel;
+mod layers;
 mod measured;
 mod output;
 mod packets;
@@ -33,6 +34,7 @@ use rtether_model::quantity::Duration;
 use crate::scenario::Scenario;
 
 pub use emulation::Emulation;
+pub use layers::{HostLayer, Replayed};
 pub use measured::{Measured, MeasuredStream, Oddities, Worst};
 pub use output::{json, table};
 pub use packets::{PACKETS_MAX, Packet, Packets, packets_csv};
@@ -41,7 +43,7 @@ pub use profile::emulated;
 pub use rows::csv;
 pub use rtether_live::emulator::EmulatorError;
 pub(crate) use run::stations;
-pub use run::{Progress, length, run, stand};
+pub use run::{Progress, Stood, length, run, stand};
 
 /// End stations that one host takes.
 pub const STATIONS_MAX: usize = 100;
@@ -197,7 +199,9 @@ impl fmt::Display for Step {
             Self::Pin(folder) => {
                 write!(
                     f,
-                    "# rtether pins its filters `push` and `pop` in {}",
+                    "# rtether pins its filters `{}` and `{}` in {}",
+                    filter::PUSH,
+                    filter::POP,
                     folder.display()
                 )
             }
@@ -218,6 +222,8 @@ pub struct Plan {
     pub hosts: Vec<Host>,
     /// Namespace of the emulator, and its devices in the order of hosts.
     pub emulator: Option<(String, Vec<String>)>,
+    /// Namespaces of hosts with a shim at their device.
+    pub shims: Vec<String>,
 }
 
 impl Plan {
@@ -252,6 +258,9 @@ impl fmt::Display for Plan {
         writeln!(f, "# makes the test bed")?;
         for step in &self.set_up {
             writeln!(f, "{step}")?;
+        }
+        for namespace in &self.shims {
+            writeln!(f, "# rtether runs a shim at {DEVICE} of {namespace}")?;
         }
         writeln!(f, "# removes it")?;
         for command in &self.tear_down {

@@ -7,7 +7,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
-use super::{Emulation, Measured, MeasuredStream, profile, ssh};
+use super::{Emulation, Measured, MeasuredStream, layers, profile, ssh};
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -140,6 +140,8 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     lines.extend(ssh::lines(scenario, measured));
     let emulated = profile::said(scenario, measured);
     lines.extend(emulated.map(|said| format!("stacks         emulated at {said}")));
+    let layers = layers::said(scenario, &measured.layers).into_iter();
+    lines.extend(layers.map(|said| format!("layer          {said}")));
     for row in rows(scenario, measured, assessments) {
         lines.extend(files(&row));
     }
@@ -213,6 +215,8 @@ pub(super) fn facts(measured: &Measured) -> Vec<(&'static str, String)> {
     ];
     let odd = odd.iter().filter(|(count, _)| *count > 0);
     facts.extend(odd.map(|(count, what)| ("note", format!("{count} {what}"))));
+    let failures = measured.failures.iter();
+    facts.extend(failures.map(|failure| ("note", plain_line(failure))));
     let errors = measured.errors.iter();
     facts.extend(errors.map(|error| ("error", plain_line(error))));
     if measured.is_partial {
@@ -349,8 +353,10 @@ pub fn json(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]
             "clock_steps": measured.oddities.clock_steps,
         },
         "emulator": measured.emulation.as_ref().map(emulated_json),
+        "layers": layers::json(scenario, &measured.layers),
         "hosts": ssh::json(scenario, measured),
         "emulated_stations": profile::emulated(scenario),
+        "failures": measured.failures,
         "errors": measured.errors,
         "streams": streams,
     });

@@ -211,6 +211,8 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 250 us }]
             tolerance: Duration::ZERO,
             is_partial: false,
             packets: Packets::default(),
+            failures: Vec::new(),
+            layers: Vec::new(),
             hosts: Vec::new(),
             errors: vec!["b: <gone>".into()],
             oddities: Oddities::default(),

@@ -9,7 +9,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::wire::Encapsulation;
 use rtether_sim::emulation::{Emulation, Setup};
 
-use super::{Backend, STATIONS_MAX};
+use super::{Backend, STATIONS_MAX, layers};
 use crate::scenario::Scenario;
 
 /// Returns every reason, in the order of nodes, links and flows.
@@ -28,10 +28,12 @@ pub(super) fn reasons(scenario: &Scenario, backend: Backend) -> Vec<String> {
     for (id, node) in network.iter_nodes() {
         let found = match &node.kind {
             NodeKind::EndStation(station) => of_station(scenario, id, station, backend),
-            NodeKind::Switch(switch) if backend == Backend::Kernel => of_kernel_switch(switch),
+            NodeKind::Switch(switch) if backend == Backend::Kernel => {
+                of_kernel_switch(switch).map(str::to_owned)
+            }
             NodeKind::Switch(_) => None,
             NodeKind::Hub(_) if backend == Backend::Kernel => {
-                Some("is a hub, which the kernel does not have; use `--backend emulated`")
+                Some("is a hub, which the kernel does not have; use `--backend emulated`".into())
             }
             NodeKind::Hub(_) => None,
         };
@@ -65,13 +67,12 @@ fn of_station(
     id: NodeId,
     station: &EndStation,
     backend: Backend,
-) -> Option<&'static str> {
+) -> Option<String> {
     let has_tcp = scenario.flows.iter().any(|flow| {
         let is_end = flow.talker == id || flow.listeners.contains(&id);
         is_end && flow.encapsulation == Encapsulation::Tcp
     });
-    let is_more = station.tasks.is_some() || station.layer.is_some();
-    if station.emulate && backend != Backend::Emulated {
+    let why = if station.emulate && backend != Backend::Emulated {
         Some(
             "has `emulate: true`, and there is no emulated network below it; use `--backend \
              emulated`, or leave the stack to this host with `--set` and `emulate=false`",
@@ -81,19 +82,20 @@ fn of_station(
             "has `emulate: true`, tasks, and flows over TCP, whose segments do not tell messages \
              from files; remove the tasks with `--set`, or simulate",
         )
-    } else if is_more && !station.emulate && backend == Backend::Emulated {
+    } else if station.tasks.is_some() && !station.emulate {
         Some(
-            "has tasks, priority queues or a smoother, which this host does not run; write \
+            "has tasks, which this host does not run; use `--backend emulated` and write \
              `emulate: true` there, or remove them with `--set`",
         )
-    } else if is_more && !station.emulate {
+    } else if station.layer.is_some() && backend == Backend::Ssh {
         Some(
-            "has tasks, priority queues or a smoother, which this host does not run; use \
-             `--backend emulated` and write `emulate: true` there, or remove them with `--set`",
+            "has priority queues or a smoother; have `rtether shim up` run on that host, and \
+             remove them here with `--set`",
         )
     } else {
-        None
-    }
+        return layers::refusal(&scenario.network, id, station);
+    };
+    why.map(str::to_owned)
 }
 
 fn of_kernel_switch(switch: &Switch) -> Option<&'static str> {

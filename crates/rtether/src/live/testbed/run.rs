@@ -20,7 +20,7 @@ use super::duties::{self, GRACE, HostDuties};
 use super::emulation::{self, Emulation};
 use super::measured::{self, Measured, Oddities};
 use super::work::{Opened, Seen, Work};
-use super::{Backend, DEVICE, Host, Options, Plan, TestbedError};
+use super::{Backend, DEVICE, Host, HostLayer, Options, Plan, TestbedError, layers};
 use crate::scenario::Scenario;
 
 /// From the last set-up command to the first release: bridges and sockets are ready by then.
@@ -52,10 +52,21 @@ impl Drop for Standing<'_> {
     }
 }
 
+/// What was done on a test bed, and how the test bed did.
+#[derive(Clone, Debug)]
+pub struct Stood<T> {
+    /// What `work` returned.
+    pub done: T,
+    /// How the emulator did, if there was one.
+    pub emulation: Option<Emulation>,
+    /// How the layers of hosts did.
+    pub layers: Vec<HostLayer>,
+}
+
 /// Makes a test bed, does `work` while it stands, and takes it down; nothing is left behind.
 ///
-/// An emulator runs meanwhile; how it did is returned, too. If it ends before its time, `progress` is
-/// told to stop and [`Emulation::ended`] says why. `work` enters the namespaces of hosts by itself,
+/// An emulator and the layers of hosts run meanwhile. If the emulator ends before its time,
+/// `progress` is told to stop and [`Emulation::ended`] says why. `work` enters the namespaces of hosts by itself,
 /// with threads of its own.
 ///
 /// # Errors
@@ -66,7 +77,7 @@ pub fn stand<T>(
     options: &Options,
     progress: &Progress,
     work: impl FnOnce() -> T,
-) -> Result<(T, Option<Emulation>), TestbedError> {
+) -> Result<Stood<T>, TestbedError> {
     super::clean()?;
     let _standing = Standing(&plan.tear_down);
     set_up(plan, progress)?;
@@ -80,10 +91,15 @@ pub fn stand<T>(
         if emulator.is_some() {
             ready.wait();
         }
-        let done = work();
+        let done = layers::with(scenario, plan, options, work);
         end.store(true, Ordering::Relaxed);
         let emulation = emulator.map(joined).transpose()?;
-        Ok((done, emulation))
+        let (done, layers) = done?;
+        Ok(Stood {
+            done,
+            emulation,
+            layers,
+        })
     })
 }
 
@@ -163,13 +179,21 @@ pub fn run(
     options: &Options,
     progress: &Progress,
 ) -> Result<Measured, TestbedError> {
-    let (found, emulation) = stand(scenario, plan, options, progress, || {
+    let stood = stand(scenario, plan, options, progress, || {
         stations(scenario, plan, options, progress)
     })?;
     let is_partial = progress.stop.load(Ordering::Relaxed);
-    Ok(put_together(
-        scenario, options, found?, emulation, is_partial,
-    ))
+    let mut found = stood.done?;
+    for HostLayer { node, ended, .. } in &stood.layers {
+        let name = &scenario.network.node(*node).name;
+        let ended = ended.iter().map(|why| format!("{name}: {why}"));
+        found.errors.extend(ended);
+    }
+    let measured = put_together(scenario, options, found, stood.emulation, is_partial);
+    Ok(Measured {
+        layers: stood.layers,
+        ..measured
+    })
 }
 
 /// Returns what the findings of all stations say of the streams.
@@ -219,6 +243,8 @@ pub(super) fn put_together(
         is_partial,
         errors: errors.collect(),
         oddities,
+        failures: found.failures,
+        layers: Vec::new(),
         hosts: Vec::new(),
     }
 }
@@ -234,6 +260,8 @@ pub(crate) struct Found {
     pub(super) logs: Vec<(NodeId, Log)>,
     pub(super) files: Vec<FileLog>,
     pub(super) errors: Vec<String>,
+    /// What failed while the station went on.
+    pub(super) failures: Vec<String>,
     /// Of each host, with the nodes that it plays.
     pub(super) stalls: Vec<(Vec<NodeId>, Stalls)>,
 }
@@ -383,7 +411,7 @@ fn collect(scenario: &Scenario, outcomes: Vec<(NodeId, Outcome)>) -> Result<Foun
                 if seen.refused > 0 {
                     let refused = seen.refused;
                     found
-                        .errors
+                        .failures
                         .push(format!("{}: {refused} connections failed", name()));
                 }
                 found.logs.push((node, seen.log));

@@ -12,6 +12,8 @@
 mod alternatives;
 mod figure;
 mod greedy;
+#[cfg(target_os = "linux")]
+pub(super) mod live;
 mod nongreedy;
 mod nt;
 mod plant;

@@ -9,7 +9,9 @@ use rtether_model::network::{Network, NodeId, NodeKind, Stack};
 use rtether_model::quantity::Duration;
 
 use super::super::ReproduceError;
-use crate::live::testbed::{self, Backend, DEVICE, Emulation, Options, Plan, TestbedError};
+use crate::live::testbed::{
+    self, Backend, DEVICE, Emulation, Measured, Options, Plan, TestbedError,
+};
 use crate::live::{
     Config, EchoOptions, Interval, LiveError, PingOptions, Placement, Thread, Via, echo, ping,
 };
@@ -21,6 +23,8 @@ use crate::scenario::{RunPlan, Scenario};
 pub(super) const PRIORITY: u8 = 40;
 /// Longer than any experiment: load runs until it is stopped.
 const LONG: Duration = Duration::from_secs(3_600);
+/// How often a run looks whether it is to end.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Load runs so long before anything is measured.
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(300);
 
@@ -47,6 +51,56 @@ pub(super) struct Lab<'a> {
     standing: &'a testbed::Progress,
 }
 
+/// Runs the flows of a scenario over its network, which is emulated, on hosts with the stacks of this
+/// one; layers that it has are shims.
+pub(in super::super) fn run(
+    scenario: &Scenario,
+    duration: Duration,
+    seed: u64,
+    progress: &Progress,
+) -> Result<Measured, ReproduceError> {
+    if progress.is_cancelled() {
+        return Err(ReproduceError::Interrupted);
+    }
+    let plan = Plan::new(scenario, Backend::Emulated, &tag())?;
+    let options = Options {
+        backend: Backend::Emulated,
+        duration,
+        seed,
+        priority: Some(PRIORITY),
+    };
+    let standing = testbed::Progress::default();
+    let (tell, over) = mpsc::channel::<()>();
+    let measured = std::thread::scope(|scope| {
+        // Whoever is told to stop waits for no run of a minute.
+        scope.spawn(|| {
+            let over = over;
+            while over.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if progress.is_cancelled() {
+                    standing.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        let measured = testbed::run(scenario, &plan, &options, &standing);
+        drop(tell);
+        measured
+    })?;
+    if progress.is_cancelled() {
+        return Err(ReproduceError::Interrupted);
+    }
+    match measured.errors.first() {
+        Some(error) => Err(ReproduceError::Machine(error.clone())),
+        None => Ok(measured),
+    }
+}
+
+/// Returns what tells a test bed from others.
+fn tag() -> String {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{}-r{number}", std::process::id())
+}
+
 /// Emulates a network whose stations are hosts on this machine, runs `load` on it, and does `work`.
 ///
 /// What the experiments' stations cost is left out: the stacks of this host take their place.
@@ -56,7 +110,6 @@ pub(super) fn with<T>(
     progress: &Progress,
     work: impl FnOnce(&Lab<'_>) -> Result<T, ReproduceError>,
 ) -> Result<(T, Emulation), ReproduceError> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     for node in &mut network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
             station.stack = Stack::Zero;
@@ -78,9 +131,7 @@ pub(super) fn with<T>(
         run,
         accept: Vec::new(),
     };
-    let tag = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let tag = format!("{}-r{tag}", std::process::id());
-    let plan = Plan::new(&scenario, Backend::Emulated, &tag)?;
+    let plan = Plan::new(&scenario, Backend::Emulated, &tag())?;
     let options = Options {
         backend: Backend::Emulated,
         duration: LONG,
@@ -93,7 +144,7 @@ pub(super) fn with<T>(
         progress,
         standing: &standing,
     };
-    let (done, emulation) = testbed::stand(&scenario, &plan, &options, &standing, || {
+    let stood = testbed::stand(&scenario, &plan, &options, &standing, || {
         if scenario.flows.is_empty() {
             return work(&lab);
         }
@@ -110,8 +161,8 @@ pub(super) fn with<T>(
             done
         })
     })?;
-    let emulation = emulation.unwrap_or_default();
-    match (done, &emulation.ended) {
+    let emulation = stood.emulation.unwrap_or_default();
+    match (stood.done, &emulation.ended) {
         (Err(ReproduceError::Interrupted), _) => Err(ReproduceError::Interrupted),
         (_, Some(why)) => Err(ReproduceError::Machine(why.clone())),
         (done, None) => Ok((done?, emulation)),
@@ -254,7 +305,7 @@ pub(super) fn answering(via: Via) -> EchoOptions {
 }
 
 /// Says how faithful the emulated networks of an experiment were.
-pub(super) fn fidelity(emulations: &[Emulation]) -> String {
+pub(in super::super) fn fidelity(emulations: &[Emulation]) -> String {
     let sum = |count: fn(&Emulation) -> u64| emulations.iter().map(count).sum::<u64>();
     let late = emulations
         .iter()

@@ -5,7 +5,7 @@
 
 mod dolejs;
 mod kakanakov;
-mod lab;
+pub(super) mod lab;
 mod prio;
 mod valentim;
 
@@ -13,16 +13,25 @@ use rtether_model::quantity::Duration;
 
 use super::Run;
 use super::kakanakov as tables;
+use super::kweon::live as kweon;
+use super::prio::live as tables_live;
 use crate::meter::Measurement;
 
 /// What can be measured, in groups.
 pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
     &[
+        ("skeie-prio-table1", tables_live::table1),
+        ("skeie-prio-table2", tables_live::table2),
+        ("skeie-prio-table3", tables_live::table3),
         ("skeie-prio-switch-strip", prio::strip),
         ("skeie-prio-taskprio", prio::tasks),
     ],
     &tables::cells!(kakanakov::run),
     &[
+        ("kweon-linux-greedy", kweon::greedy),
+        ("kweon-linux-nongreedy", kweon::nongreedy),
+        ("kweon-linux-sequence", kweon::sequence),
+        ("kweon-nt-greedy", kweon::nt),
         ("dolejs-hub", dolejs::hub),
         ("valentim-rtt", valentim::rtt),
         ("valentim-loopback", valentim::loopback),

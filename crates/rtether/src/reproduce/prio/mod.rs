@@ -7,6 +7,8 @@
 //! [`fitted`](super::fitted)). Tables 2 and 3 are predicted from these.
 
 mod ablation;
+#[cfg(target_os = "linux")]
+pub(super) mod live;
 mod plant;
 mod strip;
 mod tables;
@@ -46,6 +48,31 @@ struct Case {
 }
 
 impl Case {
+    /// Puts series together.
+    fn of(records: &[Record]) -> Self {
+        let mut squares = 0.0;
+        let mut merged: Option<Record> = None;
+        for record in records {
+            let series = &record.streams[plant::MESSAGE];
+            let deviation = series.latency.standard_deviation().unwrap_or_default();
+            squares += deviation.as_us_f64().powi(2);
+            match &mut merged {
+                None => merged = Some(record.clone()),
+                Some(merged) => merged.merge(record),
+            }
+        }
+        let merged = merged.unwrap_or_default();
+        let file = merged.streams.get(plant::FILE);
+        let master = merged.nodes.get(plant::MASTER.index());
+        Self {
+            all: merged.streams[plant::MESSAGE].clone(),
+            deviation_us: (squares / count_f64(records.len() as u64)).sqrt(),
+            file: Bytes::new(file.map_or(0, |stream| stream.payload_bytes)),
+            time: merged.observed - merged.warmup * i64::from(merged.runs),
+            layer: master.and_then(|master| master.layer.clone()),
+        }
+    }
+
     fn mean_us(&self) -> f64 {
         self.all.latency.mean().unwrap_or_default().as_us_f64()
     }
@@ -106,26 +133,7 @@ fn measure(setup: &Setup, progress: &Progress) -> Result<Case, ReproduceError> {
         .into_par_iter()
         .map(|seed| run_one(&scenario, seed, progress, &mut NoObserver))
         .collect::<Result<Vec<Record>, ReproduceError>>()?;
-    let mut squares = 0.0;
-    let mut merged: Option<Record> = None;
-    for record in &records {
-        let series = &record.streams[plant::MESSAGE];
-        let deviation = series.latency.standard_deviation().unwrap_or_default();
-        squares += deviation.as_us_f64().powi(2);
-        match &mut merged {
-            None => merged = Some(record.clone()),
-            Some(merged) => merged.merge(record),
-        }
-    }
-    let merged = merged.unwrap_or_default();
-    let file = merged.streams.get(plant::FILE);
-    Ok(Case {
-        all: merged.streams[plant::MESSAGE].clone(),
-        deviation_us: (squares / count_f64(SERIES)).sqrt(),
-        file: Bytes::new(file.map_or(0, |stream| stream.payload_bytes)),
-        time: merged.observed - merged.warmup * i64::from(merged.runs),
-        layer: merged.nodes[plant::MASTER.index()].layer.clone(),
-    })
+    Ok(Case::of(&records))
 }
 
 /// Puts the paper's combined values of an experiment beside ours.

@@ -42,7 +42,28 @@ pub struct Report {
 
 /// Returns one JSON document.
 pub fn json(report: &Report) -> String {
-    let Report { status, .. } = report;
+    let mut document = json!({
+        "schema": SCHEMA,
+        "version": env!("CARGO_PKG_VERSION"),
+        "device": report.device,
+        "pid": report.pid,
+        "up_s": report.up.as_secs(),
+        "config": report.config,
+        "reloads": { "taken": report.reloads.0, "refused": report.reloads.1 },
+        "is_watched": report.is_watched,
+        "rate_bps": report.rate.as_bps(),
+        "detector": report.detector.map(detector_name),
+    });
+    if let (Some(all), Value::Object(status)) =
+        (document.as_object_mut(), of_status(&report.status))
+    {
+        all.extend(status);
+    }
+    format!("{document:#}\n")
+}
+
+/// Returns counters and states as a JSON object.
+pub(crate) fn of_status(status: &Status) -> Value {
     let queues: Vec<Value> = status.queues.iter().map(queue).collect();
     let drops = status.drops.named();
     let drops: serde_json::Map<String, Value> = drops
@@ -52,29 +73,18 @@ pub fn json(report: &Report) -> String {
     let malformed: serde_json::Map<String, Value> = malformed(status)
         .map(|(reason, count)| (reason.to_owned(), count.into()))
         .collect();
-    let document = json!({
-        "schema": SCHEMA,
-        "version": env!("CARGO_PKG_VERSION"),
-        "device": report.device,
+    json!({
         "backend": status.backend.name(),
-        "pid": report.pid,
-        "up_s": report.up.as_secs(),
-        "config": report.config,
-        "reloads": { "taken": report.reloads.0, "refused": report.reloads.1 },
-        "is_watched": report.is_watched,
-        "rate_bps": report.rate.as_bps(),
         "transmitted": traffic(&status.transmitted),
         "received": traffic(&status.received),
         "queues": queues,
         "smoother": status.smoother.as_ref().map(smoother),
         "signal": signal_name(status.signal),
-        "detector": report.detector.map(detector_name),
         "drops": drops,
         "bypassed": { "transmit": status.bypassed.transmit, "receive": status.bypassed.receive },
         "malformed": malformed,
         "missed_reports": status.missed_reports,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 fn traffic(traffic: &Traffic) -> Value {

@@ -122,7 +122,7 @@ pub(super) fn say<E>(found: &Found, mut say: impl FnMut(&Word) -> Result<(), E>)
         }
         end.stalls_dropped += stalls.dropped;
     }
-    let errors = found.errors.iter().take(ERRORS_MAX);
+    let errors = found.errors.iter().chain(&found.failures).take(ERRORS_MAX);
     end.errors = errors.map(|error| harmless(error)).collect();
     say(&Word::End(end))
 }

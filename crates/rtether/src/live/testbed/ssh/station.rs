@@ -165,6 +165,7 @@ impl Player {
             tear_down: Vec::new(),
             hosts: hosts.collect::<Result<_, String>>()?,
             emulator: None,
+            shims: Vec::new(),
         };
         Ok((plan, watches))
     }
