@@ -63,7 +63,7 @@ pub(super) fn restore(device: &str) -> Result<(), ShimError> {
 }
 
 /// A shim of either kind.
-pub(super) enum Shim {
+pub(crate) enum Shim {
     /// The engines in a thread.
     User(Box<live::Shim>),
     /// Filters and queues of the kernel.
@@ -71,7 +71,7 @@ pub(super) enum Shim {
 }
 
 impl Shim {
-    pub(super) fn up(
+    pub(crate) fn up(
         device: &str,
         backend: Backend,
         settings: Settings,
@@ -85,21 +85,21 @@ impl Shim {
         }
     }
 
-    pub(super) fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> Handle {
         match self {
             Self::User(shim) => shim.handle(),
             Self::Kernel(shim) => shim.handle(),
         }
     }
 
-    pub(super) fn run(&mut self) -> Result<(), ShimError> {
+    pub(crate) fn run(&mut self) -> Result<(), ShimError> {
         match self {
             Self::User(shim) => shim.run(),
             Self::Kernel(shim) => shim.run(),
         }
     }
 
-    pub(super) fn down(self) -> Result<Status, ShimError> {
+    pub(crate) fn down(self) -> Result<Status, ShimError> {
         match self {
             Self::User(shim) => shim.down(),
             Self::Kernel(shim) => shim.down(),

@@ -15,5 +15,6 @@ pub mod service;
 pub mod state;
 pub mod watchdog;
 
+pub(crate) use backend::Shim as AnyShim;
 pub use backend::{Commands, is_wrong_input, prepare};
 pub use rtether_live::shim::{Backend, Direction, Refusal, Settings, ShimError, Status};

@@ -1,5 +1,6 @@
 //! Two hosts and what lies between them, on this machine: where experiments are measured.
 
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;
 
@@ -265,6 +266,11 @@ impl Lab<'_> {
             let nothing = || ReproduceError::Machine("the other side did not begin".into());
             measured?.ok_or_else(nothing)
         })
+    }
+
+    /// Returns the address of a host.
+    pub(super) fn address(&self, node: NodeId) -> Ipv4Addr {
+        self.plan.host(node).expect("a host of this network").ip
     }
 
     /// Does something inside a host, in a thread of its own.

@@ -3,6 +3,7 @@
 //! A modern host is no PC of 2006: its stacks take a tenth of the time. What can be compared is what
 //! the claims say of orders and ratios; the papers' values stand beside ours all the same.
 
+mod bucket;
 mod dolejs;
 mod kakanakov;
 pub(super) mod lab;
@@ -28,6 +29,7 @@ pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
     ],
     &tables::cells!(kakanakov::run),
     &[
+        ("kweon-bucket", bucket::run),
         ("kweon-linux-greedy", kweon::greedy),
         ("kweon-linux-nongreedy", kweon::nongreedy),
         ("kweon-linux-sequence", kweon::sequence),

@@ -1,0 +1,257 @@
+//! `kweon-bucket` on this host: what the buckets of both back ends of the shim let out at once.
+
+use std::io::ErrorKind;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration as Span, Instant};
+
+use rtether_model::endnode::{Detector, Layer, Smoothing};
+use rtether_model::network::Stack;
+use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::smoother::{Config, Fixed, Mode, Rule};
+
+use super::super::judge::Judge;
+use super::super::plant::Plant;
+use super::super::{Comparison, ReproduceError, Reproduction};
+use super::lab;
+use crate::live::testbed::DEVICE;
+use crate::run::Progress;
+use crate::shim::{AnyShim, Backend, Settings};
+
+const RATE: BitRate = BitRate::from_mbps(10);
+/// The depth of the paper; a long period, so that no refresh falls into a burst.
+const BUCKET: Fixed = Fixed {
+    depth: Bytes::new(1_500),
+    period: Duration::from_ms(100),
+};
+/// The first datagram leaves one credit, with which the second goes; the third has to wait.
+const DATAGRAMS: [usize; 3] = [1_499, 1_500, 1_500];
+/// Headers of IP and UDP.
+const HEADERS: usize = 28;
+const TRIALS: usize = 40;
+/// With those that do not count.
+const ATTEMPTS: usize = 2 * TRIALS;
+/// Two full frames at the rate of the link: what comes closer behind another was sent with it.
+const TOGETHER: Span = Span::from_micros(2_460);
+/// From the third datagram, which leaves at a refresh, to the next trial: the bucket is full, and the
+/// next refresh half a period away.
+const PAUSE: Span = Span::from_millis(250);
+/// A trial that begins later than this may meet a refresh, and does not count.
+const LATE: Span = Span::from_millis(20);
+const PATIENCE: Span = Span::from_secs(2);
+const LOOK: Span = Span::from_millis(20);
+const PORT: u16 = 7_257;
+
+/// A datagram that has arrived: its octets as an IP packet, and when.
+type Arrival = (usize, Instant);
+
+fn settings() -> Settings {
+    let smoother = Smoothing {
+        config: Config::new(Mode::Fixed(BUCKET)),
+        rule: Rule::LINUX,
+        ring: 2,
+        // A period that does not change asks none.
+        detector: Detector::Backlog {
+            low: Bytes::new(1),
+            high: Bytes::new(2),
+        },
+    };
+    let layer = Layer {
+        smoother: Some(smoother),
+        ..Layer::default()
+    };
+    Settings {
+        priority: Some(lab::PRIORITY + 2),
+        ..Settings::new(layer, RATE)
+    }
+}
+
+/// Returns the octets that each trial let out together.
+fn bursts(backend: Backend, progress: &Progress) -> Result<Vec<usize>, ReproduceError> {
+    let mut plant = Plant::default();
+    let ends = ["near", "far"].map(|name| plant.station(name, Stack::Zero));
+    plant.link((ends[0], 0), (ends[1], 0), RATE);
+    let is_over = AtomicBool::new(false);
+    let (found, _) = lab::with(plant.network, Vec::new(), progress, |lab| {
+        std::thread::scope(|scope| {
+            let (arrive, arrived) = mpsc::channel();
+            let (address, is_bound) = mpsc::channel();
+            let is_over = &is_over;
+            let far =
+                scope.spawn(move || lab.inside(ends[1], || receive(&address, &arrive, is_over)));
+            let sent = lab.inside(ends[0], move || {
+                shimmed(backend, || {
+                    let to = (lab.address(ends[1]), PORT);
+                    is_bound.recv_timeout(PATIENCE).map_err(machine)?;
+                    let socket = UdpSocket::bind(("0.0.0.0", 0)).map_err(machine)?;
+                    socket.connect(to).map_err(machine)?;
+                    trials(&socket, &arrived, progress)
+                })
+            });
+            is_over.store(true, Ordering::Relaxed);
+            let received = far.join();
+            received.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            sent
+        })
+    })?;
+    Ok(found)
+}
+
+fn machine(error: impl std::fmt::Display) -> ReproduceError {
+    ReproduceError::Machine(error.to_string())
+}
+
+/// Does something behind a shim of the calling thread's namespace.
+fn shimmed<T>(
+    backend: Backend,
+    work: impl FnOnce() -> Result<T, ReproduceError>,
+) -> Result<T, ReproduceError> {
+    let mut shim = AnyShim::up(DEVICE, backend, settings()).map_err(machine)?;
+    let handle = shim.handle();
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let ended = shim.run();
+            shim.down()?;
+            ended
+        });
+        let done = work();
+        handle.stop();
+        let ended = thread.join();
+        let ended = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        ended.map_err(machine)?;
+        done
+    })
+}
+
+/// Receives until it is over.
+fn receive(
+    is_bound: &mpsc::Sender<()>,
+    arrive: &mpsc::Sender<Arrival>,
+    is_over: &AtomicBool,
+) -> Result<(), ReproduceError> {
+    lab::urgent().placement.apply().map_err(machine)?;
+    let socket = UdpSocket::bind(("0.0.0.0", PORT)).map_err(machine)?;
+    socket.set_read_timeout(Some(LOOK)).map_err(machine)?;
+    let _ = is_bound.send(());
+    let mut buffer = [0; 2_048];
+    while !is_over.load(Ordering::Relaxed) {
+        match socket.recv(&mut buffer) {
+            // Whoever asks for it may have given up.
+            Ok(size) => drop(arrive.send((size + HEADERS, Instant::now()))),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(machine(error)),
+        }
+    }
+    Ok(())
+}
+
+fn trials(
+    socket: &UdpSocket,
+    arrived: &mpsc::Receiver<Arrival>,
+    progress: &Progress,
+) -> Result<Vec<usize>, ReproduceError> {
+    let mut bursts = Vec::new();
+    // The first trial finds the time of a refresh.
+    let mut refreshed_at: Option<Instant> = None;
+    for _ in 0..ATTEMPTS {
+        if progress.is_cancelled() {
+            return Err(ReproduceError::Interrupted);
+        }
+        for size in DATAGRAMS {
+            socket.send(&vec![0; size - HEADERS]).map_err(machine)?;
+        }
+        let sent_at = Instant::now();
+        let mut all = Vec::new();
+        for _ in DATAGRAMS {
+            all.push(arrived.recv_timeout(PATIENCE).map_err(machine)?);
+        }
+        if refreshed_at.is_some_and(|at| sent_at - at < PAUSE + LATE) {
+            bursts.push(burst(&all));
+        }
+        if bursts.len() == TRIALS {
+            break;
+        }
+        refreshed_at = all.last().map(|last| last.1);
+        std::thread::sleep(PAUSE);
+    }
+    Ok(bursts)
+}
+
+/// Returns the octets that came behind each other from the first on.
+fn burst(arrivals: &[Arrival]) -> usize {
+    let mut octets = arrivals.first().map_or(0, |first| first.0);
+    for pair in arrivals.windows(2) {
+        if pair[1].1 - pair[0].1 > TOGETHER {
+            break;
+        }
+        octets += pair[1].0;
+    }
+    octets
+}
+
+pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let (user, kernel) = (
+        bursts(Backend::User, progress)?,
+        bursts(Backend::Kernel, progress)?,
+    );
+    let most = |bursts: &[usize]| bursts.iter().copied().max().unwrap_or(0);
+    let mut judge = Judge::new("kweon-bucket");
+    let largest = most(&user).max(most(&kernel));
+    judge.judge(
+        "C045",
+        largest > 0 && largest <= 2_999,
+        format!(
+            "user space {}, kernel {} octets",
+            most(&user),
+            most(&kernel)
+        ),
+        "a back end lets out more",
+    );
+    let row = |backend: Backend, bursts: &[usize]| {
+        let exact = bursts.iter().filter(|&&octets| octets == 2_999).count();
+        Comparison {
+            quantity: format!("longest burst, depth 1500 B, back end `{}`", backend.name()),
+            paper: "2999 B".into(),
+            ours: format!(
+                "{} B; {exact} of {} bursts had 2999 B",
+                most(bursts),
+                bursts.len()
+            ),
+            source: "002 Kweon 2".into(),
+        }
+    };
+    Ok(Reproduction {
+        id: "kweon-bucket",
+        title: "What a credit bucket lets out, measured",
+        mode: "live",
+        comparisons: vec![row(Backend::User, &user), row(Backend::Kernel, &kernel)],
+        claims: judge.finish(),
+        figures: Vec::new(),
+        notes: vec![format!(
+            "IP packets of 1499, 1500 and 1500 octets at once, {TRIALS} times, through a shim with a \
+             full bucket onto an emulated link of 10 Mbit/s; those that arrive within two frame times \
+             of each other left together. The bucket is filled each {}.",
+            BUCKET.period
+        )],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: by hand.
+    #[test]
+    fn a_burst_ends_at_the_first_gap() {
+        let start = Instant::now();
+        let at = |us: u64| start + Span::from_micros(us);
+        let arrivals = [(1_499, at(0)), (1_500, at(1_230)), (1_500, at(100_000))];
+        assert_eq!(burst(&arrivals), 2_999);
+        assert_eq!(
+            burst(&[(1_499, at(0)), (1_500, at(3_000)), (1_500, at(3_100))]),
+            1_499
+        );
+        assert_eq!(burst(&[]), 0);
+    }
+}
