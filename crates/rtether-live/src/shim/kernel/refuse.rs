@@ -20,6 +20,13 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
     if settings.rate == BitRate::from_bps(0) {
         return refuse("rate", "a link of no rate sends nothing");
     }
+    if settings.probes.is_some() {
+        return refuse(
+            "probes",
+            "there is nobody to send and answer them in time; leave it out, or use the back end \
+             `user`",
+        );
+    }
     match receive {
         None => {}
         Some(Receive::Queues(_)) => {
