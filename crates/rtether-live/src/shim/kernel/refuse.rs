@@ -85,7 +85,8 @@ fn check_detector(detector: Detector) -> Result<(), Refusal> {
     match detector {
         Detector::OwnCollisions { .. }
         | Detector::Backlog { .. }
-        | Detector::Utilization { .. } => Ok(()),
+        | Detector::Utilization { .. }
+        | Detector::Marks { .. } => Ok(()),
         _ => refuse(
             "smoother.detector",
             "this one needs to know of each frame, such as when it got through, and the kernel \
@@ -207,6 +208,13 @@ mod tests {
             (
                 Detector::Utilization {
                     threshold_percent: 50,
+                    window,
+                },
+                None,
+            ),
+            (
+                Detector::Marks {
+                    threshold_percent: 0,
                     window,
                 },
                 None,
