@@ -8,6 +8,7 @@
 #   RATES    bottleneck in Mbit/s (default "100 10")
 #   ROUNDS   rounds; in each, all variants run one after the other (default 5)
 #   BACKEND  of the shims of the senders (default user); kernel knows no clearing rate and no probes
+#   CONGESTION  congestion control of TCP (default: that of this host)
 #   COUNT    round trips of a run (default 2000), one each 2 ms
 #   RTETHER  the program (default: target/release/rtether)
 #   RUNS     a file that keeps the row of each run (default: none)
@@ -46,6 +47,7 @@ count=${COUNT:-2000}
 read -ra rates <<<"${RATES:-100 10}"
 rtether=${RTETHER:-${CARGO_TARGET_DIR:-target}/release/rtether}
 backend=${BACKEND:-user}
+congestion=${CONGESTION:-$(cat /proc/sys/net/ipv4/tcp_congestion_control)}
 variants=("$@")
 ((${#variants[@]})) || variants=(bare bare-ecn unsmoothed share backlog clearing utilization probes marks)
 one=rtether-sg$$a two=rtether-sg$$b middle=rtether-sg$$m sink=rtether-sg$$c device=wire
@@ -93,6 +95,7 @@ build() { # rate in Mbit/s
         ip -n $middle link set "to$number" gso_max_segs 1
         ip -n $middle link set "to$number" master bridge up
         ip netns exec $host sysctl -qw net.ipv6.conf.$device.disable_ipv6=1
+        ip netns exec $host sysctl -qw net.ipv4.tcp_congestion_control="$congestion"
         ip -n $host address add 10.79.0.$number/24 dev $device
         ip -n $host link set $device up
     done

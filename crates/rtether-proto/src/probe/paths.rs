@@ -83,7 +83,7 @@ struct Path {
 #[derive(Clone, Debug)]
 pub struct Paths {
     config: PathConfig,
-    paths: Vec<Path>,
+    peers: Vec<Path>,
     events: VecDeque<Observation>,
     counters: PathCounters,
 }
@@ -123,7 +123,7 @@ impl Paths {
         };
         Ok(Self {
             config,
-            paths: (0..peers).map(path).collect::<Result<_, _>>()?,
+            peers: (0..peers).map(path).collect::<Result<_, _>>()?,
             events: VecDeque::new(),
             counters: PathCounters::default(),
         })
@@ -131,7 +131,7 @@ impl Paths {
 
     /// Returns the next probe that is due, and for which peer; what it says is to be sent as it is.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(u8, [u8; SIZE_MIN])> {
-        let (number, path, request) = (0..).zip(&mut self.paths).find_map(|(number, path)| {
+        let (number, path, request) = (0..).zip(&mut self.peers).find_map(|(number, path)| {
             let request = path.prober.poll_transmit(now)?;
             Some((number, path, request))
         })?;
@@ -151,7 +151,7 @@ impl Paths {
         let Ok(message) = Message::parse(payload) else {
             return;
         };
-        let mut paths = self.paths.iter_mut();
+        let mut paths = self.peers.iter_mut();
         let Some(path) = paths.find(|path| path.session == message.session) else {
             return;
         };
@@ -169,7 +169,7 @@ impl Paths {
 
     /// Takes a message that came from a peer.
     pub fn handle_answer(&mut self, now: Instant, number: u8, payload: &[u8]) -> Outcome {
-        let Some(path) = self.paths.get_mut(usize::from(number)) else {
+        let Some(path) = self.peers.get_mut(usize::from(number)) else {
             return Outcome::Forged;
         };
         let Ok(message) = Message::parse(payload) else {
@@ -202,8 +202,8 @@ impl Paths {
 
     /// Gives up probes that have waited too long.
     pub fn handle_timeout(&mut self, now: Instant) {
-        for number in 0..u8::try_from(self.paths.len()).unwrap_or(0) {
-            let path = &mut self.paths[usize::from(number)];
+        for number in 0..u8::try_from(self.peers.len()).unwrap_or(0) {
+            let path = &mut self.peers[usize::from(number)];
             path.prober.handle_timeout(now);
             if path.prober.is_finished()
                 && let Ok(next) = prober(self.config, now)
@@ -226,7 +226,7 @@ impl Paths {
 
     /// Returns when to call again if nothing comes before: for a probe, or for a loss.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let times = self.paths.iter().map(|path| path.prober.poll_timeout());
+        let times = self.peers.iter().map(|path| path.prober.poll_timeout());
         times.flatten().min()
     }
 
@@ -237,7 +237,7 @@ impl Paths {
 
     /// Turns what the meter says of a path into observations; an answer came with this delay.
     fn drain(&mut self, now: Instant, number: u8, delay: Option<Duration>) {
-        let path = &mut self.paths[usize::from(number)];
+        let path = &mut self.peers[usize::from(number)];
         let patience = self.config.timeout * PATIENCE;
         while let Some(event) = path.prober.poll_event() {
             let observed = match event {

@@ -12,6 +12,21 @@ use rtether_proto::smoother::{Class, Smoother};
 
 use super::*;
 
+fn probed() -> ProbeStatus {
+    ProbeStatus {
+        own: PathCounters {
+            sent: 61,
+            answered: 62,
+            lost: 63,
+            absent: 64,
+        },
+        answers: 65,
+        declined: 66,
+        forged: 67,
+        malformed: 68,
+    }
+}
+
 fn report() -> Report {
     let mode = Mode::Adaptive(Adaptive::HIMD);
     let mut engine = Smoother::new(Instant::ZERO, Config::new(mode)).expect("the paper's values");
@@ -75,18 +90,7 @@ fn report() -> Report {
             },
             malformed,
             missed_reports: 51,
-            probes: Some(ProbeStatus {
-                own: PathCounters {
-                    sent: 61,
-                    answered: 62,
-                    lost: 63,
-                    absent: 64,
-                },
-                answers: 65,
-                declined: 66,
-                forged: 67,
-                malformed: 68,
-            }),
+            probes: Some(probed()),
         },
     }
 }
