@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use rtether::scenario::{codes, reference, render, shim_schema};
 use rtether::shim::config::{Config, load};
+use rtether_live::link::MacAddress;
 use rtether_live::shim::{Backend, Refusal, Signal};
 use rtether_live::wait::Waiting;
-use rtether_model::endnode::{Receive, ReceiveSelection, TransmitStrategy};
+use rtether_model::endnode::{Detector, Receive, ReceiveSelection, TransmitStrategy};
 use rtether_model::network::Vid;
 use rtether_model::quantity::{BitRate, Duration};
 use rtether_model::smoother::Mode;
@@ -61,6 +62,7 @@ fn every_key_arrives() {
          smoother: { mode: himd, detector: { kind: collisions } }\n\
          tags: { insert: [1, 3, 6], vlan: 12, strip: true }\n\
          signal: { from: driver, every: 5 ms }\n\
+         probes: { to: [02:00:00:00:00:07, 02-00-00-00-00-08], every: 20 ms }\n\
          core: 1\n\
          priority: 40\n\
          waiting: spin\n",
@@ -86,8 +88,33 @@ fn every_key_arrives() {
     assert!(settings.tags.strip);
     let every = Duration::from_ms(5);
     assert_eq!(settings.signal, Signal::DriverCollisions { every });
+    let probes = settings.probes.expect("given");
+    let to = [7, 8].map(|last| MacAddress([2, 0, 0, 0, 0, last]));
+    assert_eq!(
+        (&probes.to[..], probes.every),
+        (&to[..], Duration::from_ms(20))
+    );
     assert_eq!((settings.core, settings.priority), (Some(1), Some(40)));
     assert_eq!(settings.waiting, Waiting::Spin);
+}
+
+#[test]
+fn a_detector_of_probe_delay_has_an_epoch_of_ten_seconds() {
+    let detector = |text: &str| {
+        let config = good(&format!(
+            "rtether: 1\nrate: 10 Mbit/s\nprobes: {{ to: [02:00:00:00:00:07] }}\n\
+             smoother: {{ mode: himd, detector: {{ kind: probe-delay, excess: 5 ms{text} }} }}\n"
+        ));
+        let every = config.settings.probes.expect("given").every;
+        assert_eq!(every, Duration::from_ms(10));
+        config.settings.layer.smoother.expect("given").detector
+    };
+    let with = |epoch| Detector::ProbeDelay {
+        excess: Duration::from_ms(5),
+        epoch: Duration::from_secs(epoch),
+    };
+    assert_eq!(detector(""), with(10));
+    assert_eq!(detector(", epoch: 2 s"), with(2));
 }
 
 #[test]

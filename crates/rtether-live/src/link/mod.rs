@@ -17,7 +17,7 @@ use crate::timestamping::{RealNs, Sent};
 
 pub use device::{Device, DeviceError, MacAddress, ParseMacError};
 pub use frame::RawOptions;
-pub(crate) use frame::header;
+pub(crate) use frame::{ETHERTYPE_TAG, header};
 pub use icmp::Icmp;
 pub use raw::Raw;
 pub(crate) use raw::link_address;

@@ -1,13 +1,15 @@
 //! What the back end in user space refuses.
 
 use rtether_model::endnode::{Detector, Receive, Smoothing};
-use rtether_model::quantity::Instant;
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::smoother::Mode;
+use rtether_proto::probe::PATHS_MAX;
 
 use super::plan::Parts;
 use super::receive::ReceiveSide;
 use super::transmit::TransmitSide;
-use super::{Backend, Refusal, Settings, ShimError, Signal};
+use super::{Backend, Probing, Refusal, Settings, ShimError, Signal};
+use crate::link::MacAddress;
 
 fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
     let backend = Backend::User;
@@ -48,15 +50,38 @@ pub fn check(settings: &Settings) -> Result<(), ShimError> {
              another detector",
         );
     }
-    if let Some(Detector::ProbeDelay { .. }) = detector {
+    let probes = settings.probes.as_ref();
+    if let Some(Detector::ProbeDelay { .. }) = detector
+        && probes.is_none_or(|probes| probes.to.is_empty())
+    {
         return refuse(
             "detector",
-            "the shim sends no probes; on a shared medium take collisions or utilization, else \
-             marks or backlog",
+            "nobody is probed; name a station beyond the bottleneck in `probes`, whose shim \
+             answers",
         );
+    }
+    if let Some(probes) = probes {
+        check_probes(probes)?;
     }
     TransmitSide::new(Instant::ZERO, settings, 0)?;
     ReceiveSide::new(settings)?;
+    Ok(())
+}
+
+fn check_probes(probes: &Probing) -> Result<(), ShimError> {
+    if probes.every <= Duration::ZERO {
+        return refuse("probes", "the time between two probes must be positive");
+    }
+    if probes.to.len() > PATHS_MAX {
+        return refuse("probes", "more than eight stations cannot be probed");
+    }
+    let is_one = |peer: &MacAddress| peer.0[0] & 1 == 0 && peer.0 != [0; 6];
+    if !probes.to.iter().all(is_one) {
+        return refuse(
+            "probes",
+            "an address of a group, or of nobody, does not answer; give that of a station",
+        );
+    }
     Ok(())
 }
 
@@ -86,6 +111,12 @@ pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimErr
         return refuse(
             "signal",
             "reports of a hub are taken in from the start or not at all; take it down and up again",
+        );
+    }
+    if from.probes != to.probes {
+        return refuse(
+            "probes",
+            "the stations that are probed are decided when it is set up; take it down and up again",
         );
     }
     Ok(())

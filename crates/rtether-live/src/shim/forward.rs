@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use rtether_model::quantity::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::probes::Probes;
 use super::tap::{FRAME_MAX, Tap};
 use super::{Backend, Drops, Settings, Shim, ShimError, Signal, Status};
 use crate::clock::to_std;
@@ -44,6 +45,7 @@ impl Shim {
     /// Does what is due and takes what has come; says whether there was anything.
     pub(super) fn step(&mut self, now: Instant) -> Result<bool, ShimError> {
         self.transmit.advance(now, &self.port, &mut self.pool)?;
+        self.transmit.probe(now, &self.port, &mut self.pool)?;
         self.receive.handle_timeout(now, &mut self.pool);
         let told = self.take_reports()?;
         let sent = self.take_from_stack()?;
@@ -51,21 +53,22 @@ impl Shim {
         Ok(told || sent || received)
     }
 
-    /// Takes reports, which are few: one for each frame.
+    /// Takes reports of a hub, one for each frame, and what other shims ask and answer.
     fn take_reports(&mut self) -> Result<bool, ShimError> {
         for number in 0..BURST {
             let Some((length, age)) = self.port.receive(&mut self.buffer)? else {
                 return Ok(number > 0);
             };
             let octets = &self.buffer[..length.min(FRAME_MAX)];
-            let Some(mut report) = CompletionReport::parse(octets) else {
-                continue;
-            };
-            report.since_attempt += age;
             let now = self.clock.now();
             let (port, pool) = (&self.port, &mut self.pool);
             self.transmit.advance(now, port, pool)?;
-            self.transmit.report(now, &report, port, pool)?;
+            if let Some(mut report) = CompletionReport::parse(octets) {
+                report.since_attempt += age;
+                self.transmit.report(now, &report, port, pool)?;
+            } else {
+                self.transmit.take_probe(now, age, octets, port, pool)?;
+            }
         }
         Ok(true)
     }
@@ -171,6 +174,7 @@ impl Shim {
             .transmit
             .wake_at()
             .into_iter()
+            .chain(self.transmit.probe_at())
             .chain(self.receive.due());
         let until_frame = held.min().map(|due| due - now - LEAD);
         let until_look = self.transmit.is_busy().then_some(self.look_at - now);
@@ -240,6 +244,7 @@ impl Shim {
             smoother: self.transmit.smoother(&self.settings),
             signal: self.settings.signal,
             missed_reports: self.transmit.missed(),
+            probes: self.transmit.probes.as_ref().map(Probes::status),
             drops: Drops {
                 receive_full: self.receive.dropped,
                 stack_overrun,

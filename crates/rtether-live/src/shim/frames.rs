@@ -106,7 +106,7 @@ pub(super) fn datagram(
 
 /// Returns whether a TCP segment says that frames of ours were marked on their way (RFC 3168,
 /// 6.1.3); `None` if it is none that could.
-pub(super) fn echoed_mark(frame: &[u8], parsed: &Parsed) -> Option<Marked> {
+pub(in crate::shim) fn echoed_mark(frame: &[u8], parsed: &Parsed) -> Option<Marked> {
     let packet = packet(frame, parsed).filter(|_| parsed.key.protocol == Some(TCP))?;
     let first = *packet.first()?;
     // Behind extension headers nobody looks: then only a few marks are overlooked.

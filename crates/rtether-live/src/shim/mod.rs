@@ -24,6 +24,7 @@
 //!
 //! # Scope and limitations
 //!
+//! - Probes of other shims ([`Probing`]) come in by a packet socket, past the receive queues.
 //! - Frames that come in pass the shim only if the settings have receive queues or a detector that
 //!   listens; each side that passes it costs a wake-up of its thread.
 //! - Packet sockets for all protocols see a received frame that passes the shim twice: before it,
@@ -46,6 +47,7 @@ mod line;
 mod place;
 mod plan;
 mod port;
+mod probes;
 mod receive;
 mod settings;
 mod status;
@@ -58,8 +60,8 @@ pub use check::check;
 pub use error::ShimError;
 pub use handle::Handle;
 pub use plan::{Plan, restore};
-pub use settings::{Backend, Refusal, Settings, Signal, Tags};
+pub use settings::{Backend, Probing, Refusal, Settings, Signal, Tags};
 pub use status::{
-    Direction, Directions, Drops, QueueStatus, SmootherStatus, Status, Traffic, Waited,
+    Direction, Directions, Drops, ProbeStatus, QueueStatus, SmootherStatus, Status, Traffic, Waited,
 };
 pub use user::Shim;

@@ -4,6 +4,7 @@ use rtether_model::endnode::{Detector, Layer};
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Duration};
 
+use crate::link::MacAddress;
 use crate::thread::Placement;
 use crate::wait::Waiting;
 
@@ -18,6 +19,8 @@ pub struct Settings {
     pub tags: Tags,
     /// What the smoother's detector is fed with.
     pub signal: Signal,
+    /// Probes between shims; none are sent or answered if not given.
+    pub probes: Option<Probing>,
     /// The core of the shim's thread; any if not given.
     pub core: Option<usize>,
     /// Its priority of `SCHED_FIFO`, 1 to 99; an ordinary thread if not given.
@@ -35,6 +38,7 @@ impl Settings {
             rate,
             tags: Tags::default(),
             signal: Signal::default(),
+            probes: None,
             core: None,
             priority: None,
             waiting: Waiting::Block,
@@ -103,6 +107,16 @@ pub enum Signal {
     /// The reports of an emulated hub ([`crate::emulator::CollisionReport`]), which say how many
     /// attempts each frame took and when it was out.
     Reports,
+}
+
+/// Probes whose one-way delay a detector of probe delay is fed with. A shim that has them answers
+/// those of others, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probing {
+    /// The stations that are asked, at most [`rtether_proto::probe::PATHS_MAX`]; none only answers.
+    pub to: Vec<MacAddress>,
+    /// Between two probes to one of them.
+    pub every: Duration,
 }
 
 /// A way to carry out the settings.

@@ -3,6 +3,7 @@
 use rtether_model::quantity::Duration;
 use rtether_model::smoother::Mode;
 use rtether_proto::endnode::{self, MalformedCounters};
+use rtether_proto::probe::PathCounters;
 use rtether_proto::smoother;
 
 use super::{Backend, Signal};
@@ -24,6 +25,8 @@ pub struct Status {
     pub signal: Signal,
     /// Reports of a hub that did not come.
     pub missed_reports: u64,
+    /// Probes between shims, if there are any.
+    pub probes: Option<ProbeStatus>,
     /// Lost frames.
     pub drops: Drops,
     /// Frames that went their ordinary way because the shim showed no sign of life.
@@ -43,6 +46,7 @@ impl Status {
             smoother: None,
             signal,
             missed_reports: 0,
+            probes: None,
             drops: Drops::default(),
             bypassed: Directions::default(),
             malformed: MalformedCounters::default(),
@@ -116,6 +120,37 @@ pub struct SmootherStatus {
     pub state: smoother::State,
     /// Counters.
     pub statistics: smoother::Statistics,
+}
+
+/// Probes between shims.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProbeStatus {
+    /// Sent, answered in time, lost.
+    pub own: PathCounters,
+    /// Probes of others that were answered.
+    pub answers: u64,
+    /// Those that were not: too many at a time.
+    pub declined: u64,
+    /// Answers to nothing, or of somebody who was not asked.
+    pub forged: u64,
+    /// Frames that are neither probe nor answer.
+    pub malformed: u64,
+}
+
+impl ProbeStatus {
+    /// Returns all of them with their names.
+    pub const fn named(&self) -> [(&'static str, u64); 8] {
+        [
+            ("sent", self.own.sent),
+            ("answered", self.own.answered),
+            ("lost", self.own.lost),
+            ("absent", self.own.absent),
+            ("answers", self.answers),
+            ("declined", self.declined),
+            ("forged", self.forged),
+            ("malformed", self.malformed),
+        ]
+    }
 }
 
 /// Lost frames by reason.

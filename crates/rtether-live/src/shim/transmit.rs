@@ -12,11 +12,13 @@ use rtether_model::smoother::Rule;
 use rtether_model::wire;
 use rtether_proto::egress::{Egress, Handed, Offered, Recording, Seeds};
 use rtether_proto::endnode::{self, Classifier, MAX_CLASSES};
+use rtether_proto::probe::Observation;
 
 use super::frames::{self, Pool};
 use super::hub::{Hub, Step};
 use super::line::{Line, size_on_wire};
 use super::port::{Port, Sent};
+use super::probes::Probes;
 use super::receive::classifier;
 use super::status::{Direction, Drops, QueueStatus, SmootherStatus, Traffic};
 use super::{Settings, ShimError, Signal, Tags};
@@ -53,6 +55,7 @@ pub(super) struct TransmitSide {
     has_collided: bool,
     rule: Option<Rule>,
     tags: Tags,
+    pub(super) probes: Option<Probes>,
     pub(super) traffic: Traffic,
     pub(super) drops: Drops,
 }
@@ -76,6 +79,7 @@ impl TransmitSide {
             has_collided: false,
             rule: layer.smoother.map(|smoothing| smoothing.rule),
             tags: settings.tags,
+            probes: None,
             traffic: Traffic::default(),
             drops: Drops::default(),
         })
@@ -137,6 +141,40 @@ impl TransmitSide {
         };
         frames::tag(&mut frame, &parsed, class, &self.tags);
         self.egress.offer(now, frame, offered);
+        self.settle(now, port, pool)
+    }
+
+    /// Takes a frame of the shim's own, a probe or an answer. Nothing holds it back in the smoother:
+    /// it is to wait where bulk frames of all stations wait, and nowhere else.
+    pub(super) fn take_own(
+        &mut self,
+        now: Instant,
+        octets: &[u8],
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        self.traffic.taken += 1;
+        let (mut frame, parsed) = pool.frame(octets);
+        let class = self.classifier.classify(&parsed.key).class;
+        let offered = Offered {
+            size: size_on_wire(frame.len()),
+            class,
+            datagram: None,
+        };
+        frames::tag(&mut frame, &parsed, class, &self.tags);
+        self.egress.offer(now, frame, offered);
+        self.settle(now, port, pool)
+    }
+
+    /// A probe is back or lost.
+    pub(super) fn observe(
+        &mut self,
+        now: Instant,
+        observed: Observation,
+        port: &Port,
+        pool: &mut Pool,
+    ) -> Result<(), ShimError> {
+        self.egress.probe(now, observed.path, observed.delay);
         self.settle(now, port, pool)
     }
 
@@ -333,6 +371,9 @@ impl TransmitSide {
             return Ok(false);
         };
         let sent = port.send(&frame)?;
+        if let Some(probes) = &mut self.probes {
+            probes.handle_departure(now, &frame);
+        }
         match sent {
             Sent::Out => {
                 self.traffic.frames += 1;

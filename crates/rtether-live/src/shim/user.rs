@@ -87,6 +87,7 @@ impl Shim {
         let clock = Clock::start();
         let now = clock.now();
         let mut transmit = TransmitSide::new(now, &settings, seed_of(&found))?;
+        transmit.probe_from(now, &settings, found.address());
         if limit > 0 {
             transmit = transmit.recorded(settings.layer.clone(), limit);
         }
@@ -94,7 +95,7 @@ impl Shim {
         let port = Port::open(
             device,
             &found,
-            settings.signal == Signal::Reports,
+            settings.signal == Signal::Reports || settings.probes.is_some(),
             settings.listens(),
         )?;
         let taps = plan.open_taps()?;

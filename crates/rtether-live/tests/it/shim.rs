@@ -2,6 +2,7 @@
 
 mod decides;
 mod frames;
+mod probes;
 mod refused;
 mod survives;
 
@@ -15,7 +16,7 @@ use std::time::{Duration as Sleep, Instant as Time};
 
 use rtether_live::clock::Clock;
 use rtether_live::emulator::capture;
-use rtether_live::link::Icmp;
+use rtether_live::link::{Device, Icmp};
 use rtether_live::meter::Meter;
 use rtether_live::namespace::{Namespace, enter};
 use rtether_live::shim::{

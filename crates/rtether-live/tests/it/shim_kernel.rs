@@ -5,7 +5,7 @@ mod law;
 mod queues;
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration as Sleep, Instant as Time};
@@ -23,6 +23,7 @@ use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{self, Adaptive, Fixed, Mode};
 use rtether_proto::endnode::parse;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::bed::{self, Bed, hub, inside, star};
 use crate::wire::{DEVICE, FAR, NEAR, Wire};

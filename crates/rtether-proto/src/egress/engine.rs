@@ -257,12 +257,13 @@ impl<F> Egress<F> {
         }
     }
 
-    /// A probe of the bulk class took so long, by clocks that need not agree, or was lost; only a
-    /// detector of probe delay cares.
-    pub fn probe(&mut self, now: Instant, delay: Option<Duration>) {
-        let now = self.call(now, Call::Probe { delay });
+    /// A probe of the bulk class took so long on a path, by clocks that need not agree, or was lost;
+    /// only a detector of probe delay cares. Paths count from 0; those from
+    /// [`crate::probe::PATHS_MAX`] on are overlooked.
+    pub fn probe(&mut self, now: Instant, path: u8, delay: Option<Duration>) {
+        let now = self.call(now, Call::Probe { path, delay });
         if let Some(pacer) = &mut self.pacer {
-            pacer.probed(now, delay);
+            pacer.probed(now, path, delay);
             self.is_pumping = true;
         }
     }

@@ -154,8 +154,8 @@ impl<T> Pacer<T> {
         self.watch.heard(now, wire_size);
     }
 
-    pub(super) fn probed(&mut self, now: Instant, delay: Option<Duration>) {
-        let signal = self.watch.probed(now, delay);
+    pub(super) fn probed(&mut self, now: Instant, path: u8, delay: Option<Duration>) {
+        let signal = self.watch.probed(now, path, delay);
         self.signal(now, signal);
     }
 

@@ -49,6 +49,8 @@ pub enum Call {
     },
     /// [`Egress::probe`].
     Probe {
+        /// Which path.
+        path: u8,
         /// Its delay; `None` if it was lost.
         delay: Option<Duration>,
     },
@@ -289,7 +291,7 @@ fn make(egress: &mut Egress<u64>, at: Instant, call: Call) {
         Call::Attempted { ago } => egress.attempted(at, ago),
         Call::Complete { attempts } => egress.handle_completion(at, attempts),
         Call::Hear { wire_size } => egress.hear(at, wire_size),
-        Call::Probe { delay } => egress.probe(at, delay),
+        Call::Probe { path, delay } => egress.probe(at, path, delay),
         Call::Mark(packet) => egress.mark(at, packet),
         Call::Timeout => egress.handle_timeout(at),
         Call::Set => {}

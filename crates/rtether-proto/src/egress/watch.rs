@@ -1,8 +1,11 @@
 //! What tells the smoother of congestion: one detector and what it is fed.
 
+use alloc::vec::Vec;
+
 use rtether_model::endnode::Detector;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
+use crate::probe::PATHS_MAX;
 use crate::smoother::congestion::{
     Backlog, Cleared, ClearingRate, CongestionSignal, Marked, MarkedShare, OwnCollisions,
     ProbeDelay, Signal, Utilization,
@@ -15,7 +18,8 @@ pub(super) enum Watch {
     Clearing(ClearingRate),
     Backlog(Backlog),
     Utilization(Utilization),
-    Probe(ProbeDelay),
+    /// One for each path: delays of two of them have no common origin.
+    Probe(Vec<ProbeDelay>),
     Marks(MarkedShare),
 }
 
@@ -46,7 +50,7 @@ impl Watch {
                 window,
             } => Self::Utilization(Utilization::new(now, rate, threshold_percent, window)),
             Detector::ProbeDelay { excess, epoch } => {
-                Self::Probe(ProbeDelay::new(now, excess, epoch))
+                Self::Probe(alloc::vec![ProbeDelay::new(now, excess, epoch); PATHS_MAX])
             }
             Detector::Marks {
                 threshold_percent,
@@ -87,12 +91,20 @@ impl Watch {
         }
     }
 
-    /// A probe is back or lost.
-    pub(super) fn probed(&mut self, now: Instant, delay: Option<Duration>) -> Option<Signal> {
-        let Self::Probe(probe) = self else {
+    /// A probe is back or lost. Each path that is congested says so, and a path that is not says so
+    /// for all if none of the others is.
+    pub(super) fn probed(
+        &mut self,
+        now: Instant,
+        path: u8,
+        delay: Option<Duration>,
+    ) -> Option<Signal> {
+        let Self::Probe(paths) = self else {
             return None;
         };
-        Some(probe.observe(now, delay))
+        let signal = paths.get_mut(usize::from(path))?.observe(now, delay);
+        let is_clear = paths.iter().all(|path| path.signal(now) == Signal::Clear);
+        (signal == Signal::Congestion || is_clear).then_some(signal)
     }
 
     /// A packet came back. There is a signal once for each window: one mark more in the same window

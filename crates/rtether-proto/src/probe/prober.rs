@@ -6,15 +6,15 @@
 //! series begins when the one before is complete and `pause` has passed.
 //!
 //! A request without a reply after `timeout` is lost. What is known of a request is kept until
-//! 65 536 others have followed, so that a reply that comes later still is told from one that
-//! belongs to nothing.
+//! 65 536 others have followed, or as many as the host wants to be remembered, so that a reply that
+//! comes later still is told from one that belongs to nothing.
 
 use alloc::collections::VecDeque;
 use core::fmt;
 
 use rtether_model::quantity::{Duration, Instant};
 
-/// Requests of which is remembered what became of them.
+/// Requests of which is remembered what became of them, unless the host wants less.
 pub(super) const WINDOW: usize = 1 << 16;
 
 /// When the next request goes out.
@@ -154,6 +154,8 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub struct Prober {
     config: Config,
+    /// Requests of which is remembered what became of them.
+    window: usize,
     /// When the next request is due; meaningless where something else must happen first.
     next_at: Instant,
     /// Its sequence.
@@ -173,6 +175,12 @@ pub struct Prober {
 impl Prober {
     /// Returns a meter whose first request is due at `start`.
     pub fn new(config: Config, start: Instant) -> Result<Self, ConfigError> {
+        Self::remembering(config, start, WINDOW)
+    }
+
+    /// The same, with a memory for so many requests, at least two, instead of 65 536.
+    pub fn remembering(config: Config, start: Instant, window: usize) -> Result<Self, ConfigError> {
+        let window = window.max(2);
         let total = config.series.checked_mul(config.samples);
         if total.ok_or(ConfigError::TooMany)? == 0 {
             return Err(ConfigError::Nothing);
@@ -185,16 +193,18 @@ impl Prober {
             if !is_positive(interval) {
                 return Err(ConfigError::Time);
             }
-            let interval_min = Duration::from_ps(config.timeout.as_ps() >> 15);
+            let half = i64::try_from(window / 2).unwrap_or(i64::MAX);
+            let interval_min = Duration::from_ps(config.timeout.as_ps() / half);
             if interval < interval_min {
                 return Err(ConfigError::TooDense { interval_min });
             }
         }
         Ok(Self {
             config,
+            window,
             next_at: start,
             next: 0,
-            slots: VecDeque::with_capacity(WINDOW),
+            slots: VecDeque::with_capacity(window),
             answered_up_to: 0,
             pending: 0,
             oldest: 0,
@@ -209,7 +219,7 @@ impl Prober {
             return None;
         }
         let request = self.request(self.next);
-        if self.slots.len() == WINDOW {
+        if self.slots.len() == self.window {
             self.slots.pop_front();
         }
         self.slots.push_back(Slot {
@@ -356,7 +366,7 @@ impl Prober {
             ..
         } = self.counters;
         assert_eq!(sent, answered + lost + u64::from(self.pending));
-        assert!(self.slots.len() <= WINDOW);
+        assert!(self.slots.len() <= self.window);
         let first = self.slots.iter().position(|s| s.state == State::Pending);
         let first = first.and_then(|index| u32::try_from(self.slots.len() - index).ok());
         assert_eq!(self.oldest, self.next - first.unwrap_or(0));
@@ -367,7 +377,7 @@ impl Prober {
         let is_over = self.next == self.total();
         let is_first_of_series = self.next.is_multiple_of(self.config.samples);
         let waits = is_first_of_series || self.config.interval == Interval::Adaptive;
-        let is_full = self.slots.len() == WINDOW
+        let is_full = self.slots.len() == self.window
             && self.slots.front().map(|slot| slot.state) == Some(State::Pending);
         is_over || (waits && self.pending > 0) || is_full
     }

@@ -19,7 +19,7 @@ fn run(config: Config, fates: &[Fate]) -> (Prober, Vec<Event>, Vec<Instant>) {
     let (mut events, mut sent) = (Vec::new(), Vec::new());
     // Replies under way by the time of their arrival and a number that keeps them in order.
     let mut wire: BTreeMap<(Instant, usize), Vec<u8>> = BTreeMap::new();
-    let mut now = Instant::ZERO;
+    let (mut now, mut number) = (Instant::ZERO, 0_usize);
     while !prober.is_finished() {
         while let Some(request) = prober.poll_transmit(now) {
             let mut payload = [0; 40];
@@ -33,7 +33,7 @@ fn run(config: Config, fates: &[Fate]) -> (Prober, Vec<Event>, Vec<Instant>) {
             for &round_trip in fate {
                 let mut reply = payload;
                 message::answer(&mut reply, now, now).unwrap();
-                let number = wire.len();
+                number += 1;
                 wire.insert((now + round_trip, number), reply.to_vec());
             }
             sent.push(now);

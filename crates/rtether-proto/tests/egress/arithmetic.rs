@@ -147,16 +147,21 @@ fn a_slow_probe_is_one_report() {
     };
     let mut host = Host::new(&smoothed(Mode::Adaptive(Adaptive::HIMD), 4, detector));
     let us = Duration::from_us;
-    for (delay, reports) in [
-        (Some(us(50)), 0),
-        (Some(us(549)), 0),
-        (Some(us(551)), 1),
-        (None, 2),
+    // On another path, of another clock, the shortest is 90 000 us; there is no path 200.
+    for (path, delay, reports) in [
+        (0, Some(us(50)), 0),
+        (0, Some(us(549)), 0),
+        (1, Some(us(90_000)), 0),
+        (0, Some(us(551)), 1),
+        (1, Some(us(90_500)), 1),
+        (200, None, 1),
+        (1, Some(us(90_501)), 2),
+        (0, None, 3),
     ] {
-        host.egress.probe(host.now, delay);
+        host.egress.probe(host.now, path, delay);
         host.drain();
         let statistics = host.egress.smoother_statistics().expect("a smoother");
-        assert_eq!(statistics.reports, reports, "{delay:?}");
+        assert_eq!(statistics.reports, reports, "{path}: {delay:?}");
     }
     // Held for 10 ms, then not; completions are no observations.
     host.offer(datagram(1500, Bulk, 0));
@@ -167,7 +172,7 @@ fn a_slow_probe_is_one_report() {
     host.begin();
     host.complete(16);
     let statistics = host.egress.smoother_statistics().expect("a smoother");
-    assert_eq!(statistics.reports, 2);
+    assert_eq!(statistics.reports, 3);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) enum Step {
     Complete(u32),
     Refuse(u8),
     Hear(u64),
-    Probe(Option<i64>),
+    Probe(u8, Option<i64>),
     Mark(u64, bool),
     Timeout,
     /// Time passes; below zero the host's clock is wrong.
@@ -153,7 +153,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         4 => (1..17_u32).prop_map(Step::Complete),
         1 => (0..10_u8).prop_map(Step::Refuse),
         1 => (64..1600_u64).prop_map(Step::Hear),
-        1 => prop::option::of(-500..2_000_i64).prop_map(Step::Probe),
+        1 => (0..10_u8, prop::option::of(-500..2_000_i64)).prop_map(|(path, delay)| Step::Probe(path, delay)),
         1 => (1..1600_u64, any::<bool>()).prop_map(|(size, mark)| Step::Mark(size, mark)),
         3 => Just(Step::Timeout),
         4 => prop_oneof![0..2_000_i64, -5_000..50_000_i64].prop_map(Step::Wait),
@@ -195,7 +195,7 @@ impl Careless {
             Step::Complete(attempts) => self.egress.handle_completion(now, attempts),
             Step::Refuse(ring) => self.egress.refuse(now, ring),
             Step::Hear(size) => self.egress.hear(now, Bytes::new(size)),
-            Step::Probe(delay) => self.egress.probe(now, delay.map(Duration::from_us)),
+            Step::Probe(path, delay) => self.egress.probe(now, path, delay.map(Duration::from_us)),
             Step::Mark(size, is_marked) => {
                 let size = Bytes::new(size);
                 self.egress.mark(now, Marked { size, is_marked });
@@ -240,8 +240,8 @@ proptest! {
                 Step::Attempt => host.egress.attempt(host.now),
                 Step::Complete(attempts) => { host.complete(attempts); }
                 Step::Hear(size) => host.egress.hear(host.now, Bytes::new(size)),
-                Step::Probe(delay) => {
-                    host.egress.probe(host.now, delay.map(Duration::from_us));
+                Step::Probe(path, delay) => {
+                    host.egress.probe(host.now, path, delay.map(Duration::from_us));
                     host.drain();
                 }
                 Step::Mark(size, is_marked) => {

@@ -21,6 +21,8 @@ pub(super) enum Ear {
     Medium {
         _all: Promiscuous,
     },
+    /// What the ingress program counts.
+    Marks,
 }
 
 impl Ear {
@@ -36,6 +38,7 @@ impl Ear {
                 let all = Promiscuous::open(device).map_err(failed)?;
                 Self::Medium { _all: all }
             }
+            (Detector::Marks { .. }, _) => Self::Marks,
             (Detector::OwnCollisions { .. }, Signal::Reports) => {
                 Self::Reports(Reports::open(device).map_err(failed)?)
             }

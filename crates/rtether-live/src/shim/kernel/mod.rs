@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   stack ──► clsact egress: class, tag ──► HTB: queues by class, smoother, link ──► device
-//!   stack ◄── clsact ingress: tag off ◄─────────────────────────────────────────────── device
+//!   stack ◄── clsact ingress: echoes of marks counted, tag off ◄────────────────────── device
 //!                                              ▲ rate of the smoother's class
 //!            signals, backlog ──► Regulator ───┘ every tick
 //! ```
@@ -58,7 +58,7 @@ use ear::Ear;
 use netlink::{ClassCounters, DeviceCounters, Netlink};
 pub use plan::Plan;
 use plan::Programs;
-use program::Counts;
+use program::{Counts, Echoes};
 pub use recording::{Recording, Replayed};
 pub use regulator::Regulator;
 pub use watch::Observation;
@@ -74,6 +74,7 @@ pub struct Shim {
     settings: Settings,
     plan: Plan,
     counts: Counts,
+    echoes: Echoes,
     netlink: Netlink,
     regulator: Option<Regulator>,
     recording: Option<Recording>,
@@ -97,6 +98,7 @@ pub struct Shim {
 struct Last {
     sent: u64,
     bulk: u64,
+    echoes: [u64; 2],
     device: DeviceCounters,
     /// When the device was asked.
     asked_at: Option<Instant>,
@@ -128,11 +130,13 @@ impl Shim {
         let regulator = regulator(now, &settings)?;
         let opening = ShimError::system("opening a socket of the kernel");
         let mut netlink = Netlink::open().map_err(opening)?;
-        let counts = Counts::new().map_err(ShimError::program("making a map for a program"))?;
+        let making = ShimError::program("making a map for a program");
+        let counts = Counts::new().map_err(&making)?;
+        let echoes = Echoes::new().map_err(making)?;
         let ear = Ear::open(device, &settings)?;
         let place = Place::here().map_err(ShimError::system("opening the namespace"))?;
         let first = netlink.device(plan.index).map_err(reading)?;
-        let programs = Programs::load(&settings, &plan.shape, &counts)?;
+        let programs = Programs::load(&settings, &plan.shape, &counts, &echoes)?;
         plan.run(&programs)?;
         let status = Status::new(Backend::Kernel, settings.signal);
         let mut this = Self {
@@ -143,6 +147,7 @@ impl Shim {
             settings,
             plan,
             counts,
+            echoes,
             netlink,
             regulator,
             recording: None,

@@ -7,15 +7,16 @@ use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rtether_model::endnode::Detector;
 use rtether_model::quantity::{BitRate, Bytes};
 
 use super::commands::{self, Parameters};
 use super::netlink::{Hook, Netlink, PREFERENCE};
-use super::program::{self, Counts, Policy};
+use super::program::{self, Counts, Echoes, Policy};
 use super::shape::{self, Shape};
 use crate::bpf::{self, Instruction, Kind};
 use crate::namespace::CommandLine;
-use crate::shim::{Settings, ShimError, strip};
+use crate::shim::{Settings, ShimError};
 
 /// Handle of a root and parent of what hangs directly at a device.
 const AT_DEVICE: u32 = u32::MAX;
@@ -44,7 +45,8 @@ pub struct Plan {
     /// Largest datagram, or whatever else a frame carries.
     pub(super) mtu: u32,
     has_clsact: bool,
-    strips: bool,
+    /// Something stands where frames come in.
+    has_ingress: bool,
     pub(super) queues: Vec<CommandLine>,
 }
 
@@ -100,7 +102,7 @@ impl Plan {
             index,
             mtu,
             has_clsact: queues.iter().any(|queue| queue.kind == "clsact"),
-            strips: settings.tags.strip,
+            has_ingress: has_ingress(settings),
             queues: commands::set_up(&parameters),
             shape,
         })
@@ -112,7 +114,7 @@ impl Plan {
             parts.push(Part::PlaceOfFilters);
         }
         parts.push(Part::Filter(Hook::Egress));
-        if self.strips {
+        if self.has_ingress {
             parts.push(Part::Filter(Hook::Ingress));
         }
         parts.push(Part::Queues);
@@ -201,12 +203,12 @@ impl Plan {
             command.run()?;
         }
         self.attach(netlink, Hook::Egress, programs)?;
-        if settings.tags.strip {
+        let had_ingress = std::mem::replace(&mut self.has_ingress, has_ingress(settings));
+        if self.has_ingress {
             self.attach(netlink, Hook::Ingress, programs)?;
-        } else if self.strips {
+        } else if had_ingress {
             commands::remove_filter(&self.device, Hook::Ingress).run()?;
         }
-        self.strips = settings.tags.strip;
         Ok(())
     }
 
@@ -248,6 +250,7 @@ impl Programs {
         settings: &Settings,
         shape: &Shape,
         counts: &Counts,
+        echoes: &Echoes,
     ) -> Result<Self, ShimError> {
         let layer = &settings.layer;
         let policy = Policy {
@@ -264,9 +267,22 @@ impl Programs {
         };
         Ok(Self {
             egress: load(&program::egress(&policy, counts))?,
-            ingress: load(&strip::program(settings.tags.vid))?,
+            ingress: load(&program::ingress(
+                counts_marks(settings).then_some(echoes),
+                settings.tags.strip.then_some(settings.tags.vid),
+            ))?,
         })
     }
+}
+
+/// Returns whether the ingress program counts echoes of marks.
+fn counts_marks(settings: &Settings) -> bool {
+    let detector = settings.layer.smoother.map(|smoothing| smoothing.detector);
+    matches!(detector, Some(Detector::Marks { .. }))
+}
+
+fn has_ingress(settings: &Settings) -> bool {
+    settings.tags.strip || counts_marks(settings)
 }
 
 /// Returns what the commands need to know of settings.

@@ -20,6 +20,13 @@ pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
     if settings.rate == BitRate::from_bps(0) {
         return refuse("rate", "a link of no rate sends nothing");
     }
+    if settings.probes.is_some() {
+        return refuse(
+            "probes",
+            "there is nobody to send and answer them in time; leave it out, or use the back end \
+             `user`",
+        );
+    }
     match receive {
         None => {}
         Some(Receive::Queues(_)) => {
@@ -78,7 +85,8 @@ fn check_detector(detector: Detector) -> Result<(), Refusal> {
     match detector {
         Detector::OwnCollisions { .. }
         | Detector::Backlog { .. }
-        | Detector::Utilization { .. } => Ok(()),
+        | Detector::Utilization { .. }
+        | Detector::Marks { .. } => Ok(()),
         _ => refuse(
             "smoother.detector",
             "this one needs to know of each frame, such as when it got through, and the kernel \
@@ -200,6 +208,13 @@ mod tests {
             (
                 Detector::Utilization {
                     threshold_percent: 50,
+                    window,
+                },
+                None,
+            ),
+            (
+                Detector::Marks {
+                    threshold_percent: 0,
                     window,
                 },
                 None,

@@ -187,6 +187,8 @@ pub(super) mod tests {
             behind: Bytes::ZERO,
             heard: Bytes::ZERO,
             heard_since: at(ms),
+            returned: Bytes::ZERO,
+            marked: Bytes::ZERO,
         }
     }
 
@@ -253,6 +255,41 @@ pub(super) mod tests {
                 reports.push(law.statistics().reports);
             }
             assert_eq!(reports, expected, "{detector:?}");
+        }
+    }
+
+    #[test]
+    fn marks_are_one_report_a_window() {
+        // By hand: windows of 10 ms, threshold 20 %: in the first 300 of 1800 octets are marked, in
+        // the second 400 of 1900, which is told at the first look behind it that finds any; the
+        // third has none.
+        let marks = Detector::Marks {
+            threshold_percent: 20,
+            window: Duration::from_ms(10),
+        };
+        let smoothing = Smoothing {
+            detector: marks,
+            ..smoothing()
+        };
+        let mut law = Regulator::new(at(0), smoothing, BitRate::from_mbps(10), 1).unwrap();
+        for (ms, returned, marked, reports) in [
+            (1, 1_500, 0, 0),
+            (9, 300, 300, 0),
+            (10, 1_500, 0, 0),
+            (19, 400, 400, 0),
+            (22, 0, 0, 0),
+            (25, 60, 0, 1),
+            (26, 60, 60, 1),
+            (31, 60, 0, 2),
+            (45, 60, 0, 2),
+        ] {
+            let [returned, marked] = [returned, marked].map(Bytes::new);
+            law.step(&Observation {
+                returned,
+                marked,
+                ..seen(ms, 0, true)
+            });
+            assert_eq!(law.statistics().reports, reports, "at {ms} ms");
         }
     }
 }

@@ -77,6 +77,8 @@ impl Shim {
             behind: report::backlog(&real_time) + report::backlog(&passing),
             heard: Bytes::ZERO,
             heard_since: now,
+            returned: Bytes::ZERO,
+            marked: Bytes::ZERO,
         };
         (self.last.sent, self.last.bulk) = (sent, bulk.frames);
         let every = match &mut self.ear {
@@ -84,6 +86,14 @@ impl Shim {
             Ear::Reports(reports) => {
                 let taken = reports.take();
                 seen.collisions = taken.map_err(ShimError::system("reading reports of the hub"))?;
+                return Ok(seen);
+            }
+            Ear::Marks => {
+                let read = self.echoes.get();
+                let now = read.map_err(ShimError::system("reading counters of a program"))?;
+                let before = std::mem::replace(&mut self.last.echoes, now);
+                let new = |index: usize| Bytes::new(now[index].saturating_sub(before[index]));
+                (seen.returned, seen.marked) = (new(0), new(1));
                 return Ok(seen);
             }
             Ear::Driver(every) => *every,
@@ -125,7 +135,7 @@ impl Shim {
                     let slept = sleep_until_readable(reports.as_fd(), Some(left));
                     return slept.map_err(ShimError::system("waiting for reports of the hub"));
                 }
-                Ear::Nothing | Ear::Driver(_) | Ear::Medium { .. } => {
+                Ear::Nothing | Ear::Driver(_) | Ear::Medium { .. } | Ear::Marks => {
                     std::thread::sleep(to_std(left));
                 }
             }
@@ -150,7 +160,7 @@ impl Shim {
 
     /// Carries new settings out, of the same shape.
     fn apply(&mut self, now: Instant, settings: Settings) -> Result<(), ShimError> {
-        let programs = Programs::load(&settings, &self.plan.shape, &self.counts)?;
+        let programs = Programs::load(&settings, &self.plan.shape, &self.counts, &self.echoes)?;
         if let (Some(law), Some(smoothing)) = (&mut self.regulator, settings.layer.smoother) {
             law.set(now, smoothing, settings.rate)
                 .map_err(|error| layer(&error))?;

@@ -152,7 +152,8 @@ fn a_set_up_that_fails_half_way_leaves_nothing() {
     for step in 0..=steps {
         let mut plan = Shim::prepare(DEVICE, &settings()).unwrap();
         plan.queues.insert(step, CommandLine::words("false"));
-        let programs = Programs::load(&settings(), &plan.shape, &counts).unwrap();
+        let echoes = program::Echoes::new().unwrap();
+        let programs = Programs::load(&settings(), &plan.shape, &counts, &echoes).unwrap();
         let error = plan.run(&programs).expect_err("a command fails");
         assert!(matches!(error, ShimError::Command(_)), "{error}");
         assert_eq!(bed.state(), before, "step {step}");

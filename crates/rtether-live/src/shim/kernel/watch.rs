@@ -3,7 +3,7 @@
 use rtether_model::endnode::Detector;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_proto::smoother::congestion::{
-    Backlog, CongestionSignal, OwnCollisions, Signal, Utilization,
+    Backlog, CongestionSignal, Marked, MarkedShare, OwnCollisions, Signal, Utilization,
 };
 
 /// What was seen since the observation before.
@@ -23,6 +23,10 @@ pub struct Observation {
     pub heard: Bytes,
     /// They came after this time: before the counters were read for the observation before.
     pub heard_since: Instant,
+    /// Octets of TCP that came back, and of these those that say that frames were marked.
+    pub returned: Bytes,
+    /// No more than `returned`.
+    pub marked: Bytes,
 }
 
 /// What a detector is in this back end.
@@ -31,6 +35,7 @@ pub(super) enum Watch {
     Collisions(OwnCollisions),
     Backlog(Backlog),
     Utilization(Medium),
+    Marks(MarkedShare),
     /// Refused before it gets here.
     Nothing,
 }
@@ -56,6 +61,10 @@ impl Watch {
                 window: window.max(Duration::from_ps(1)),
                 last: now,
             }),
+            Detector::Marks {
+                threshold_percent,
+                window,
+            } => Self::Marks(MarkedShare::new(now, threshold_percent, window)),
             _ => Self::Nothing,
         }
     }
@@ -69,9 +78,23 @@ impl Watch {
             Self::Collisions(collisions) if seen.sent > 0 => Some(collisions.observe(seen.at, 1)),
             Self::Backlog(backlog) => Some(backlog.observe(seen.at, seen.behind)),
             Self::Utilization(medium) => Some(medium.hear(seen)),
+            Self::Marks(share) => came_back(share, seen),
             Self::Collisions(_) | Self::Nothing => None,
         }
     }
+}
+
+/// Takes what came back since the look before as two packets. There is a signal once for each window,
+/// as in the engines' own composition.
+fn came_back(share: &mut MarkedShare, seen: &Observation) -> Option<Signal> {
+    let is_new = share.is_complete(seen.at);
+    let plain = Bytes::new(seen.returned.get().saturating_sub(seen.marked.get()));
+    let parts = [(plain, false), (seen.marked, true)];
+    let mut signal = None;
+    for (size, is_marked) in parts.into_iter().filter(|(size, _)| *size > Bytes::ZERO) {
+        signal = Some(share.observe(seen.at, Marked { size, is_marked }));
+    }
+    signal.filter(|_| is_new)
 }
 
 /// A detector that counts in windows, and what it takes to give each window its share of what was
@@ -151,6 +174,8 @@ mod tests {
             behind: Bytes::ZERO,
             heard: Bytes::new(octets),
             heard_since: at(from),
+            returned: Bytes::ZERO,
+            marked: Bytes::ZERO,
         };
         for (octets_each_ms, expected) in [(620, Signal::Clear), (630, Signal::Congestion)] {
             for steps in [1_u32, 3, 7, 45, 1_000] {

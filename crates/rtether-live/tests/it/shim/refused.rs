@@ -87,7 +87,15 @@ fn what_this_back_end_cannot_do_is_refused_with_a_reason() {
         }),
         ..layer()
     };
+    let group = Settings {
+        probes: Some(rtether_live::shim::Probing {
+            to: vec![rtether_live::link::MacAddress([1, 0, 0, 0, 0, 1])],
+            every: Duration::from_ms(10),
+        }),
+        ..settings(smoothing(probe), 100)
+    };
     let cases = [
+        (group, "`probes`"),
         (settings(layer(), 0), "`rate`"),
         (settings(instances, 100), "`receive`"),
         (settings(smoothing(collisions), 100), "`signal`"),

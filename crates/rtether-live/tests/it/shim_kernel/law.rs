@@ -164,6 +164,59 @@ fn a_busy_medium_slows_bulk_packets_down() {
     }
 }
 
+/// Oracle: what the far host sends: segments that say that frames were marked, or that none was; the
+/// rate follows only the former, and a fresh engine comes to the same rates.
+#[test]
+fn marks_that_come_back_slow_bulk_packets_down() {
+    let Some(wire) = quiet_wire("marks_that_come_back_slow_bulk_packets_down") else {
+        return;
+    };
+    let marks = Detector::Marks {
+        threshold_percent: 50,
+        window: Duration::from_ms(20),
+    };
+    let tcp = inside(&wire.far, || {
+        Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::TCP)).unwrap()
+    });
+    let segment = |flags| {
+        let mut header = [0; 20];
+        (header[12], header[13]) = (5 << 4, flags);
+        let to = SocketAddr::from((NEAR, 0));
+        tcp.send_to(&header, &to.into()).unwrap();
+    };
+    for (flags, is_marked) in [(0x10, false), (0x50, true)] {
+        let settings = Settings {
+            // Both parts of the program at once.
+            tags: tags(0),
+            ..settings(smoothed(Mode::Adaptive(Adaptive::HIMD), marks), 10)
+        };
+        let work = |_: &Handle| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for _ in 0..400 {
+                        segment(flags);
+                        std::thread::sleep(Sleep::from_millis(1));
+                    }
+                });
+                both_kinds(&wire, Sleep::from_millis(500), &[]);
+            });
+        };
+        let ((), status, recording) = shimmed(&wire.near, DEVICE, settings, work);
+        let recording = recording.unwrap();
+        let seen = recording.observations().map(|(seen, _)| seen);
+        let (returned, marked) = seen.fold((0, 0), |(all, marked), seen| {
+            (all + seen.returned.get(), marked + seen.marked.get())
+        });
+        // Headers of 40 octets, padded by nobody on this device.
+        assert_eq!(returned, 400 * 40, "{status:?}");
+        assert_eq!(marked, if is_marked { returned } else { 0 });
+        let statistics = status.smoother.unwrap().statistics;
+        assert_eq!(statistics.reports > 0, is_marked, "{statistics:?}");
+        assert_eq!(statistics.decreases > 0, is_marked, "{statistics:?}");
+        assert_eq!(recording.replay().unwrap().difference, None);
+    }
+}
+
 /// Bulk traffic of two hosts to the third.
 fn flood(bed: &Bed, time: Sleep) {
     let sockets = [0, 1].map(|host| {

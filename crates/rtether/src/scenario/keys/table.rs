@@ -15,9 +15,9 @@ mod substation;
 pub(in crate::scenario) use flows::{BULK_TRANSFER, BURSTS, FLOW, REPLY, TCP};
 pub(in crate::scenario) use layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 pub(in crate::scenario) use network::{HUB, LINK, PORT, SWITCH};
-pub(in crate::scenario) use shim::{SHIM, SHIM_SECTIONS};
 #[cfg(target_os = "linux")]
-pub(in crate::scenario) use shim::{SIGNAL, TAGS};
+pub(in crate::scenario) use shim::{PROBES, SIGNAL, TAGS};
+pub(in crate::scenario) use shim::{SHIM, SHIM_SECTIONS};
 pub(in crate::scenario) use smoother::{DETECTOR, SMOOTHER};
 pub(in crate::scenario) use stations::{JITTER, NODE, OUTLIERS, QUANTILE, STACK, TASKS};
 pub(in crate::scenario) use substation::{GENERATE, SUBSTATION};

@@ -1,6 +1,7 @@
 //! Configurations of shims.
 
-use rtether_live::shim::{Backend, Settings, Signal, Tags};
+use rtether_live::link::MacAddress;
+use rtether_live::shim::{Backend, Probing, Settings, Signal, Tags};
 use rtether_live::wait::Waiting;
 use rtether_model::endnode::{Detector, Layer};
 use rtether_model::network::{Pcp, Vid};
@@ -12,8 +13,9 @@ use super::switches::counts;
 use super::version;
 use crate::scenario::codes;
 use crate::scenario::diagnostic::Diagnostic;
-use crate::scenario::keys::table::{SIGNAL, TAGS};
+use crate::scenario::keys::table::{PROBES, SIGNAL, TAGS};
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
+use crate::scenario::tree::Data;
 use crate::scenario::units::Quantity;
 
 /// Rates of a link. At the least of them a full frame takes 0.19 s; Ethernet has none above the
@@ -22,6 +24,8 @@ const RATES: (BitRate, BitRate) = (BitRate::from_bps(64_000), BitRate::from_mbps
 /// Times between two readings of a counter: less would keep a core busy, more would tell of
 /// congestion that is over.
 const READINGS: (Duration, Duration) = (Duration::from_us(100), Duration::from_secs(1));
+/// Times between two probes: less would be load, more would tell of congestion that is over.
+const PROBINGS: (Duration, Duration) = (Duration::from_ms(1), Duration::from_secs(1));
 
 /// Reads the whole file; `None` after a mistake.
 pub(in crate::scenario) fn shim(
@@ -40,6 +44,7 @@ pub(in crate::scenario) fn shim(
     let layer = layer.map_or_else(Layer::default, |layer| *layer);
     let tags = tags(reader, top, layer.table.count());
     let signal = signal(reader, top);
+    let probes = probes(reader, top);
     let core = reader.count(top, "core");
     let priority = small(reader, top, "priority").map(|priority| priority.value);
     let waiting = match reader.word(top, "waiting").map(|word| word.value) {
@@ -53,6 +58,7 @@ pub(in crate::scenario) fn shim(
     let settings = Settings {
         tags,
         signal,
+        probes,
         core: core.and_then(|core| usize::try_from(core.value).ok()),
         priority,
         waiting,
@@ -143,6 +149,48 @@ fn signal(reader: &mut Reader<'_>, top: &Fields<'_>) -> Signal {
         Some("reports") => Signal::Reports,
         _ => Signal::Port,
     }
+}
+
+fn probes(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<Probing> {
+    let fields = reader.one(top, "probes", &PROBES)?;
+    let mut to = Vec::new();
+    for item in reader.items(&fields, "to") {
+        let Data::Scalar(text) = &item.data else {
+            reader.wrong_type(&fields, "to", item, "a list of Ethernet addresses");
+            return None;
+        };
+        let Ok(address) = text.parse::<MacAddress>() else {
+            let title = format!("`{text}` is no Ethernet address");
+            let label = "six octets in hexadecimal are needed";
+            reader.report(
+                Diagnostic::new(&codes::WRONG_TYPE, title, item.span, label).help(
+                    "`ip neighbor` shows those of other stations, for example 02:00:00:00:00:07",
+                ),
+            );
+            continue;
+        };
+        if to.contains(&address) {
+            let title = format!("`{text}` is named twice");
+            let label = "one path is probed once";
+            reader.report(Diagnostic::new(
+                &codes::DUPLICATE_KEY,
+                title,
+                item.span,
+                label,
+            ));
+        }
+        to.push(address);
+    }
+    let mut every = Duration::from_ms(10);
+    if let Some(At { value, span }) = reader.time(&fields, "every") {
+        if !(PROBINGS.0..=PROBINGS.1).contains(&value) {
+            let rule = format!("{} to {}", PROBINGS.0, PROBINGS.1);
+            let why = "time between two probes to one station";
+            reader.out_of_range("every", span, &rule, &value.to_string(), why);
+        }
+        every = value;
+    }
+    Some(Probing { to, every })
 }
 
 /// A smoother that waits for collisions must be told of them.

@@ -263,7 +263,11 @@ const DETECTOR_KEYS: &[(&str, &[&str])] = &[
     ("high", &["backlog"]),
     ("threshold", &["utilization", "marks"]),
     ("window", &["utilization", "marks"]),
+    ("excess", &["probe-delay"]),
+    ("epoch", &["probe-delay"]),
 ];
+/// Those of them that need not be given.
+const DETECTOR_OPTIONAL: [&str; 2] = ["visibility", "epoch"];
 
 fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detector {
     // The status of packets is polled while others are queued (catalogue 3b, NT CheckCollisions).
@@ -282,7 +286,7 @@ fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detecto
         if !owners.contains(&kind.value) {
             let what = format!("a detector of kind `{}`", kind.value);
             reader.misplaced(&inner, &[key], &what);
-        } else if *key != "visibility" {
+        } else if !DETECTOR_OPTIONAL.contains(key) {
             reader.require(&inner, key);
         }
     }
@@ -299,6 +303,7 @@ fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detecto
             threshold_percent,
             window,
         }),
+        "probe-delay" => probe_delay(reader, &inner),
         _ => {
             let seen = parts(reader, &inner, "visibility", 1_000, "1 ppm");
             seen.map(|visibility_per_million| Detector::OwnCollisions {
@@ -325,6 +330,13 @@ fn backlog(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
     }
     let (low, high) = (low.value, high.value);
     Some(Detector::Backlog { low, high })
+}
+
+fn probe_delay(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector> {
+    let excess = reader.positive_time(fields, "excess")?.value;
+    let epoch = reader.positive_time(fields, "epoch");
+    let epoch = epoch.map_or(Duration::from_secs(10), |epoch| epoch.value);
+    Some(Detector::ProbeDelay { excess, epoch })
 }
 
 /// Reads a share in per cent and the time over which it is measured.

@@ -140,6 +140,15 @@ fn reports(page: &mut Page, report: &Report) {
     let help = "Reports of a hub that were waited for in vain.";
     page.counter("missed_reports_total", help);
     page.sample("missed_reports_total", &[], report.status.missed_reports);
+    if let Some(probes) = &report.status.probes {
+        page.counter(
+            "probes_total",
+            "Probes between shims, by what became of them.",
+        );
+        for (outcome, count) in probes.named() {
+            page.sample("probes_total", &[("outcome", outcome)], count);
+        }
+    }
 }
 
 fn queues(page: &mut Page, queues: &[QueueStatus]) {

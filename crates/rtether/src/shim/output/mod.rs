@@ -3,7 +3,9 @@
 mod metrics;
 mod table;
 
-use rtether_live::shim::{Direction, QueueStatus, Signal, SmootherStatus, Status, Traffic};
+use rtether_live::shim::{
+    Direction, ProbeStatus, QueueStatus, Signal, SmootherStatus, Status, Traffic,
+};
 use rtether_model::endnode::Detector;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::smoother::{Increase, Mode};
@@ -84,7 +86,16 @@ pub(crate) fn of_status(status: &Status) -> Value {
         "bypassed": { "transmit": status.bypassed.transmit, "receive": status.bypassed.receive },
         "malformed": malformed,
         "missed_reports": status.missed_reports,
+        "probes": status.probes.as_ref().map(probes),
     })
+}
+
+fn probes(probes: &ProbeStatus) -> Value {
+    let named = probes.named().into_iter();
+    named
+        .map(|(name, count)| (name.to_owned(), Value::from(count)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 fn traffic(traffic: &Traffic) -> Value {

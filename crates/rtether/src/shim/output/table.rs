@@ -32,6 +32,13 @@ pub fn table(report: &Report) -> String {
     if let Some(smoother) = &status.smoother {
         out.push_str(&smoother_text(report, smoother));
     }
+    if let Some(probes) = &status.probes {
+        _ = write!(out, "\nprobes       ");
+        let counts = probes
+            .named()
+            .map(|(name, count)| format!("{count} {name}"));
+        _ = writeln!(out, "{}", counts.join(", "));
+    }
     out.push_str(&losses(status));
     out
 }

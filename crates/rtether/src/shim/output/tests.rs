@@ -7,9 +7,25 @@ use rtether_live::shim::{Backend, Directions, Drops, Waited};
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::smoother::{Adaptive, Config};
 use rtether_proto::endnode::{MalformedCounters, parse};
+use rtether_proto::probe::PathCounters;
 use rtether_proto::smoother::{Class, Smoother};
 
 use super::*;
+
+fn probed() -> ProbeStatus {
+    ProbeStatus {
+        own: PathCounters {
+            sent: 61,
+            answered: 62,
+            lost: 63,
+            absent: 64,
+        },
+        answers: 65,
+        declined: 66,
+        forged: 67,
+        malformed: 68,
+    }
+}
 
 fn report() -> Report {
     let mode = Mode::Adaptive(Adaptive::HIMD);
@@ -74,6 +90,7 @@ fn report() -> Report {
             },
             malformed,
             missed_reports: 51,
+            probes: Some(probed()),
         },
     }
 }
@@ -109,6 +126,10 @@ fn json_holds_every_counter() {
         ("/malformed/short_frame", json!(1)),
         ("/malformed/short_ports", json!(0)),
         ("/missed_reports", json!(51)),
+        ("/probes/sent", json!(61)),
+        ("/probes/absent", json!(64)),
+        ("/probes/answers", json!(65)),
+        ("/probes/forged", json!(67)),
     ] {
         assert_eq!(document.pointer(path), Some(&value), "{path}");
     }

@@ -6,7 +6,8 @@
 //!            class: tag, else the first rule that matches, else untagged (rules)
 //!            priority of the packet = HTB class of its queue
 //!            no tag? push one with the priority of its class
-//! ingress:   a tag of our VLAN or of none? pop it
+//! ingress:   an acknowledgement of TCP? count its octets, and those that echo a mark   (echoes)
+//!            a tag of our VLAN or of none? pop it
 //! ```
 //!
 //! The egress program follows as many tags and extension headers as the parser does; the test
@@ -17,6 +18,7 @@
 //! itself; the program looks there first. Both programs leave the decision about the frame to the
 //! filters behind them.
 
+mod echoes;
 mod headers;
 mod rules;
 
@@ -31,7 +33,8 @@ use crate::bpf::{
     in_frame,
 };
 use crate::shim::Tags;
-use crate::shim::strip::GO_ON;
+use crate::shim::strip::{self, GO_ON};
+pub(super) use echoes::Echoes;
 
 /// What the egress program decides by.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +100,22 @@ pub(super) fn egress(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
     let mut program = Assembler::default();
     program.registers(MOVE, PACKET, 1);
     write_egress(&mut program, policy, counts);
+    program.finish()
+}
+
+/// Returns the program for packets that come in: counts echoes of marks, and takes tags of this VLAN
+/// and of none off.
+pub(super) fn ingress(echoes: Option<&Echoes>, strip: Option<Vid>) -> Vec<Instruction> {
+    let mut program = Assembler::default();
+    if let Some(echoes) = echoes {
+        echoes::write(&mut program, echoes);
+    }
+    if let Some(vid) = strip {
+        program.extend(strip::program(vid));
+    } else {
+        program.set(0, GO_ON);
+        program.value(EXIT, 0, 0);
+    }
     program.finish()
 }
 

@@ -100,7 +100,7 @@ fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
 }
 
 /// Returns whether programs can be loaded here; says why not.
-fn is_possible(test: &str) -> bool {
+pub(super) fn is_possible(test: &str) -> bool {
     let empty = bpf::load(
         ProgramKind::Classifier,
         &crate::shim::strip::program(Vid::PRIORITY_ONLY),

@@ -10,6 +10,7 @@ pub(in crate::scenario) static SHIM_SECTIONS: &[&Section] = &[
     &SHIM,
     &TAGS,
     &SIGNAL,
+    &PROBES,
     &PRIORITIES,
     &RULE,
     &RECEIVE_QUEUES,
@@ -55,6 +56,13 @@ pub(in crate::scenario) static SHIM: Section = Section {
             Optional,
             "{ from: driver }",
             "What the detector of the smoother is fed with. What the port knows itself if it is not given.",
+        ),
+        key(
+            "probes",
+            Kind::One(&PROBES),
+            Optional,
+            "{ to: [\"02:00:00:00:00:07\"] }",
+            "Probes between shims, for the detector `probe-delay`. A shim that has this key answers the probes of others; none are sent or answered if it is not given.",
         ),
         key(
             "core",
@@ -127,6 +135,28 @@ pub(in crate::scenario) static SIGNAL: Section = Section {
             Default("1 ms"),
             "1 ms",
             "`driver`: time between two readings, 100 us to 1 s.",
+        ),
+    ],
+};
+
+pub(in crate::scenario) static PROBES: Section = Section {
+    name: "probes",
+    noun: "probes",
+    description: "Small frames that tell how long the way to another station takes.",
+    keys: &[
+        key(
+            "to",
+            Kind::Values(&Kind::Text),
+            Optional,
+            "[\"02:00:00:00:00:07\"]",
+            "Ethernet addresses of the stations that are asked, at most 8, best one beyond each link where frames of several stations meet. Their shims must have `probes`, too. Without it the shim only answers.",
+        ),
+        key(
+            "every",
+            TIME,
+            Default("10 ms"),
+            "10 ms",
+            "Time between two probes to one station, 1 ms to 1 s.",
         ),
     ],
 };

@@ -196,10 +196,11 @@ pub(in crate::scenario) static DETECTOR: Section = Section {
                 "backlog",
                 "utilization",
                 "marks",
+                "probe-delay",
             ]),
             Required,
             "collisions",
-            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN).",
+            "Collisions of frames that have been sent, octets that the driver clears per second while it is busy, octets that wait below the smoother, or the share of time in which anybody sends. For [shims](shim.md) alone: octets that come back with a congestion mark (ECN), or the one-way delay of probes to other shims ([probes](shim.md#probes)).",
         ),
         key(
             "visibility",
@@ -242,6 +243,20 @@ pub(in crate::scenario) static DETECTOR: Section = Section {
             Optional,
             "10 ms",
             "`utilization`, `marks`: time over which it is measured. Needed there.",
+        ),
+        key(
+            "excess",
+            TIME,
+            Optional,
+            "500 us",
+            "`probe-delay`: congestion if a probe takes longer than the shortest recent one to the same station by more than this. Needed there; the time of four full frames at the slowest link of the way is a good value.",
+        ),
+        key(
+            "epoch",
+            TIME,
+            Optional,
+            "10 s",
+            "`probe-delay`: the shortest is taken over one to two of these, so that clocks may drift; 10 s if not given.",
         ),
     ],
 };
