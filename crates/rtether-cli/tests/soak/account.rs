@@ -6,9 +6,9 @@
 
 use crate::flow::{Arrival, Kind};
 
-/// Longer than any frame waits with the configurations of a soak. A flow whose queue changes may be
+/// Longer than any frame waits with the configurations of a soak, which is checked. A flow whose queue changes may be
 /// overtaken by itself, and what was overtaken is lost later than it seems.
-pub(crate) const WAIT_MAX: u64 = 2_000_000_000;
+pub(crate) const WAIT_MAX: u64 = 10_000_000_000;
 
 /// Why frames may get lost for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

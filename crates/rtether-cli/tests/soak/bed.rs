@@ -30,13 +30,11 @@ impl Side {
         }
     }
 
-    /// Returns its address, on the wire itself or in a VLAN on it.
-    pub(crate) const fn address(self, is_tagged: bool) -> &'static str {
-        match (self, is_tagged) {
-            (Self::Near, false) => "10.79.10.1",
-            (Self::Near, true) => "10.79.11.1",
-            (Self::Far, false) => "10.79.10.2",
-            (Self::Far, true) => "10.79.11.2",
+    /// Returns its address.
+    pub(crate) const fn address(self) -> &'static str {
+        match self {
+            Self::Near => "10.79.10.1",
+            Self::Far => "10.79.10.2",
         }
     }
 
@@ -97,16 +95,9 @@ impl Bed {
         for side in hosts {
             self.inside(side, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1")?;
             self.inside(side, "sysctl -qw net.ipv6.conf.default.disable_ipv6=1")?;
-            // Frames of the greatest priority of a socket, 0, get priority 5 in their tags.
-            self.inside(
-                side,
-                "ip link add link wire name tagged type vlan id 5 egress-qos-map 0:5",
-            )?;
-            for (device, is_tagged) in [("wire", false), ("tagged", true)] {
-                let address = side.address(is_tagged);
-                self.inside(side, &format!("ip address add {address}/24 dev {device}"))?;
-                self.inside(side, &format!("ip link set {device} mtu 1500"))?;
-            }
+            let address = side.address();
+            self.inside(side, &format!("ip address add {address}/24 dev wire"))?;
+            self.inside(side, "ip link set wire mtu 1500")?;
             self.up(side)?;
         }
         for side in hosts {
@@ -128,21 +119,13 @@ impl Bed {
     /// Questions for addresses are frames like others: lost ones would cost those that wait for
     /// the answer.
     fn know_neighbors(&self, side: Side) -> Result<(), String> {
-        for (device, is_tagged) in [("wire", false), ("tagged", true)] {
-            let (address, mac) = (side.other().address(is_tagged), side.other().mac());
-            self.inside(
-                side,
-                &format!("ip neighbor replace {address} lladdr {mac} dev {device} nud permanent"),
-            )?;
-        }
-        Ok(())
+        let (address, mac) = (side.other().address(), side.other().mac());
+        let command = format!("ip neighbor replace {address} lladdr {mac} dev wire nud permanent");
+        self.inside(side, &command).map(drop)
     }
 
     fn up(&self, side: Side) -> Result<(), String> {
-        for device in ["lo", "wire", "tagged"] {
-            self.inside(side, &format!("ip link set {device} up"))?;
-        }
-        Ok(())
+        self.inside(side, "ip link set wire up").map(drop)
     }
 
     /// Takes a device down for a while.

@@ -62,9 +62,14 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
         let limit = dice.pick(&[50, 200, 1_000]);
         text += &format!("receive_queues: {{ {selection}, limit: {limit} }}\n");
     }
-    let insert = dice.pick(&["", "insert: [0, 1, 6, 4], "]);
-    let strip = !kept.receives || dice.chance(50);
-    text += &format!("tags: {{ {insert}strip: {strip} }}\n");
+    let is_tagging = dice.chance(50);
+    let strips = !kept.receives || dice.chance(50);
+    text += match (is_tagging, strips) {
+        (true, true) => "tags: { insert: [0, 1, 6, 4], strip: true }\n",
+        (true, false) => "tags: { insert: [0, 1, 6, 4] }\n",
+        (false, true) => "tags: { strip: true }\n",
+        (false, false) => "",
+    };
     if kept.smooths && (!is_user || dice.chance(60)) {
         let limit = dice.pick(&[100, 300]);
         let mode = dice.pick(&[

@@ -70,7 +70,6 @@ impl Kind {
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    is_tagged: bool,
     port: u16,
     dscp: u32,
     size: usize,
@@ -83,7 +82,6 @@ const fn spec(name: &'static str, kind: Kind, port: u16, dscp: u32) -> Spec {
     Spec {
         name,
         kind,
-        is_tagged: false,
         port,
         dscp,
         size: 200,
@@ -113,9 +111,8 @@ pub(crate) static SPECS: [Spec; 8] = [
         ..spec("roaming", Kind::Mixed, 7_440, 18)
     },
     Spec {
-        is_tagged: true,
         pause: Duration::from_millis(5),
-        ..spec("tagged", Kind::Mixed, 7_460, 0)
+        ..spec("unmarked", Kind::Mixed, 7_460, 0)
     },
     spec("urgent in", Kind::UrgentIn, 7_402, 46),
     Spec {
@@ -241,14 +238,14 @@ impl Flow {
             let socket = this.socket(from);
             drop(place);
             SockRef::from(&socket).set_tos_v4(this.spec.dscp << 2).unwrap();
-            let address = (to.address(this.spec.is_tagged), this.spec.port);
+            let address = (to.address(), this.spec.port);
             socket.connect(address).unwrap();
             this.send(&socket, &watch, clock);
         });
     }
 
     fn socket(&self, side: Side) -> UdpSocket {
-        UdpSocket::bind((side.address(self.spec.is_tagged), self.spec.port)).unwrap()
+        UdpSocket::bind((side.address(), self.spec.port)).unwrap()
     }
 
     fn send(&self, socket: &UdpSocket, control: &Control, clock: Clock) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::account::{Cause, Dropped, Window, judge, ledger};
+use crate::account::{Cause, Dropped, WAIT_MAX, Window, judge, ledger};
 use crate::bed::{Bed, PATIENCE, Side};
 use crate::config::{self, Kept};
 use crate::flow::{Clock, Control, Flow, Kind, SPECS};
@@ -326,7 +326,7 @@ impl Soak {
             *first += ledger.sent;
             outside[kind as usize] += self.tally.note(kind, &ledger, &self.windows);
             stories.push(report::story(flow.spec.name, &ledger, &self.windows));
-            if ledger.twice + ledger.late + flow.strange() > 0 {
+            if ledger.twice + ledger.late + flow.strange() > 0 || ledger.longest > WAIT_MAX {
                 return Err(format!("{}: {ledger:?}, {} strange", flow.spec.name, flow.strange()));
             }
         }
@@ -380,6 +380,7 @@ impl Soak {
         self.tally.transferred = self.transfer.received();
         let last = self.shim.take().ok_or("no shim")?.end()?;
         self.book(last)?;
+        self.bed.set_mtu(1_500)?;
         if self.bed.files() > 0 || !self.bed.processes(Side::Near).is_empty() {
             return Err("the shim has left files or processes".into());
         }

@@ -87,7 +87,7 @@ impl Round {
             left -= pause;
             steps.push((Duration::from_millis(pause), Step::draw(dice)));
         }
-        let position = dice.between(1, u64::try_from(steps.len()).unwrap());
+        let position = dice.between(0, u64::try_from(steps.len() - 1).unwrap());
         let mishap = Mishap::draw(dice, keeps);
         Self {
             mishap: mishap.map(|mishap| (usize::try_from(position).unwrap(), mishap)),

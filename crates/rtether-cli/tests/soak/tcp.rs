@@ -14,6 +14,8 @@ use crate::flow::{Control, is_later};
 const PORT: u16 = 7_500;
 /// What may wait in the sender's stack, so that pauses are short.
 const BUFFER: usize = 128 << 10;
+/// Between two writes, so that the stream leaves some of the machine to others where there is no shim.
+const PAUSE: Duration = Duration::from_micros(500);
 /// Octets of the stream repeat after so many, a prime.
 const PATTERN: usize = 65_521;
 
@@ -32,7 +34,7 @@ impl Transfer {
         let (this, place) = (Arc::clone(self), Arc::clone(bed));
         std::thread::spawn(move || {
             place.enter(Side::Far);
-            let listener = TcpListener::bind((Side::Far.address(false), PORT)).unwrap();
+            let listener = TcpListener::bind((Side::Far.address(), PORT)).unwrap();
             drop((place, ready.send(())));
             let (stream, _) = listener.accept().unwrap();
             this.receive(stream);
@@ -42,7 +44,7 @@ impl Transfer {
         let (ready, is_ready) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             place.enter(Side::Near);
-            let stream = TcpStream::connect((Side::Far.address(false), PORT)).unwrap();
+            let stream = TcpStream::connect((Side::Far.address(), PORT)).unwrap();
             drop((place, ready.send(())));
             this.send(stream, &watch);
         });
@@ -63,6 +65,7 @@ impl Transfer {
                     at = (at + size) % PATTERN;
                     self.sent
                         .fetch_add(u64::try_from(size).unwrap(), Ordering::AcqRel);
+                    std::thread::sleep(PAUSE);
                 }
                 Err(error) if is_later(error.kind()) => {}
                 Err(error) => panic!("TCP: {error}"),
