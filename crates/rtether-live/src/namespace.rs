@@ -66,17 +66,15 @@ impl CommandLine {
         let Some(first) = commands.first() else {
             return Ok(());
         };
-        let lines: String = commands
-            .iter()
-            .map(|command| format!("{}\n", command.0[1..].join(" ")))
-            .collect();
+        let lines = commands.iter().map(|command| command.0[1..].join(" "));
+        let lines: Vec<String> = lines.collect();
         let mut batch = Command::new("tc");
         batch.args(["-batch", "-"]).process_group(0);
         let pipes = batch.stdin(Stdio::piped()).stdout(Stdio::null());
         let done = pipes.stderr(Stdio::piped()).spawn().and_then(|mut child| {
             let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
             // One that has failed does not read on.
-            let _ = input.write_all(lines.as_bytes());
+            let _ = writeln!(input, "{}", lines.join("\n"));
             drop(input);
             child.wait_with_output()
         });
@@ -196,10 +194,17 @@ mod tests {
         let good = ["tc qdisc show dev lo", "tc class show dev lo"].map(|text| words(&text));
         assert!(CommandLine::run_batch(&good).is_ok());
         assert!(CommandLine::run_batch(&[]).is_ok());
-        let bad = ["tc qdisc show dev lo", "tc qdisc show dev rtether-none", "tc nonsense"];
+        let bad = [
+            "tc qdisc show dev lo",
+            "tc qdisc show dev rtether-none",
+            "tc nonsense",
+        ];
         let error = CommandLine::run_batch(&bad.map(|text| words(&text))).unwrap_err();
         let said = error.to_string();
-        assert!(said.starts_with("`tc qdisc show dev rtether-none`"), "{said}");
+        assert!(
+            said.starts_with("`tc qdisc show dev rtether-none`"),
+            "{said}"
+        );
     }
 
     /// Oracle: `/proc/PID/stat` (proc(5)): the first field is the process, the fifth its group.

@@ -66,14 +66,22 @@ pub(crate) struct Ledger {
 }
 
 /// Draws up the account of datagrams from number `first` on; `end` is the time of the account.
-pub(crate) fn ledger(kind: Kind, first: u64, sent: &[u64], arrived: &[Arrival], end: u64) -> Ledger {
+pub(crate) fn ledger(
+    kind: Kind,
+    first: u64,
+    sent: &[u64],
+    arrived: &[Arrival],
+    end: u64,
+) -> Ledger {
     let mut ledger = Ledger {
         sent: u64::try_from(sent.len()).unwrap(),
         ..Ledger::default()
     };
     let mut came: Vec<Option<u64>> = vec![None; sent.len()];
     for Arrival { number, at } in arrived {
-        let index = number.checked_sub(first).and_then(|n| usize::try_from(n).ok());
+        let index = number
+            .checked_sub(first)
+            .and_then(|n| usize::try_from(n).ok());
         match index.and_then(|index| Some((came.get_mut(index)?, sent[index]))) {
             None => ledger.late += 1,
             Some((Some(_), _)) => ledger.twice += 1,
@@ -151,7 +159,10 @@ pub(crate) fn judge(outside: [u64; 5], dropped: &Dropped, is_calm: bool) -> Resu
             ));
         }
     }
-    for (beyond, counted, way) in [(beyond[0], dropped.out, "out"), (beyond[1], dropped.into, "in")] {
+    for (beyond, counted, way) in [
+        (beyond[0], dropped.out, "out"),
+        (beyond[1], dropped.into, "in"),
+    ] {
         if beyond > counted {
             return Err(format!(
                 "on the way {way} {beyond} more frames were lost than queues dropped; the shim \
@@ -177,7 +188,11 @@ mod tests {
         let sent = [100, 200, 300, 400];
         let came = arrivals(&[(7, 150), (3, 160), (9, 390), (9, 391)]);
         let ledger = ledger(Kind::BulkOut, 7, &sent, &came, 1_000);
-        let lost = |number, from, until| Lost { number, from, until };
+        let lost = |number, from, until| Lost {
+            number,
+            from,
+            until,
+        };
         assert_eq!(ledger.lost, [lost(8, 200, 390), lost(10, 400, 1_000)]);
         assert_eq!((ledger.sent, ledger.twice, ledger.late), (4, 1, 1));
         assert_eq!(ledger.longest, 90);

@@ -112,6 +112,10 @@ fn rules(dice: &mut Dice) -> String {
 
 /// Returns a configuration that every shim refuses.
 pub(crate) fn wrong(kept: Kept) -> String {
-    let other = if kept.backend == "user" { "kernel" } else { "user" };
+    let other = if kept.backend == "user" {
+        "kernel"
+    } else {
+        "user"
+    };
     format!("rtether: 1\nbackend: {other}\nrate: 5 Mbit/s\n")
 }

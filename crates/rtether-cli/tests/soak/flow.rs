@@ -237,7 +237,9 @@ impl Flow {
             place.enter(from);
             let socket = this.socket(from);
             drop(place);
-            SockRef::from(&socket).set_tos_v4(this.spec.dscp << 2).unwrap();
+            SockRef::from(&socket)
+                .set_tos_v4(this.spec.dscp << 2)
+                .unwrap();
             let address = (to.address(), this.spec.port);
             socket.connect(address).unwrap();
             this.send(&socket, &watch, clock);

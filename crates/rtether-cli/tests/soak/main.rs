@@ -56,7 +56,10 @@ fn kernel() {
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is a number")),
+    )
 }
 
 fn soak(backend: &'static str) {
@@ -81,7 +84,10 @@ fn soak(backend: &'static str) {
     let mut soak = Soak::start(wish, bed, &IS_STOPPED).unwrap();
     let done = soak.run();
     let after = soak.look_at_device();
-    println!("{backend}, seed {seed}, {seconds} s\n{}", soak.tally.table());
+    println!(
+        "{backend}, seed {seed}, {seconds} s\n{}",
+        soak.tally.table()
+    );
     drop(soak);
     if let Err(error) = done {
         panic!(

@@ -83,7 +83,10 @@ impl Tally {
         let mut text = String::new();
         let mut row = |name: &str, value: String| writeln!(text, "{name:<44} {value}").unwrap();
         let (sent, lost) = (self.sent.iter().sum::<u64>(), self.lost.iter().sum::<u64>());
-        row("rounds, of these without mishap", format!("{}, {}", self.rounds, self.calm));
+        row(
+            "rounds, of these without mishap",
+            format!("{}, {}", self.rounds, self.calm),
+        );
         row("datagrams sent", sent.to_string());
         row("datagrams received", (sent - lost).to_string());
         for (kind, (sent, lost)) in Kind::ALL.iter().zip(self.sent.iter().zip(self.lost)) {
@@ -91,21 +94,42 @@ impl Tally {
             let name = format!("  {kind:?}: sent, lost, longest time on the way");
             row(&name, format!("{sent}, {lost}, {longest} ms"));
         }
-        row("lost: dropped and counted by the shim", self.policy.to_string());
+        row(
+            "lost: dropped and counted by the shim",
+            self.policy.to_string(),
+        );
         for cause in Cause::ALL {
             let (count, sum, longest) = self.windows[cause as usize];
             let mean = sum / count.max(1) / 1_000_000;
             let name = format!("lost: {cause:?}; windows, mean, longest");
             let by = self.by_cause[cause as usize];
-            row(&name, format!("{by}; {count}, {mean} ms, {} ms", longest / 1_000_000));
+            row(
+                &name,
+                format!("{by}; {count}, {mean} ms, {} ms", longest / 1_000_000),
+            );
         }
         row("lost otherwise", "0".to_owned());
         row("TCP, octets in order", self.transferred.to_string());
-        row("reloads by `set`, by SIGHUP, refused", format!("{}, {}, {}", self.sets, self.hang_ups, self.refused));
-        row("kills, of these with the watchdog", format!("{}, {}", self.kills, self.unwatched));
-        row("orderly ends, starts that had to wait", format!("{}, {}", self.ends, self.tries));
-        row("link flaps: own device, far device", format!("{}, {}", self.flaps[0], self.flaps[1]));
-        row("MTU changes, status queries", format!("{}, {}", self.mtus, self.asked));
+        row(
+            "reloads by `set`, by SIGHUP, refused",
+            format!("{}, {}, {}", self.sets, self.hang_ups, self.refused),
+        );
+        row(
+            "kills, of these with the watchdog",
+            format!("{}, {}", self.kills, self.unwatched),
+        );
+        row(
+            "orderly ends, starts that had to wait",
+            format!("{}, {}", self.ends, self.tries),
+        );
+        row(
+            "link flaps: own device, far device",
+            format!("{}, {}", self.flaps[0], self.flaps[1]),
+        );
+        row(
+            "MTU changes, status queries",
+            format!("{}, {}", self.mtus, self.asked),
+        );
         for (name, count) in self.drops.iter().filter(|(_, count)| *count > 0) {
             row(&format!("the shim counts: {name}"), count.to_string());
         }
@@ -178,12 +202,20 @@ impl MemoryLog {
 
 /// Tells of the datagrams of a flow that were lost outside of all windows.
 pub(crate) fn story(name: &str, ledger: &Ledger, windows: &[Window]) -> String {
-    let outside = ledger.lost.iter().filter(|lost| lost.cause(windows).is_none());
+    let outside = ledger
+        .lost
+        .iter()
+        .filter(|lost| lost.cause(windows).is_none());
     let all: Vec<_> = outside.collect();
     let mut text = format!("{name}: {} sent, {} lost outside\n", ledger.sent, all.len());
     for lost in all.iter().take(TOLD_MAX) {
         let [from, until] = [lost.from, lost.until].map(|time| time / 1_000);
-        writeln!(text, "  number {}, between {from} us and {until} us", lost.number).unwrap();
+        writeln!(
+            text,
+            "  number {}, between {from} us and {until} us",
+            lost.number
+        )
+        .unwrap();
     }
     text
 }

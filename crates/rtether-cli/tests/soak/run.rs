@@ -58,7 +58,11 @@ pub(crate) struct Soak {
 
 impl Soak {
     /// Builds a bed, starts the load and a shim.
-    pub(crate) fn start(wish: Wish, bed: Bed, is_stopped: &'static AtomicBool) -> Result<Self, String> {
+    pub(crate) fn start(
+        wish: Wish,
+        bed: Bed,
+        is_stopped: &'static AtomicBool,
+    ) -> Result<Self, String> {
         let (bed, clock) = (Arc::new(bed), Clock::start());
         let flows: Vec<_> = SPECS.iter().map(|spec| Arc::new(Flow::new(spec))).collect();
         let mut soak = Self {
@@ -78,7 +82,10 @@ impl Soak {
             is_stopped,
             bed,
         };
-        soak.shim = Some(Shim::start(&soak.bed, &config::draw(&mut Dice::new(wish.seed, 0), soak.kept))?);
+        soak.shim = Some(Shim::start(
+            &soak.bed,
+            &config::draw(&mut Dice::new(wish.seed, 0), soak.kept),
+        )?);
         for flow in &soak.flows {
             flow.start(&soak.bed, &soak.control, clock);
         }
@@ -91,7 +98,11 @@ impl Soak {
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let begin = Instant::now();
         let (length, keeps_from) = (self.wish.length, self.wish.length * 2 / 5);
-        let round = if length < Duration::from_secs(120) { 3 } else { 6 };
+        let round = if length < Duration::from_secs(120) {
+            3
+        } else {
+            6
+        };
         let mut number = 0;
         let mut keeps = false;
         while begin.elapsed() < length {
@@ -291,7 +302,10 @@ impl Soak {
 
     fn add_window(&mut self, cause: Cause, from: u64, until: u64) -> Result<(), String> {
         if until - from > WINDOW_MAX {
-            return Err(format!("{cause:?} lasts for {} ms", (until - from) / 1_000_000));
+            return Err(format!(
+                "{cause:?} lasts for {} ms",
+                (until - from) / 1_000_000
+            ));
         }
         self.windows.push(Window { cause, from, until });
         self.tally.note_window(cause, until - from);
@@ -312,7 +326,10 @@ impl Soak {
         self.control.pause(self.flows.len() + 1)?;
         let told = self.await_quiet()?;
         if told.reloads != self.reloads {
-            return Err(format!("reloads {:?}, not {:?}", told.reloads, self.reloads));
+            return Err(format!(
+                "reloads {:?}, not {:?}",
+                told.reloads, self.reloads
+            ));
         }
         self.book(told)?;
         let lost_behind = [Side::Near, Side::Far].map(|side| self.bed.lost_behind(side));
@@ -327,7 +344,11 @@ impl Soak {
             outside[kind as usize] += self.tally.note(kind, &ledger, &self.windows);
             stories.push(report::story(flow.spec.name, &ledger, &self.windows));
             if ledger.twice + ledger.late + flow.strange() > 0 || ledger.longest > WAIT_MAX {
-                return Err(format!("{}: {ledger:?}, {} strange", flow.spec.name, flow.strange()));
+                return Err(format!(
+                    "{}: {ledger:?}, {} strange",
+                    flow.spec.name,
+                    flow.strange()
+                ));
             }
         }
         let is_calm = self.windows.is_empty();
