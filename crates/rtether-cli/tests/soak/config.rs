@@ -1,5 +1,7 @@
 //! Configurations that are drawn: other rules, rates, limits, queues, smoothers.
 
+use std::fmt::Write;
+
 use crate::schedule::Dice;
 
 /// What stays as it is while a shim is there.
@@ -60,7 +62,7 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
             "selection: low-flag",
         ]);
         let limit = dice.pick(&[50, 200, 1_000]);
-        text += &format!("receive_queues: {{ {selection}, limit: {limit} }}\n");
+        writeln!(text, "receive_queues: {{ {selection}, limit: {limit} }}").unwrap();
     }
     let is_tagging = dice.chance(50);
     let strips = !kept.receives || dice.chance(50);
@@ -79,7 +81,7 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
             "mode: slow-start, period: 200 us .. 2 ms, hold: 1 ms, halve_every: 50 ms, \
              detector: { kind: backlog, low: 2 kB, high: 9 kB }",
         ]);
-        text += &format!("smoother: {{ {mode}, bulk_limit: {limit} }}\n");
+        writeln!(text, "smoother: {{ {mode}, bulk_limit: {limit} }}").unwrap();
     }
     text
 }
@@ -87,26 +89,33 @@ pub(crate) fn draw(dice: &mut Dice, kept: Kept) -> String {
 /// Draws rules that say the same in another way, but for one flow, which changes its queue.
 fn rules(dice: &mut Dice) -> String {
     let roaming = dice.pick(&[0, 3]);
-    let mut rules = String::new();
-    if dice.chance(40) {
-        for number in 0..dice.between(1, 100) {
-            rules += &format!(
-                "    - {{ protocol: udp, from: 10.99.{number}.0/24, port: {}, queue: 3 }}\n",
-                4_000 + number
-            );
-        }
-    }
-    rules += &if dice.chance(50) {
-        format!(
-            "    - {{ dscp: 46, queue: 2 }}\n    - {{ dscp: 10, queue: 1 }}\n    - {{ dscp: 18, \
-             queue: {roaming} }}\n"
-        )
+    let others = if dice.chance(40) {
+        dice.between(1, 100)
     } else {
-        format!(
-            "    - {{ protocol: udp, port: 7400-7419, queue: 2 }}\n    - {{ protocol: udp, port: \
-             7420-7439, queue: 1 }}\n    - {{ protocol: udp, port: 7440-7459, queue: {roaming} }}\n"
-        )
+        0
     };
+    let mut rules = String::new();
+    for number in 0..others {
+        let port = 4_000 + number;
+        let from = format!("10.99.{number}.0/24");
+        writeln!(
+            rules,
+            "    - {{ protocol: udp, from: {from}, port: {port}, queue: 3 }}"
+        )
+        .unwrap();
+    }
+    let ways = if dice.chance(50) {
+        ["dscp: 46", "dscp: 10", "dscp: 18"]
+    } else {
+        [
+            "protocol: udp, port: 7400-7419",
+            "protocol: udp, port: 7420-7439",
+            "protocol: udp, port: 7440-7459",
+        ]
+    };
+    for (way, queue) in ways.into_iter().zip([2, 1, roaming]) {
+        writeln!(rules, "    - {{ {way}, queue: {queue} }}").unwrap();
+    }
     rules
 }
 

@@ -310,6 +310,11 @@ impl Flow {
         (sent, arrived)
     }
 
+    /// Returns how many the stack did not take.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// Returns how many came that were never sent so.
     pub(crate) fn strange(&self) -> u64 {
         self.strange.load(Ordering::Relaxed)

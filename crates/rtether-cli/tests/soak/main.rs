@@ -15,6 +15,11 @@
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "counts are printed, and what is skipped"
+)]
 
 mod account;
 mod bed;

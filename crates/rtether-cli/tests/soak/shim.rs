@@ -60,7 +60,7 @@ impl Shim {
             let left = PATIENCE.saturating_sub(begin.elapsed());
             match this.said.recv_timeout(left) {
                 Ok(line) if line.contains("at work") => return Ok(this),
-                Ok(line) => all += &format!("{line}\n"),
+                Ok(line) => all = all + &line + "\n",
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                     drop(this.child.kill());
                     drop(this.child.wait());
