@@ -168,40 +168,60 @@ impl MemoryLog {
     /// Compares the largest values of the first minute and of the rest.
     pub(crate) fn judge(&self, length: Duration) -> Result<(), String> {
         let warm_up = Self::WARM_UP.min(length / 5);
-        let Some((begin, _)) = self.all.first() else {
-            return Err("nobody has looked at the memory".into());
-        };
-        let warm = u64::try_from(warm_up.as_nanos()).unwrap() + begin;
-        let largest = |is_warm: bool, of: fn(&Memory) -> u64| {
-            let part = self.all.iter().filter(|(at, _)| (*at > warm) == is_warm);
-            part.map(|(_, memory)| of(memory)).max().unwrap_or(0)
-        };
-        let resident = |is_warm| largest(is_warm, |memory| memory.resident_kib);
-        if resident(true) > resident(false) + Self::GROWTH_MAX {
+        let (early, late) = self.largest(u64::try_from(warm_up.as_nanos()).unwrap());
+        if early == 0 || late > early + Self::GROWTH_MAX {
             return Err(format!("memory grows:\n{}", self.table()));
         }
         Ok(())
+    }
+
+    /// Returns the largest resident memory until a time and behind it, 0 for none.
+    fn largest(&self, warm_up: u64) -> (u64, u64) {
+        let until = self.all.first().map_or(0, |(begin, _)| begin + warm_up);
+        let of = |is_late: bool| {
+            let part = self.all.iter().filter(|(at, _)| (*at > until) == is_late);
+            part.map(|(_, memory)| memory.resident_kib)
+                .max()
+                .unwrap_or(0)
+        };
+        (of(false), of(true))
     }
 
     fn table(&self) -> String {
         let (Some((begin, first)), Some((end, last))) = (self.all.first(), self.all.last()) else {
             return String::new();
         };
-        let seconds = (end - begin) / 1_000_000_000;
+        let (early, late) = self.largest(u64::try_from(Self::WARM_UP.as_nanos()).unwrap());
         let values = |of: fn(&Memory) -> u64| {
             let largest = self.all.iter().map(|(_, memory)| of(memory)).max();
             format!("{}, {}, {}", of(first), of(last), largest.unwrap_or(0))
         };
-        let files = |memory: &Memory| u64::try_from(memory.files).unwrap();
-        format!(
-            "{:<44} {} KiB\n{:<44} {}\n{:<44} {}\n",
-            format!("resident memory in {seconds} s: first, last, largest"),
-            values(|memory| memory.resident_kib),
-            "open files: first, last, largest",
-            values(files),
-            "threads: first, last, largest",
-            values(|memory| memory.threads),
-        )
+        let mut text = String::new();
+        for (name, value) in [
+            (
+                "seconds of the process that stays",
+                ((end - begin) / 1_000_000_000).to_string(),
+            ),
+            (
+                "resident KiB: first, last, largest",
+                values(|memory| memory.resident_kib),
+            ),
+            (
+                "resident KiB, largest: first minute, rest",
+                format!("{early}, {late}"),
+            ),
+            (
+                "open files: first, last, largest",
+                values(|memory| u64::try_from(memory.files).unwrap()),
+            ),
+            (
+                "threads: first, last, largest",
+                values(|memory| memory.threads),
+            ),
+        ] {
+            writeln!(text, "{name:<44} {value}").unwrap();
+        }
+        text
     }
 }
 
@@ -223,4 +243,29 @@ pub(crate) fn story(name: &str, ledger: &Ledger, windows: &[Window]) -> String {
         .unwrap();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_grows_is_found() {
+        // By hand: a soak of 100 s warms up for 20 s.
+        let log = |values: &[(u64, u64)]| {
+            let mut log = MemoryLog::default();
+            for &(seconds, resident_kib) in values {
+                let memory = Memory {
+                    resident_kib,
+                    files: 1,
+                    threads: 1,
+                };
+                log.note(seconds * 1_000_000_000, memory);
+            }
+            log.judge(Duration::from_secs(100)).is_ok()
+        };
+        assert!(log(&[(5, 1_000), (24, 9_000), (26, 9_100), (90, 10_024)]));
+        assert!(!log(&[(5, 1_000), (24, 9_000), (26, 9_100), (90, 10_025)]));
+        assert!(!log(&[]));
+    }
 }
