@@ -2,7 +2,7 @@
 
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::quantity::Instant;
-use rtether_proto::endnode::{Classifier, Event, ReceiveQueues};
+use rtether_proto::endnode::{Classifier, Event, MAX_CLASSES, QueueStats, ReceiveQueues};
 
 use super::frames::{self, Pool};
 use super::status::{Direction, QueueStatus, Traffic};
@@ -18,6 +18,8 @@ pub(super) struct ReceiveSide {
     queues: Option<ReceiveQueues<Frame>>,
     /// The only frame that waits if there are no queues.
     next: Option<Frame>,
+    /// Of queues that other settings have replaced, by class.
+    before: [QueueStats; MAX_CLASSES],
     tags: Tags,
     pub(super) traffic: Traffic,
     pub(super) dropped: u64,
@@ -30,6 +32,7 @@ impl ReceiveSide {
             classifier: classifier(&settings.layer)?,
             queues: queues(&settings.layer)?,
             next: None,
+            before: Default::default(),
             tags: settings.tags,
             traffic: Traffic::default(),
             dropped: 0,
@@ -53,6 +56,11 @@ impl ReceiveSide {
                 // Algorithm C holds low frames back until a high one has passed.
                 queues.handle_frame(now, Frame::new(), queues.count() - 1);
             }
+        }
+        let classes = 0..self.queues.as_ref().map_or(0, ReceiveQueues::count);
+        let counted: Vec<_> = classes.filter_map(|class| self.stats(class)).collect();
+        for (before, counted) in self.before.iter_mut().zip(counted) {
+            *before = counted;
         }
         (self.classifier, self.queues, self.tags) = (classifier, queues, settings.tags);
         Ok(())
@@ -126,9 +134,28 @@ impl ReceiveSide {
     }
 
     pub(super) fn queues(&self) -> impl Iterator<Item = QueueStatus> {
-        self.queues.iter().flat_map(|queues| {
-            let of = |class| QueueStatus::of(Direction::Receive, class, &queues.stats(class));
-            (0..queues.count()).map(of)
+        let classes = 0..self.queues.as_ref().map_or(0, ReceiveQueues::count);
+        let of = |class| {
+            Some(QueueStatus::of(
+                Direction::Receive,
+                class,
+                &self.stats(class)?,
+            ))
+        };
+        classes.filter_map(of)
+    }
+
+    /// Returns the counters of a class since the shim began, whatever settings have come since.
+    fn stats(&self, class: u8) -> Option<QueueStats> {
+        let now = self.queues.as_ref()?.stats(class);
+        let before = self.before.get(usize::from(class))?;
+        Some(QueueStats {
+            accepted: before.accepted + now.accepted,
+            dropped: before.dropped + now.dropped,
+            released: before.released + now.released,
+            waited_ps: before.waited_ps + now.waited_ps,
+            waited_max: before.waited_max.max(now.waited_max),
+            ..now
         })
     }
 }

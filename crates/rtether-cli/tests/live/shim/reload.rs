@@ -44,6 +44,27 @@ fn a_configuration_changes_without_losing_a_frame() {
 }
 
 #[test]
+fn counters_go_on_when_receive_queues_change() {
+    // Oracle: at least as many frames as requests were answered, whatever queues came since.
+    let Some(bed) = Bed::new("counters_go_on_when_receive_queues_change") else {
+        return;
+    };
+    let queues = |text: &str| format!("{CONFIG}receive_queues: {{ {text} }}\n");
+    let shim = bed.up(&queues("selection: highest-first"), &[]);
+    assert_eq!(bed.ping(50, "2 ms"), 0);
+    for text in ["selection: promoting", "selection: low-flag, limit: 20"] {
+        let output = set(&bed, &queues(text));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let status = bed.status();
+        let all = status["queues"].as_array().unwrap().iter();
+        let received = all.filter(|queue| queue["direction"] == "receive");
+        let released = received.map(|queue| queue["released"].as_u64().unwrap());
+        assert!(released.sum::<u64>() >= 50, "{status}");
+    }
+    bed.end(shim);
+}
+
+#[test]
 fn a_kernel_takes_other_rules() {
     // Oracle: as before. Other rules are another filter, which the kernel has to take from a
     // process that has given up most rights; another rate of the link are other classes.

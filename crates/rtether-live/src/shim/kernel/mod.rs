@@ -27,7 +27,8 @@
 //!   goes, are lost; the latter are counted.
 //! - What stands for several frames, as TCP hands it over, is split before it waits; frames split off
 //!   count with 14 octets more than others. A frame that is larger than the MTU was a tenth of a
-//!   second before is dropped.
+//!   second before is dropped. After the MTU has become smaller, segments may be split at the old
+//!   length until no frame waits.
 
 mod assembler;
 mod commands;

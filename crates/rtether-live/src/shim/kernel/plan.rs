@@ -169,9 +169,7 @@ impl Plan {
                     self.attach(&mut netlink, hook, programs)?;
                 }
                 Part::Queues => {
-                    for command in &self.queues {
-                        command.run()?;
-                    }
+                    CommandLine::run_batch(&self.queues)?;
                 }
             }
         }
@@ -182,9 +180,7 @@ impl Plan {
     pub(super) fn set_mtu(&mut self, mtu: u32, settings: &Settings) -> Result<(), ShimError> {
         self.mtu = mtu;
         let parameters = parameters(&self.device, &self.shape, settings, None, mtu);
-        for command in commands::queues(&parameters, "change") {
-            command.run()?;
-        }
+        CommandLine::run_batch(&commands::queues(&parameters, "change"))?;
         Ok(())
     }
 
@@ -199,9 +195,7 @@ impl Plan {
     ) -> Result<(), ShimError> {
         self.shape = Shape::of(&settings.layer);
         let parameters = parameters(&self.device, &self.shape, settings, smoother, self.mtu);
-        for command in commands::change(&parameters) {
-            command.run()?;
-        }
+        CommandLine::run_batch(&commands::change(&parameters))?;
         self.attach(netlink, Hook::Egress, programs)?;
         let had_ingress = std::mem::replace(&mut self.has_ingress, has_ingress(settings));
         if self.has_ingress {

@@ -146,12 +146,19 @@ impl Shim {
         Ok(())
     }
 
-    /// Lets frames of another length pass if the device has another MTU.
+    /// Lets frames of another length pass if the device has another MTU; fewer of them only once
+    /// none waits, since a frame that a queue is too short for would stay at its head for good.
     fn follow_mtu(&mut self) -> Result<(), ShimError> {
         let mtu = self.netlink.mtu(self.plan.index);
         let mtu = mtu.map_err(|source| self.gone(source))?;
         if mtu == self.plan.mtu {
             return Ok(());
+        }
+        if mtu < self.plan.mtu {
+            self.read_classes()?;
+            if self.classes.iter().any(|class| class.waiting > 0) {
+                return Ok(());
+            }
         }
         let Self { plan, settings, .. } = self;
         let followed = self.place.run(|| plan.set_mtu(mtu, settings));

@@ -151,7 +151,7 @@ fn a_set_up_that_fails_half_way_leaves_nothing() {
     let counts = Counts::new().unwrap();
     for step in 0..=steps {
         let mut plan = Shim::prepare(DEVICE, &settings()).unwrap();
-        plan.queues.insert(step, CommandLine::words("false"));
+        plan.queues.insert(step, CommandLine::words("tc nonsense"));
         let echoes = program::Echoes::new().unwrap();
         let programs = Programs::load(&settings(), &plan.shape, &counts, &echoes).unwrap();
         let error = plan.run(&programs).expect_err("a command fails");

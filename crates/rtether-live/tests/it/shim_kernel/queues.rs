@@ -209,3 +209,32 @@ fn the_link_may_go_down_and_up_and_change_its_mtu() {
         assert!(refreshes() < refreshes());
     });
 }
+
+/// Oracle: what is received, and what `tc` says of the splitters. A frame that is longer than its
+/// splitter lets pass would stay at the head of its queue, and all others behind it.
+#[test]
+fn what_waits_leaves_when_the_mtu_becomes_smaller() {
+    let Some(wire) = quiet_wire("what_waits_leaves_when_the_mtu_becomes_smaller") else {
+        return;
+    };
+    let _open = udp(&wire.far, (FAR, PORT));
+    // 50 full frames at 1 Mbit/s take 0.6 s.
+    let queues = || wire.near.run("tc qdisc show").unwrap();
+    let work = |handle: &Handle| {
+        let before = queues();
+        let seen = frames(&wire.far, || {
+            burst(&wire, PORT, 50);
+            let command = format!("ip link set {DEVICE} mtu 1280");
+            wire.near.run(&command).unwrap();
+            drained(handle);
+        });
+        let start = Time::now();
+        while queues() == before {
+            assert!(start.elapsed() < Sleep::from_secs(10), "{}", queues());
+            std::thread::sleep(Sleep::from_millis(20));
+        }
+        seen.len()
+    };
+    let (received, ..) = shimmed(&wire.near, DEVICE, settings(layer(), 1), work);
+    assert_eq!(received, 50);
+}

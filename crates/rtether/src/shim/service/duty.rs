@@ -18,6 +18,10 @@ const IDLE: Duration = Duration::from_secs(1);
 /// A thread that has not told how it is for so long does not go on; it does so every 0.1 s.
 const STALE: Duration = Duration::from_secs(1);
 
+/// In which another configuration is in force, on a machine that does other things as well; whoever
+/// asks for it waits for longer than that.
+const SET_PATIENCE: Duration = Duration::from_secs(3);
+
 /// A shim at work as its own process sees it.
 pub(super) struct Duty<'a> {
     options: &'a Options<'a>,
@@ -202,7 +206,7 @@ impl<'a> Duty<'a> {
     fn await_set(&self, published: u64) -> Result<(), Wrong> {
         let begun = Instant::now();
         while self.handle.published() < published + 2 {
-            if begun.elapsed() > STALE {
+            if begun.elapsed() > SET_PATIENCE {
                 return Err(Wrong::machine("the thread of the shim does not go on"));
             }
             std::thread::sleep(Duration::from_millis(5));

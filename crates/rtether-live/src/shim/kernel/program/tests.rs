@@ -201,6 +201,43 @@ fn the_longest_program_is_accepted() {
     bpf::load(ProgramKind::Classifier, &code).unwrap();
 }
 
+/// Oracle: the kernel's verifier, which gives up behind a million instructions; each outcome of a
+/// comparison that it remembers is a way of its own through the rules behind it.
+#[test]
+fn as_many_different_rules_are_accepted() {
+    if !is_possible("as_many_different_rules_are_accepted") {
+        return;
+    }
+    let rule = |number: u16| Rule {
+        protocol: Some([6, 17][usize::from(number % 2)]),
+        source: Some(Prefix::host(
+            Ipv4Addr::from_bits(0x0A00_0000 + u32::from(number)).into(),
+        )),
+        source_port: Some(PortRange {
+            first: 7 * number,
+            last: 9 * number,
+        }),
+        destination_port: Some(PortRange {
+            first: 5 * number,
+            last: 8 * number,
+        }),
+        class: 1,
+        ..Rule::default()
+    };
+    let last = u16::try_from(Classifier::MAX_RULES).unwrap();
+    let rules: Vec<Rule> = (0..last).map(rule).collect();
+    let policy = Policy {
+        table: &PriorityTable::HIGH_LOW,
+        rules: &rules,
+        icmp_unclassified: true,
+        real_time: Some(smoother::Rule::LINUX),
+        queues: 2,
+        tags: Tags::default(),
+    };
+    let counts = Counts::new().unwrap();
+    bpf::load(ProgramKind::Classifier, &egress(&policy, &counts)).unwrap();
+}
+
 /// What the program costs each frame: not a limit, a figure (`--ignored --nocapture`).
 #[test]
 #[ignore = "long"]
