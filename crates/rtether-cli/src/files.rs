@@ -12,15 +12,17 @@ const LARGEST_INPUT: u64 = 64 << 20;
 /// Files named in a message.
 const NAMED: usize = 5;
 
-/// Reads a text file, or standard input for `-`. The error says what to do.
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+/// Reads a text file, or standard input for `-`. The error says what to do; `start`, where there is
+/// one to start from.
+pub(crate) fn read(path: &Path, start: &str) -> Result<String, String> {
     let shown = path.display();
     let octets = if path == Path::new("-") {
         read_limited(io::stdin().lock())
     } else {
         fs::File::open(path).and_then(read_limited)
     };
-    let octets = octets.map_err(|error| format!("reading `{shown}`: {}", why(path, &error)))?;
+    let octets =
+        octets.map_err(|error| format!("reading `{shown}`: {}", why(path, start, &error)))?;
     String::from_utf8(octets).map_err(|error| {
         let octets = error.as_bytes();
         format!(
@@ -56,9 +58,9 @@ fn not_text(octets: &[u8], valid: usize) -> String {
     format!("line {line}, column {column}: octet {octet:#04x} is not UTF-8; save the file as UTF-8")
 }
 
-fn why(path: &Path, error: &io::Error) -> String {
+fn why(path: &Path, start: &str, error: &io::Error) -> String {
     if error.kind() == ErrorKind::NotFound {
-        return missing(path);
+        return missing(path, start);
     }
     if error.kind() != ErrorKind::IsADirectory {
         return error.to_string();
@@ -76,7 +78,7 @@ fn why(path: &Path, error: &io::Error) -> String {
 }
 
 /// Says what is there instead of a file that is missing.
-fn missing(path: &Path) -> String {
+fn missing(path: &Path, start: &str) -> String {
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         Some(_) | None => Path::new("."),
@@ -98,7 +100,7 @@ fn missing(path: &Path) -> String {
         .map(|(_, name)| format!("`{}`", directory.join(name).display()))
         .collect();
     match near.as_slice() {
-        [] => "there is no such file; `rtether new` writes one to start from".to_owned(),
+        [] => format!("there is no such file; {start}"),
         near => format!("there is no such file; did you mean {}?", near.join(" or ")),
     }
 }

@@ -119,7 +119,7 @@ pub(crate) fn load_and_add(
 }
 
 fn read(path: &Path) -> Result<String, Exit> {
-    files::read(path).map_err(|message| {
+    files::read(path, "`rtether new` writes one to start from").map_err(|message| {
         terminal::complain(&message);
         Exit::WrongInput
     })

@@ -58,10 +58,13 @@ fn refuse_place(error: &PlaceError) -> Exit {
     }
 }
 
+/// Where to begin without a configuration.
+const START: &str = "`docs/guides/shim.yaml` is one to start from";
+
 /// Reads a configuration file; all mistakes are shown at once.
 fn load(arguments: &ConfigArgs) -> Result<Loaded, Exit> {
     terminal::choose_form(arguments.message_format);
-    let text = files::read(&arguments.config).map_err(|message| {
+    let text = files::read(&arguments.config, START).map_err(|message| {
         terminal::complain(&message);
         Exit::WrongInput
     })?;
@@ -144,7 +147,7 @@ fn dry_run(arguments: &UpArgs, loaded: Loaded) -> Result<Exit, Exit> {
 }
 
 fn reload(path: &Path) -> Result<Loaded, String> {
-    let text = files::read(path)?;
+    let text = files::read(path, START)?;
     Ok(config::load(&path.display().to_string(), &text))
 }
 

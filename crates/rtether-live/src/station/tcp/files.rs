@@ -1,6 +1,6 @@
 //! The sender of files.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::AtomicBool;
 
@@ -51,6 +51,7 @@ pub fn send_files(
         let sent = connect(peer, outgoing.tagging, &header, run).and_then(|mut stream| {
             run.write(&mut stream, header.size, files.bulk.rate)?;
             stream.shutdown(Shutdown::Write)?;
+            run.await_end(&mut stream)?;
             Ok(crate::load::socket::retransmissions(&stream).unwrap_or(0))
         });
         // What the end of the run cuts short has not failed.
@@ -106,6 +107,21 @@ impl Files {
 }
 
 impl Run<'_> {
+    /// Waits for the receiver to close, which it does when it has everything: the next file is not to
+    /// begin while this one waits in a buffer. Ends with the run in any case.
+    fn await_end(&self, stream: &mut TcpStream) -> io::Result<()> {
+        let mut rest = [0; 16];
+        while !self.is_over() {
+            match stream.read(&mut rest) {
+                Ok(0) => return Ok(()),
+                Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
+                Err(error) if is_pause(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Writes so many octets, no faster than the rate, or until the run is over.
     fn write(&self, stream: &mut TcpStream, size: u64, rate: Option<BitRate>) -> io::Result<()> {
         let octets = [0; CHUNK];

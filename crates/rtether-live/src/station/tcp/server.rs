@@ -17,6 +17,8 @@ use super::{
 use crate::clock::Clock;
 use crate::link::mark;
 
+/// Windows up to this one stay as they are, for which the system's limit of buffers has room.
+const WINDOW_FIXED_MAX: u32 = 64 * 1_024;
 /// Octets that are read at once.
 const BUFFER: usize = 64 * 1_024;
 
@@ -50,6 +52,12 @@ impl Server {
         let windows: Option<Vec<u32>> = incoming.iter().map(|own| own.window).collect();
         if let Some(largest) = windows.and_then(|windows| windows.into_iter().max()) {
             clamp_window(&listener, largest).map_err(failed)?;
+            if largest <= WINDOW_FIXED_MAX {
+                // The kernel raises clamp and buffer together unless somebody has set the buffer.
+                let buffer = usize::try_from(largest).unwrap_or(usize::MAX) * 2;
+                let socket = SockRef::from(&listener);
+                socket.set_recv_buffer_size(buffer).map_err(failed)?;
+            }
         }
         listener.set_nonblocking(true).map_err(failed)?;
         Ok(Self { listener, incoming })

@@ -134,6 +134,8 @@ fn measure(scenario: &Scenario, progress: &Progress) -> Result<Found, ReproduceE
 /// Returns a series as a record, with what of the file arrived.
 fn record(measured: &Measured, scenario: &Scenario) -> Record {
     let mut record = measured.record(scenario);
+    // Of files it is not known what arrived in the warm-up.
+    record.warmup = Duration::ZERO;
     for stream in &mut record.streams {
         let delivered = stream.transfers.iter().map(|file| file.delivered);
         stream.payload_bytes = delivered.map(Bytes::get).sum();
