@@ -17,8 +17,10 @@ use crate::shim::output::of_status;
 /// So much more urgent than the stations is a shim, which stands for their drivers; the emulator is
 /// more urgent still.
 const ABOVE: u8 = 2;
-/// Calls and decisions of each shim that are recorded: 16 MB, some 50 000 frames.
+/// Calls and decisions of a shim that are recorded: 16 MB, some 50 000 frames.
 const RECORDED: usize = 1 << 18;
+/// The same of all shims together.
+const RECORDED_ALL: usize = 1 << 21;
 
 /// The layer of one station, and how it did.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +100,7 @@ pub(super) fn with<T>(
     work: impl FnOnce() -> T,
 ) -> Result<(T, Vec<HostLayer>), TestbedError> {
     let settings = settings(&scenario.network, options.priority);
+    let recorded = RECORDED.min(RECORDED_ALL / settings.len().max(1));
     std::thread::scope(|scope| {
         let mut layers = Vec::new();
         for (node, settings) in settings {
@@ -105,20 +108,20 @@ pub(super) fn with<T>(
                 continue;
             };
             let (tell, told) = mpsc::channel();
-            let thread = scope.spawn(move || run(host, settings, &tell));
+            let thread = scope.spawn(move || run(host, settings, recorded, &tell));
             layers.push(Running { node, thread, told });
         }
-        let mut handles = Vec::new();
+        let mut handles = Handles(Vec::new());
         let mut failed = false;
         for layer in &layers {
             match layer.told.recv() {
-                Ok(handle) => handles.push(handle),
+                Ok(handle) => handles.0.push(handle),
                 // Its thread has ended and says why.
                 Err(mpsc::RecvError) => failed = true,
             }
         }
         let done = (!failed).then(work);
-        handles.iter().for_each(Handle::stop);
+        drop(handles);
         let ended: Result<Vec<_>, _> = layers
             .into_iter()
             .map(|layer| layer.join(scenario))
@@ -127,6 +130,15 @@ pub(super) fn with<T>(
         done.map(|done| (done, layers))
             .ok_or(TestbedError::Interrupted)
     })
+}
+
+/// Shims that end when this is dropped, be it by a panic.
+struct Handles(Vec<Handle>);
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.0.iter().for_each(Handle::stop);
+    }
 }
 
 /// A shim in its thread.
@@ -154,15 +166,19 @@ impl Running<'_> {
 fn run(
     host: &Host,
     settings: Settings,
+    recorded: usize,
     tell: &mpsc::Sender<Handle>,
 ) -> Result<HostLayer, LayerError> {
     namespace::enter(&host.namespace)?;
-    let mut shim = Shim::up_recorded(DEVICE, settings, RECORDED)?;
+    let mut shim = Shim::up_recorded(DEVICE, settings, recorded)?;
+    let handle = shim.handle();
     // Whoever waits for it is there until this thread ends.
-    let _ = tell.send(shim.handle());
-    let ended = shim.run().err().map(|error| error.to_string());
+    let _ = tell.send(handle.clone());
+    let ended = shim.run();
     let recording = shim.take_recording();
-    let status = shim.down()?;
+    // What was measured until then is told in any case.
+    let ended = ended.and(shim.down().map(drop)).err();
+    let status = handle.status();
     let replayed = recording.map(|(recording, layers)| {
         replay(&recording, &layers).map(|comparison| replayed(&comparison, recording.lost))
     });
@@ -170,7 +186,7 @@ fn run(
         node: host.node,
         status,
         replayed: replayed.transpose()?.unwrap_or_default(),
-        ended,
+        ended: ended.map(|error| error.to_string()),
     })
 }
 
