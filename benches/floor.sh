@@ -29,19 +29,10 @@ limit=${LIMIT:-1.10}
 near=rtether-fl$$a far=rtether-fl$$b device=wire address=10.79.0.2
 scratch=$(mktemp -d)
 
-cleanup() {
-    local job
-    for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done
-    wait 2>/dev/null || true
-    ip netns delete $near 2>/dev/null || true
-    ip netns delete $far 2>/dev/null || true
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
+source benches/lib.sh
+trap "leave $near $far" EXIT
 
-for needed in ip gcc "$rtether"; do
-    command -v "$needed" >/dev/null || { echo "no $needed" >&2; exit 2; }
-done
+need ip gcc "$rtether"
 sockperf=$(command -v sockperf || true)
 gcc -O2 -o "$scratch/floor" benches/floor/floor.c benches/floor/xdp.c
 
@@ -55,16 +46,6 @@ for host in $near $far; do
     ip -n $host link set $device up
 done
 ethernet=$(ip netns exec $far cat /sys/class/net/$device/address)
-
-# Waits until a responder has said that it listens.
-await() {
-    for ((i = 0; i < 200; i++)); do
-        grep -q "$2" "$1" 2>/dev/null && return
-        sleep 0.02
-    done
-    echo "no responder: $(cat "$1")" >&2
-    exit 1
-}
 
 target() { if [[ $1 == udp ]]; then echo $address; else echo "$ethernet"; fi; }
 

@@ -55,30 +55,10 @@ address=10.79.0.3
 scratch=$(mktemp -d)
 runs=${RUNS:-$scratch/runs}
 
-cleanup() {
-    local job
-    for job in $(jobs -p); do kill -INT "$job" 2>/dev/null || true; done
-    sleep 0.3
-    for job in $(jobs -p); do kill "$job" 2>/dev/null || true; done
-    wait 2>/dev/null || true
-    for host in $one $two $middle $sink; do ip netns delete $host 2>/dev/null || true; done
-    umount "$scratch/bpf" 2>/dev/null || true
-    rm -rf "$scratch"
-}
-trap cleanup EXIT
+source benches/lib.sh
+trap "leave $one $two $middle $sink" EXIT
 
-for needed in ip tc python3 "$rtether"; do
-    command -v "$needed" >/dev/null || { echo "no $needed" >&2; exit 2; }
-done
-
-await() {
-    for ((i = 0; i < 500; i++)); do
-        grep -q "$2" "$1" 2>/dev/null && return
-        sleep 0.02
-    done
-    echo "not ready: $(cat "$1")" >&2
-    exit 1
-}
+need ip tc python3 "$rtether"
 
 build() { # rate in Mbit/s
     local host number=0

@@ -19,6 +19,7 @@ pub mod link;
 pub mod load;
 pub mod meter;
 pub mod namespace;
+mod option;
 pub mod privileges;
 pub mod process;
 pub mod responder;

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
@@ -169,6 +170,19 @@ impl Namespace {
     pub fn enter(&self) -> io::Result<()> {
         enter(&self.name)
     }
+}
+
+/// Joins two namespaces by a pair of devices of one name, each with its address.
+pub fn join(device: &str, [near, far]: [(&Namespace, Ipv4Addr); 2]) -> Result<(), CommandError> {
+    run(&format!(
+        "ip link add {device} netns {} type veth peer name {device} netns {}",
+        near.0.name, far.0.name
+    ))?;
+    for (host, address) in [near, far] {
+        host.run(&format!("ip address add {address}/24 dev {device}"))?;
+        host.run(&format!("ip link set {device} up"))?;
+    }
+    Ok(())
 }
 
 impl Drop for Namespace {

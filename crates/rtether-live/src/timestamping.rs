@@ -13,6 +13,8 @@ use std::time::Duration as Span;
 
 use socket2::{SockAddr, SockAddrStorage};
 
+use crate::option;
+
 /// A stamp: nanoseconds since 1970.
 pub type RealNs = i64;
 
@@ -91,21 +93,7 @@ fn switch_on(socket: BorrowedFd<'_>) -> io::Result<()> {
         | libc::SOF_TIMESTAMPING_SOFTWARE
         | libc::SOF_TIMESTAMPING_OPT_ID
         | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPING,
-            (&raw const wanted).cast(),
-            libc::socklen_t::try_from(size_of_val(&wanted)).unwrap_or(4),
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    option::set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &wanted)
 }
 
 /// What one call of `recvmsg` has found.

@@ -17,7 +17,7 @@ use rtether_model::quantity::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::link::{Device, MacAddress};
-use crate::namespace::{CommandError, Namespace, run};
+use crate::namespace::{CommandError, Namespace, join};
 use crate::thread::{Placement, PlacementError};
 use crate::wait::{Waiter, Waiting};
 use port::{Place, Port};
@@ -150,15 +150,7 @@ impl Bench {
     pub fn create(name: &str) -> Result<Self, CalibrateError> {
         let near = Namespace::create(&format!("{name}a"))?;
         let far = Namespace::create(&format!("{name}b"))?;
-        run(&format!(
-            "ip link add {DEVICE} netns {} type veth peer name {DEVICE} netns {}",
-            near.name(),
-            far.name()
-        ))?;
-        for (host, address) in [(&near, NEAR), (&far, FAR)] {
-            host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
-            host.run(&format!("ip link set {DEVICE} up"))?;
-        }
+        join(DEVICE, [(&near, NEAR), (&far, FAR)])?;
         let addresses = [hardware_address(&near)?, hardware_address(&far)?];
         Ok(Self {
             near,

@@ -8,6 +8,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::option;
+
 /// Returns the real-time clock in nanoseconds.
 pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -19,21 +21,7 @@ pub(super) fn now() -> i64 {
 /// Asks the kernel to stamp what the socket receives.
 pub(super) fn enable(socket: BorrowedFd<'_>) -> io::Result<()> {
     let on: libc::c_int = 1;
-    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_TIMESTAMPNS,
-            (&raw const on).cast(),
-            libc::socklen_t::try_from(size_of_val(&on)).unwrap_or(4),
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    option::set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)
 }
 
 /// Room for control messages, aligned as their heads are.

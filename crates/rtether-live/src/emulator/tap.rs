@@ -9,6 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use socket2::{Domain, Socket, Type};
 
+use crate::option;
+
 /// Octets that may wait in the socket.
 const BUFFER: i32 = 16 << 20;
 
@@ -43,25 +45,27 @@ impl Tap {
         };
         this.socket.set_nonblocking(true)?;
         let on: libc::c_int = 1;
-        this.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &on)?;
-        this.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
-        this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-        this.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+        option::set(
+            &this.socket,
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            &on,
+        )?;
+        option::set(&this.socket, libc::SOL_PACKET, libc::PACKET_AUXDATA, &on)?;
+        option::set(
+            &this.socket,
+            libc::SOL_PACKET,
+            libc::PACKET_QDISC_BYPASS,
+            &on,
+        )?;
+        option::set(&this.socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
         // More than `rmem_max` allows needs a right that raw sockets do not.
-        if this
-            .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER)
-            .is_err()
-        {
-            this.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER)?;
+        let socket = &this.socket;
+        if option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &BUFFER).is_err() {
+            option::set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &BUFFER)?;
         }
         for &device in devices {
-            let membership = libc::packet_mreq {
-                mr_ifindex: device,
-                mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
-                mr_alen: 0,
-                mr_address: [0; 8],
-            };
-            this.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+            option::promiscuous(socket, device)?;
         }
         this.bind()?;
         Ok(this)
@@ -76,21 +80,6 @@ impl Tap {
                 self.socket.as_raw_fd(),
                 (&raw const address).cast(),
                 length_of(&address),
-            )
-        };
-        check(result).map(|_| ())
-    }
-
-    fn set<T>(&self, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
-        // SAFETY: the descriptor is open; pointer and length are those of a live value, which the
-        // kernel only reads. All types used here are plain structures of the system's own.
-        let result = unsafe {
-            libc::setsockopt(
-                self.socket.as_raw_fd(),
-                level,
-                name,
-                std::ptr::from_ref(value).cast(),
-                length_of(value),
             )
         };
         check(result).map(|_| ())

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Link, Service, ready};
+use crate::option;
 use crate::timestamping::{self, RealNs, Sent};
 
 /// How datagrams are marked.
@@ -88,24 +89,9 @@ pub(crate) fn mark(socket: &Socket, address: SocketAddr, options: UdpOptions) ->
 
 /// Sets `SO_PRIORITY`, for which no wrapper in use has a call.
 fn set_priority(socket: &Socket, priority: u32) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
     // The kernel takes an `int` and keeps an `unsigned`.
     let value = libc::c_int::from_ne_bytes(priority.to_ne_bytes());
-    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_PRIORITY,
-            (&raw const value).cast(),
-            libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(4),
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    option::set(socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &value)
 }
 
 impl AsFd for Udp {

@@ -1,7 +1,7 @@
 //! The way out of the device, past its filters and queues, and the reports that come in.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rtether_model::quantity::Duration;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -10,6 +10,7 @@ use super::ShimError;
 use super::tap::is_later;
 use crate::emulator::COLLISION_ETHERTYPE;
 use crate::link::{Device, DeviceError, link_address};
+use crate::option;
 use crate::timestamping;
 use crate::wall::real_now;
 
@@ -122,13 +123,7 @@ fn sender(device: &Device, listens: bool) -> io::Result<Socket> {
     let on: libc::c_int = 1;
     set(&socket, libc::PACKET_QDISC_BYPASS, &on)?;
     if listens {
-        let membership = libc::packet_mreq {
-            mr_ifindex: device.index(),
-            mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set(&socket, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+        option::promiscuous(&socket, device.index())?;
     }
     // What the system does not grant it does without.
     let _ = socket.set_send_buffer_size(BUFFER);
@@ -143,22 +138,7 @@ fn bound(device: &Device, ethertype: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Sets an option of packet sockets, whose value is a number or a plain structure of the system's.
+/// Sets an option of packet sockets.
 fn set<T: Copy>(socket: &Socket, name: libc::c_int, value: &T) -> io::Result<()> {
-    let length = libc::socklen_t::try_from(size_of::<T>()).unwrap_or(0);
-    // SAFETY: the descriptor is open; pointer and length are those of a live value, which the
-    // kernel only reads.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            name,
-            std::ptr::from_ref(value).cast(),
-            length,
-        )
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    option::set(socket, libc::SOL_PACKET, name, value)
 }

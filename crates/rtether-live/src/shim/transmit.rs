@@ -129,18 +129,7 @@ impl TransmitSide {
         port: &Port,
         pool: &mut Pool,
     ) -> Result<(), ShimError> {
-        self.traffic.taken += 1;
-        let (mut frame, parsed) = pool.frame(octets);
-        let class = self.classifier.classify(&parsed.key).class;
-        let offered = Offered {
-            size: size_on_wire(frame.len()),
-            class,
-            datagram: self
-                .rule
-                .and_then(|rule| frames::datagram(&frame, &parsed, rule)),
-        };
-        frames::tag(&mut frame, &parsed, class, &self.tags);
-        self.egress.offer(now, frame, offered);
+        self.offer(now, octets, self.rule, pool);
         self.settle(now, port, pool)
     }
 
@@ -153,17 +142,22 @@ impl TransmitSide {
         port: &Port,
         pool: &mut Pool,
     ) -> Result<(), ShimError> {
+        self.offer(now, octets, None, pool);
+        self.settle(now, port, pool)
+    }
+
+    /// Hands a frame to the engines; `rule` says what a smoother sees in it.
+    fn offer(&mut self, now: Instant, octets: &[u8], rule: Option<Rule>, pool: &mut Pool) {
         self.traffic.taken += 1;
         let (mut frame, parsed) = pool.frame(octets);
         let class = self.classifier.classify(&parsed.key).class;
         let offered = Offered {
             size: size_on_wire(frame.len()),
             class,
-            datagram: None,
+            datagram: rule.and_then(|rule| frames::datagram(&frame, &parsed, rule)),
         };
         frames::tag(&mut frame, &parsed, class, &self.tags);
         self.egress.offer(now, frame, offered);
-        self.settle(now, port, pool)
     }
 
     /// A probe is back or lost.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rtether_live::link::{Device, MacAddress};
-use rtether_live::namespace::{CommandError, Namespace, run};
+use rtether_live::namespace::{CommandError, Namespace, join};
 
 /// Two hosts; the names of the devices are the same in both.
 pub(crate) struct Wire {
@@ -38,15 +38,7 @@ impl Wire {
         let tag = format!("mt{}-{number}", std::process::id());
         let near = Namespace::create(&format!("{tag}a"))?;
         let far = Namespace::create(&format!("{tag}b"))?;
-        run(&format!(
-            "ip link add {DEVICE} netns {} type veth peer name {DEVICE} netns {}",
-            near.name(),
-            far.name()
-        ))?;
-        for (host, address) in [(&near, NEAR), (&far, FAR)] {
-            host.run(&format!("ip address add {address}/24 dev {DEVICE}"))?;
-            host.run(&format!("ip link set {DEVICE} up"))?;
-        }
+        join(DEVICE, [(&near, NEAR), (&far, FAR)])?;
         let this = Self { near, far };
         this.wait_for_carrier()?;
         Ok(this)

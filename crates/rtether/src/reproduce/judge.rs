@@ -150,7 +150,7 @@ impl Judge {
     /// Ends with all claims in their order; those that nobody judged are skipped.
     pub(super) fn finish(mut self) -> Vec<Judgement> {
         for claim in std::mem::take(&mut self.open) {
-            let reason = "not judged by simulation";
+            let reason = "not judged in this way";
             self.take(claim, Status::Skipped, None, String::new(), reason);
         }
         self.found.sort_by(|a, b| a.id.cmp(&b.id));

@@ -1,7 +1,7 @@
 //! What is heard on the device: reports of an emulated hub, and that frames for others count.
 
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rtether_model::endnode::Detector;
 use rtether_model::quantity::Duration;
@@ -9,6 +9,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::emulator::{COLLISION_ETHERTYPE, CollisionReport};
 use crate::link::{Device, link_address};
+use crate::option;
 use crate::shim::{Settings, ShimError, Signal};
 
 /// What signals come from.
@@ -123,27 +124,7 @@ impl Promiscuous {
     pub(super) fn open(device: &Device) -> io::Result<Self> {
         // Without a protocol the socket itself takes in nothing.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
-        let membership = libc::packet_mreq {
-            mr_ifindex: device.index(),
-            mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        let length = libc::socklen_t::try_from(size_of_val(&membership)).unwrap_or(0);
-        // SAFETY: the descriptor is open; pointer and length are those of a live structure, which
-        // the kernel only reads.
-        let result = unsafe {
-            libc::setsockopt(
-                socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_ADD_MEMBERSHIP,
-                (&raw const membership).cast(),
-                length,
-            )
-        };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        option::promiscuous(&socket, device.index())?;
         Ok(Self { _socket: socket })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::clock::Clock;
 use crate::link::mark;
+use crate::option;
 
 /// Windows up to this one stay as they are, for which the system's limit of buffers has room.
 const WINDOW_FIXED_MAX: u32 = 64 * 1_024;
@@ -234,21 +235,7 @@ impl Shared<'_> {
 }
 
 /// Keeps the windows of a connection, or of those that are taken, from growing beyond so many octets.
-fn clamp_window(socket: &impl AsRawFd, octets: u32) -> io::Result<()> {
+fn clamp_window(socket: &impl AsFd, octets: u32) -> io::Result<()> {
     let value = libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the descriptor is open, and pointer and length are those of a live integer.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_WINDOW_CLAMP,
-            (&raw const value).cast(),
-            libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(4),
-        )
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    option::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &value)
 }

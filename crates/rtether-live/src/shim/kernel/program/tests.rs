@@ -170,6 +170,20 @@ fn class_and_reason_are_those_of_the_engine() {
     assert!(reasons.well_formed() > 10_000);
 }
 
+/// Returns the program for two queues and a smoother, and what it counts in.
+fn with_rules(rules: &[Rule]) -> (Vec<Instruction>, Counts) {
+    let policy = Policy {
+        table: &PriorityTable::HIGH_LOW,
+        rules,
+        icmp_unclassified: true,
+        real_time: Some(smoother::Rule::LINUX),
+        queues: 2,
+        tags: Tags::default(),
+    };
+    let counts = Counts::new().unwrap();
+    (egress(&policy, &counts), counts)
+}
+
 /// Oracle: the kernel's verifier; the classifier's limit on rules.
 #[test]
 fn the_longest_program_is_accepted() {
@@ -187,16 +201,7 @@ fn the_longest_program_is_accepted() {
         class: 1,
     };
     let rules = vec![longest; Classifier::MAX_RULES];
-    let policy = Policy {
-        table: &PriorityTable::HIGH_LOW,
-        rules: &rules,
-        icmp_unclassified: true,
-        real_time: Some(smoother::Rule::LINUX),
-        queues: 2,
-        tags: Tags::default(),
-    };
-    let counts = Counts::new().unwrap();
-    let code = egress(&policy, &counts);
+    let (code, _counts) = with_rules(&rules);
     assert!(code.len() < 20_000, "{}", code.len());
     bpf::load(ProgramKind::Classifier, &code).unwrap();
 }
@@ -226,16 +231,8 @@ fn as_many_different_rules_are_accepted() {
     };
     let last = u16::try_from(Classifier::MAX_RULES).unwrap();
     let rules: Vec<Rule> = (0..last).map(rule).collect();
-    let policy = Policy {
-        table: &PriorityTable::HIGH_LOW,
-        rules: &rules,
-        icmp_unclassified: true,
-        real_time: Some(smoother::Rule::LINUX),
-        queues: 2,
-        tags: Tags::default(),
-    };
-    let counts = Counts::new().unwrap();
-    bpf::load(ProgramKind::Classifier, &egress(&policy, &counts)).unwrap();
+    let (code, _counts) = with_rules(&rules);
+    bpf::load(ProgramKind::Classifier, &code).unwrap();
 }
 
 /// What the program costs each frame: not a limit, a figure (`--ignored --nocapture`).
