@@ -5,7 +5,6 @@
 //! that of receiving.
 
 mod port;
-mod stalls;
 mod stamp;
 
 use std::io;
@@ -18,10 +17,10 @@ use rtether_model::quantity::{Duration, Instant};
 use crate::clock::Clock;
 use crate::link::{Device, MacAddress};
 use crate::namespace::{CommandError, Namespace, join};
+use crate::stall::{Stalls, Watcher};
 use crate::thread::{Placement, PlacementError};
 use crate::wait::{Waiter, Waiting};
 use port::{Place, Port};
-pub use stalls::Stall;
 
 /// The smallest payload that holds what the ends tell each other.
 pub const SIZE_MIN: usize = 40;
@@ -166,6 +165,7 @@ impl Bench {
     pub fn measure(&self, plan: &Plan, stop: &AtomicBool) -> Result<Measured, CalibrateError> {
         let (is_ready, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
         let (near, far) = self.places(plan);
+        let clock = Clock::start();
         let has_far = far.is_some();
         let far_host = match plan.path {
             Path::Loopback => &self.near,
@@ -173,12 +173,14 @@ impl Bench {
         };
         std::thread::scope(|scope| {
             let watchers = plan.placements.map(|placement| {
-                let above = placement.priority.map(|priority| (priority + 1).min(99));
-                let placement = Placement {
-                    priority: above.or(Some(2)),
-                    ..placement
-                };
-                scope.spawn(move || stalls::watch(placement, is_over))
+                let priority = placement.priority.or(Some(1));
+                Watcher::start(
+                    Placement {
+                        priority,
+                        ..placement
+                    },
+                    clock,
+                )
             });
             let answering = far.map(|far| {
                 scope.spawn(move || {
@@ -203,15 +205,18 @@ impl Bench {
                 }
                 let port = Port::open(near)?;
                 plan.placements[0].apply()?;
-                Ok(ask(port, plan, stop)?)
+                Ok(ask(port, plan, stop, clock)?)
             });
             let asked = asking.join().unwrap_or_else(|_| Err(ended().into()));
             is_over.store(true, Ordering::Relaxed);
-            let watched = watchers.map(|watcher| watcher.join().unwrap_or_default());
+            let mut stalls = Stalls::default();
+            for watcher in watchers {
+                stalls.extend(watcher.finish());
+            }
             if let Some(answering) = answering {
                 answering.join().unwrap_or_else(|_| Err(ended().into()))?;
             }
-            Ok(asked?.judge(&watched))
+            Ok(asked?.judge(&stalls))
         })
     }
 
@@ -260,30 +265,24 @@ fn hardware_address(host: &Namespace) -> Result<MacAddress, CalibrateError> {
 /// What the near end has seen.
 #[derive(Default)]
 struct Asked {
-    /// Begin, end and parts of each round trip.
-    seen: Vec<(i64, i64, Option<Parts>)>,
+    /// Begin and end of each round trip, and what it took.
+    seen: Vec<([Instant; 2], RoundTrip)>,
     lost: u32,
     unstamped: u32,
 }
 
 impl Asked {
     /// Takes out what touched a stall.
-    fn judge(self, watched: &[Vec<Stall>]) -> Measured {
+    fn judge(self, stalls: &Stalls) -> Measured {
         let all = self.seen.len();
-        let kept = self
-            .seen
-            .into_iter()
-            .filter(|(from, until, _)| !stalls::touches(watched, *from, *until));
-        let round_trips: Vec<RoundTrip> = kept
-            .map(|(from, until, parts)| RoundTrip {
-                total: until - from,
-                parts,
-            })
-            .collect();
+        let kept = self.seen.into_iter();
+        let kept = kept.filter(|([from, until], _)| !stalls.touch(*from, *until));
+        let round_trips: Vec<RoundTrip> = kept.map(|(_, round_trip)| round_trip).collect();
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let seen = u32::try_from(stalls.dropped).unwrap_or(u32::MAX);
         Measured {
             stalled: count(all - round_trips.len()),
-            stalls: count(watched.iter().map(Vec::len).sum()),
+            stalls: count(stalls.found.len()).saturating_add(seen),
             round_trips,
             lost: self.lost,
             unstamped: self.unstamped,
@@ -292,8 +291,7 @@ impl Asked {
 }
 
 /// Asks, one request after the other.
-fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
-    let clock = Clock::start();
+fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool, clock: Clock) -> io::Result<Asked> {
     let mut waiter = Waiter::new(plan.waiting, clock);
     let head = port.head();
     let mut payload = vec![0; head + plan.size];
@@ -318,7 +316,7 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
         }
         due = due.max(clock.now() - plan.interval) + plan.interval;
         write_head(&mut payload[head..], number);
-        let begin = stamp::now();
+        let (from, begin) = (clock.now(), stamp::now());
         port.send(&mut payload)?;
         let answer = await_answer(&port, &mut waiter, &mut buffer, (number, head), clock)?;
         let Some((end, stamp, reply)) = answer else {
@@ -341,7 +339,9 @@ fn ask(mut port: Port, plan: &Plan, stop: &AtomicBool) -> io::Result<Asked> {
             Some(parts) => parts,
             None => None,
         };
-        asked.seen.push((begin, end, parts));
+        let total = end - begin;
+        let span = [from, clock.now()];
+        asked.seen.push((span, RoundTrip { total, parts }));
     }
     Ok(asked)
 }

@@ -13,6 +13,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use rustix::net::{RecvFlags, SendFlags};
+
 use crate::timestamping::{RealNs, Sent};
 
 pub use device::{Device, DeviceError, MacAddress, ParseMacError};
@@ -88,6 +90,22 @@ pub trait Service: AsFd {
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         Ok(None)
     }
+}
+
+/// Sends on a connected socket.
+///
+/// By the system call itself, as [`receive`]: in a program of several threads, the C library's
+/// wrapper makes each call a point at which the thread can be canceled, which takes as long as a
+/// look at the clock.
+fn send(socket: &impl AsFd, payload: &[u8]) -> io::Result<()> {
+    rustix::net::send(socket, payload, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Returns the octets of the next payload; `None` if there is none now.
+fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    let received = rustix::net::recv(socket, buffer, RecvFlags::empty());
+    ready(received.map(|(len, _)| len).map_err(Into::into))
 }
 
 /// Turns "nothing there" into `None`.

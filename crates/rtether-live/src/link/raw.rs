@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, SockAddr, SockAddrStorage, Socket, Type};
 
 use super::device::{Device, DeviceError, MacAddress};
 use super::frame::{self, ETHERTYPE, RawOptions};
-use super::{Link, Service, ready};
+use super::{Link, Service, ready, receive, send};
 use crate::timestamping::{self, RealNs, Sent};
 
 /// A packet socket on one device, for one `EtherType`.
@@ -73,12 +73,11 @@ impl Raw {
 
     fn send_to(&mut self, payload: &[u8], to: MacAddress) -> io::Result<()> {
         frame::write(&mut self.frame, to, self.own, self.options, payload);
-        self.socket.send(&self.frame).map(|_| ())
+        send(&self.socket, &self.frame)
     }
 
     /// Returns the payload of the next frame for us, and who has sent it.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<Option<(Range<usize>, MacAddress)>> {
-        use std::io::Read;
         loop {
             let len = if self.is_stamped {
                 let received = timestamping::receive(self.socket.as_fd(), buffer);
@@ -87,7 +86,7 @@ impl Raw {
                     len
                 })
             } else {
-                ready((&self.socket).read(buffer))?
+                receive(&self.socket, buffer)?
             };
             let Some(len) = len else {
                 return Ok(None);

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, ready};
+use super::{Link, Service, ready, receive, send};
 use crate::option;
 use crate::timestamping::{self, RealNs, Sent};
 
@@ -102,14 +102,14 @@ impl AsFd for Udp {
 
 impl Link for Udp {
     fn send(&mut self, payload: &[u8]) -> io::Result<()> {
-        self.socket.send(payload).map(|_| ())
+        send(&self.socket, payload)
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
         if self.is_stamped {
             return Ok(self.receive_stamped(buffer)?.map(|(payload, _)| payload));
         }
-        Ok(ready(self.socket.recv(buffer))?.map(|len| 0..len))
+        Ok(receive(&self.socket, buffer)?.map(|len| 0..len))
     }
 
     fn enable_stamps(&mut self) -> io::Result<()> {
