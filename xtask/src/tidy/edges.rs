@@ -36,6 +36,11 @@ const ROOMS: &[Room] = &[
         outside: Outside::Only(&["libm", "thiserror"]),
     },
     Room {
+        name: "rtether-rtps",
+        ours: &[],
+        outside: Outside::Only(&["md-5", "thiserror"]),
+    },
+    Room {
         name: "rtether-bounds",
         ours: &["rtether-model"],
         outside: Outside::Only(&[]),

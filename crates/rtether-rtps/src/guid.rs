@@ -1,0 +1,190 @@
+//! Names of participants and of their endpoints (9.3.1).
+
+use core::fmt;
+
+/// Names a participant; the first two octets say who made it (its vendor).
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GuidPrefix(pub [u8; 12]);
+
+/// Names an endpoint within its participant; the last octet is its kind.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntityId(pub [u8; 4]);
+
+/// Names an endpoint.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guid {
+    /// Its participant.
+    pub prefix: GuidPrefix,
+    /// The endpoint.
+    pub entity: EntityId,
+}
+
+impl GuidPrefix {
+    /// No participant in particular.
+    pub const UNKNOWN: Self = Self([0; 12]);
+}
+
+/// Kinds of endpoints of users (table 9.1).
+const WRITER_WITH_KEY: u8 = 0x02;
+const WRITER_NO_KEY: u8 = 0x03;
+const READER_NO_KEY: u8 = 0x04;
+const READER_WITH_KEY: u8 = 0x07;
+/// Set in the kind of those that are built in.
+const BUILT_IN: u8 = 0xC0;
+
+impl EntityId {
+    /// No endpoint in particular: all that match.
+    pub const UNKNOWN: Self = Self([0; 4]);
+    /// The participant itself.
+    pub const PARTICIPANT: Self = Self([0, 0, 1, 0xC1]);
+    /// Announces the participant (SPDP).
+    pub const SPDP_WRITER: Self = Self([0, 1, 0, 0xC2]);
+    /// Listens to announcements of participants.
+    pub const SPDP_READER: Self = Self([0, 1, 0, 0xC7]);
+    /// Announces the writers of users (SEDP).
+    pub const PUBLICATIONS_WRITER: Self = Self([0, 0, 3, 0xC2]);
+    /// Listens to announcements of writers.
+    pub const PUBLICATIONS_READER: Self = Self([0, 0, 3, 0xC7]);
+    /// Announces the readers of users (SEDP).
+    pub const SUBSCRIPTIONS_WRITER: Self = Self([0, 0, 4, 0xC2]);
+    /// Listens to announcements of readers.
+    pub const SUBSCRIPTIONS_READER: Self = Self([0, 0, 4, 0xC7]);
+    /// Says that the participant, or one of its writers, is alive (8.4.13).
+    pub const MESSAGE_WRITER: Self = Self([0, 2, 0, 0xC2]);
+    /// Listens to that.
+    pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xC7]);
+
+    /// Returns the name of the writer with this number, of which 24 bits count.
+    pub const fn writer(number: u32, has_key: bool) -> Self {
+        Self::user(
+            number,
+            if has_key {
+                WRITER_WITH_KEY
+            } else {
+                WRITER_NO_KEY
+            },
+        )
+    }
+
+    /// Returns the name of the reader with this number, of which 24 bits count.
+    pub const fn reader(number: u32, has_key: bool) -> Self {
+        Self::user(
+            number,
+            if has_key {
+                READER_WITH_KEY
+            } else {
+                READER_NO_KEY
+            },
+        )
+    }
+
+    const fn user(number: u32, kind: u8) -> Self {
+        let [_, a, b, c] = number.to_be_bytes();
+        Self([a, b, c, kind])
+    }
+
+    /// Returns whether it is one of those built in.
+    pub const fn is_built_in(self) -> bool {
+        self.0[3] & BUILT_IN == BUILT_IN
+    }
+
+    /// Returns whether it writes.
+    pub const fn is_writer(self) -> bool {
+        matches!(self.0[3] & !BUILT_IN, WRITER_WITH_KEY | WRITER_NO_KEY)
+    }
+
+    /// Returns whether it reads.
+    pub const fn is_reader(self) -> bool {
+        matches!(self.0[3] & !BUILT_IN, READER_WITH_KEY | READER_NO_KEY)
+    }
+
+    /// Returns whether its topic has keys.
+    pub const fn has_key(self) -> bool {
+        matches!(self.0[3] & !BUILT_IN, WRITER_WITH_KEY | READER_WITH_KEY)
+    }
+}
+
+impl Guid {
+    /// Nobody.
+    pub const UNKNOWN: Self = Self {
+        prefix: GuidPrefix::UNKNOWN,
+        entity: EntityId::UNKNOWN,
+    };
+
+    /// Names an endpoint.
+    pub const fn new(prefix: GuidPrefix, entity: EntityId) -> Self {
+        Self { prefix, entity }
+    }
+
+    /// Reads the sixteen octets of the wire.
+    pub fn from_octets(octets: [u8; 16]) -> Self {
+        let [p @ .., a, b, c, d] = octets;
+        Self::new(GuidPrefix(p), EntityId([a, b, c, d]))
+    }
+
+    /// Returns the sixteen octets of the wire.
+    pub fn octets(self) -> [u8; 16] {
+        let mut octets = [0; 16];
+        octets[..12].copy_from_slice(&self.prefix.0);
+        octets[12..].copy_from_slice(&self.entity.0);
+        octets
+    }
+}
+
+fn hex(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    octets.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+}
+
+impl fmt::Display for GuidPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for GuidPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(&self.0, f)
+    }
+}
+
+impl fmt::Debug for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.prefix, self.entity)
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_those_of_the_table() {
+        // Oracle: table 9.1.
+        let writer = EntityId::writer(0x01_02_03, true);
+        assert_eq!(writer.0, [1, 2, 3, 2]);
+        assert!(writer.is_writer() && !writer.is_reader() && writer.has_key());
+        let reader = EntityId::reader(7, false);
+        assert_eq!(reader.0, [0, 0, 7, 4]);
+        assert!(reader.is_reader() && !reader.has_key() && !reader.is_built_in());
+        assert!(EntityId::PUBLICATIONS_READER.is_reader());
+        assert!(EntityId::SPDP_WRITER.is_built_in() && EntityId::SPDP_WRITER.is_writer());
+    }
+}

@@ -1,0 +1,17 @@
+//! Publish-subscribe over RTPS 2.5, sans-IO.
+//!
+//! Time and datagrams are handed in, datagrams and samples are handed out: nothing here reads a clock,
+//! opens a socket or starts a thread, so that one engine runs in the simulator and on a wire (R70).
+//!
+//! Clauses are those of DDSI-RTPS 2.5 (OMG formal/2022-04-01) unless another standard is named.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod guid;
+pub mod locator;
+pub mod qos;
+pub mod sequence;
+pub mod time;
