@@ -15,3 +15,4 @@ pub mod locator;
 pub mod qos;
 pub mod sequence;
 pub mod time;
+pub mod wire;

@@ -13,6 +13,9 @@ impl SequenceNumber {
     /// enough below the type's limit that sums of a few numbers do not overflow.
     pub const MAX: Self = Self(1 << 62);
 
+    /// What the wire has for no number at all.
+    pub const UNKNOWN: Self = Self(-(1 << 32));
+
     /// Returns the one after.
     #[must_use]
     pub const fn next(self) -> Self {

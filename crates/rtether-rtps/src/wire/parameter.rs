@@ -1,0 +1,336 @@
+//! Parameter lists (9.4.2.11), and what samples carry in them beside their data (9.6.4).
+
+use super::{Cursor, Malformed};
+use crate::guid::Guid;
+use crate::locator::Locator;
+use crate::sequence::SequenceNumber;
+use crate::time::Duration;
+
+/// Numbers of parameters (9.6.3, 9.6.4).
+pub(crate) mod pid {
+    pub(crate) const PAD: u16 = 0x0000;
+    pub(crate) const SENTINEL: u16 = 0x0001;
+    pub(crate) const LIFESPAN: u16 = 0x002B;
+    pub(crate) const COHERENT_SET: u16 = 0x0056;
+    pub(crate) const KEY_HASH: u16 = 0x0070;
+    pub(crate) const STATUS_INFO: u16 = 0x0071;
+}
+
+/// Set in the numbers of parameters without which the rest must not be used.
+const MUST_UNDERSTAND: u16 = 0x4000;
+/// Set in the numbers that every vendor uses as it likes.
+const VENDOR: u16 = 0x8000;
+
+/// Returns whether a parameter means something only among products of one vendor.
+pub(crate) const fn is_vendor(id: u16) -> bool {
+    id & VENDOR != 0
+}
+
+/// Returns whether who does not know a parameter must drop what carries it.
+pub(crate) const fn is_must_understand(id: u16) -> bool {
+    !is_vendor(id) && id & MUST_UNDERSTAND != 0
+}
+
+/// The most octets of a string with its NUL.
+pub const STRING_SIZE_MAX: usize = 256;
+
+/// Parameters, the last of which is known to be followed by a sentinel.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterList<'a> {
+    octets: &'a [u8],
+    is_little_endian: bool,
+}
+
+impl<'a> ParameterList<'a> {
+    /// No parameters.
+    pub const EMPTY: Self = Self {
+        octets: &[],
+        is_little_endian: true,
+    };
+
+    /// Takes a list with its sentinel from octets, of which some may be left; returns those, too.
+    pub fn split(octets: &'a [u8], is_little_endian: bool) -> Result<(Self, &'a [u8]), Malformed> {
+        let mut cursor = Cursor::new(octets, 0, is_little_endian);
+        let list = Self::parse(&mut cursor)?;
+        Ok((list, cursor.rest()))
+    }
+
+    pub(super) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+        let octets = cursor.rest();
+        let start = cursor.at();
+        loop {
+            let offset = cursor.at();
+            let endless = Malformed::Endless { offset };
+            let id = cursor.u16().map_err(|_| endless)?;
+            let len = usize::from(cursor.u16().map_err(|_| endless)?);
+            // The length of a sentinel says nothing.
+            if id == pid::SENTINEL {
+                let octets = octets.get(..offset - start).unwrap_or_default();
+                return Ok(Self {
+                    octets,
+                    is_little_endian: cursor.is_little_endian(),
+                });
+            }
+            if !len.is_multiple_of(4) {
+                return Err(Malformed::Value { offset });
+            }
+            cursor
+                .take(len)
+                .map_err(|_| Malformed::Overrun { offset })?;
+        }
+    }
+
+    /// Returns whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.octets.is_empty()
+    }
+
+    /// Returns the parameters without paddings.
+    pub const fn iter(&self) -> Parameters<'a> {
+        Parameters {
+            cursor: Cursor::new(self.octets, 0, self.is_little_endian),
+        }
+    }
+}
+
+impl<'a> IntoIterator for ParameterList<'a> {
+    type Item = Result<Parameter<'a>, Malformed>;
+    type IntoIter = Parameters<'a>;
+
+    fn into_iter(self) -> Parameters<'a> {
+        self.iter()
+    }
+}
+
+/// The parameters of a list, in their order; ends after the first error.
+#[derive(Clone, Debug)]
+pub struct Parameters<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl<'a> Parameters<'a> {
+    fn step(&mut self) -> Result<Parameter<'a>, Malformed> {
+        let id = self.cursor.u16()?;
+        let len = self.cursor.u16()?;
+        Ok(Parameter {
+            id,
+            value: self.cursor.take(usize::from(len))?,
+            is_little_endian: self.cursor.is_little_endian(),
+        })
+    }
+}
+
+impl<'a> Iterator for Parameters<'a> {
+    type Item = Result<Parameter<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.cursor.rest().is_empty() {
+            let result = self.step();
+            if result.is_err() {
+                self.cursor = Cursor::new(&[], 0, true);
+            }
+            if !matches!(result, Ok(Parameter { id: pid::PAD, .. })) {
+                return Some(result);
+            }
+        }
+        None
+    }
+}
+
+/// One parameter. Values may be longer than their types: later versions append members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter<'a> {
+    /// Which one.
+    pub id: u16,
+    /// Its octets, with padding.
+    pub value: &'a [u8],
+    /// Their byte order.
+    pub is_little_endian: bool,
+}
+
+impl<'a> Parameter<'a> {
+    /// Returns the error of a value that is out of its range.
+    pub const fn malformed(&self) -> Malformed {
+        Malformed::Parameter { id: self.id }
+    }
+
+    /// Reads with offsets that count from the start of the value.
+    pub(crate) fn read<T>(
+        &self,
+        read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Malformed>,
+    ) -> Result<T, Malformed> {
+        let mut cursor = Cursor::new(self.value, 0, self.is_little_endian);
+        read(&mut cursor).map_err(|_| self.malformed())
+    }
+
+    /// Reads its first octets as they are.
+    pub fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
+        self.read(Cursor::array)
+    }
+
+    /// Reads a number of 16 bits.
+    pub fn u16(&self) -> Result<u16, Malformed> {
+        self.read(Cursor::u16)
+    }
+
+    /// Reads a number of 32 bits.
+    pub fn u32(&self) -> Result<u32, Malformed> {
+        self.read(Cursor::u32)
+    }
+
+    /// Reads a number of 32 bits with its sign.
+    pub fn i32(&self) -> Result<i32, Malformed> {
+        self.read(Cursor::i32)
+    }
+
+    /// Reads a truth value, of one octet.
+    pub fn is_true(&self) -> Result<bool, Malformed> {
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => Err(self.malformed()),
+        }
+    }
+
+    /// Reads a span of time, which is not negative.
+    pub fn duration(&self) -> Result<Duration, Malformed> {
+        self.read(duration)
+    }
+
+    /// Reads a sequence number, which may be any.
+    pub fn sequence(&self) -> Result<SequenceNumber, Malformed> {
+        self.read(Cursor::number)
+    }
+
+    /// Reads a locator; `None` for kinds that are not spoken here.
+    pub fn locator(&self) -> Result<Option<Locator>, Malformed> {
+        self.read(Cursor::locator).map(Locator::from_wire)
+    }
+
+    /// Reads the name of an endpoint or a participant.
+    pub fn guid(&self) -> Result<Guid, Malformed> {
+        self.array().map(Guid::from_octets)
+    }
+
+    /// Reads a string of at most [`STRING_SIZE_MAX`] octets with its NUL.
+    pub fn string(&self) -> Result<&'a str, Malformed> {
+        self.read(string)
+    }
+
+    /// Reads octets that are preceded by their number.
+    pub fn octets(&self) -> Result<&'a [u8], Malformed> {
+        self.read(|cursor| {
+            let len = cursor.count()?;
+            cursor.take(len)
+        })
+    }
+}
+
+/// Reads a span of time, which is not negative.
+pub(crate) fn duration(cursor: &mut Cursor<'_>) -> Result<Duration, Malformed> {
+    let offset = cursor.at();
+    let (seconds, fraction) = (cursor.i32()?, cursor.u32()?);
+    if seconds < 0 {
+        return Err(Malformed::Value { offset });
+    }
+    Ok(Duration::from_wire(seconds, fraction))
+}
+
+/// Reads a string, and goes on behind its padding.
+pub(crate) fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
+    let error = Malformed::Value {
+        offset: cursor.at(),
+    };
+    let len = cursor.count()?;
+    if len > STRING_SIZE_MAX {
+        return Err(error);
+    }
+    let octets = cursor.take(len)?;
+    cursor.align();
+    // Some write the empty string without its NUL.
+    let octets = match octets.split_last() {
+        None => octets,
+        Some((0, octets)) if !octets.contains(&0) => octets,
+        Some(_) => return Err(error),
+    };
+    core::str::from_utf8(octets).map_err(|_| error)
+}
+
+/// What became of an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// It is no more.
+    pub is_disposed: bool,
+    /// The writer writes it no more.
+    pub is_unregistered: bool,
+}
+
+const DISPOSED: u8 = 0x01;
+const UNREGISTERED: u8 = 0x02;
+
+impl Status {
+    /// Returns what the wire says: in both byte orders the flags are in the last octet (9.6.4).
+    pub(super) fn octets(self) -> [u8; 4] {
+        let disposed = if self.is_disposed { DISPOSED } else { 0 };
+        let unregistered = if self.is_unregistered {
+            UNREGISTERED
+        } else {
+            0
+        };
+        [0, 0, 0, disposed | unregistered]
+    }
+
+    fn from_octets([.., flags]: [u8; 4]) -> Self {
+        Self {
+            is_disposed: flags & DISPOSED != 0,
+            is_unregistered: flags & UNREGISTERED != 0,
+        }
+    }
+}
+
+/// What samples carry beside their data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InlineQos {
+    /// Hash of the key.
+    pub key_hash: Option<[u8; 16]>,
+    /// What became of the instance.
+    pub status: Status,
+    /// How long the sample is worth something.
+    pub lifespan: Option<Duration>,
+    /// The first sample of the set to which this one belongs; [`SequenceNumber::UNKNOWN`] ends the set.
+    pub coherent_set: Option<SequenceNumber>,
+}
+
+impl InlineQos {
+    /// Reads what is known of a list; what has to be understood, but is not known, is an error.
+    pub fn read(list: ParameterList<'_>) -> Result<Self, Malformed> {
+        let mut qos = Self::default();
+        for parameter in list {
+            let parameter = parameter?;
+            let id = parameter.id;
+            if is_vendor(id) {
+                continue;
+            }
+            match id & !MUST_UNDERSTAND {
+                pid::KEY_HASH => qos.key_hash = Some(parameter.array()?),
+                pid::STATUS_INFO => qos.status = Status::from_octets(parameter.array()?),
+                pid::LIFESPAN => qos.lifespan = Some(parameter.duration()?),
+                pid::COHERENT_SET => {
+                    let set = parameter.sequence()?;
+                    if !set.is_valid() && set != SequenceNumber::UNKNOWN {
+                        return Err(parameter.malformed());
+                    }
+                    qos.coherent_set = Some(set);
+                }
+                _ if is_must_understand(id) => return Err(Malformed::NotUnderstood { id }),
+                _ => {}
+            }
+        }
+        Ok(qos)
+    }
+
+    /// Returns whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
