@@ -23,6 +23,7 @@ mod option;
 pub mod privileges;
 pub mod process;
 pub mod responder;
+pub mod rtps;
 pub mod shim;
 pub mod stall;
 pub mod stamps;

@@ -10,9 +10,12 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod engine;
 pub mod guid;
 pub mod locator;
 pub mod qos;
+pub mod reader;
 pub mod sequence;
 pub mod time;
 pub mod wire;
+pub mod writer;

@@ -58,7 +58,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-live",
-        ours: &["rtether-model", "rtether-proto", "rtether-sim"],
+        ours: &["rtether-model", "rtether-proto", "rtether-rtps", "rtether-sim"],
         outside: Outside::WithReason,
     },
     Room {

@@ -14,6 +14,8 @@ pub struct Interface {
     pub is_up: bool,
     /// Its addresses for IPv4, the primary one first.
     pub addresses: Vec<Ipv4Addr>,
+    /// The bits of the networks of these addresses.
+    pub prefix_lengths: Vec<u8>,
 }
 
 /// Frees the list of the system.
@@ -52,25 +54,32 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
                 name,
                 is_up: entry.ifa_flags & UP != 0,
                 addresses: Vec::new(),
+                prefix_lengths: Vec::new(),
             });
             found.len() - 1
         });
-        found[index].addresses.extend(ipv4(entry));
+        if let Some(address) = ipv4(entry.ifa_addr) {
+            found[index].addresses.push(address);
+            let mask = ipv4(entry.ifa_netmask).unwrap_or(Ipv4Addr::BROADCAST);
+            let bits = mask.to_bits().leading_ones();
+            found[index].prefix_lengths.push(u8::try_from(bits).unwrap_or(32));
+        }
     }
     Ok(found)
 }
 
-fn ipv4(entry: &libc::ifaddrs) -> Option<Ipv4Addr> {
-    if entry.ifa_addr.is_null() {
+/// Reads an address of an entry that is still alive.
+fn ipv4(address: *const libc::sockaddr) -> Option<Ipv4Addr> {
+    if address.is_null() {
         return None;
     }
     // SAFETY: the pointer is not null, and every address begins with its family.
-    let family = unsafe { (*entry.ifa_addr).sa_family };
+    let family = unsafe { (*address).sa_family };
     if i32::from(family) != libc::AF_INET {
         return None;
     }
     // SAFETY: an address of this family is a `sockaddr_in`; it need not be aligned as one.
-    let address = unsafe { ptr::read_unaligned(entry.ifa_addr.cast::<libc::sockaddr_in>()) };
+    let address = unsafe { ptr::read_unaligned(address.cast::<libc::sockaddr_in>()) };
     Some(Ipv4Addr::from(address.sin_addr.s_addr.to_ne_bytes()))
 }
 

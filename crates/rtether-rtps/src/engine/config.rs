@@ -1,0 +1,250 @@
+//! What a participant is told, and what it tells.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::discovery::ParticipantData;
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Locator;
+use crate::qos::Mismatch;
+use crate::reader::ReaderTiming;
+use crate::time::Duration;
+use crate::wire::{VENDOR, VERSION};
+use crate::writer::WriterTiming;
+
+/// Built-in endpoints that this participant has (table 9.13): announcer and detector of participants,
+/// publications, subscriptions, and the participant messages.
+const ENDPOINTS: u32 = 0x0000_0C3F;
+
+/// The parameters of a participant.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its name, unlike that of any other in the domain.
+    pub prefix: GuidPrefix,
+    /// The domain.
+    pub domain: u16,
+    /// A name for people.
+    pub name: String,
+    /// Where others are to send discovery.
+    pub metatraffic_unicast: Vec<Locator>,
+    /// Groups for discovery.
+    pub metatraffic_multicast: Vec<Locator>,
+    /// Where others are to send data.
+    pub default_unicast: Vec<Locator>,
+    /// Groups for data.
+    pub default_multicast: Vec<Locator>,
+    /// Where to announce itself: the group of the domain, and peers that are known by address.
+    pub announce_to: Vec<Locator>,
+    /// How long the others wait for its next announcement.
+    pub lease: Duration,
+    /// Between announcements; less than a third of the lease.
+    pub announce_period: Duration,
+    /// Octets of a datagram at most; samples that need more are sent in fragments.
+    pub datagram_max: usize,
+    /// Octets of a sample at most, with its encapsulation header.
+    pub sample_max: usize,
+    /// Other participants that are kept account of.
+    pub participants_max: usize,
+    /// Endpoints of each of them, and own ones.
+    pub endpoints_max: u32,
+    /// Whether samples may go to groups.
+    pub may_multicast: bool,
+    /// Networks to which is sent what others ask for: address and octets of the prefix in bits. A
+    /// participant that names places elsewhere is not answered there. None: everywhere.
+    pub networks: Vec<(core::net::Ipv4Addr, u8)>,
+    /// Times of writers.
+    pub writer: WriterTiming,
+    /// Times of readers.
+    pub reader: ReaderTiming,
+}
+
+impl Config {
+    /// Returns the usual parameters; the host has to add where the participant is.
+    pub fn new(prefix: GuidPrefix, domain: u16) -> Self {
+        Self {
+            prefix,
+            domain,
+            name: String::new(),
+            metatraffic_unicast: Vec::new(),
+            metatraffic_multicast: Vec::new(),
+            default_unicast: Vec::new(),
+            default_multicast: Vec::new(),
+            announce_to: Vec::new(),
+            lease: Duration::from_s(10),
+            announce_period: Duration::from_s(3),
+            datagram_max: 1_472,
+            sample_max: 16 << 20,
+            participants_max: 256,
+            endpoints_max: 512,
+            may_multicast: true,
+            networks: Vec::new(),
+            writer: WriterTiming::default(),
+            reader: ReaderTiming::default(),
+        }
+    }
+
+    pub(super) fn participant_data(&self) -> ParticipantData {
+        ParticipantData {
+            prefix: self.prefix,
+            version: VERSION,
+            vendor: VENDOR,
+            lease: self.lease,
+            domain: Some(u32::from(self.domain)),
+            domain_tag: String::new(),
+            metatraffic_unicast: self.metatraffic_unicast.clone(),
+            metatraffic_multicast: self.metatraffic_multicast.clone(),
+            default_unicast: self.default_unicast.clone(),
+            default_multicast: self.default_multicast.clone(),
+            endpoints: ENDPOINTS,
+            expects_inline_qos: false,
+            name: self.name.clone(),
+            user_data: Vec::new(),
+        }
+    }
+
+    /// Returns whether something may be sent there on somebody else's word.
+    pub(super) fn may_send_to(&self, to: &Locator) -> bool {
+        let Locator::Udp(address) = to else {
+            return true;
+        };
+        let core::net::IpAddr::V4(address) = address.ip() else {
+            return self.networks.is_empty();
+        };
+        let is_in = |(network, bits): &(core::net::Ipv4Addr, u8)| {
+            let mask = u32::MAX.checked_shl(32 - u32::from((*bits).min(32)));
+            let mask = mask.unwrap_or(0);
+            address.to_bits() & mask == network.to_bits() & mask
+        };
+        self.networks.is_empty() || address.is_multicast() || self.networks.iter().any(is_in)
+    }
+}
+
+/// The topic of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopicName<'a> {
+    /// Its name.
+    pub topic: &'a str,
+    /// The name of its type.
+    pub type_name: &'a str,
+}
+
+/// Names a writer of this participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WriterId(pub(crate) usize);
+
+/// Names a reader of this participant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReaderId(pub(crate) usize);
+
+/// What has happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Another participant has announced itself.
+    ParticipantFound {
+        /// Its name.
+        prefix: GuidPrefix,
+        /// Its name for people.
+        name: String,
+    },
+    /// It has gone, or has been silent for longer than its lease.
+    ParticipantLost {
+        /// Its name.
+        prefix: GuidPrefix,
+        /// Whether it has said good-bye.
+        has_left: bool,
+    },
+    /// A reader of somebody gets what this writer writes.
+    ReaderMatched {
+        /// The writer.
+        writer: WriterId,
+        /// The reader.
+        reader: Guid,
+    },
+    /// It no longer does.
+    ReaderUnmatched {
+        /// The writer.
+        writer: WriterId,
+        /// The reader.
+        reader: Guid,
+    },
+    /// This reader gets what somebody writes.
+    WriterMatched {
+        /// The reader.
+        reader: ReaderId,
+        /// The writer.
+        writer: Guid,
+    },
+    /// It no longer does.
+    WriterUnmatched {
+        /// The reader.
+        reader: ReaderId,
+        /// The writer.
+        writer: Guid,
+    },
+    /// A reader asks for more than this writer offers.
+    OfferedIncompatible {
+        /// The writer.
+        writer: WriterId,
+        /// The reader.
+        reader: Guid,
+        /// In what.
+        policies: Vec<Mismatch>,
+    },
+    /// A writer offers less than this reader asks for.
+    RequestedIncompatible {
+        /// The reader.
+        reader: ReaderId,
+        /// The writer.
+        writer: Guid,
+        /// In what.
+        policies: Vec<Mismatch>,
+    },
+    /// A writer has not said for longer than its lease that it is alive.
+    WriterSilent {
+        /// The reader.
+        reader: ReaderId,
+        /// The writer.
+        writer: Guid,
+    },
+    /// Instances have had no sample within the deadline. Told again after each further deadline.
+    DeadlineMissed {
+        /// The reader.
+        reader: ReaderId,
+        /// How many.
+        overdue: u32,
+    },
+    /// This writer has not written instances within the deadline that it offers.
+    OfferedDeadlineMissed {
+        /// The writer.
+        writer: WriterId,
+        /// How many instances.
+        overdue: u32,
+    },
+}
+
+/// What a participant has seen that its endpoints have not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Datagrams that came in.
+    pub datagrams: u64,
+    /// Datagrams or parts of them that make no sense.
+    pub malformed: u64,
+    /// Parts that name endpoints which nobody has matched.
+    pub strangers: u64,
+    /// Participants and endpoints for which there was no room.
+    pub refused: u64,
+    /// Announcements that were not answered: too many new participants in a second, or places
+    /// elsewhere.
+    pub unanswered: u64,
+    /// Endpoints that claim another participant's name.
+    pub forged: u64,
+    /// Events that the host has not taken in time.
+    pub events_dropped: u64,
+}
+
+impl Config {
+    /// Returns the full name of an endpoint of this participant.
+    pub(super) fn guid(&self, entity: EntityId) -> Guid {
+        Guid::new(self.prefix, entity)
+    }
+}

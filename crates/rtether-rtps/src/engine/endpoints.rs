@@ -1,0 +1,207 @@
+//! Endpoints of this participant, and the samples that go through them.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use super::{
+    Event, LocalReader, LocalWriter, Participant, ReaderId, TopicName, WriterId,
+};
+use crate::discovery::EndpointData;
+use crate::guid::{EntityId, Guid};
+use crate::qos::{LivelinessKind, Qos};
+use crate::reader::{KeyOf, Reader, ReaderCounters, SampleInfo};
+use crate::sequence::SequenceNumber;
+use crate::time::Instant;
+use crate::writer::{ChangeKind, New, WriteError, Writer};
+
+/// A sample to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSample<'a> {
+    /// What happens to the instance.
+    pub kind: ChangeKind,
+    /// The value, or only the key of an instance that ends; with its encapsulation header.
+    pub payload: &'a [u8],
+    /// The key in canonical form; empty for topics without keys.
+    pub key: &'a [u8],
+    /// The hash of the key; none for topics without keys.
+    pub key_hash: Option<[u8; 16]>,
+}
+
+impl Participant {
+    /// Makes a writer and announces it; `None` if there are as many endpoints as the limits allow.
+    pub fn create_writer(
+        &mut self,
+        now: Instant,
+        name: TopicName<'_>,
+        has_key: bool,
+        qos: Qos,
+    ) -> Option<WriterId> {
+        let entity = EntityId::writer(self.number()?, has_key);
+        let endpoint = self.endpoint(name, entity, &qos);
+        let writer = Writer::new(entity, qos, self.config.writer, self.config.may_multicast);
+        self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
+        let id = WriterId(self.writers.len());
+        let endpoint = Some(endpoint);
+        self.writers.push(Some(LocalWriter { writer, endpoint }));
+        self.match_own_writer(now, id);
+        self.plan_liveliness(now);
+        Some(id)
+    }
+
+    /// Makes a reader and announces it; `None` if there are as many endpoints as the limits allow.
+    /// `key_of` is needed for topics with keys.
+    pub fn create_reader(
+        &mut self,
+        now: Instant,
+        name: TopicName<'_>,
+        key_of: Option<KeyOf>,
+        qos: Qos,
+    ) -> Option<ReaderId> {
+        let entity = EntityId::reader(self.number()?, key_of.is_some());
+        let endpoint = self.endpoint(name, entity, &qos);
+        let sample_max = self.sending.sample_max;
+        let reader = Reader::new(entity, qos, self.config.reader, key_of, sample_max);
+        self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
+        let id = ReaderId(self.readers.len());
+        let endpoint = Some(endpoint);
+        self.readers.push(Some(LocalReader { reader, endpoint }));
+        self.match_own_reader(now, id);
+        Some(id)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let number = self.next_entity;
+        if number > self.config.endpoints_max.min(0x00FF_FFFF) {
+            return None;
+        }
+        self.next_entity += 1;
+        Some(number)
+    }
+
+    fn endpoint(&self, name: TopicName<'_>, entity: EntityId, qos: &Qos) -> EndpointData {
+        EndpointData {
+            guid: self.config.guid(entity),
+            topic: name.topic.to_owned(),
+            type_name: name.type_name.to_owned(),
+            qos: qos.clone(),
+            unicast: Vec::new(),
+            multicast: Vec::new(),
+            expects_inline_qos: false,
+            content_filter: None,
+        }
+    }
+
+    /// Ends a writer.
+    pub fn delete_writer(&mut self, now: Instant, id: WriterId) {
+        let local = self.writers.get_mut(id.0).and_then(Option::take);
+        if let Some(endpoint) = local.and_then(|local| local.endpoint) {
+            let gone = ChangeKind::DisposedUnregistered;
+            self.publish_endpoint(now, true, &endpoint, gone);
+            self.remove_remote_writer(now, endpoint.guid);
+        }
+    }
+
+    /// Ends a reader.
+    pub fn delete_reader(&mut self, now: Instant, id: ReaderId) {
+        let local = self.readers.get_mut(id.0).and_then(Option::take);
+        if let Some(endpoint) = local.and_then(|local| local.endpoint) {
+            let gone = ChangeKind::DisposedUnregistered;
+            self.publish_endpoint(now, false, &endpoint, gone);
+            self.remove_remote_reader(endpoint.guid);
+        }
+    }
+
+    fn writer(&self, id: WriterId) -> Option<&LocalWriter> {
+        self.writers.get(id.0).and_then(Option::as_ref)
+    }
+
+    fn reader(&self, id: ReaderId) -> Option<&LocalReader> {
+        self.readers.get(id.0).and_then(Option::as_ref)
+    }
+
+    /// Returns the name of a writer.
+    pub fn writer_guid(&self, id: WriterId) -> Option<Guid> {
+        self.writer(id).map(|local| self.config.guid(local.writer.entity))
+    }
+
+    /// Returns the name of a reader.
+    pub fn reader_guid(&self, id: ReaderId) -> Option<Guid> {
+        self.reader(id).map(|local| self.config.guid(local.reader.entity))
+    }
+
+    /// Writes a sample.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn write(
+        &mut self,
+        now: Instant,
+        id: WriterId,
+        sample: &NewSample<'_>,
+    ) -> Result<SequenceNumber, WriteError> {
+        let time = self.wall(now);
+        let sample_max = self.sending.sample_max;
+        let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
+        let local = local.ok_or(WriteError::Unknown)?;
+        let new = New {
+            kind: sample.kind,
+            payload: sample.payload,
+            key: sample.key,
+            key_hash: sample.key_hash,
+            time,
+        };
+        local.writer.write(now, sample_max, new)
+    }
+
+    /// Hands the next sample of a reader to `read`, with its payload and the key of its instance;
+    /// returns what `read` returns, `None` if no sample waits.
+    pub fn take<R>(
+        &mut self,
+        now: Instant,
+        id: ReaderId,
+        read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
+    ) -> Option<R> {
+        let local = self.readers.get_mut(id.0).and_then(Option::as_mut)?;
+        local.reader.take(now, read)
+    }
+
+    /// Returns how many samples wait at a reader.
+    pub fn waiting(&self, id: ReaderId) -> usize {
+        self.reader(id).map_or(0, |local| local.reader.waiting())
+    }
+
+    /// Returns how many readers a writer has.
+    pub fn readers_of(&self, id: WriterId) -> usize {
+        self.writer(id).map_or(0, |local| local.writer.proxies.len())
+    }
+
+    /// Returns how many writers a reader has.
+    pub fn writers_of(&self, id: ReaderId) -> usize {
+        self.reader(id).map_or(0, |local| local.reader.proxies.len())
+    }
+
+    /// Returns whether all reliable readers of a writer have all its samples.
+    pub fn is_acknowledged(&self, id: WriterId) -> bool {
+        self.writer(id).is_none_or(|local| local.writer.is_acknowledged())
+    }
+
+    /// Returns what has happened at a reader.
+    pub fn reader_counters(&self, id: ReaderId) -> ReaderCounters {
+        let counters = self.reader(id).map(|local| local.reader.all_counters());
+        counters.unwrap_or_default()
+    }
+
+    /// Returns the shortest lease of writers that the participant keeps alive.
+    pub(super) fn automatic_lease(&self) -> Option<crate::time::Duration> {
+        let writers = self.writers.iter().flatten();
+        let leases = writers.map(|local| local.writer.qos.liveliness);
+        let automatic = leases.filter(|one| one.kind == LivelinessKind::Automatic);
+        let leases = automatic.map(|one| one.lease);
+        leases.filter(|lease| !lease.is_infinite()).min()
+    }
+
+    /// Drops events that are of no interest.
+    pub fn discard_events(&mut self, mut is_kept: impl FnMut(&Event) -> bool) {
+        self.events.retain(|event| is_kept(event));
+    }
+}

@@ -1,0 +1,338 @@
+//! A participant of a domain: its endpoints, the others it knows, and what goes between them.
+//!
+//! The host hands in time and datagrams, sends what [`Participant::poll_transmit`] returns, and calls
+//! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
+
+mod config;
+mod endpoints;
+mod liveliness;
+mod matching;
+mod receive;
+mod remotes;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use endpoints::NewSample;
+
+use crate::discovery::{EndpointData, ParticipantData};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Locator;
+use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
+use crate::reader::Reader;
+use crate::time::{Instant, WallTime};
+use crate::wire::{Builder, Content, InlineQos, Status};
+use crate::writer::{Sending, Writer, fragment_size};
+use crate::sequence::SequenceNumber;
+
+/// Events that wait for the host, at most; older ones are dropped and counted.
+const EVENTS_MAX: usize = 1_024;
+/// Announcements to single participants that wait to be sent, at most.
+const ANNOUNCEMENTS_MAX: usize = 64;
+/// Octets of a sample of discovery, at most.
+const DISCOVERY_SAMPLE_MAX: usize = 64 << 10;
+/// Places of the writers and readers that are built in.
+const PUBLICATIONS: usize = 0;
+const SUBSCRIPTIONS: usize = 1;
+const MESSAGES: usize = 2;
+
+/// A writer of this participant.
+struct LocalWriter {
+    writer: Writer,
+    /// What others are told of it; none for those built in.
+    endpoint: Option<EndpointData>,
+}
+
+/// A reader of this participant.
+struct LocalReader {
+    reader: Reader,
+    /// What others are told of it; none for those built in.
+    endpoint: Option<EndpointData>,
+}
+
+/// Another participant.
+struct Remote {
+    data: ParticipantData,
+    expires_at: Instant,
+    writers: BTreeMap<EntityId, EndpointData>,
+    readers: BTreeMap<EntityId, EndpointData>,
+}
+
+/// A participant.
+pub struct Participant {
+    config: Config,
+    sending: Sending,
+    /// Wall-clock time at the origin of the host's clock, in nanoseconds.
+    wall_offset: i64,
+    announcement: Vec<u8>,
+    announce_at: Instant,
+    /// Where the next announcements go.
+    announcements: VecDeque<Locator>,
+    /// Begin of the second, and answers to new participants in it.
+    answers: (Instant, u32),
+    is_leaving: bool,
+    writers: Vec<Option<LocalWriter>>,
+    readers: Vec<Option<LocalReader>>,
+    next_entity: u32,
+    remotes: BTreeMap<GuidPrefix, Remote>,
+    /// When a sign of life is due for writers that promise one.
+    alive_at: Option<Instant>,
+    events: VecDeque<Event>,
+    counters: Counters,
+    silent: Vec<Guid>,
+}
+
+/// A datagram to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub to: Locator,
+    /// The transport priority of the writer; zero for everything else.
+    pub priority: i32,
+}
+
+impl Participant {
+    /// Returns a participant that announces itself at once.
+    pub fn new(config: Config, now: Instant) -> Self {
+        let sending = Sending {
+            prefix: config.prefix,
+            datagram_max: config.datagram_max.clamp(512, 65_507),
+            fragment: fragment_size(config.datagram_max.clamp(512, 65_507)),
+            sample_max: config.sample_max,
+        };
+        let mut announcement = Vec::new();
+        config.participant_data().encode(&mut announcement);
+        let mut this = Self {
+            sending,
+            wall_offset: 0,
+            announcement,
+            announce_at: now,
+            announcements: VecDeque::new(),
+            answers: (now, 0),
+            is_leaving: false,
+            writers: Vec::new(),
+            readers: Vec::new(),
+            next_entity: 1,
+            remotes: BTreeMap::new(),
+            alive_at: None,
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            silent: Vec::new(),
+            config,
+        };
+        this.add_built_in();
+        this
+    }
+
+    fn add_built_in(&mut self) {
+        let qos = Qos {
+            reliability: Reliability::Reliable,
+            durability: Durability::TransientLocal,
+            history: History::KeepLast(1),
+            limits: ResourceLimits {
+                samples: Some(self.config.endpoints_max.saturating_mul(2)),
+                instances: Some(self.config.endpoints_max.saturating_mul(2)),
+                samples_per_instance: None,
+            },
+            ..Qos::writer()
+        };
+        for entity in [
+            EntityId::PUBLICATIONS_WRITER,
+            EntityId::SUBSCRIPTIONS_WRITER,
+            EntityId::MESSAGE_WRITER,
+        ] {
+            let writer = Writer::new(entity, qos.clone(), self.config.writer, false);
+            self.writers.push(Some(LocalWriter {
+                writer,
+                endpoint: None,
+            }));
+        }
+        let qos = Qos {
+            history: History::KeepAll,
+            ..qos
+        };
+        for entity in [
+            EntityId::PUBLICATIONS_READER,
+            EntityId::SUBSCRIPTIONS_READER,
+            EntityId::MESSAGE_READER,
+        ] {
+            let timing = self.config.reader;
+            let reader = Reader::new(entity, qos.clone(), timing, None, DISCOVERY_SAMPLE_MAX);
+            self.readers.push(Some(LocalReader {
+                reader,
+                endpoint: None,
+            }));
+        }
+    }
+
+    /// Returns the name of the participant.
+    pub fn prefix(&self) -> GuidPrefix {
+        self.config.prefix
+    }
+
+    /// Says what the clock of the day shows at `now`: the time stamps of samples are taken from it.
+    pub fn set_wall_clock(&mut self, now: Instant, wall: WallTime) {
+        self.wall_offset = wall.as_ns().saturating_sub(now.as_ns());
+    }
+
+    fn wall(&self, now: Instant) -> WallTime {
+        WallTime::from_ns(now.as_ns().saturating_add(self.wall_offset))
+    }
+
+    /// Returns what has happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Returns the other participants that are known.
+    pub fn participants(&self) -> impl Iterator<Item = &ParticipantData> {
+        self.remotes.values().map(|remote| &remote.data)
+    }
+
+    /// Returns the endpoints of the others, and whether each is a writer.
+    pub fn endpoints(&self) -> impl Iterator<Item = (bool, &EndpointData)> {
+        self.remotes.values().flat_map(|remote| {
+            let writers = remote.writers.values().map(|one| (true, one));
+            writers.chain(remote.readers.values().map(|one| (false, one)))
+        })
+    }
+
+    /// Returns the next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    fn tell(&mut self, event: Event) {
+        if self.events.len() >= EVENTS_MAX {
+            self.events.pop_front();
+            self.counters.events_dropped += 1;
+        }
+        self.events.push_back(event);
+    }
+
+    /// Says good-bye: what is sent from now on tells the others that this participant is gone.
+    pub fn leave(&mut self) {
+        self.is_leaving = true;
+        self.announcements.clear();
+        self.announcements.extend(self.config.announce_to.iter().copied());
+        let known = self.remotes.values();
+        let places = known.filter_map(|remote| remote.data.metatraffic_unicast.first().copied());
+        self.announcements.extend(places);
+    }
+
+    /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to
+    /// send now.
+    pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        for local in self.writers.iter_mut().flatten() {
+            let writer = &mut local.writer;
+            if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
+                let priority = writer.qos.transport_priority;
+                return Some(Transmit { to, priority });
+            }
+        }
+        for local in self.readers.iter_mut().flatten() {
+            if let Some(to) = local.reader.poll_transmit(now, &self.sending, buffer) {
+                return Some(Transmit { to, priority: 0 });
+            }
+        }
+        if let Some(to) = self.announcements.pop_front() {
+            self.write_announcement(buffer);
+            return Some(Transmit { to, priority: 0 });
+        }
+        None
+    }
+
+    fn write_announcement(&self, buffer: &mut Vec<u8>) {
+        let sending = &self.sending;
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        let (reader, writer) = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+        let first = SequenceNumber::FIRST;
+        if !self.is_leaving {
+            let content = Content::Data(&self.announcement);
+            message.data(reader, writer, first, &InlineQos::default(), content);
+            return;
+        }
+        let own = self.config.guid(EntityId::PARTICIPANT).octets();
+        // PL_CDR_LE with the name of the participant as its key, and the sentinel.
+        let mut key = [0; 28];
+        key[..8].copy_from_slice(&[0, 3, 0, 0, 0x50, 0, 16, 0]);
+        key[8..24].copy_from_slice(&own);
+        key[24] = 1;
+        let inline = InlineQos {
+            key_hash: Some(own),
+            status: Status {
+                is_disposed: true,
+                is_unregistered: true,
+            },
+            ..InlineQos::default()
+        };
+        message.data(reader, writer, first, &inline, Content::Key(&key));
+    }
+
+    /// Returns when to call [`Self::handle_timeout`], if nothing comes in before.
+    pub fn poll_timeout(&self) -> Instant {
+        let writers = self.writers.iter().flatten();
+        let writers = writers.filter_map(|local| local.writer.poll_timeout());
+        let readers = self.readers.iter().flatten();
+        let readers = readers.filter_map(|local| local.reader.poll_timeout());
+        let leases = self.remotes.values().map(|remote| remote.expires_at);
+        let all = writers.chain(readers).chain(leases).chain(self.alive_at);
+        all.fold(self.announce_at, Instant::min)
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if now >= self.announce_at && !self.is_leaving {
+            self.announce_at = now + self.config.announce_period;
+            for place in 0..self.config.announce_to.len() {
+                if let Some(to) = self.config.announce_to.get(place).copied() {
+                    self.announce(to);
+                }
+            }
+        }
+        self.expire_remotes(now);
+        self.assert_liveliness_if_due(now);
+        self.handle_writers(now);
+        self.handle_readers(now);
+    }
+
+    fn announce(&mut self, to: Locator) {
+        if self.announcements.len() < ANNOUNCEMENTS_MAX {
+            self.announcements.push_back(to);
+        }
+    }
+
+    fn handle_writers(&mut self, now: Instant) {
+        for index in 0..self.writers.len() {
+            let Some(local) = self.writers.get_mut(index).and_then(Option::as_mut) else {
+                continue;
+            };
+            let overdue = local.writer.cache.overdue(now);
+            local.writer.cache.expire(now);
+            if overdue > 0 {
+                let writer = WriterId(index);
+                self.tell(Event::OfferedDeadlineMissed { writer, overdue });
+            }
+        }
+    }
+
+    fn handle_readers(&mut self, now: Instant) {
+        for index in 0..self.readers.len() {
+            let Some(local) = self.readers.get_mut(index).and_then(Option::as_mut) else {
+                continue;
+            };
+            self.silent.clear();
+            let overdue = local.reader.handle_timeout(now, &mut self.silent);
+            let reader = ReaderId(index);
+            if overdue > 0 {
+                self.tell(Event::DeadlineMissed { reader, overdue });
+            }
+            let silent = core::mem::take(&mut self.silent);
+            for writer in silent.iter().copied() {
+                self.tell(Event::WriterSilent { reader, writer });
+            }
+            self.silent = silent;
+        }
+    }
+}

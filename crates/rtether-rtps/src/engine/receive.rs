@@ -1,0 +1,154 @@
+//! Datagrams that come in.
+
+use super::{LocalReader, Participant};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::reader::{self, Arrived};
+use crate::time::{Instant, WallTime};
+use crate::wire::{Data, DataFrag, InlineQos, Submessage, parse};
+
+/// Submessages of a datagram that are looked at; none that is not hostile has more.
+const SUBMESSAGES_MAX: usize = 1_024;
+
+/// What the submessages before have said about those that follow (8.3.4).
+#[derive(Clone, Copy, Debug)]
+struct Context {
+    from: GuidPrefix,
+    is_for_us: bool,
+    time: Option<WallTime>,
+}
+
+impl Participant {
+    /// Takes in a datagram.
+    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
+        self.counters.datagrams += 1;
+        let Ok(message) = parse(datagram) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let mut context = Context {
+            from: message.header().prefix,
+            is_for_us: true,
+            time: None,
+        };
+        for submessage in message.submessages().take(SUBMESSAGES_MAX) {
+            match submessage {
+                Ok(submessage) => self.handle(now, &mut context, submessage),
+                Err(_) => {
+                    // What follows cannot be told apart.
+                    self.counters.malformed += 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn handle(&mut self, now: Instant, context: &mut Context, submessage: Submessage<'_>) {
+        match submessage {
+            Submessage::InfoTimestamp(time) => context.time = time,
+            Submessage::InfoDestination(to) => {
+                context.is_for_us = to == GuidPrefix::UNKNOWN || to == self.config.prefix;
+            }
+            Submessage::InfoSource(header) => {
+                context.from = header.prefix;
+                context.time = None;
+            }
+            _ if !context.is_for_us => {}
+            Submessage::Data(data) => self.handle_data(now, context, &data),
+            Submessage::DataFrag(frag) => self.handle_data_frag(now, context, &frag),
+            Submessage::Heartbeat(heartbeat) => {
+                let from = Guid::new(context.from, heartbeat.writer);
+                self.each_reader(heartbeat.reader, from, |local| {
+                    local.reader.on_heartbeat(now, from, &heartbeat);
+                });
+                self.take_discovery(now);
+            }
+            Submessage::Gap(gap) => {
+                let from = Guid::new(context.from, gap.writer);
+                self.each_reader(gap.reader, from, |local| {
+                    local.reader.on_gap(now, from, &gap);
+                });
+                self.take_discovery(now);
+            }
+            Submessage::AckNack(ack) => {
+                let from = Guid::new(context.from, ack.reader);
+                let writer = self.writer_named(ack.writer);
+                if !writer.is_some_and(|local| local.writer.on_ack_nack(from, &ack)) {
+                    self.counters.strangers += 1;
+                }
+            }
+            Submessage::NackFrag(nack) => {
+                let from = Guid::new(context.from, nack.reader);
+                let writer = self.writer_named(nack.writer);
+                if !writer.is_some_and(|local| local.writer.on_nack_frag(from, &nack)) {
+                    self.counters.strangers += 1;
+                }
+            }
+            // Heartbeats follow that say as much.
+            Submessage::HeartbeatFrag(_) => {}
+            // Replies go where discovery says.
+            Submessage::InfoReply { .. } | Submessage::Pad | Submessage::Unknown(_) => {}
+        }
+    }
+
+    fn writer_named(&mut self, entity: EntityId) -> Option<&mut super::LocalWriter> {
+        let mut writers = self.writers.iter_mut().flatten();
+        writers.find(|local| local.writer.entity == entity)
+    }
+
+    /// Calls `on` for each reader that is meant: the named one, or all that know the writer.
+    fn each_reader(
+        &mut self,
+        named: EntityId,
+        from: Guid,
+        mut on: impl FnMut(&mut LocalReader),
+    ) -> bool {
+        let mut is_known = false;
+        for local in self.readers.iter_mut().flatten() {
+            let is_meant = named == EntityId::UNKNOWN || named == local.reader.entity;
+            if is_meant && local.reader.knows(from) {
+                is_known = true;
+                on(local);
+            }
+        }
+        if !is_known {
+            self.counters.strangers += 1;
+        }
+        is_known
+    }
+
+    fn handle_data(&mut self, now: Instant, context: &Context, data: &Data<'_>) {
+        let Ok(inline) = InlineQos::read(data.inline_qos) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let (payload, is_key) = reader::octets(data.content);
+        let arrived = Arrived {
+            sequence: data.sequence,
+            kind: reader::kind(inline, is_key),
+            payload,
+            inline,
+            time: context.time,
+        };
+        if data.writer == EntityId::SPDP_WRITER {
+            self.handle_announcement(now, context.from, &arrived);
+            return;
+        }
+        let from = Guid::new(context.from, data.writer);
+        self.each_reader(data.reader, from, |local| {
+            local.reader.on_data(now, from, &arrived);
+        });
+        if data.writer.is_built_in() {
+            self.take_discovery(now);
+        }
+    }
+
+    fn handle_data_frag(&mut self, now: Instant, context: &Context, frag: &DataFrag<'_>) {
+        let from = Guid::new(context.from, frag.writer);
+        self.each_reader(frag.reader, from, |local| {
+            local.reader.on_data_frag(now, from, frag, context.time);
+        });
+        if frag.writer.is_built_in() {
+            self.take_discovery(now);
+        }
+    }
+}

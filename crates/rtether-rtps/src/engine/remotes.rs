@@ -1,0 +1,289 @@
+//! Other participants: how they are found and lost (8.5.3), and what they say of their endpoints
+//! (8.5.4).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
+use crate::discovery::{EndpointData, ParticipantData, decode_key};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Locator;
+use crate::qos::{Liveliness, Reliability};
+use crate::reader::{Arrived, RemoteWriter};
+use crate::time::{Duration, Instant};
+use crate::writer::{ChangeKind, RemoteReader};
+
+/// Answers to new participants in a second.
+const ANSWERS_PER_SECOND: u32 = 64;
+
+/// Built-in endpoints of a participant, by bit (table 9.13): whether it writes, the endpoint there,
+/// and ours that belongs to it.
+const BUILT_IN: [(u32, bool, EntityId, usize); 6] = [
+    (2, true, EntityId::PUBLICATIONS_WRITER, PUBLICATIONS),
+    (3, false, EntityId::PUBLICATIONS_READER, PUBLICATIONS),
+    (4, true, EntityId::SUBSCRIPTIONS_WRITER, SUBSCRIPTIONS),
+    (5, false, EntityId::SUBSCRIPTIONS_READER, SUBSCRIPTIONS),
+    (10, true, EntityId::MESSAGE_WRITER, MESSAGES),
+    (11, false, EntityId::MESSAGE_READER, MESSAGES),
+];
+
+impl Participant {
+    /// Takes in what a participant says of itself.
+    pub(super) fn handle_announcement(
+        &mut self,
+        now: Instant,
+        from: GuidPrefix,
+        arrived: &Arrived<'_>,
+    ) {
+        if from == self.config.prefix {
+            return;
+        }
+        if !arrived.kind.is_alive() {
+            if self.remotes.contains_key(&from) {
+                self.forget(now, from, true);
+            }
+            return;
+        }
+        let Ok(data) = ParticipantData::decode(arrived.payload) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        if data.prefix != from {
+            self.counters.forged += 1;
+            return;
+        }
+        let domain = u32::from(self.config.domain);
+        if data.domain.is_some_and(|other| other != domain) || !data.domain_tag.is_empty() {
+            return;
+        }
+        let expires_at = now + data.lease;
+        if let Some(known) = self.remotes.get_mut(&from) {
+            known.expires_at = expires_at;
+            if known.data != data {
+                known.data = data;
+                self.know_built_in(now, from);
+            }
+            return;
+        }
+        if self.remotes.len() >= self.config.participants_max {
+            self.counters.refused += 1;
+            return;
+        }
+        let name = data.name.clone();
+        let remote = Remote {
+            data,
+            expires_at,
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+        };
+        self.remotes.insert(from, remote);
+        self.tell(Event::ParticipantFound { prefix: from, name });
+        self.answer(now, from);
+        self.know_built_in(now, from);
+    }
+
+    /// Announces this participant to a new one, so that it need not wait for the next round.
+    fn answer(&mut self, now: Instant, to: GuidPrefix) {
+        let remote = self.remotes.get(&to);
+        let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast));
+        let place = places.and_then(|places| places.first().copied());
+        if now - self.answers.0 >= Duration::from_s(1) {
+            self.answers = (now, 0);
+        }
+        match place {
+            Some(place) if self.answers.1 < ANSWERS_PER_SECOND => {
+                self.answers.1 += 1;
+                self.announce(place);
+            }
+            _ => self.counters.unanswered += 1,
+        }
+    }
+
+    /// Returns the places to which may be sent.
+    pub(super) fn reachable(&self, places: &[Locator]) -> Vec<Locator> {
+        let places = places.iter().copied();
+        places.filter(|place| self.config.may_send_to(place)).collect()
+    }
+
+    /// Matches the endpoints that are built in.
+    fn know_built_in(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(remote) = self.remotes.get(&prefix) else {
+            return;
+        };
+        let unicast = self.reachable(&remote.data.metatraffic_unicast);
+        let multicast = self.reachable(&remote.data.metatraffic_multicast);
+        let endpoints = remote.data.endpoints;
+        for (bit, is_writer, entity, place) in BUILT_IN {
+            if endpoints >> bit & 1 == 0 {
+                continue;
+            }
+            let guid = Guid::new(prefix, entity);
+            if is_writer {
+                let remote = RemoteWriter {
+                    guid,
+                    is_reliable: true,
+                    strength: 0,
+                    deadline: Duration::INFINITE,
+                    lifespan: Duration::INFINITE,
+                    liveliness: Liveliness::default(),
+                    unicast: unicast.clone(),
+                };
+                if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
+                    local.reader.add_writer(now, remote);
+                }
+            } else {
+                let remote = RemoteReader {
+                    guid,
+                    reliability: Reliability::Reliable,
+                    wants_history: true,
+                    unicast: unicast.clone(),
+                    multicast: multicast.clone(),
+                };
+                if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
+                    local.writer.add_reader(now, remote);
+                }
+            }
+        }
+    }
+
+    /// Forgets participants that have been silent for longer than their lease.
+    pub(super) fn expire_remotes(&mut self, now: Instant) {
+        let silent = self.remotes.iter();
+        let silent = silent.find(|(_, remote)| remote.expires_at <= now);
+        if let Some(prefix) = silent.map(|(prefix, _)| *prefix) {
+            self.forget(now, prefix, false);
+            self.expire_remotes(now);
+        }
+    }
+
+    fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
+        let Some(remote) = self.remotes.remove(&prefix) else {
+            return;
+        };
+        for entity in remote.writers.keys() {
+            self.remove_remote_writer(now, Guid::new(prefix, *entity));
+        }
+        for entity in remote.readers.keys() {
+            self.remove_remote_reader(Guid::new(prefix, *entity));
+        }
+        for (_, is_writer, entity, place) in BUILT_IN {
+            let guid = Guid::new(prefix, entity);
+            if is_writer {
+                if let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
+                    local.reader.remove_writer(now, guid);
+                }
+            } else if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
+                local.writer.remove_reader(guid);
+            }
+        }
+        self.tell(Event::ParticipantLost { prefix, has_left });
+    }
+
+    /// Takes in what the built-in readers have.
+    pub(super) fn take_discovery(&mut self, now: Instant) {
+        for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
+            while let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
+                let taken = local.reader.take(now, |info, payload, _| {
+                    (info.writer.prefix, info.is_valid, info.key_hash, payload.to_vec())
+                });
+                let Some((from, is_valid, key_hash, payload)) = taken else {
+                    break;
+                };
+                if place == MESSAGES {
+                    self.handle_message(now, from, &payload);
+                } else if is_valid {
+                    self.handle_endpoint(now, from, place == PUBLICATIONS, &payload);
+                } else {
+                    let guid = decode_key(&payload).ok();
+                    let guid = guid.or(key_hash.map(Guid::from_octets));
+                    self.handle_end(now, from, guid);
+                }
+            }
+        }
+    }
+
+    fn handle_endpoint(&mut self, now: Instant, from: GuidPrefix, is_writer: bool, payload: &[u8]) {
+        let Ok(endpoint) = EndpointData::decode(payload, is_writer) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let entity = endpoint.guid.entity;
+        let is_kind = if is_writer {
+            entity.is_writer()
+        } else {
+            entity.is_reader()
+        };
+        if endpoint.guid.prefix != from || !is_kind || entity.is_built_in() {
+            self.counters.forged += 1;
+            return;
+        }
+        let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
+        let Some(remote) = self.remotes.get_mut(&from) else {
+            return;
+        };
+        let known = if is_writer {
+            &mut remote.writers
+        } else {
+            &mut remote.readers
+        };
+        if known.len() >= max && !known.contains_key(&entity) {
+            self.counters.refused += 1;
+            return;
+        }
+        known.insert(entity, endpoint.clone());
+        if is_writer {
+            self.match_remote_writer(now, &endpoint);
+        } else {
+            self.match_remote_reader(now, &endpoint);
+        }
+    }
+
+    fn handle_end(&mut self, now: Instant, from: GuidPrefix, guid: Option<Guid>) {
+        let Some(guid) = guid.filter(|guid| guid.prefix == from) else {
+            self.counters.forged += 1;
+            return;
+        };
+        let Some(remote) = self.remotes.get_mut(&from) else {
+            return;
+        };
+        if remote.writers.remove(&guid.entity).is_some() {
+            self.remove_remote_writer(now, guid);
+        } else if remote.readers.remove(&guid.entity).is_some() {
+            self.remove_remote_reader(guid);
+        }
+    }
+
+    /// Returns the sample that tells others of an endpoint of this participant, or that it is gone.
+    pub(super) fn publish_endpoint(
+        &mut self,
+        now: Instant,
+        is_writer: bool,
+        endpoint: &EndpointData,
+        kind: ChangeKind,
+    ) {
+        let mut payload = Vec::new();
+        let guid = endpoint.guid.octets();
+        if kind.is_alive() {
+            endpoint.encode(is_writer, &mut payload);
+        } else {
+            // PL_CDR_LE with the name of the endpoint as its key, and the sentinel.
+            payload.extend_from_slice(&[0, 3, 0, 0, 0x5A, 0, 16, 0]);
+            payload.extend_from_slice(&guid);
+            payload.extend_from_slice(&[1, 0, 0, 0]);
+        }
+        let new = crate::writer::New {
+            kind,
+            payload: &payload,
+            key: &guid,
+            key_hash: Some(guid),
+            time: self.wall(now),
+        };
+        let place = if is_writer { PUBLICATIONS } else { SUBSCRIPTIONS };
+        if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
+            let written = local.writer.write(now, self.sending.sample_max, new);
+            if written.is_err() {
+                self.counters.refused += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Which samples the application gets: instances, ownership, minimum separation, history and limits.
+
+use alloc::vec::Vec;
+
+use super::instance::{Instance, InstanceState};
+use super::{Arrived, Reader, Sample, SampleInfo};
+use crate::guid::Guid;
+use crate::qos::Ownership;
+use crate::time::{Duration, Instant};
+use crate::writer::ChangeKind;
+
+impl Reader {
+    /// Takes in the next sample of a writer; returns whether it has been dealt with. A reliable writer
+    /// keeps one that has not, and sends it again.
+    pub(super) fn accept(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
+        let Some(writer) = self.proxies.get(proxy).map(|proxy| proxy.remote.guid) else {
+            return true;
+        };
+        let index = match self.instance_of(arrived) {
+            Ok(Some(index)) => index,
+            // Of an instance that was never heard of nothing can end.
+            Ok(None) => return true,
+            Err(is_malformed) => {
+                if is_malformed {
+                    self.counters.malformed += 1;
+                    return true;
+                }
+                return self.refuse();
+            }
+        };
+        if self.is_full(index) {
+            return self.refuse();
+        }
+        if arrived.kind.is_alive() {
+            self.accept_value(now, proxy, index, arrived);
+        } else {
+            self.accept_end(now, writer, index, arrived);
+        }
+        true
+    }
+
+    /// Finds no room: for strict reliability the writer has to wait; others lose the sample.
+    fn refuse(&mut self) -> bool {
+        self.counters.rejected += 1;
+        self.is_starved = true;
+        self.depth.is_some()
+    }
+
+    fn is_full(&self, index: usize) -> bool {
+        let queued = self.instances.get(index).map_or(0, |one| one.queued);
+        match self.depth {
+            Some(depth) => queued < depth && self.queue.len() >= self.samples_max,
+            None => {
+                let per_instance = super::limit(self.qos.limits.samples_per_instance, usize::MAX);
+                self.queue.len() >= self.samples_max || queued >= per_instance
+            }
+        }
+    }
+
+    /// Returns the instance of a sample; `None` if there is none and none begins; an error, and
+    /// whether the payload is to blame, if there is no room for it.
+    fn instance_of(&mut self, arrived: &Arrived<'_>) -> Result<Option<usize>, bool> {
+        let Some(key_of) = self.key_of else {
+            if self.instances.is_empty() {
+                self.instances.push(Instance::default());
+            }
+            return Ok(Some(0));
+        };
+        let is_alive = arrived.kind.is_alive();
+        if arrived.payload.is_empty() {
+            let hash = arrived.inline.key_hash.ok_or(true)?;
+            let found = self.instances.iter().position(|one| one.hash == hash);
+            return Ok(found);
+        }
+        self.key.clear();
+        if !key_of(arrived.payload, !is_alive, &mut self.key) {
+            return Err(true);
+        }
+        if let Some(index) = self.by_key.get(&self.key) {
+            return Ok(Some(*index));
+        }
+        if !is_alive {
+            return Ok(None);
+        }
+        let index = if self.instances.len() < self.instances_max {
+            self.instances.push(Instance::default());
+            self.instances.len() - 1
+        } else {
+            let idle = self.instances.iter().position(Instance::is_idle);
+            let index = idle.ok_or(false)?;
+            if let Some(old) = self.instances.get(index) {
+                self.by_key.remove(&old.key);
+            }
+            index
+        };
+        if let Some(instance) = self.instances.get_mut(index) {
+            *instance = Instance {
+                key: self.key.clone(),
+                hash: arrived.inline.key_hash.unwrap_or_default(),
+                ..Instance::default()
+            };
+        }
+        self.by_key.insert(self.key.clone(), index);
+        Ok(Some(index))
+    }
+
+    fn sample(
+        &mut self,
+        now: Instant,
+        writer: Guid,
+        index: usize,
+        arrived: &Arrived<'_>,
+        expires_at: Instant,
+    ) -> Sample {
+        let mut payload = self.spare.pop().unwrap_or_default();
+        payload.clear();
+        payload.extend_from_slice(arrived.payload);
+        Sample {
+            info: SampleInfo {
+                writer,
+                sequence: arrived.sequence,
+                source_time: arrived.time,
+                received_at: now,
+                is_valid: arrived.kind == ChangeKind::Alive,
+                state: InstanceState::Alive,
+                key_hash: arrived.inline.key_hash,
+                instance: index,
+            },
+            payload,
+            expires_at,
+        }
+    }
+
+    fn accept_value(&mut self, now: Instant, proxy: usize, index: usize, arrived: &Arrived<'_>) {
+        let Some(remote) = self.proxies.get(proxy).map(|proxy| &proxy.remote) else {
+            return;
+        };
+        let (writer, strength) = (remote.guid, remote.strength);
+        let lifespan = arrived.inline.lifespan.unwrap_or(remote.lifespan);
+        let persistence = remote.deadline.min(self.qos.deadline);
+        let sample = self.sample(now, writer, index, arrived, now + lifespan);
+        let is_exclusive = self.qos.ownership == Ownership::Exclusive;
+        let deadline = self.qos.deadline;
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
+        instance.add_writer(writer);
+        if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
+            let until = now + persistence.min(lifespan);
+            instance.stand_by(strength, until, sample);
+            self.counters.filtered += 1;
+            return;
+        }
+        instance.state = InstanceState::Alive;
+        if !deadline.is_infinite() {
+            instance.deadline_at = Some(now + deadline);
+        }
+        self.separate(now, index, sample);
+        self.set_timer(index);
+    }
+
+    /// Hands a sample on, or keeps it until the minimum separation is over.
+    fn separate(&mut self, now: Instant, index: usize, sample: Sample) {
+        let filter = self.qos.time_based_filter;
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
+        let is_early = instance.delivered_at.is_some_and(|at| at + filter > now);
+        if filter > Duration::ZERO && is_early {
+            self.counters.filtered += 1;
+            if let Some(older) = instance.pending.replace(sample) {
+                self.recycle(older.payload);
+            }
+            return;
+        }
+        self.enqueue(now, index, sample);
+    }
+
+    fn enqueue(&mut self, now: Instant, index: usize, sample: Sample) {
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
+        instance.delivered_at = Some(now);
+        let queued = instance.queued;
+        if self.depth.is_some_and(|depth| queued >= depth) {
+            let oldest = self.queue.iter().position(|one| one.info.instance == index);
+            if let Some(older) = oldest.and_then(|oldest| self.queue.remove(oldest)) {
+                self.recycle(older.payload);
+            }
+        } else if let Some(instance) = self.instances.get_mut(index) {
+            instance.queued += 1;
+        }
+        self.queue.push_back(sample);
+        self.counters.delivered += 1;
+    }
+
+    /// Takes in that an instance is gone, or that a writer no longer writes it.
+    fn accept_end(&mut self, now: Instant, writer: Guid, index: usize, arrived: &Arrived<'_>) {
+        let is_disposed = matches!(
+            arrived.kind,
+            ChangeKind::Disposed | ChangeKind::DisposedUnregistered
+        );
+        let is_unregistered = arrived.kind != ChangeKind::Disposed;
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
+        let before = instance.state;
+        if is_unregistered {
+            instance.remove_writer(writer);
+        } else {
+            instance.add_writer(writer);
+        }
+        if is_disposed {
+            instance.state = InstanceState::Disposed;
+        } else if instance.writers.is_empty() && before == InstanceState::Alive {
+            instance.state = InstanceState::NoWriters;
+        }
+        let state = instance.state;
+        instance.deadline_at = None;
+        if state != before {
+            let mut sample = self.sample(now, writer, index, arrived, Instant::NEVER);
+            sample.info.state = state;
+            self.enqueue(now, index, sample);
+        }
+        self.set_timer(index);
+    }
+
+    /// A writer is gone, or has been silent for too long.
+    pub(super) fn release(&mut self, now: Instant, writer: Guid) {
+        for index in 0..self.instances.len() {
+            let Some(instance) = self.instances.get_mut(index) else {
+                return;
+            };
+            let was_writer = instance.writers.contains(&writer);
+            instance.remove_writer(writer);
+            let is_orphan = was_writer && instance.writers.is_empty();
+            if is_orphan && instance.state == InstanceState::Alive && self.key_of.is_some() {
+                instance.state = InstanceState::NoWriters;
+                instance.deadline_at = None;
+                let sample = Sample {
+                    info: SampleInfo {
+                        writer,
+                        sequence: crate::sequence::SequenceNumber::ZERO,
+                        source_time: None,
+                        received_at: now,
+                        is_valid: false,
+                        state: InstanceState::NoWriters,
+                        key_hash: None,
+                        instance: index,
+                    },
+                    payload: Vec::new(),
+                    expires_at: Instant::NEVER,
+                };
+                if !self.is_full(index) {
+                    self.enqueue(now, index, sample);
+                }
+            }
+            self.take_over(now, index);
+        }
+    }
+
+    /// Delivers the last sample of the strongest writer left, if the owner no longer counts.
+    fn take_over(&mut self, now: Instant, index: usize) {
+        if self.qos.ownership != Ownership::Exclusive {
+            return;
+        }
+        let instance = self.instances.get_mut(index);
+        if let Some(sample) = instance.and_then(|instance| instance.take_over(now)) {
+            let deadline = self.qos.deadline;
+            if let Some(instance) = self.instances.get_mut(index)
+                && !deadline.is_infinite()
+            {
+                instance.deadline_at = Some(now + deadline);
+            }
+            self.separate(now, index, sample);
+        }
+        self.set_timer(index);
+    }
+
+    fn set_timer(&mut self, index: usize) {
+        let filter = self.qos.time_based_filter;
+        let instance = self.instances.get(index);
+        let at = instance.and_then(|instance| instance.timeout(filter));
+        self.timer_at = match (self.timer_at, at) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Does what is due; returns how many deadlines were missed and which writers fell silent.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, silent: &mut Vec<Guid>) -> u32 {
+        for proxy in &mut self.proxies {
+            if proxy.alive_until.is_some_and(|until| until <= now) {
+                proxy.alive_until = None;
+                silent.push(proxy.remote.guid);
+            }
+        }
+        for writer in silent.iter().copied() {
+            self.release(now, writer);
+        }
+        if self.timer_at.is_none_or(|at| at > now) {
+            return 0;
+        }
+        self.timer_at = None;
+        let mut missed = 0;
+        for index in 0..self.instances.len() {
+            missed += u32::from(self.check_deadline(now, index));
+            self.take_over_if_due(now, index);
+            self.deliver_pending(now, index);
+            self.set_timer(index);
+        }
+        self.counters.deadlines_missed += u64::from(missed);
+        missed
+    }
+
+    fn check_deadline(&mut self, now: Instant, index: usize) -> bool {
+        let deadline = self.qos.deadline;
+        let Some(instance) = self.instances.get_mut(index) else {
+            return false;
+        };
+        let Some(at) = instance.deadline_at.filter(|at| *at <= now) else {
+            return false;
+        };
+        // A host that slept for long is told once.
+        let next = at + deadline;
+        instance.deadline_at = Some(if next <= now { now + deadline } else { next });
+        true
+    }
+
+    fn take_over_if_due(&mut self, now: Instant, index: usize) {
+        let instance = self.instances.get(index);
+        let until = instance.and_then(Instance::owner_until);
+        if until.is_some_and(|until| until <= now) {
+            self.take_over(now, index);
+        }
+    }
+
+    fn deliver_pending(&mut self, now: Instant, index: usize) {
+        let filter = self.qos.time_based_filter;
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
+        if instance.delivered_at.is_some_and(|at| at + filter <= now)
+            && let Some(sample) = instance.pending.take()
+        {
+            self.enqueue(now, index, sample);
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! A reader: the writers it knows, its instances, and the samples that wait for the application
+//! (8.4.10, 8.4.12).
+//!
+//! Samples of a reliable writer are delivered in order; those that come early are held. What the
+//! policies keep from the application is decided in `accept`.
+
+mod accept;
+mod instance;
+mod proxy;
+mod reassembly;
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+pub use instance::InstanceState;
+use instance::Instance;
+pub(crate) use proxy::{RemoteWriter, WriterProxy};
+
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Locator;
+use crate::qos::{History, LivelinessKind, Qos, Reliability};
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant, WallTime};
+use crate::wire::{Builder, Content, DataFrag, Gap, Heartbeat, InlineQos};
+use crate::writer::{ChangeKind, Sending};
+
+/// Writers that a reader knows at most.
+pub(crate) const WRITERS_MAX: usize = 1_024;
+/// Samples that wait for the application where a policy names no limit.
+const SAMPLES_DEFAULT: usize = 4_096;
+/// Instances where a policy names no limit.
+const INSTANCES_DEFAULT: usize = 4_096;
+/// Buffers that are kept for further samples.
+const SPARE_MAX: usize = 64;
+
+/// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
+/// alone. Returns whether the payload was well-formed.
+pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> bool;
+
+/// How a reader keeps its writers up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReaderTiming {
+    /// From a heartbeat to the answer that nothing is missing; what is missing is asked for at once.
+    pub ack_delay: Duration,
+    /// What is missing is not asked for again sooner.
+    pub nack_suppression: Duration,
+    /// From asking a writer what there is to asking again.
+    pub ask_again: Duration,
+}
+
+impl Default for ReaderTiming {
+    fn default() -> Self {
+        Self {
+            ack_delay: Duration::from_ms(5),
+            nack_suppression: Duration::from_ms(2),
+            ask_again: Duration::from_ms(250),
+        }
+    }
+}
+
+/// What is known of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleInfo {
+    /// Who has written it.
+    pub writer: Guid,
+    /// Its number at the writer.
+    pub sequence: SequenceNumber,
+    /// When it was written, by the writer's clock.
+    pub source_time: Option<WallTime>,
+    /// When it came.
+    pub received_at: Instant,
+    /// Whether it has a value; if not, it says only what has become of the instance.
+    pub is_valid: bool,
+    /// What has become of the instance.
+    pub state: InstanceState,
+    /// The hash of the key, if the writer has sent it.
+    pub key_hash: Option<[u8; 16]>,
+    pub(crate) instance: usize,
+}
+
+/// A sample that waits.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub(crate) info: SampleInfo,
+    pub(crate) payload: Vec<u8>,
+    expires_at: Instant,
+}
+
+/// A sample that has just come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) kind: ChangeKind,
+    pub(crate) payload: &'a [u8],
+    pub(crate) inline: InlineQos,
+    pub(crate) time: Option<WallTime>,
+}
+
+/// What has happened at a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReaderCounters {
+    /// Samples handed to the queue of the application.
+    pub delivered: u64,
+    /// Samples that came again.
+    pub duplicates: u64,
+    /// Samples that will never come.
+    pub lost: u64,
+    /// Samples that found no room: the queue, the instances or the held ones were at their limit.
+    pub rejected: u64,
+    /// Samples whose payload makes no sense.
+    pub malformed: u64,
+    /// Samples of a weaker writer, or too soon after another.
+    pub filtered: u64,
+    /// Samples that were worth nothing when they came to be taken.
+    pub expired: u64,
+    /// Deadlines missed.
+    pub deadlines_missed: u64,
+}
+
+/// A reader.
+pub(crate) struct Reader {
+    pub(crate) entity: EntityId,
+    pub(crate) qos: Qos,
+    /// In the order of their names.
+    pub(crate) proxies: Vec<WriterProxy>,
+    pub(crate) counters: ReaderCounters,
+    key_of: Option<KeyOf>,
+    timing: ReaderTiming,
+    depth: Option<usize>,
+    samples_max: usize,
+    instances_max: usize,
+    sample_max: usize,
+    instances: Vec<Instance>,
+    by_key: BTreeMap<Vec<u8>, usize>,
+    queue: VecDeque<Sample>,
+    /// Not later than the time at which something of an instance is due.
+    timer_at: Option<Instant>,
+    key: Vec<u8>,
+    spare: Vec<Vec<u8>>,
+    /// Whether a sample was refused for want of room.
+    is_starved: bool,
+}
+
+fn limit(limit: Option<u32>, default: usize) -> usize {
+    limit.map_or(default, |limit| usize::try_from(limit).unwrap_or(default))
+}
+
+impl Reader {
+    pub(crate) fn new(
+        entity: EntityId,
+        qos: Qos,
+        timing: ReaderTiming,
+        key_of: Option<KeyOf>,
+        sample_max: usize,
+    ) -> Self {
+        let depth = match qos.history {
+            History::KeepLast(depth) => Some(limit(Some(depth.max(1)), 1)),
+            History::KeepAll => None,
+        };
+        Self {
+            entity,
+            proxies: Vec::new(),
+            counters: ReaderCounters::default(),
+            key_of,
+            timing,
+            depth,
+            samples_max: limit(qos.limits.samples, SAMPLES_DEFAULT).max(1),
+            instances_max: limit(qos.limits.instances, INSTANCES_DEFAULT).max(1),
+            qos,
+            sample_max,
+            instances: Vec::new(),
+            by_key: BTreeMap::new(),
+            queue: VecDeque::new(),
+            timer_at: None,
+            key: Vec::new(),
+            spare: Vec::new(),
+            is_starved: false,
+        }
+    }
+
+    fn find(&self, guid: Guid) -> Result<usize, usize> {
+        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+    }
+
+    /// Takes in a writer, or what has changed about it; returns whether it is new and there is room.
+    pub(crate) fn add_writer(&mut self, now: Instant, mut remote: RemoteWriter) -> bool {
+        remote.is_reliable &= self.qos.reliability == Reliability::Reliable;
+        match self.find(remote.guid) {
+            Ok(index) => {
+                if let Some(proxy) = self.proxies.get_mut(index) {
+                    proxy.remote = remote;
+                }
+                false
+            }
+            Err(_) if self.proxies.len() >= WRITERS_MAX => false,
+            Err(index) => {
+                self.proxies.insert(index, WriterProxy::new(now, remote));
+                true
+            }
+        }
+    }
+
+    /// Forgets a writer; returns whether there was one.
+    pub(crate) fn remove_writer(&mut self, now: Instant, guid: Guid) -> bool {
+        let Ok(index) = self.find(guid) else {
+            return false;
+        };
+        let proxy = self.proxies.remove(index);
+        self.counters.lost += proxy.lost;
+        self.release(now, guid);
+        true
+    }
+
+    /// Takes in a sample.
+    pub(crate) fn on_data(&mut self, now: Instant, from: Guid, arrived: &Arrived<'_>) {
+        let Ok(index) = self.find(from) else {
+            return;
+        };
+        self.touch(now, index);
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return;
+        };
+        if arrived.sequence < proxy.next {
+            self.counters.duplicates += 1;
+            return;
+        }
+        if !proxy.remote.is_reliable {
+            // The first one that is seen does not say that others were lost.
+            let is_first = proxy.next == SequenceNumber::FIRST;
+            let skipped = proxy.skip_to(arrived.sequence);
+            proxy.lost += if is_first { 0 } else { skipped };
+            proxy.advance(now);
+            self.accept(now, index, arrived);
+        } else if arrived.sequence == proxy.next {
+            if self.accept(now, index, arrived) {
+                self.advance(now, index);
+            }
+        } else if !proxy.hold(arrived) {
+            self.counters.rejected += 1;
+        }
+    }
+
+    fn advance(&mut self, now: Instant, index: usize) {
+        if let Some(proxy) = self.proxies.get_mut(index) {
+            proxy.advance(now);
+        }
+        self.deliver_held(now, index);
+    }
+
+    /// Delivers what was held and is next.
+    fn deliver_held(&mut self, now: Instant, index: usize) {
+        while let Some(proxy) = self.proxies.get_mut(index) {
+            let Some(held) = proxy.take_held() else {
+                return;
+            };
+            let arrived = Arrived {
+                sequence: proxy.next,
+                kind: held.kind,
+                payload: &held.payload,
+                inline: held.inline,
+                time: held.time,
+            };
+            let is_taken = self.accept(now, index, &arrived);
+            let Some(proxy) = self.proxies.get_mut(index) else {
+                return;
+            };
+            if !is_taken {
+                proxy.put_back(held);
+                return;
+            }
+            proxy.advance(now);
+        }
+    }
+
+    /// Takes in fragments of a sample.
+    pub(crate) fn on_data_frag(
+        &mut self,
+        now: Instant,
+        from: Guid,
+        frag: &DataFrag<'_>,
+        time: Option<WallTime>,
+    ) {
+        let Ok(index) = self.find(from) else {
+            return;
+        };
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return;
+        };
+        if frag.sequence < proxy.next {
+            self.counters.duplicates += 1;
+            return;
+        }
+        let Ok(inline) = InlineQos::read(frag.inline_qos) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let whole = proxy.reassembly.take_in(frag, inline, time, self.sample_max);
+        let Some(whole) = whole else {
+            return;
+        };
+        let arrived = Arrived {
+            sequence: whole.sequence,
+            kind: kind(whole.inline, whole.is_key),
+            payload: &whole.octets,
+            inline: whole.inline,
+            time: whole.time,
+        };
+        self.on_data(now, from, &arrived);
+    }
+
+    /// Takes in what is not meant for this reader.
+    pub(crate) fn on_gap(&mut self, now: Instant, from: Guid, gap: &Gap) {
+        if let Ok(index) = self.find(from)
+            && let Some(proxy) = self.proxies.get_mut(index)
+            && proxy.remote.is_reliable
+        {
+            proxy.on_gap(gap);
+            self.deliver_held(now, index);
+        }
+    }
+
+    /// Takes in what a writer has.
+    pub(crate) fn on_heartbeat(&mut self, now: Instant, from: Guid, heartbeat: &Heartbeat) {
+        let Ok(index) = self.find(from) else {
+            return;
+        };
+        self.touch(now, index);
+        while let Some(proxy) = self.proxies.get_mut(index) {
+            if !proxy.remote.is_reliable {
+                return;
+            }
+            if proxy.next >= heartbeat.first {
+                break;
+            }
+            let is_held = proxy.give_up(heartbeat.first);
+            let before = proxy.next;
+            self.deliver_held(now, index);
+            let after = self.proxies.get(index).map(|proxy| proxy.next);
+            if !is_held || after == Some(before) {
+                break;
+            }
+        }
+        if let Some(proxy) = self.proxies.get_mut(index) {
+            proxy.on_heartbeat(now, heartbeat, &self.timing);
+        }
+    }
+
+    /// Takes in that a participant is alive, for its writers of which that, or the word of its
+    /// application, is enough.
+    pub(crate) fn on_alive(&mut self, now: Instant, from: GuidPrefix, is_manual: bool) {
+        for proxy in &mut self.proxies {
+            let counts = match proxy.remote.liveliness.kind {
+                LivelinessKind::Automatic => true,
+                LivelinessKind::ManualByParticipant => is_manual,
+                LivelinessKind::ManualByTopic => false,
+            };
+            if proxy.remote.guid.prefix == from && counts {
+                proxy.touch(now);
+            }
+        }
+    }
+
+    /// Returns whether it knows a writer.
+    pub(crate) fn knows(&self, writer: Guid) -> bool {
+        self.find(writer).is_ok()
+    }
+
+    /// Returns what has happened, those samples included that writers no longer have.
+    pub(crate) fn all_counters(&self) -> ReaderCounters {
+        let lost: u64 = self.proxies.iter().map(|proxy| proxy.lost).sum();
+        ReaderCounters {
+            lost: self.counters.lost + lost,
+            ..self.counters
+        }
+    }
+
+    fn touch(&mut self, now: Instant, index: usize) {
+        if let Some(proxy) = self.proxies.get_mut(index) {
+            proxy.touch(now);
+        }
+    }
+
+    /// Writes the next datagram into `buffer`; returns where it goes.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        let is_due = |proxy: &&mut WriterProxy| proxy.ack_at.is_some_and(|at| at <= now);
+        let proxy = self.proxies.iter_mut().find(is_due)?;
+        let Some(locator) = proxy.remote.unicast.first().copied() else {
+            proxy.ack_at = None;
+            return None;
+        };
+        let (ack, nack) = proxy.acknowledge(now, self.entity, &self.timing);
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        message.info_destination(proxy.remote.guid.prefix);
+        message.ack_nack(&ack);
+        if let Some(nack) = nack {
+            message.nack_frag(&nack);
+        }
+        Some(locator)
+    }
+
+    /// Returns when it has something to do although nothing comes in.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let acks = self.proxies.iter().filter_map(|proxy| proxy.ack_at).min();
+        let alive = self.proxies.iter().filter_map(|proxy| proxy.alive_until);
+        let alive = alive.filter(|until| *until != Instant::NEVER).min();
+        [acks, alive, self.timer_at].into_iter().flatten().min()
+    }
+
+    /// Hands the next sample to `read`, with its payload and the key of its instance.
+    pub(crate) fn take<R>(
+        &mut self,
+        now: Instant,
+        read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
+    ) -> Option<R> {
+        let sample = loop {
+            let sample = self.queue.pop_front()?;
+            if let Some(instance) = self.instances.get_mut(sample.info.instance) {
+                instance.queued = instance.queued.saturating_sub(1);
+            }
+            if sample.expires_at > now {
+                break sample;
+            }
+            self.counters.expired += 1;
+            self.recycle(sample.payload);
+        };
+        if self.is_starved {
+            self.is_starved = false;
+            self.offer_again(now);
+        }
+        let instance = self.instances.get(sample.info.instance);
+        let key = instance.map_or(&[][..], |instance| &instance.key);
+        let result = read(&sample.info, &sample.payload, key);
+        self.recycle(sample.payload);
+        Some(result)
+    }
+
+    /// Takes in what was held for want of room, and asks for the rest.
+    fn offer_again(&mut self, now: Instant) {
+        for index in 0..self.proxies.len() {
+            self.deliver_held(now, index);
+            if let Some(proxy) = self.proxies.get_mut(index)
+                && proxy.remote.is_reliable
+                && proxy.is_missing()
+            {
+                proxy.ack_at = Some(now);
+            }
+        }
+    }
+
+    fn recycle(&mut self, payload: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(payload);
+        }
+    }
+
+    /// Returns how many samples wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// Returns what a payload is, by its inline QoS.
+pub(crate) fn kind(inline: InlineQos, is_key: bool) -> ChangeKind {
+    match (inline.status.is_disposed, inline.status.is_unregistered) {
+        (true, true) => ChangeKind::DisposedUnregistered,
+        (true, false) => ChangeKind::Disposed,
+        (false, true) => ChangeKind::Unregistered,
+        // A key without a word on its status says nothing.
+        (false, false) if is_key => ChangeKind::Unregistered,
+        (false, false) => ChangeKind::Alive,
+    }
+}
+
+/// Returns the octets of a content, and whether they are a key.
+pub(crate) fn octets(content: Content<'_>) -> (&[u8], bool) {
+    match content {
+        Content::None => (&[], true),
+        Content::Data(octets) => (octets, false),
+        Content::Key(octets) => (octets, true),
+    }
+}

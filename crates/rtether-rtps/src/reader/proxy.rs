@@ -1,0 +1,325 @@
+//! What a reader knows of a writer (8.4.10.4).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::reassembly::Reassembly;
+use super::{Arrived, ReaderTiming};
+use crate::guid::{EntityId, Guid};
+use crate::locator::Locator;
+use crate::qos::Liveliness;
+use crate::sequence::{NumberSet, SequenceNumber};
+use crate::time::{Duration, Instant, WallTime};
+use crate::wire::{AckNack, Gap, Heartbeat, InlineQos, NackFrag};
+use crate::writer::{ChangeKind, is_new};
+
+/// Samples of a writer that wait for earlier ones, at most.
+const HELD_MAX: usize = 512;
+/// Their octets, at most.
+const HELD_OCTETS_MAX: usize = 8 << 20;
+/// Samples after which a writer is told at once that they are there.
+const ACKNOWLEDGE_AFTER: u32 = 64;
+/// How often a writer that says nothing is asked what there is.
+const ASKED_MAX: u8 = 10;
+
+/// What is known of a writer when it is matched.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteWriter {
+    pub(crate) guid: Guid,
+    pub(crate) is_reliable: bool,
+    pub(crate) strength: i32,
+    pub(crate) deadline: Duration,
+    pub(crate) lifespan: Duration,
+    pub(crate) liveliness: Liveliness,
+    /// Where it is, the preferred place first.
+    pub(crate) unicast: Vec<Locator>,
+}
+
+/// A sample that waits for earlier ones.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub(crate) kind: ChangeKind,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) inline: InlineQos,
+    pub(crate) time: Option<WallTime>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Held {
+    Sample(Owned),
+    /// Nothing is meant for this reader up to before this number.
+    Gap(SequenceNumber),
+}
+
+/// A writer.
+#[derive(Debug)]
+pub(crate) struct WriterProxy {
+    pub(crate) remote: RemoteWriter,
+    /// All before it has been delivered or will never come.
+    pub(crate) next: SequenceNumber,
+    held: BTreeMap<SequenceNumber, Held>,
+    held_octets: usize,
+    /// The last sample that it is known to have.
+    announced: SequenceNumber,
+    heartbeat_count: Option<i32>,
+    ack_count: i32,
+    fragment_count: i32,
+    pub(crate) ack_at: Option<Instant>,
+    since_ack: u32,
+    /// When something missing was asked for last.
+    asked_at: Option<Instant>,
+    /// How often it has been asked what it has; it has not said yet.
+    asked: u8,
+    pub(crate) reassembly: Reassembly,
+    /// Until when it counts as alive; `None` if it no longer does.
+    pub(crate) alive_until: Option<Instant>,
+    /// Samples that will never come.
+    pub(crate) lost: u64,
+}
+
+impl WriterProxy {
+    pub(crate) fn new(now: Instant, remote: RemoteWriter) -> Self {
+        Self {
+            ack_at: remote.is_reliable.then_some(now),
+            alive_until: Some(now + remote.liveliness.lease),
+            remote,
+            next: SequenceNumber::FIRST,
+            held: BTreeMap::new(),
+            held_octets: 0,
+            announced: SequenceNumber::ZERO,
+            heartbeat_count: None,
+            ack_count: 0,
+            fragment_count: 0,
+            since_ack: 0,
+            asked_at: None,
+            asked: 0,
+            reassembly: Reassembly::default(),
+            lost: 0,
+        }
+    }
+
+    /// Notes a sign of life; returns whether it had been taken for dead.
+    pub(crate) fn touch(&mut self, now: Instant) -> bool {
+        let was_dead = self.alive_until.is_none();
+        self.alive_until = Some(now + self.remote.liveliness.lease);
+        was_dead
+    }
+
+    /// Notes that the sample `next` has been delivered.
+    pub(crate) fn advance(&mut self, now: Instant) {
+        self.next = self.next.next();
+        self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
+        self.since_ack += 1;
+        if self.remote.is_reliable && self.since_ack >= ACKNOWLEDGE_AFTER {
+            self.ack_at = Some(now);
+        }
+    }
+
+    /// Goes on at a later number: what lies before will never come. Returns how many that are.
+    pub(crate) fn skip_to(&mut self, next: SequenceNumber) -> u64 {
+        let skipped = next.0.saturating_sub(self.next.0).max(0);
+        if skipped > 0 {
+            self.next = next;
+            self.forget_held();
+        }
+        skipped.unsigned_abs()
+    }
+
+    fn forget_held(&mut self) {
+        while let Some(first) = self.held.first_entry() {
+            let is_past = match first.get() {
+                Held::Sample(_) => *first.key() < self.next,
+                Held::Gap(end) => *end <= self.next,
+            };
+            if !is_past {
+                break;
+            }
+            if let Held::Sample(sample) = first.remove() {
+                self.held_octets -= sample.payload.len();
+            }
+        }
+        self.reassembly.forget_before(self.next);
+    }
+
+    /// Keeps a sample until the earlier ones are there; returns whether there is room.
+    pub(crate) fn hold(&mut self, arrived: &Arrived<'_>) -> bool {
+        let sequence = arrived.sequence;
+        self.announced = self.announced.max(sequence);
+        let octets = self.held_octets + arrived.payload.len();
+        let is_full = self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX;
+        if is_full || self.held.contains_key(&sequence) {
+            return false;
+        }
+        self.held_octets = octets;
+        let sample = Owned {
+            kind: arrived.kind,
+            payload: arrived.payload.to_vec(),
+            inline: arrived.inline,
+            time: arrived.time,
+        };
+        self.held.insert(sequence, Held::Sample(sample));
+        true
+    }
+
+    /// Returns the sample that is next, if it has been held; follows gaps up to it.
+    pub(crate) fn take_held(&mut self) -> Option<Owned> {
+        loop {
+            let first = self.held.first_entry()?;
+            if *first.key() > self.next {
+                return None;
+            }
+            match first.remove() {
+                Held::Sample(sample) => {
+                    self.held_octets -= sample.payload.len();
+                    return Some(sample);
+                }
+                Held::Gap(end) => {
+                    self.next = self.next.max(end);
+                    self.forget_held();
+                }
+            }
+        }
+    }
+
+    /// Puts a sample back that could not be delivered.
+    pub(crate) fn put_back(&mut self, sample: Owned) {
+        self.held_octets += sample.payload.len();
+        self.held.insert(self.next, Held::Sample(sample));
+    }
+
+    /// Takes in what is not meant for this reader.
+    pub(crate) fn on_gap(&mut self, gap: &Gap) {
+        let base = SequenceNumber(gap.set.base());
+        if gap.start <= self.next {
+            self.skip_to(base);
+        } else if base > gap.start {
+            self.hold_gap(gap.start, base);
+        }
+        for number in gap.set.iter().map(SequenceNumber) {
+            if number == self.next {
+                self.skip_to(number.next());
+            } else if number > self.next {
+                self.hold_gap(number, number.next());
+            }
+        }
+    }
+
+    fn hold_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
+        if self.held.len() < HELD_MAX {
+            self.held.entry(start).or_insert(Held::Gap(end));
+        }
+    }
+
+    /// Gives up the next samples, which the writer no longer has: goes on at the next one that is held
+    /// below `first`, or else at `first`. Returns whether one is held.
+    pub(crate) fn give_up(&mut self, first: SequenceNumber) -> bool {
+        let held = self.held.keys().next().copied();
+        let held = held.filter(|held| *held < first);
+        self.lost += self.skip_to(held.unwrap_or(first));
+        held.is_some()
+    }
+
+    /// Takes in what the writer has, once what it no longer has is given up; returns whether that is
+    /// news.
+    pub(crate) fn on_heartbeat(
+        &mut self,
+        now: Instant,
+        heartbeat: &Heartbeat,
+        timing: &ReaderTiming,
+    ) -> bool {
+        if !is_new(heartbeat.count, &mut self.heartbeat_count) {
+            return false;
+        }
+        self.announced = self.announced.max(heartbeat.last);
+        let at = if self.is_missing() {
+            let suppressed = self.asked_at.map(|at| at + timing.nack_suppression);
+            Some(suppressed.map_or(now, |until| until.max(now)))
+        } else if heartbeat.is_final {
+            None
+        } else {
+            Some(now + timing.ack_delay)
+        };
+        if let Some(at) = at {
+            self.ack_at = Some(self.ack_at.map_or(at, |other| other.min(at)));
+        }
+        true
+    }
+
+    /// Returns whether a sample is missing that the writer has.
+    pub(crate) fn is_missing(&self) -> bool {
+        let mut next = self.next;
+        for (sequence, held) in &self.held {
+            if *sequence > next {
+                break;
+            }
+            next = match held {
+                Held::Sample(_) => sequence.next(),
+                Held::Gap(end) => *end,
+            };
+        }
+        next <= self.announced
+    }
+
+    /// Returns what to tell the writer: what is there and what is missing, and which fragments of the
+    /// first sample of which some are there.
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Instant,
+        reader: EntityId,
+        timing: &ReaderTiming,
+    ) -> (AckNack, Option<NackFrag>) {
+        let mut set = NumberSet::empty(self.next.0);
+        let mut fragments = None;
+        let mut number = self.next;
+        let mut held = self.held.iter().peekable();
+        while number <= self.announced && number.0 - self.next.0 < i64::from(NumberSet::LEN_MAX) {
+            if let Some((_, is_there)) = held.next_if(|(held, _)| **held == number) {
+                number = match is_there {
+                    Held::Sample(_) => number.next(),
+                    Held::Gap(end) => (*end).max(number.next()),
+                };
+                while held.next_if(|(held, _)| **held < number).is_some() {}
+                continue;
+            }
+            match self.reassembly.get(number) {
+                Some(partial) if fragments.is_none() => fragments = Some((number, partial.missing())),
+                Some(_) => {}
+                None => {
+                    set.insert(number.0);
+                }
+            }
+            number = number.next();
+        }
+        let is_asking = !set.is_empty() || fragments.is_some();
+        if is_asking {
+            self.asked_at = Some(now);
+        }
+        self.since_ack = 0;
+        self.ack_count = self.ack_count.wrapping_add(1);
+        let has_heard = self.heartbeat_count.is_some();
+        self.ack_at = None;
+        if !has_heard && self.asked < ASKED_MAX {
+            self.asked += 1;
+            self.ack_at = Some(now + timing.ask_again);
+        }
+        let writer = self.remote.guid.entity;
+        let nack = fragments.map(|(sequence, set)| {
+            self.fragment_count = self.fragment_count.wrapping_add(1);
+            NackFrag {
+                reader,
+                writer,
+                sequence,
+                set,
+                count: self.fragment_count,
+            }
+        });
+        let ack = AckNack {
+            reader,
+            writer,
+            set,
+            count: self.ack_count,
+            is_final: has_heard,
+        };
+        (ack, nack)
+    }
+}

@@ -1,0 +1,309 @@
+//! The history of a writer: what it can still send.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use crate::qos::{History, Qos};
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant, WallTime};
+
+/// Samples that are kept where a policy names no limit.
+pub(crate) const SAMPLES_DEFAULT: usize = 4_096;
+/// Instances that are kept where a policy names no limit.
+pub(crate) const INSTANCES_DEFAULT: usize = 4_096;
+/// Buffers that are kept for further samples.
+const SPARE_MAX: usize = 64;
+
+/// What happens to an instance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It has a new value.
+    #[default]
+    Alive,
+    /// It is gone.
+    Disposed,
+    /// This writer no longer writes it.
+    Unregistered,
+    /// Both.
+    DisposedUnregistered,
+}
+
+impl ChangeKind {
+    /// Returns whether the payload is a value, not a key.
+    pub(crate) fn is_alive(self) -> bool {
+        self == Self::Alive
+    }
+}
+
+/// A sample in the history.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) kind: ChangeKind,
+    /// Octets with their encapsulation header: the value, or the key.
+    pub(crate) payload: Vec<u8>,
+    pub(crate) key_hash: Option<[u8; 16]>,
+    pub(crate) written_at: Instant,
+    pub(crate) time: WallTime,
+    instance: u32,
+}
+
+#[derive(Debug, Default)]
+struct Instance {
+    /// Its samples in the history, oldest first.
+    sequences: VecDeque<SequenceNumber>,
+    /// When its next sample is due.
+    deadline_at: Option<Instant>,
+    is_registered: bool,
+}
+
+/// A sample that is to be written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct New<'a> {
+    pub(crate) kind: ChangeKind,
+    pub(crate) payload: &'a [u8],
+    /// The key in full; empty if there is none.
+    pub(crate) key: &'a [u8],
+    pub(crate) key_hash: Option<[u8; 16]>,
+    pub(crate) time: WallTime,
+}
+
+/// Why a sample is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// A reliable reader has not acknowledged the oldest sample yet.
+    #[error("the history is full of samples that a reliable reader has not acknowledged")]
+    Full,
+    /// No more instances.
+    #[error("the writer has as many instances as its limits allow")]
+    Instances,
+    /// The sample is longer than the limit.
+    #[error("the sample is longer than the limit of {max} octets")]
+    TooLong {
+        /// The limit.
+        max: usize,
+    },
+    /// There is no such writer.
+    #[error("there is no such writer")]
+    Unknown,
+}
+
+/// The history.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    changes: VecDeque<Change>,
+    last: SequenceNumber,
+    ids: BTreeMap<Vec<u8>, u32>,
+    instances: Vec<Instance>,
+    depth: Option<usize>,
+    samples_max: usize,
+    instances_max: usize,
+    lifespan: Duration,
+    deadline: Duration,
+    spare: Vec<Vec<u8>>,
+}
+
+fn count(limit: Option<u32>, default: usize) -> usize {
+    limit.map_or(default, |limit| usize::try_from(limit).unwrap_or(default))
+}
+
+impl Cache {
+    pub(crate) fn new(qos: &Qos) -> Self {
+        let depth = match qos.history {
+            History::KeepLast(depth) => Some(count(Some(depth.max(1)), 1)),
+            History::KeepAll => None,
+        };
+        Self {
+            changes: VecDeque::new(),
+            last: SequenceNumber::ZERO,
+            ids: BTreeMap::new(),
+            instances: Vec::new(),
+            depth,
+            samples_max: count(qos.limits.samples, SAMPLES_DEFAULT).max(1),
+            instances_max: count(qos.limits.instances, INSTANCES_DEFAULT).max(1),
+            lifespan: qos.lifespan,
+            deadline: qos.deadline,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Returns the last number that was given.
+    pub(crate) fn last(&self) -> SequenceNumber {
+        self.last
+    }
+
+    /// Returns the first number that is there, or the next one to be given.
+    pub(crate) fn first(&self) -> SequenceNumber {
+        let first = self.changes.front();
+        first.map_or(self.last.next(), |change| change.sequence)
+    }
+
+    fn position(&self, sequence: SequenceNumber) -> usize {
+        self.changes
+            .partition_point(|change| change.sequence < sequence)
+    }
+
+    /// Returns the first sample of this number or a later one.
+    pub(crate) fn at_or_after(&self, sequence: SequenceNumber) -> Option<&Change> {
+        self.changes.get(self.position(sequence))
+    }
+
+    /// Returns the sample of this number.
+    pub(crate) fn get(&self, sequence: SequenceNumber) -> Option<&Change> {
+        let found = self.at_or_after(sequence);
+        found.filter(|change| change.sequence == sequence)
+    }
+
+    /// Puts a sample in; all up to `acknowledged` may be dropped for it.
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        new: New<'_>,
+        acknowledged: SequenceNumber,
+    ) -> Result<SequenceNumber, WriteError> {
+        let id = self.instance(new.key)?;
+        self.make_room(id, acknowledged)?;
+        let mut payload = self.spare.pop().unwrap_or_default();
+        payload.clear();
+        payload.extend_from_slice(new.payload);
+        let sequence = self.last.next();
+        self.last = sequence;
+        let is_registered = matches!(new.kind, ChangeKind::Alive | ChangeKind::Disposed);
+        if let Some(instance) = self.instances.get_mut(slot(id)) {
+            instance.sequences.push_back(sequence);
+            let is_due = new.kind.is_alive() && !self.deadline.is_infinite();
+            instance.deadline_at = is_due.then(|| now + self.deadline);
+            instance.is_registered = is_registered;
+        }
+        self.changes.push_back(Change {
+            sequence,
+            kind: new.kind,
+            payload,
+            key_hash: new.key_hash,
+            written_at: now,
+            time: new.time,
+            instance: id,
+        });
+        Ok(sequence)
+    }
+
+    fn instance(&mut self, key: &[u8]) -> Result<u32, WriteError> {
+        if let Some(id) = self.ids.get(key) {
+            return Ok(*id);
+        }
+        if self.instances.len() >= self.instances_max && !self.forget_instance() {
+            return Err(WriteError::Instances);
+        }
+        let id = u32::try_from(self.instances.len()).map_err(|_| WriteError::Instances)?;
+        if let Some(free) = self.free_instance() {
+            self.ids.insert(key.to_vec(), free);
+            return Ok(free);
+        }
+        self.instances.push(Instance::default());
+        self.ids.insert(key.to_vec(), id);
+        Ok(id)
+    }
+
+    /// Forgets one that is no longer written and has no sample.
+    fn forget_instance(&mut self) -> bool {
+        let idle = self.ids.iter().find(|(_, id)| {
+            let instance = self.instances.get(slot(**id));
+            instance.is_some_and(|one| !one.is_registered && one.sequences.is_empty())
+        });
+        let Some(key) = idle.map(|(key, _)| key.clone()) else {
+            return false;
+        };
+        self.ids.remove(&key);
+        true
+    }
+
+    /// Returns one that has no key, only if all places are taken.
+    fn free_instance(&self) -> Option<u32> {
+        if self.instances.len() < self.instances_max {
+            return None;
+        }
+        let places = 0..u32::try_from(self.instances.len()).unwrap_or(u32::MAX);
+        let used: alloc::collections::BTreeSet<u32> = self.ids.values().copied().collect();
+        places.into_iter().find(|id| !used.contains(id))
+    }
+
+    fn make_room(&mut self, id: u32, acknowledged: SequenceNumber) -> Result<(), WriteError> {
+        if let Some(depth) = self.depth {
+            while let Some(instance) = self.instances.get(slot(id)) {
+                let Some(oldest) = instance.sequences.front().copied() else {
+                    break;
+                };
+                if instance.sequences.len() < depth {
+                    break;
+                }
+                self.remove(oldest);
+            }
+        }
+        if self.changes.len() < self.samples_max {
+            return Ok(());
+        }
+        let oldest = self.first();
+        if self.depth.is_some() || oldest <= acknowledged {
+            self.remove(oldest);
+            return Ok(());
+        }
+        Err(WriteError::Full)
+    }
+
+    /// Takes a sample out.
+    pub(crate) fn remove(&mut self, sequence: SequenceNumber) {
+        let position = self.position(sequence);
+        let is_there = self.changes.get(position);
+        if is_there.is_none_or(|change| change.sequence != sequence) {
+            return;
+        }
+        let Some(change) = self.changes.remove(position) else {
+            return;
+        };
+        if let Some(instance) = self.instances.get_mut(slot(change.instance)) {
+            instance.sequences.retain(|own| *own != sequence);
+        }
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(change.payload);
+        }
+    }
+
+    /// Takes out what is worth nothing any more.
+    pub(crate) fn expire(&mut self, now: Instant) {
+        if self.lifespan.is_infinite() {
+            return;
+        }
+        while let Some(oldest) = self.changes.front() {
+            if oldest.written_at + self.lifespan > now {
+                break;
+            }
+            self.remove(oldest.sequence);
+        }
+    }
+
+    /// Returns when the next instance is overdue.
+    pub(crate) fn deadline_at(&self) -> Option<Instant> {
+        if self.deadline.is_infinite() {
+            return None;
+        }
+        self.instances.iter().filter_map(|one| one.deadline_at).min()
+    }
+
+    /// Counts instances that are overdue at `now`; each is due again one deadline later.
+    pub(crate) fn overdue(&mut self, now: Instant) -> u32 {
+        let mut overdue = 0;
+        for instance in &mut self.instances {
+            while let Some(at) = instance.deadline_at.filter(|at| *at <= now) {
+                // A host that slept for long is told once.
+                let next = at + self.deadline;
+                instance.deadline_at = Some(if next <= now { now + self.deadline } else { next });
+                overdue += 1;
+            }
+        }
+        overdue
+    }
+}
+
+fn slot(id: u32) -> usize {
+    usize::try_from(id).unwrap_or(usize::MAX)
+}

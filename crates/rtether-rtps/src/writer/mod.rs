@@ -1,0 +1,259 @@
+//! A writer: its history, the readers it knows, and what it sends to them (8.4.7, 8.4.9).
+//!
+//! New samples go once to each place where readers are. Reliable readers are told by heartbeats what
+//! there is, and ask for what they lack; what is gone by then they are told with a GAP.
+
+mod cache;
+mod proxy;
+mod send;
+
+use alloc::vec::Vec;
+
+pub use cache::{ChangeKind, WriteError};
+pub(crate) use cache::{Cache, New};
+pub(crate) use proxy::{ReaderProxy, RemoteReader, is_new};
+pub(crate) use send::fragment_size;
+
+use crate::guid::{EntityId, Guid};
+use crate::locator::Locator;
+use crate::qos::{Durability, Qos};
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant};
+use crate::wire::{AckNack, NackFrag};
+
+/// Readers that a writer knows at most.
+pub(crate) const READERS_MAX: usize = 1_024;
+
+/// How a writer keeps its readers up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterTiming {
+    /// From a sample to the first heartbeat of its own, if no reader has acknowledged it by then;
+    /// doubled from one to the next.
+    pub heartbeat_min: Duration,
+    /// The longest time between heartbeats.
+    pub heartbeat_max: Duration,
+}
+
+impl Default for WriterTiming {
+    fn default() -> Self {
+        Self {
+            heartbeat_min: Duration::from_ms(10),
+            heartbeat_max: Duration::from_ms(500),
+        }
+    }
+}
+
+/// What all writers of a participant share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sending {
+    pub(crate) prefix: crate::guid::GuidPrefix,
+    /// Octets of a datagram at most.
+    pub(crate) datagram_max: usize,
+    /// Octets of a fragment.
+    pub(crate) fragment: u16,
+    pub(crate) sample_max: usize,
+}
+
+/// A place where readers are.
+#[derive(Clone, Copy, Debug)]
+struct Destination {
+    locator: Locator,
+    /// The next sample to be sent there.
+    next: SequenceNumber,
+    /// Its next fragment, from 1.
+    fragment: u32,
+}
+
+/// A writer.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) entity: EntityId,
+    pub(crate) qos: Qos,
+    pub(crate) cache: Cache,
+    /// In the order of their names.
+    pub(crate) proxies: Vec<ReaderProxy>,
+    destinations: Vec<Destination>,
+    timing: WriterTiming,
+    heartbeat_at: Option<Instant>,
+    heartbeat_after: Duration,
+    heartbeat_count: i32,
+    /// Whether samples may go to groups.
+    may_multicast: bool,
+    /// Whether a new reader gets the history at once, or only when it asks.
+    pushes_history: bool,
+}
+
+impl Writer {
+    pub(crate) fn new(entity: EntityId, qos: Qos, timing: WriterTiming, may_multicast: bool) -> Self {
+        Self {
+            entity,
+            cache: Cache::new(&qos),
+            qos,
+            proxies: Vec::new(),
+            destinations: Vec::new(),
+            timing,
+            heartbeat_at: None,
+            heartbeat_after: timing.heartbeat_min,
+            heartbeat_count: 0,
+            may_multicast,
+            pushes_history: false,
+        }
+    }
+
+    /// Writes a sample.
+    pub(crate) fn write(
+        &mut self,
+        now: Instant,
+        sample_max: usize,
+        new: New<'_>,
+    ) -> Result<SequenceNumber, WriteError> {
+        if new.payload.len() > sample_max {
+            return Err(WriteError::TooLong { max: sample_max });
+        }
+        self.cache.expire(now);
+        let sequence = self.cache.push(now, new, self.acknowledged())?;
+        if self.has_reliable() {
+            self.heartbeat_after = self.timing.heartbeat_min;
+            self.heartbeat_at = Some(now + self.heartbeat_after);
+        }
+        Ok(sequence)
+    }
+
+    fn has_reliable(&self) -> bool {
+        self.proxies.iter().any(ReaderProxy::is_reliable)
+    }
+
+    /// Returns up to where all reliable readers have everything.
+    pub(crate) fn acknowledged(&self) -> SequenceNumber {
+        let reliable = self.proxies.iter().filter(|proxy| proxy.is_reliable());
+        let least = reliable.map(|proxy| proxy.acknowledged).min();
+        least.unwrap_or(self.cache.last())
+    }
+
+    /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
+    pub(crate) fn add_reader(&mut self, now: Instant, remote: RemoteReader) -> bool {
+        match self.find(remote.guid) {
+            Ok(index) => {
+                if let Some(proxy) = self.proxies.get_mut(index) {
+                    proxy.remote = remote;
+                }
+                self.rebuild_destinations();
+                false
+            }
+            Err(index) => {
+                if self.proxies.len() >= READERS_MAX {
+                    return false;
+                }
+                let mut remote = remote;
+                remote.wants_history &= self.qos.durability != Durability::Volatile;
+                let (first, last) = (self.cache.first(), self.cache.last());
+                let proxy = ReaderProxy::new(remote, first, last, self.pushes_history);
+                if proxy.is_reliable() {
+                    self.heartbeat_after = self.timing.heartbeat_min;
+                    let at = now + self.heartbeat_after;
+                    self.heartbeat_at.get_or_insert(at);
+                }
+                self.proxies.insert(index, proxy);
+                self.rebuild_destinations();
+                true
+            }
+        }
+    }
+
+    /// Forgets a reader; returns whether there was one.
+    pub(crate) fn remove_reader(&mut self, guid: Guid) -> bool {
+        let Ok(index) = self.find(guid) else {
+            return false;
+        };
+        self.proxies.remove(index);
+        self.rebuild_destinations();
+        if !self.has_reliable() {
+            self.heartbeat_at = None;
+        }
+        true
+    }
+
+    fn find(&self, guid: Guid) -> Result<usize, usize> {
+        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+    }
+
+    pub(crate) fn proxy_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
+        let index = self.find(guid).ok()?;
+        self.proxies.get_mut(index)
+    }
+
+    /// Returns the readers that have not acknowledged everything.
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.acknowledged() >= self.cache.last()
+    }
+
+    /// Works out where new samples go: to a group that all listen to if they are at several places, or
+    /// else to each place.
+    fn rebuild_destinations(&mut self) {
+        let next = self.destinations.iter().map(|there| there.next).min();
+        let next = next.unwrap_or(self.cache.last().next());
+        let mut places: Vec<Locator> = Vec::new();
+        for proxy in &self.proxies {
+            let place = proxy.remote.unicast.first().or(proxy.remote.multicast.first());
+            if let Some(place) = place
+                && !places.contains(place)
+            {
+                places.push(*place);
+            }
+        }
+        if self.may_multicast && places.len() > 1 {
+            let shared = self.proxies.first().and_then(|first| {
+                let mut groups = first.remote.multicast.iter();
+                groups.find(|group| {
+                    let mut all = self.proxies.iter();
+                    all.all(|proxy| proxy.remote.multicast.contains(group))
+                })
+            });
+            if let Some(group) = shared {
+                places = alloc::vec![*group];
+            }
+        }
+        let old = core::mem::take(&mut self.destinations);
+        self.destinations = places
+            .into_iter()
+            .map(|locator| {
+                let known = old.iter().find(|there| there.locator == locator);
+                known.copied().unwrap_or(Destination {
+                    locator,
+                    next,
+                    fragment: 1,
+                })
+            })
+            .collect();
+    }
+
+    /// Takes in an ACKNACK from a reader.
+    pub(crate) fn on_ack_nack(&mut self, from: Guid, ack: &AckNack) -> bool {
+        let last = self.cache.last();
+        let Some(proxy) = self.proxy_mut(from).filter(|proxy| proxy.is_reliable()) else {
+            return false;
+        };
+        if !proxy.on_ack_nack(ack, last) {
+            return false;
+        }
+        if self.proxies.iter().all(|proxy| !proxy.is_behind(last)) {
+            self.heartbeat_at = None;
+        }
+        true
+    }
+
+    /// Takes in a NACK_FRAG from a reader.
+    pub(crate) fn on_nack_frag(&mut self, from: Guid, nack: &NackFrag) -> bool {
+        let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
+        proxy.is_some_and(|proxy| proxy.on_nack_frag(nack))
+    }
+
+    /// Returns when it has something to do although nothing comes in.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let deadline = self.cache.deadline_at();
+        match (self.heartbeat_at, deadline) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+}

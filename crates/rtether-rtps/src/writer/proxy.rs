@@ -1,0 +1,185 @@
+//! What a writer knows of a reader (8.4.7.5).
+
+use alloc::vec::Vec;
+
+use crate::guid::Guid;
+use crate::locator::Locator;
+use crate::qos::Reliability;
+use crate::sequence::{NumberSet, SequenceNumber};
+use crate::wire::{AckNack, NackFrag};
+
+/// What is known of a reader when it is matched.
+#[derive(Clone, Debug)]
+pub(crate) struct RemoteReader {
+    pub(crate) guid: Guid,
+    pub(crate) reliability: Reliability,
+    /// Whether it wants what was written before.
+    pub(crate) wants_history: bool,
+    /// Where it is, the preferred place first.
+    pub(crate) unicast: Vec<Locator>,
+    pub(crate) multicast: Vec<Locator>,
+}
+
+/// A reader.
+#[derive(Debug)]
+pub(crate) struct ReaderProxy {
+    pub(crate) remote: RemoteReader,
+    /// The first sample that is meant for it.
+    pub(crate) start: SequenceNumber,
+    /// It has all up to here.
+    pub(crate) acknowledged: SequenceNumber,
+    /// What it has asked for and has not been sent yet.
+    requested: NumberSet,
+    requested_fragments: Option<(SequenceNumber, NumberSet)>,
+    /// What was written before it came: the next to be sent, and the last.
+    history: Option<(SequenceNumber, SequenceNumber)>,
+    count: Option<i32>,
+    fragment_count: Option<i32>,
+    pub(crate) wants_heartbeat: bool,
+    /// Whether it has ever acknowledged anything: until then it gets nothing but heartbeats.
+    pub(crate) has_answered: bool,
+}
+
+/// What a reader is to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Sample(SequenceNumber),
+    /// A fragment of it.
+    Fragment(SequenceNumber, u32),
+}
+
+/// Returns whether a count is later than the last one; counts go around after 2^32.
+pub(crate) fn is_new(count: i32, last: &mut Option<i32>) -> bool {
+    let is_new = last.is_none_or(|last| count.wrapping_sub(last) > 0);
+    if is_new {
+        *last = Some(count);
+    }
+    is_new
+}
+
+impl ReaderProxy {
+    /// Returns a reader that is matched while the writer has samples from `first` to `last`.
+    pub(crate) fn new(
+        remote: RemoteReader,
+        first: SequenceNumber,
+        last: SequenceNumber,
+        is_pushed: bool,
+    ) -> Self {
+        let start = if remote.wants_history {
+            SequenceNumber::FIRST
+        } else {
+            last.next()
+        };
+        let has_history = remote.wants_history && first <= last;
+        // A reliable reader asks for what it lacks.
+        let is_sent = has_history && (is_pushed || remote.reliability == Reliability::BestEffort);
+        Self {
+            wants_heartbeat: remote.reliability == Reliability::Reliable,
+            remote,
+            start,
+            acknowledged: SequenceNumber(start.0 - 1),
+            requested: NumberSet::empty(1),
+            requested_fragments: None,
+            history: is_sent.then_some((first, last)),
+            count: None,
+            fragment_count: None,
+            has_answered: false,
+        }
+    }
+
+    pub(crate) fn is_reliable(&self) -> bool {
+        self.remote.reliability == Reliability::Reliable
+    }
+
+    /// Returns where it is told what concerns it alone.
+    pub(crate) fn place(&self) -> Option<Locator> {
+        let remote = &self.remote;
+        remote.unicast.first().or(remote.multicast.first()).copied()
+    }
+
+    /// Returns whether it lacks a sample up to `last`, or has never said what it has.
+    pub(crate) fn is_behind(&self, last: SequenceNumber) -> bool {
+        self.is_reliable() && (self.acknowledged < last || !self.has_answered)
+    }
+
+    /// Takes in what it says; returns whether that is news.
+    pub(crate) fn on_ack_nack(&mut self, ack: &AckNack, last: SequenceNumber) -> bool {
+        // A base beyond what was ever written is not from a reader of ours.
+        if ack.set.base() > last.0 + 1 || !is_new(ack.count, &mut self.count) {
+            return false;
+        }
+        self.has_answered = true;
+        let acknowledged = SequenceNumber(ack.set.base() - 1);
+        self.acknowledged = self.acknowledged.max(acknowledged);
+        self.requested = ack.set;
+        if let Some((next, end)) = &mut self.history {
+            *next = (*next).max(acknowledged.next());
+            if *next > *end {
+                self.history = None;
+            }
+        }
+        if !ack.is_final {
+            self.wants_heartbeat = true;
+        }
+        true
+    }
+
+    /// Takes in which fragments it lacks; returns whether that is news.
+    pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag) -> bool {
+        if !is_new(nack.count, &mut self.fragment_count) {
+            return false;
+        }
+        self.requested_fragments = Some((nack.sequence, nack.set));
+        true
+    }
+
+    /// Returns what to send it next, if anything.
+    pub(crate) fn wanted(&self, last: SequenceNumber) -> Option<Wanted> {
+        if let Some((sequence, set)) = &self.requested_fragments
+            && let Some(fragment) = set.iter().next()
+            && let Ok(fragment) = u32::try_from(fragment)
+        {
+            return Some(Wanted::Fragment(*sequence, fragment));
+        }
+        let mut requested = self.requested.iter().map(SequenceNumber);
+        if let Some(sequence) = requested.find(|sequence| *sequence <= last) {
+            return Some(Wanted::Sample(sequence));
+        }
+        self.history.map(|(next, _)| Wanted::Sample(next))
+    }
+
+    /// Notes that all samples up to `sequence` that it had asked for have been sent.
+    pub(crate) fn on_sent(&mut self, sequence: SequenceNumber) {
+        let mut left = NumberSet::empty(self.requested.base());
+        for number in self.requested.iter().filter(|number| *number > sequence.0) {
+            left.insert(number);
+        }
+        self.requested = left;
+        if let Some((next, end)) = &mut self.history {
+            *next = (*next).max(sequence.next());
+            if *next > *end {
+                self.history = None;
+            }
+        }
+    }
+
+    /// Takes note that it is to be sent these fragments, too.
+    pub(crate) fn want_fragments(&mut self, sequence: SequenceNumber, fragments: NumberSet) {
+        self.requested_fragments = Some((sequence, fragments));
+    }
+
+    /// Notes that fragments up to this one have been sent; all if `None`.
+    pub(crate) fn on_fragments_sent(&mut self, fragment: Option<u32>) {
+        let Some((sequence, set)) = self.requested_fragments.take() else {
+            return;
+        };
+        let mut left = NumberSet::empty(set.base());
+        let sent = fragment.map_or(i64::MAX, i64::from);
+        for number in set.iter().filter(|number| *number > sent) {
+            left.insert(number);
+        }
+        if !left.is_empty() {
+            self.requested_fragments = Some((sequence, left));
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! What a writer sends next.
+
+use alloc::vec::Vec;
+
+use super::cache::{Change, ChangeKind};
+use super::proxy::Wanted;
+use super::{Destination, Sending, Writer};
+use crate::guid::EntityId;
+use crate::locator::Locator;
+use crate::sequence::{NumberSet, SequenceNumber};
+use crate::time::{Duration, Instant};
+use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status, data_size};
+
+/// Octets of INFO_TS.
+const TIMESTAMP: usize = 12;
+/// Octets of the heads of a message, of its destination and of its time.
+const HEADS: usize = 20 + 16 + TIMESTAMP;
+/// Octets of the head of DATA_FRAG with the longest inline QoS.
+const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 12 + 4;
+
+/// Returns the octets of a fragment in datagrams of this length: a multiple of 4.
+pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
+    let size = datagram_max.saturating_sub(HEADS + FRAGMENT_HEADS) / 4 * 4;
+    u16::try_from(size.clamp(64, 65_000)).unwrap_or(1_024)
+}
+
+fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
+    let is_disposed = matches!(
+        change.kind,
+        ChangeKind::Disposed | ChangeKind::DisposedUnregistered
+    );
+    let is_unregistered = matches!(
+        change.kind,
+        ChangeKind::Unregistered | ChangeKind::DisposedUnregistered
+    );
+    InlineQos {
+        key_hash: change.key_hash,
+        status: Status {
+            is_disposed,
+            is_unregistered,
+        },
+        lifespan: (!lifespan.is_infinite()).then_some(lifespan),
+        ..InlineQos::default()
+    }
+}
+
+/// Returns whether a sample is too long for one datagram.
+fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool {
+    HEADS + data_size(inline, change.payload.len()) > sending.datagram_max
+}
+
+impl Change {
+    fn content(&self) -> Content<'_> {
+        if self.kind.is_alive() {
+            Content::Data(&self.payload)
+        } else {
+            Content::Key(&self.payload)
+        }
+    }
+
+    fn fragments(&self, size: u16) -> u32 {
+        let count = self.payload.len().div_ceil(usize::from(size.max(1)));
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+}
+
+impl Writer {
+    /// Writes the next datagram into `buffer`; returns where it goes.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        for index in 0..self.destinations.len() {
+            if let Some(locator) = self.send_new(index, sending, buffer) {
+                return Some(locator);
+            }
+        }
+        for index in 0..self.proxies.len() {
+            if let Some(locator) = self.send_wanted(index, sending, buffer) {
+                return Some(locator);
+            }
+        }
+        self.send_heartbeat(now, sending, buffer)
+    }
+
+    /// Sends samples that have not been at a place yet.
+    fn send_new(
+        &mut self,
+        index: usize,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        let mut there = *self.destinations.get(index)?;
+        let last = self.cache.last();
+        if there.next > last {
+            return None;
+        }
+        let is_reliable = self.has_reliable();
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        while let Some(change) = self.cache.at_or_after(there.next) {
+            if change.sequence > there.next {
+                let none = EntityId::UNKNOWN;
+                let gap = gap(none, self.entity, there.next, change.sequence);
+                if is_reliable && !message.gap(&gap) {
+                    break;
+                }
+                (there.next, there.fragment) = (change.sequence, 1);
+            }
+            let inline = inline_qos(change, self.qos.lifespan);
+            if is_fragmented(change, &inline, sending) {
+                if message.is_empty() {
+                    self.send_new_fragment(&mut there, change, &inline, sending, &mut message);
+                }
+                break;
+            }
+            let needed = data_size(&inline, change.payload.len()) + TIMESTAMP;
+            if message.room() < needed && !message.is_empty() {
+                break;
+            }
+            message.info_timestamp(Some(change.time));
+            let (reader, own) = (EntityId::UNKNOWN, self.entity);
+            message.data(reader, own, change.sequence, &inline, change.content());
+            there.next = change.sequence.next();
+        }
+        if self.cache.at_or_after(there.next).is_none() {
+            // What came after is gone already; heartbeats tell.
+            there.next = last.next();
+        }
+        if there.next > last && is_reliable {
+            let heartbeat = heartbeat(self, EntityId::UNKNOWN);
+            if message.heartbeat(&heartbeat) {
+                self.heartbeat_count = heartbeat.count;
+            }
+        }
+        let is_empty = message.is_empty();
+        if let Some(place) = self.destinations.get_mut(index) {
+            *place = there;
+        }
+        (!is_empty).then_some(there.locator)
+    }
+
+    fn send_new_fragment(
+        &self,
+        there: &mut Destination,
+        change: &Change,
+        inline: &InlineQos,
+        sending: &Sending,
+        message: &mut Builder<'_>,
+    ) {
+        let fragment = Fragment {
+            number: there.fragment,
+            size: sending.fragment,
+            sample: &change.payload,
+            is_key: !change.kind.is_alive(),
+        };
+        message.info_timestamp(Some(change.time));
+        let (reader, own) = (EntityId::UNKNOWN, self.entity);
+        message.data_frag(reader, own, change.sequence, inline, fragment);
+        there.fragment += 1;
+        if there.fragment > change.fragments(sending.fragment) {
+            (there.next, there.fragment) = (change.sequence.next(), 1);
+        }
+    }
+
+    /// Sends a reader what it has asked for.
+    fn send_wanted(
+        &mut self,
+        index: usize,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        let last = self.cache.last();
+        let proxy = self.proxies.get(index)?;
+        proxy.wanted(last)?;
+        let (locator, guid) = (proxy.place()?, proxy.remote.guid);
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        message.info_destination(guid.prefix);
+        let mut sent = 0_u32;
+        while let Some(wanted) = self.proxies.get(index).and_then(|proxy| proxy.wanted(last)) {
+            let step = match wanted {
+                Wanted::Sample(sequence) => {
+                    self.answer(index, sequence, sent > 0, sending, &mut message)
+                }
+                Wanted::Fragment(sequence, number) if sent == 0 => {
+                    self.answer_fragment(index, (sequence, number), sending, &mut message)
+                }
+                Wanted::Fragment(..) => Step::Full,
+            };
+            match step {
+                Step::Sent => sent += 1,
+                Step::Again => {}
+                Step::Last => {
+                    sent += 1;
+                    break;
+                }
+                Step::Full => break,
+            }
+        }
+        if sent == 0 {
+            return None;
+        }
+        let proxy = self.proxies.get(index)?;
+        if proxy.is_reliable() && proxy.wanted(last).is_none() {
+            let heartbeat = heartbeat(self, guid.entity);
+            if message.heartbeat(&heartbeat) {
+                self.heartbeat_count = heartbeat.count;
+            }
+        }
+        Some(locator)
+    }
+
+    /// Writes a sample for a reader, or that there is none of this number.
+    fn answer(
+        &mut self,
+        index: usize,
+        sequence: SequenceNumber,
+        has_sent: bool,
+        sending: &Sending,
+        message: &mut Builder<'_>,
+    ) -> Step {
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return Step::Full;
+        };
+        let (reader, start) = (proxy.remote.guid.entity, proxy.start);
+        let found = self.cache.get(sequence).filter(|_| sequence >= start);
+        let Some(change) = found else {
+            let next = self.cache.at_or_after(sequence.max(start));
+            let next = next.map_or(self.cache.last().next(), |change| change.sequence);
+            if !message.gap(&gap(reader, self.entity, sequence, next)) {
+                return Step::Full;
+            }
+            proxy.on_sent(SequenceNumber(next.0 - 1));
+            return Step::Sent;
+        };
+        let inline = inline_qos(change, self.qos.lifespan);
+        if is_fragmented(change, &inline, sending) {
+            if has_sent {
+                return Step::Full;
+            }
+            // Its first fragments follow as if each had been asked for; for others the reader asks.
+            let count = change.fragments(sending.fragment).min(NumberSet::LEN_MAX);
+            proxy.on_sent(sequence);
+            if let Some(all) = NumberSet::from_words(1, count, [u32::MAX; 8]) {
+                proxy.want_fragments(sequence, all);
+            }
+            return Step::Again;
+        }
+        let needed = data_size(&inline, change.payload.len()) + TIMESTAMP;
+        if message.room() < needed && has_sent {
+            return Step::Full;
+        }
+        message.info_timestamp(Some(change.time));
+        message.data(reader, self.entity, sequence, &inline, change.content());
+        proxy.on_sent(sequence);
+        Step::Sent
+    }
+
+    /// Writes a fragment for a reader.
+    fn answer_fragment(
+        &mut self,
+        index: usize,
+        (sequence, number): (SequenceNumber, u32),
+        sending: &Sending,
+        message: &mut Builder<'_>,
+    ) -> Step {
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return Step::Full;
+        };
+        let found = self.cache.get(sequence).filter(|_| sequence >= proxy.start);
+        let found = found.filter(|change| number <= change.fragments(sending.fragment));
+        let Some(change) = found else {
+            // A heartbeat tells that it is gone.
+            proxy.on_fragments_sent(None);
+            proxy.wants_heartbeat = true;
+            return Step::Again;
+        };
+        let fragment = Fragment {
+            number,
+            size: sending.fragment,
+            sample: &change.payload,
+            is_key: !change.kind.is_alive(),
+        };
+        let inline = inline_qos(change, self.qos.lifespan);
+        message.info_timestamp(Some(change.time));
+        let reader = proxy.remote.guid.entity;
+        message.data_frag(reader, self.entity, sequence, &inline, fragment);
+        proxy.on_fragments_sent(Some(number));
+        Step::Last
+    }
+
+    /// Tells readers that are behind, or have asked, what there is.
+    fn send_heartbeat(
+        &mut self,
+        now: Instant,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        if self.heartbeat_at.is_some_and(|at| at <= now) {
+            let last = self.cache.last();
+            let mut is_any = false;
+            for proxy in &mut self.proxies {
+                if proxy.is_behind(last) {
+                    proxy.wants_heartbeat = true;
+                    is_any = true;
+                }
+            }
+            self.heartbeat_at = is_any.then(|| now + self.heartbeat_after);
+            let after = self.heartbeat_after.doubled();
+            self.heartbeat_after = after.min(self.timing.heartbeat_max);
+        }
+        let asked = self.proxies.iter_mut().find(|proxy| proxy.wants_heartbeat)?;
+        asked.wants_heartbeat = false;
+        let (locator, guid) = (asked.place()?, asked.remote.guid);
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        message.info_destination(guid.prefix);
+        let heartbeat = heartbeat(self, guid.entity);
+        self.heartbeat_count = heartbeat.count;
+        message.heartbeat(&heartbeat);
+        Some(locator)
+    }
+}
+
+/// How an answer went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Something was written, and more may follow.
+    Sent,
+    /// Something was written that nothing may follow.
+    Last,
+    /// Nothing was written, but what is wanted is another thing now.
+    Again,
+    /// There is no room.
+    Full,
+}
+
+fn heartbeat(writer: &Writer, reader: EntityId) -> Heartbeat {
+    Heartbeat {
+        reader,
+        writer: writer.entity,
+        first: writer.cache.first(),
+        last: writer.cache.last(),
+        count: writer.heartbeat_count.wrapping_add(1),
+        is_final: false,
+        is_liveliness: false,
+    }
+}
+
+/// Says that nothing of this writer comes from `start` to before `next`.
+fn gap(reader: EntityId, writer: EntityId, start: SequenceNumber, next: SequenceNumber) -> Gap {
+    Gap {
+        reader,
+        writer,
+        start,
+        set: NumberSet::empty(next.0),
+    }
+}
