@@ -9,9 +9,13 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// What is derived says `rtether_rtps`, here as well.
+extern crate self as rtether_rtps;
 
+pub mod cdr;
 pub mod guid;
 pub mod locator;
 pub mod qos;
 pub mod sequence;
 pub mod time;
+pub mod types;
