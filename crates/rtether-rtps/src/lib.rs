@@ -9,7 +9,11 @@
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
+// What is derived says `rtether_rtps`, here as well.
+extern crate self as rtether_rtps;
 
+pub mod cdr;
+pub mod discovery;
 pub mod engine;
 pub mod guid;
 pub mod locator;
@@ -17,5 +21,7 @@ pub mod qos;
 pub mod reader;
 pub mod sequence;
 pub mod time;
+pub mod typed;
+pub mod types;
 pub mod wire;
 pub mod writer;

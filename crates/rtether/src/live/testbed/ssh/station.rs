@@ -287,6 +287,7 @@ mod tests {
             name: name.into(),
             is_up: true,
             addresses: addresses.iter().map(|ip| ip.parse().unwrap()).collect(),
+            prefix_lengths: addresses.iter().map(|_| 24).collect(),
         }
     }
 

@@ -1,0 +1,53 @@
+//! Derives the octets of data types for `rtether-rtps`, which has the documentation of what comes out.
+
+mod attributes;
+mod enumeration;
+mod structure;
+
+use proc_macro::TokenStream;
+use syn::{DeriveInput, Error, Generics, parse_macro_input, parse_quote};
+
+/// Makes the values of a structure, or of an enumeration without fields, travel.
+///
+/// ```ignore
+/// #[derive(Data)]
+/// #[rtps(name = "ShapeType", appendable)]
+/// struct ShapeType {
+///     #[rtps(key, max = 128)]
+///     color: String,
+///     x: i32,
+/// }
+/// ```
+///
+/// Of the structure: `final`, `appendable` or `mutable`, one of which must be there; `name`, which is
+/// otherwise that of the structure; `crate`, the path of `rtether-rtps` if it is renamed.
+/// Of members: `key`; `max`, the most elements of a sequence or octets of a string; `id`, the number,
+/// which is otherwise one more than that of the member before, from 0 on.
+/// Enumerations take 32 bits.
+#[proc_macro_derive(Data, attributes(rtps))]
+pub fn derive_data(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand(&input)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
+}
+
+fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
+    match &input.data {
+        syn::Data::Struct(data) => structure::expand(input, &data.fields),
+        syn::Data::Enum(data) => enumeration::expand(input, data),
+        syn::Data::Union(data) => Err(Error::new(
+            data.union_token.span,
+            "a union does not say which of its members is there; use a structure",
+        )),
+    }
+}
+
+/// Asks of every parameter that it is a type of data.
+fn bounded(generics: &Generics, path: &syn::Path) -> Generics {
+    let mut generics = generics.clone();
+    for parameter in generics.type_params_mut() {
+        parameter.bounds.push(parse_quote!(#path::cdr::Data));
+    }
+    generics
+}

@@ -1,0 +1,174 @@
+//! Sequences, arrays, and members that may be absent.
+
+use alloc::vec::Vec;
+use core::array;
+
+use super::list::Parameter;
+use super::{Bounded, CdrError, CdrErrorKind, Data, Decoder, Encoder, Encoding, Extent};
+
+impl<T: Data> Data for Vec<T> {
+    const NAME: &'static str = "sequence";
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.collection(T::IS_PRIMITIVE, |encoder| {
+            encoder.len(self.len())?;
+            T::encode_all(self, encoder)
+        })
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.collection(T::IS_PRIMITIVE, |decoder| {
+            let count = decoder.len()?;
+            T::decode_all(count, decoder)
+        })
+    }
+
+    fn missing() -> Self {
+        Self::new()
+    }
+
+    fn extend(_: Extent) -> Option<Extent> {
+        None
+    }
+
+    fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.collection(T::IS_PRIMITIVE, |encoder| {
+            encoder.len(self.len())?;
+            self.iter().try_for_each(|value| value.encode_key(encoder))
+        })
+    }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.collection(T::IS_PRIMITIVE, |decoder| {
+            let count = decoder.len()?;
+            decoder.elements(count, T::decode_key)
+        })
+    }
+}
+
+impl<T: Data> Bounded for Vec<T> {
+    fn bounded_len(&self) -> usize {
+        self.len()
+    }
+
+    fn extend_bounded(extent: Extent, max: usize) -> Option<Extent> {
+        let extent = extent.collection(T::IS_PRIMITIVE)?.add(4, 4)?;
+        extent.elements(max, T::extend)
+    }
+}
+
+impl<T: Data, const N: usize> Data for [T; N] {
+    const NAME: &'static str = "array";
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.collection(T::IS_PRIMITIVE, |encoder| T::encode_all(self, encoder))
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.collection(T::IS_PRIMITIVE, |decoder| array_of(decoder, T::decode))
+    }
+
+    fn missing() -> Self {
+        array::from_fn(|_| T::missing())
+    }
+
+    fn extend(extent: Extent) -> Option<Extent> {
+        extent.collection(T::IS_PRIMITIVE)?.elements(N, T::extend)
+    }
+
+    fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.collection(T::IS_PRIMITIVE, |encoder| {
+            self.iter().try_for_each(|value| value.encode_key(encoder))
+        })
+    }
+
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.collection(T::IS_PRIMITIVE, |decoder| array_of(decoder, T::decode_key))
+    }
+}
+
+/// Reads elements until one is wrong; nothing is read after that.
+fn array_of<'a, T: Data, const N: usize>(
+    decoder: &mut Decoder<'a>,
+    mut element: impl FnMut(&mut Decoder<'a>) -> Result<T, CdrError>,
+) -> Result<[T; N], CdrError> {
+    let mut wrong = None;
+    let array = array::from_fn(|_| {
+        if wrong.is_some() {
+            return T::missing();
+        }
+        element(decoder).unwrap_or_else(|error| {
+            wrong = Some(error);
+            T::missing()
+        })
+    });
+    wrong.map_or(Ok(array), Err)
+}
+
+/// A member that may be absent; not an element of sequences, and not a key.
+impl<T: Data> Data for Option<T> {
+    const NAME: &'static str = "optional";
+    // Whether it is there takes an octet of its own.
+    const IS_PRIMITIVE: bool = false;
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.u8(u8::from(self.is_some()))?;
+        self.iter().try_for_each(|value| value.encode(encoder))
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        bool::decode(decoder)?
+            .then(|| T::decode(decoder))
+            .transpose()
+    }
+
+    fn missing() -> Self {
+        None
+    }
+
+    fn extend(extent: Extent) -> Option<Extent> {
+        T::extend(extent.option()?)
+    }
+
+    fn encode_member(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        match (encoder.encoding(), self) {
+            (Encoding::Xcdr2, _) => self.encode(encoder),
+            (Encoding::Xcdr1, Some(value)) => value.encode_parameter(id, encoder),
+            (Encoding::Xcdr1, None) => encoder.parameter(id, None, |_| Ok(())),
+        }
+    }
+
+    fn decode_member(id: u32, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        if decoder.encoding() == Encoding::Xcdr2 {
+            return Self::decode(decoder);
+        }
+        let parameter = decoder.next_parameter()?;
+        match parameter {
+            Some(parameter) if parameter.len == 0 => Ok(None),
+            Some(parameter) if parameter.id == id => {
+                T::decode_parameter(parameter, decoder).map(Some)
+            }
+            Some(parameter) => Err(decoder.error(CdrErrorKind::MustUnderstand(parameter.id))),
+            None => Err(decoder.error(CdrErrorKind::Truncated)),
+        }
+    }
+
+    fn encode_parameter(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        self.iter()
+            .try_for_each(|value| value.encode_parameter(id, encoder))
+    }
+
+    fn decode_parameter(parameter: Parameter, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        T::decode_parameter(parameter, decoder).map(Some)
+    }
+}
+
+impl<T: Bounded> Bounded for Option<T> {
+    fn bounded_len(&self) -> usize {
+        self.as_ref().map_or(0, T::bounded_len)
+    }
+
+    fn extend_bounded(extent: Extent, max: usize) -> Option<Extent> {
+        T::extend_bounded(extent.option()?, max)
+    }
+}

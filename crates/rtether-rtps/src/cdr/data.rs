@@ -1,0 +1,244 @@
+//! Types whose values become octets.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::list::Parameter;
+use super::{CdrError, CdrErrorKind, Decoder, Encoder, Extensibility, Extent};
+
+/// A type whose values travel; made by `#[derive(Data)]`.
+///
+/// Integers, floats, `bool`, `char` (one octet), `String`, `Vec` (a sequence), arrays and `Option`
+/// (a member that may be absent) have it.
+#[diagnostic::on_unimplemented(
+    message = "values of `{Self}` cannot travel",
+    label = "not a type of data",
+    note = "add `#[derive(Data)]` to it, or use a type that has it"
+)]
+pub trait Data: Sized {
+    /// Its name, as other participants know it.
+    const NAME: &'static str;
+    /// Whether values belong to instances, told apart by keys.
+    const HAS_KEY: bool = false;
+    /// How it may change.
+    const EXTENSIBILITY: Extensibility = Extensibility::Final;
+    /// Whether it is a number, `bool` or `char`.
+    const IS_PRIMITIVE: bool = false;
+    /// Its octets, if they are always 1, 2, 4 or 8.
+    const SIZE: Option<usize> = None;
+
+    /// Writes a value.
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError>;
+
+    /// Reads a value.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError>;
+
+    /// Returns what stands for a member that the writer did not know: zero or empty.
+    fn missing() -> Self;
+
+    /// Moves a place on by the longest value; `None` if there is none.
+    fn extend(extent: Extent) -> Option<Extent>;
+
+    /// Writes the key members, or all if there is none.
+    fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        self.encode(encoder)
+    }
+
+    /// Reads the key members; the others are [`Data::missing`].
+    fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        Self::decode(decoder)
+    }
+
+    /// Writes a value as a member of a structure without a list.
+    fn encode_member(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        let _ = id;
+        self.encode(encoder)
+    }
+
+    /// Reads a value as a member of a structure without a list.
+    fn decode_member(id: u32, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        let _ = id;
+        Self::decode(decoder)
+    }
+
+    /// Writes a value as a member of a list.
+    fn encode_parameter(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.parameter(id, Self::SIZE, |encoder| self.encode(encoder))
+    }
+
+    /// Reads a value as a member of a list.
+    fn decode_parameter(parameter: Parameter, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.in_parameter(parameter, Self::decode)
+    }
+
+    /// Writes values one after the other.
+    fn encode_all(values: &[Self], encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        values.iter().try_for_each(|value| value.encode(encoder))
+    }
+
+    /// Reads as many values.
+    fn decode_all(count: usize, decoder: &mut Decoder<'_>) -> Result<Vec<Self>, CdrError> {
+        decoder.elements(count, Self::decode)
+    }
+}
+
+/// A type whose values have a length that can be bounded: `#[rtps(max = 128)]`.
+#[diagnostic::on_unimplemented(
+    message = "`max` bounds strings and sequences, not `{Self}`",
+    label = "has no length"
+)]
+pub trait Bounded: Data {
+    /// Returns its elements; of strings, its octets.
+    fn bounded_len(&self) -> usize;
+
+    /// Moves a place on by the longest value with at most `max` elements.
+    fn extend_bounded(extent: Extent, max: usize) -> Option<Extent>;
+}
+
+macro_rules! numbers {
+    ($($name:ident $idl:literal)*) => {$(
+        impl Data for $name {
+            const NAME: &'static str = $idl;
+            const IS_PRIMITIVE: bool = true;
+            const SIZE: Option<usize> = Some(size_of::<Self>());
+
+            fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+                encoder.$name(*self)
+            }
+
+            fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+                decoder.$name()
+            }
+
+            fn missing() -> Self {
+                Self::default()
+            }
+
+            fn extend(extent: Extent) -> Option<Extent> {
+                extent.add(size_of::<Self>(), size_of::<Self>())
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u16 "uint16" u32 "uint32" u64 "uint64"
+    i8 "int8" i16 "int16" i32 "int32" i64 "int64"
+    f32 "float" f64 "double"
+}
+
+/// Many of them are one copy.
+impl Data for u8 {
+    const NAME: &'static str = "octet";
+    const IS_PRIMITIVE: bool = true;
+    const SIZE: Option<usize> = Some(1);
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.u8(*self)
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.u8()
+    }
+
+    fn missing() -> Self {
+        0
+    }
+
+    fn extend(extent: Extent) -> Option<Extent> {
+        extent.add(1, 1)
+    }
+
+    fn encode_all(values: &[Self], encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.octets(values)
+    }
+
+    fn decode_all(count: usize, decoder: &mut Decoder<'_>) -> Result<Vec<Self>, CdrError> {
+        decoder.octets(count).map(<[u8]>::to_vec)
+    }
+}
+
+impl Data for bool {
+    const NAME: &'static str = "boolean";
+    const IS_PRIMITIVE: bool = true;
+    const SIZE: Option<usize> = Some(1);
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.u8(u8::from(*self))
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        let error = decoder.clone();
+        match decoder.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(error.error(CdrErrorKind::Bool(other))),
+        }
+    }
+
+    fn missing() -> Self {
+        false
+    }
+
+    fn extend(extent: Extent) -> Option<Extent> {
+        extent.add(1, 1)
+    }
+}
+
+/// One octet, of the first 256 characters of Unicode.
+impl Data for char {
+    const NAME: &'static str = "char";
+    const IS_PRIMITIVE: bool = true;
+    const SIZE: Option<usize> = Some(1);
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        let Ok(octet) = u8::try_from(*self) else {
+            return Err(encoder.error(CdrErrorKind::Char));
+        };
+        encoder.u8(octet)
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.u8().map(Self::from)
+    }
+
+    fn missing() -> Self {
+        '\0'
+    }
+
+    fn extend(extent: Extent) -> Option<Extent> {
+        extent.add(1, 1)
+    }
+}
+
+impl Data for String {
+    const NAME: &'static str = "string";
+
+    fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        encoder.str(self)
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        decoder.str().map(str::to_owned)
+    }
+
+    fn missing() -> Self {
+        Self::new()
+    }
+
+    fn extend(_: Extent) -> Option<Extent> {
+        None
+    }
+}
+
+impl Bounded for String {
+    fn bounded_len(&self) -> usize {
+        self.len()
+    }
+
+    fn extend_bounded(extent: Extent, max: usize) -> Option<Extent> {
+        // The length, and the zero at the end.
+        extent.add(4, max.checked_add(4 + 1)?)
+    }
+}

@@ -1,0 +1,260 @@
+//! Writes values.
+
+use alloc::vec::Vec;
+
+use super::{ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Encoding, Extensibility};
+
+/// Writes values to the end of a vector, with alignment from where it started.
+///
+/// It allocates nothing while the capacity of the vector suffices.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    out: &'a mut Vec<u8>,
+    /// Length of `out` before.
+    start: usize,
+    /// From where alignment counts; differs from `start` within a parameter of XCDR1.
+    origin: usize,
+    /// Most octets to be written.
+    limit: usize,
+    encoding: Encoding,
+    order: ByteOrder,
+    /// Structures are written as if they were final: keys before hashing.
+    is_plain: bool,
+    depth: u8,
+}
+
+/// Writes each number after its alignment.
+macro_rules! numbers {
+    ($($name:ident)*) => {$(
+        #[doc = concat!("Writes a `", stringify!($name), "` at its alignment.")]
+        pub fn $name(&mut self, value: $name) -> Result<(), CdrError> {
+            let octets = match self.order {
+                ByteOrder::Big => value.to_be_bytes(),
+                ByteOrder::Little => value.to_le_bytes(),
+            };
+            self.align(octets.len())?;
+            self.octets(&octets)
+        }
+    )*};
+}
+
+impl<'a> Encoder<'a> {
+    /// Most octets of a value unless [`Self::with_limit`] says otherwise.
+    pub const LIMIT: usize = 64 << 20;
+
+    /// Writes to the end of `out`.
+    pub const fn new(out: &'a mut Vec<u8>, encoding: Encoding, order: ByteOrder) -> Self {
+        let start = out.len();
+        Self {
+            out,
+            start,
+            origin: start,
+            limit: Self::LIMIT,
+            encoding,
+            order,
+            is_plain: false,
+            depth: 0,
+        }
+    }
+
+    /// Sets the most octets that may be written.
+    #[must_use]
+    pub const fn with_limit(mut self, limit: usize) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Writes structures as if they were final.
+    #[must_use]
+    pub(super) const fn plain(mut self) -> Self {
+        self.is_plain = true;
+        self
+    }
+
+    /// Returns the rules in force.
+    pub const fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Returns how many octets are written.
+    pub fn position(&self) -> usize {
+        self.out.len().saturating_sub(self.start)
+    }
+
+    pub(super) fn error(&self, kind: CdrErrorKind) -> CdrError {
+        CdrError {
+            offset: self.position(),
+            kind,
+        }
+    }
+
+    /// Writes octets as they are.
+    pub fn octets(&mut self, octets: &[u8]) -> Result<(), CdrError> {
+        if octets.len() > self.limit.saturating_sub(self.position()) {
+            return Err(self.error(CdrErrorKind::Limit(self.limit)));
+        }
+        self.out.extend_from_slice(octets);
+        Ok(())
+    }
+
+    /// Writes zeros up to a multiple of `align`, which is a power of two, or of the largest alignment.
+    pub fn align(&mut self, align: usize) -> Result<(), CdrError> {
+        let align = align.min(self.encoding.align_max());
+        let at = self.out.len().saturating_sub(self.origin);
+        let padding = at.wrapping_neg() & align.wrapping_sub(1);
+        self.octets([0; 7].get(..padding).unwrap_or(&[]))
+    }
+
+    numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
+
+    /// Writes a length.
+    pub fn len(&mut self, len: usize) -> Result<(), CdrError> {
+        let Ok(len) = u32::try_from(len) else {
+            return Err(self.error(CdrErrorKind::Limit(self.limit)));
+        };
+        self.u32(len)
+    }
+
+    /// Writes a string: its length with the zero at its end, its octets, the zero.
+    pub fn str(&mut self, text: &str) -> Result<(), CdrError> {
+        if text.as_bytes().contains(&0) {
+            return Err(self.error(CdrErrorKind::Zero));
+        }
+        self.len(text.len().saturating_add(1))?;
+        self.octets(text.as_bytes())?;
+        self.octets(&[0])
+    }
+
+    /// Writes a sequence of octets.
+    pub fn octet_sequence(&mut self, octets: &[u8]) -> Result<(), CdrError> {
+        self.len(octets.len())?;
+        self.octets(octets)
+    }
+
+    /// Refuses more elements than the type allows.
+    pub fn bound(&self, len: usize, max: usize) -> Result<(), CdrError> {
+        if len > max {
+            return Err(self.error(CdrErrorKind::Bound { len, max }));
+        }
+        Ok(())
+    }
+
+    /// Writes the members of a structure, after their length if the type may grow and the rules have
+    /// one.
+    pub fn structure(
+        &mut self,
+        extensibility: Extensibility,
+        members: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(self.error(CdrErrorKind::Depth));
+        }
+        self.depth += 1;
+        let written = match (extensibility, self.encoding) {
+            _ if self.is_plain => members(self),
+            (Extensibility::Final, _) | (Extensibility::Appendable, Encoding::Xcdr1) => {
+                members(self)
+            }
+            (Extensibility::Appendable | Extensibility::Mutable, Encoding::Xcdr2) => {
+                self.delimited(members)
+            }
+            (Extensibility::Mutable, Encoding::Xcdr1) => {
+                members(self).and_then(|()| self.sentinel())
+            }
+        };
+        self.depth -= 1;
+        written
+    }
+
+    /// Writes the elements of a sequence or an array; those that are not primitive after their length
+    /// in octets if the rules have one.
+    pub(super) fn collection(
+        &mut self,
+        is_primitive: bool,
+        elements: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
+        if is_primitive || self.encoding == Encoding::Xcdr1 {
+            elements(self)
+        } else {
+            self.delimited(elements)
+        }
+    }
+
+    fn delimited(
+        &mut self,
+        content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
+        self.u32(0)?;
+        let from = self.out.len();
+        content(self)?;
+        self.patch(from)
+    }
+
+    /// Writes how many octets follow `from` into the four before it.
+    fn patch(&mut self, from: usize) -> Result<(), CdrError> {
+        let Ok(len) = u32::try_from(self.out.len().saturating_sub(from)) else {
+            return Err(self.error(CdrErrorKind::Limit(self.limit)));
+        };
+        let octets = match self.order {
+            ByteOrder::Big => len.to_be_bytes(),
+            ByteOrder::Little => len.to_le_bytes(),
+        };
+        let place = from
+            .checked_sub(4)
+            .and_then(|at| self.out.get_mut(at..from));
+        if let Some(place) = place {
+            place.copy_from_slice(&octets);
+        }
+        Ok(())
+    }
+
+    /// Writes a member after its number, of which 28 bits count, and its length. `size` is that of the
+    /// member if it is always the same.
+    pub fn parameter(
+        &mut self,
+        id: u32,
+        size: Option<usize>,
+        content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
+        match self.encoding {
+            _ if self.is_plain => content(self),
+            Encoding::Xcdr1 => self.parameter_xcdr1(id, content),
+            Encoding::Xcdr2 => {
+                let id = id & super::list::ID_MAX;
+                let code = size.and_then(super::list::length_code);
+                if let Some(code) = code {
+                    self.u32(code << 28 | id)?;
+                    return content(self);
+                }
+                self.u32(super::list::LENGTH_FOLLOWS << 28 | id)?;
+                self.delimited(content)
+            }
+        }
+    }
+
+    /// The long form alone, so that the length need not be known before; padded within the length,
+    /// as most readers of lists expect it.
+    fn parameter_xcdr1(
+        &mut self,
+        id: u32,
+        content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
+    ) -> Result<(), CdrError> {
+        self.align(4)?;
+        self.u16(super::list::EXTENDED | super::list::MUST_UNDERSTAND)?;
+        self.u16(8)?;
+        self.u32(id & super::list::ID_MAX)?;
+        self.u32(0)?;
+        let from = self.out.len();
+        let outer = core::mem::replace(&mut self.origin, from);
+        let written = content(self).and_then(|()| self.align(4));
+        self.origin = outer;
+        written?;
+        self.patch(from)
+    }
+
+    fn sentinel(&mut self) -> Result<(), CdrError> {
+        self.align(4)?;
+        self.u16(super::list::SENTINEL | super::list::MUST_UNDERSTAND)?;
+        self.u16(0)
+    }
+}

@@ -1,0 +1,151 @@
+//! The four octets before a value, which say how it is written (DDS-XTypes 1.3, 7.6.3.1.2).
+
+use super::{CdrError, CdrErrorKind};
+
+/// Rules by which values become octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// Those of RTPS from the start: alignment up to 8.
+    Xcdr1,
+    /// Alignment up to 4, and lengths before what may grow.
+    Xcdr2,
+}
+
+impl Encoding {
+    /// The largest alignment, in octets.
+    pub const fn align_max(self) -> usize {
+        match self {
+            Self::Xcdr1 => 8,
+            Self::Xcdr2 => 4,
+        }
+    }
+}
+
+/// Which octet of a number comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// The highest.
+    Big,
+    /// The lowest.
+    Little,
+}
+
+/// How a type may change while old readers go on reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extensibility {
+    /// Not at all.
+    Final,
+    /// Members may be added at the end.
+    Appendable,
+    /// Members have numbers; they may be added, removed and reordered.
+    Mutable,
+}
+
+/// How the outermost value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Member after member.
+    Plain,
+    /// The same after its length in octets.
+    Delimited,
+    /// Each member after its number and length.
+    List,
+}
+
+/// What the header of a payload says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Representation {
+    /// The rules.
+    pub encoding: Encoding,
+    /// How the outermost value is written.
+    pub form: Form,
+    /// Which octet of a number comes first.
+    pub order: ByteOrder,
+}
+
+/// Octets of the header.
+pub const HEADER_LEN: usize = 4;
+
+impl Representation {
+    /// Returns how values of a type are written.
+    pub const fn of(extensibility: Extensibility, encoding: Encoding, order: ByteOrder) -> Self {
+        let form = match (extensibility, encoding) {
+            (Extensibility::Mutable, _) => Form::List,
+            (Extensibility::Appendable, Encoding::Xcdr2) => Form::Delimited,
+            (Extensibility::Final | Extensibility::Appendable, _) => Form::Plain,
+        };
+        Self {
+            encoding,
+            form,
+            order,
+        }
+    }
+
+    /// Returns its identifier on the wire; the lowest bit says little-endian.
+    pub const fn id(self) -> u16 {
+        let id = match (self.encoding, self.form) {
+            (Encoding::Xcdr1, Form::Plain | Form::Delimited) => 0x0000,
+            (Encoding::Xcdr1, Form::List) => 0x0002,
+            (Encoding::Xcdr2, Form::Plain) => 0x0006,
+            (Encoding::Xcdr2, Form::Delimited) => 0x0008,
+            (Encoding::Xcdr2, Form::List) => 0x000A,
+        };
+        match self.order {
+            ByteOrder::Big => id,
+            ByteOrder::Little => id | 1,
+        }
+    }
+
+    /// Returns what an identifier says; `None` for those of XML and of others.
+    pub const fn from_id(id: u16) -> Option<Self> {
+        let (encoding, form) = match id & !1 {
+            0x0000 => (Encoding::Xcdr1, Form::Plain),
+            0x0002 => (Encoding::Xcdr1, Form::List),
+            0x0006 => (Encoding::Xcdr2, Form::Plain),
+            0x0008 => (Encoding::Xcdr2, Form::Delimited),
+            0x000A => (Encoding::Xcdr2, Form::List),
+            _ => return None,
+        };
+        let order = if id & 1 == 0 {
+            ByteOrder::Big
+        } else {
+            ByteOrder::Little
+        };
+        Some(Self {
+            encoding,
+            form,
+            order,
+        })
+    }
+
+    /// Splits a payload into what its header says and its body, without the padding that the options
+    /// tell of. What else the options say is ignored.
+    pub fn split(payload: &[u8]) -> Result<(Self, &[u8]), CdrError> {
+        let Some((&[a, b, _, options], body)) = payload.split_first_chunk() else {
+            return Err(CdrError {
+                offset: payload.len(),
+                kind: CdrErrorKind::Truncated,
+            });
+        };
+        let id = u16::from_be_bytes([a, b]);
+        let Some(representation) = Self::from_id(id) else {
+            return Err(CdrError {
+                offset: 0,
+                kind: CdrErrorKind::Representation(id),
+            });
+        };
+        let padding = usize::from(options & PADDING);
+        let len = body.len().checked_sub(padding);
+        let body = len.and_then(|len| body.get(..len)).unwrap_or(body);
+        Ok((representation, body))
+    }
+
+    /// Returns the header of a payload with this many octets of padding after the body.
+    pub(super) const fn header(self, padding: u8) -> [u8; HEADER_LEN] {
+        let [a, b] = self.id().to_be_bytes();
+        [a, b, 0, padding & PADDING]
+    }
+}
+
+/// Bits of the options with the count of padding octets.
+const PADDING: u8 = 0b11;

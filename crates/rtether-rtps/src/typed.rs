@@ -1,0 +1,227 @@
+//! Publications and subscriptions of a type.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use crate::cdr::{
+    CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
+    to_payload, write_key,
+};
+use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
+use crate::qos::{Qos, Representation};
+use crate::reader::{KeyOf, SampleInfo};
+use crate::sequence::SequenceNumber;
+use crate::time::Instant;
+use crate::writer::{ChangeKind, WriteError};
+
+/// Why a value is not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// It cannot be encoded.
+    #[error(transparent)]
+    Value(#[from] CdrError),
+    /// There is no room for it.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Writes the key of a payload of a type.
+pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> bool {
+    let value: Result<T, CdrError> = if is_key {
+        from_key_payload(payload)
+    } else {
+        from_payload(payload)
+    };
+    value.is_ok_and(|value| write_key(&value, key).is_ok())
+}
+
+/// A writer of values of one type.
+#[derive(Debug)]
+pub struct Publication<T> {
+    id: WriterId,
+    encoding: Encoding,
+    payload: Vec<u8>,
+    key: Vec<u8>,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T: Data> Publication<T> {
+    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
+    pub fn create(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+    ) -> Option<Self> {
+        let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
+        let encoding = if is_second {
+            Encoding::Xcdr2
+        } else {
+            Encoding::Xcdr1
+        };
+        let name = TopicName {
+            topic,
+            type_name: T::NAME,
+        };
+        let id = participant.create_writer(now, name, T::HAS_KEY, qos)?;
+        Some(Self {
+            id,
+            encoding,
+            payload: Vec::new(),
+            key: Vec::new(),
+            of: PhantomData,
+        })
+    }
+
+    /// Returns the writer.
+    pub fn id(&self) -> WriterId {
+        self.id
+    }
+
+    /// Publishes a value.
+    ///
+    /// # Errors
+    /// If it cannot be encoded, or if there is no room for it.
+    pub fn publish(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(participant, now, ChangeKind::Alive, value)
+    }
+
+    /// Says that the instance to which a value belongs is gone.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn dispose(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(participant, now, ChangeKind::Disposed, value)
+    }
+
+    /// Says that the instance to which a value belongs is no longer written here.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn unregister(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(participant, now, ChangeKind::Unregistered, value)
+    }
+
+    fn write(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        kind: ChangeKind,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.payload.clear();
+        if kind == ChangeKind::Alive {
+            to_payload(value, self.encoding, &mut self.payload)?;
+        } else {
+            to_key_payload(value, self.encoding, &mut self.payload)?;
+        }
+        self.key.clear();
+        let key_hash = if T::HAS_KEY {
+            Some(key_hash_in(value, &mut self.key)?)
+        } else {
+            None
+        };
+        let sample = NewSample {
+            kind,
+            payload: &self.payload,
+            key: &self.key,
+            key_hash,
+        };
+        Ok(participant.write(now, self.id, &sample)?)
+    }
+}
+
+/// A sample of a subscription.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received<T> {
+    /// What is known of it.
+    pub info: SampleInfo,
+    /// The value, or the key alone if an instance has ended (`SampleInfo::is_valid`); nothing if
+    /// nothing is known of its key.
+    pub value: Option<T>,
+}
+
+/// A reader of values of one type.
+#[derive(Debug)]
+pub struct Subscription<T> {
+    id: ReaderId,
+    malformed: u64,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Data> Subscription<T> {
+    /// Makes a subscription to a topic; `None` if there are as many endpoints as the limits allow.
+    pub fn create(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+    ) -> Option<Self> {
+        let name = TopicName {
+            topic,
+            type_name: T::NAME,
+        };
+        let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
+        let id = participant.create_reader(now, name, keys, qos)?;
+        Some(Self {
+            id,
+            malformed: 0,
+            of: PhantomData,
+        })
+    }
+
+    /// Returns the reader.
+    pub fn id(&self) -> ReaderId {
+        self.id
+    }
+
+    /// Returns how many samples were no values of the type.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
+    }
+
+    /// Takes the next sample.
+    pub fn take(&mut self, participant: &mut Participant, now: Instant) -> Option<Received<T>> {
+        loop {
+            let taken = participant.take(now, self.id, |info, payload, key| {
+                let value = if info.is_valid {
+                    from_payload(payload).map(Some)
+                } else {
+                    Ok(value_of_key(payload, key))
+                };
+                value.map(|value| Received { info: *info, value })
+            })?;
+            match taken {
+                Ok(received) => return Some(received),
+                Err(_) => self.malformed += 1,
+            }
+        }
+    }
+}
+
+/// Returns the value of which only the key is known: from the payload, or as the instance has it.
+fn value_of_key<T: Data>(payload: &[u8], key: &[u8]) -> Option<T> {
+    if !payload.is_empty() {
+        return from_key_payload(payload).ok();
+    }
+    let mut whole = Vec::with_capacity(4 + key.len());
+    // CDR2_BE, as the canonical key is.
+    whole.extend_from_slice(&[0, 6, 0, 0]);
+    whole.extend_from_slice(key);
+    from_key_payload(&whole).ok()
+}
