@@ -1,0 +1,270 @@
+//! Participants on a network that loses, doubles, delays and cuts off datagrams, in virtual time.
+//!
+//! Oracle: what was written. A strictly reliable subscription gets every sample of a writer from the
+//! first one it gets, in order, none twice; after the faults all participants find each other again.
+//! A failure prints the command that repeats it.
+
+mod net;
+
+use net::{Faults, Net, Random};
+use rtether_rtps::engine::Event;
+use rtether_rtps::guid::Guid;
+use rtether_rtps::qos::{Durability, History, Qos, Reliability};
+use rtether_rtps::typed::{PublishError, Publication, Subscription};
+use rtether_rtps::types::Ping;
+use rtether_rtps::writer::WriteError;
+use std::collections::BTreeMap;
+
+const MS: i64 = 1_000_000;
+const SEED: &str = "RTETHER_SEED";
+
+/// What a subscription has had from each writer.
+#[derive(Default)]
+struct Had {
+    /// First and last number.
+    of: BTreeMap<Guid, (u32, u32)>,
+}
+
+struct Side {
+    publication: Publication<Ping>,
+    subscription: Subscription<Ping>,
+    had: Had,
+    written: u32,
+}
+
+fn qos(reliability: Reliability, durability: Durability) -> Qos {
+    let mut qos = Qos::writer();
+    qos.reliability = reliability;
+    qos.durability = durability;
+    qos.history = History::KeepAll;
+    qos.limits.samples = Some(64);
+    qos
+}
+
+struct Plant {
+    net: Net,
+    sides: Vec<Option<Side>>,
+    durability: Durability,
+    seed: u64,
+    large: bool,
+}
+
+impl Plant {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let hosts = 2 + usize::try_from(random.below(3)).unwrap();
+        let faults = Faults {
+            loss: random.below(500),
+            duplication: random.below(200),
+            corruption: random.below(100),
+            jitter_us: random.below(5_000),
+        };
+        let durability = if random.chance(500) {
+            Durability::TransientLocal
+        } else {
+            Durability::Volatile
+        };
+        let large = random.chance(100);
+        let mut this = Self {
+            net: Net::new(hosts, random.next(), faults),
+            sides: (0..hosts).map(|_| None).collect(),
+            durability,
+            seed,
+            large,
+        };
+        for host in 0..hosts {
+            this.start(host);
+        }
+        this
+    }
+
+    fn start(&mut self, host: usize) {
+        self.net.start(host, |config| config.datagram_max = 1_000);
+        let now = self.net.now;
+        let one = self.net.hosts[host].as_mut().unwrap();
+        let clock = one.clock(now);
+        let qos = qos(Reliability::Reliable, self.durability);
+        let participant = &mut one.participant;
+        self.sides[host] = Some(Side {
+            publication: Publication::create(participant, clock, "faults", qos.clone()).unwrap(),
+            subscription: Subscription::create(participant, clock, "faults", qos).unwrap(),
+            had: Had::default(),
+            written: 0,
+        });
+    }
+
+    fn fail(&self, what: &str) -> ! {
+        panic!(
+            "{what}, at {} ms\nrepeat: {SEED}={} cargo test -p rtether-rtps --test faults -- \
+             one_seed --nocapture",
+            self.net.now / MS,
+            self.seed
+        );
+    }
+
+    fn write(&mut self, host: usize) {
+        let (Some(one), Some(side)) = (&mut self.net.hosts[host], &mut self.sides[host]) else {
+            return;
+        };
+        let clock = one.clock(self.net.now);
+        let octets = if self.large { 20_000 } else { 8 };
+        let value = Ping {
+            sequence: side.written + 1,
+            payload: vec![u8::try_from(side.written % 251).unwrap(); octets],
+            ..Ping::default()
+        };
+        match side.publication.publish(&mut one.participant, clock, &value) {
+            Ok(number) => {
+                side.written += 1;
+                assert_eq!(number.0, i64::from(side.written));
+            }
+            // The application writes it later.
+            Err(PublishError::Write(WriteError::Full)) => {}
+            Err(error) => panic!("{error}"),
+        }
+        self.net.run(host);
+    }
+
+    /// Takes what is there, and looks whether it is what comes next.
+    fn check(&mut self, host: usize) {
+        let now = self.net.now;
+        let (Some(one), Some(side)) = (&mut self.net.hosts[host], &mut self.sides[host]) else {
+            return;
+        };
+        let clock = one.clock(now);
+        let mut wrong = None;
+        while let Some(received) = side.subscription.take(&mut one.participant, clock) {
+            let Some(value) = received.value.filter(|_| received.info.is_valid) else {
+                continue;
+            };
+            let fill = u8::try_from((value.sequence - 1) % 251).unwrap();
+            if value.payload.iter().any(|octet| *octet != fill) {
+                wrong = Some(format!("sample {} is broken", value.sequence));
+            }
+            let writer = received.info.writer;
+            let had = side.had.of.entry(writer).or_insert((value.sequence, value.sequence - 1));
+            if value.sequence != had.1 + 1 {
+                wrong = Some(format!("{} after {} from {writer}", value.sequence, had.1));
+            }
+            had.1 = value.sequence;
+            if self.durability == Durability::TransientLocal && had.0 > 1 && side.written == 0 {
+                wrong = Some(format!("the first of {writer} was {}", had.0));
+            }
+        }
+        while one.participant.poll_event().is_some_and(|event| {
+            !matches!(event, Event::ParticipantLost { .. }) || true
+        }) {}
+        if side.subscription.malformed() > 0 {
+            wrong = Some("a sample is no value".to_owned());
+        }
+        if let Some(wrong) = wrong {
+            self.fail(&format!("host {host}: {wrong}"));
+        }
+    }
+
+    fn run_until(&mut self, until: i64) {
+        while let Some(host) = self.net.step(until) {
+            self.check(host);
+        }
+    }
+
+    /// Returns who has not had everything of whom yet.
+    fn is_complete(&self) -> bool {
+        let guid = |host: usize| {
+            let one = self.net.hosts[host].as_ref()?;
+            let side = self.sides[host].as_ref()?;
+            one.participant.writer_guid(side.publication.id())
+        };
+        (0..self.sides.len()).all(|reader| {
+            (0..self.sides.len()).all(|writer| {
+                let (Some(side), Some(from)) = (&self.sides[reader], &self.sides[writer]) else {
+                    return true;
+                };
+                let had = guid(writer).and_then(|guid| side.had.of.get(&guid));
+                had.is_some_and(|had| had.1 == from.written)
+            })
+        })
+    }
+}
+
+/// One plant: faults for a while, then none.
+fn run(seed: u64) {
+    let mut plant = Plant::new(seed);
+    let mut random = Random(seed ^ 0xFA_17);
+    let hosts = plant.sides.len();
+    for _ in 0..40 {
+        match random.below(12) {
+            0 => {
+                let pair = (0, 1 + usize::try_from(random.below(9)).unwrap() % (hosts - 1));
+                if !plant.net.cut.remove(&pair) {
+                    plant.net.cut.insert(pair);
+                }
+            }
+            1 => {
+                let host = usize::try_from(random.below(9)).unwrap() % hosts;
+                plant.net.crash(host);
+                plant.sides[host] = None;
+                if random.chance(700) {
+                    plant.start(host);
+                }
+            }
+            _ => {
+                let host = usize::try_from(random.below(9)).unwrap() % hosts;
+                for _ in 0..1 + random.below(4) {
+                    plant.write(host);
+                }
+            }
+        }
+        let span = i64::try_from(random.below(60)).unwrap();
+        plant.run_until(plant.net.now + span * MS);
+    }
+    plant.net.faults = Faults::default();
+    plant.net.cut.clear();
+    for host in 0..hosts {
+        if plant.sides[host].is_none() {
+            plant.start(host);
+        }
+    }
+    // Leases end and all find each other; then each writes once more.
+    plant.run_until(plant.net.now + 3_000 * MS);
+    for host in 0..hosts {
+        let before = plant.sides[host].as_ref().unwrap().written;
+        plant.write(host);
+        let after = plant.sides[host].as_ref().unwrap().written;
+        if after == before {
+            plant.fail(&format!("host {host} is blocked although all is well"));
+        }
+    }
+    plant.run_until(plant.net.now + 3_000 * MS);
+    if !plant.is_complete() {
+        for (host, side) in plant.sides.iter().enumerate() {
+            let side = side.as_ref().unwrap();
+            println!("host {host} wrote {}, had {:?}", side.written, side.had.of);
+        }
+        plant.fail("not everything has arrived");
+    }
+}
+
+#[test]
+fn nothing_is_lost_doubled_or_out_of_order() {
+    for seed in 0..1_000 {
+        run(seed);
+    }
+}
+
+/// A hundred thousand of them.
+#[test]
+#[ignore = "nightly"]
+fn nothing_is_lost_in_a_hundred_thousand_plants() {
+    for seed in 1_000..101_000 {
+        run(seed);
+    }
+}
+
+/// The seed of a failure.
+#[test]
+fn one_seed() {
+    if let Some(seed) = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()) {
+        run(seed);
+    }
+}

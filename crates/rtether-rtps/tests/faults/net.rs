@@ -1,0 +1,235 @@
+//! A network in virtual time: hosts with participants, and datagrams that get lost, come twice, late,
+//! or broken.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::net::Ipv4Addr;
+
+use rtether_rtps::engine::{Config, Participant};
+use rtether_rtps::guid::GuidPrefix;
+use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
+use rtether_rtps::time::{Duration, Instant};
+use rtether_rtps::wire::VENDOR;
+
+/// Numbers from a seed (SplitMix64).
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number below `end`.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    /// Returns true in so many of a thousand cases.
+    pub(crate) fn chance(&mut self, of_thousand: u64) -> bool {
+        self.below(1_000) < of_thousand
+    }
+}
+
+/// What the network does to datagrams, in parts of a thousand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) loss: u64,
+    pub(crate) duplication: u64,
+    pub(crate) corruption: u64,
+    /// Delays are drawn from 20 us to so much more; what is drawn less overtakes.
+    pub(crate) jitter_us: u64,
+}
+
+/// A host.
+pub(crate) struct Host {
+    pub(crate) participant: Participant,
+    /// Parts per million by which its clock goes wrong.
+    drift: i64,
+    offset: i64,
+}
+
+impl Host {
+    /// Returns what its clock shows.
+    pub(crate) fn clock(&self, at: i64) -> Instant {
+        Instant::from_ns(self.offset + at + at / 1_000_000 * self.drift)
+    }
+
+    /// Returns when its clock will show `at`.
+    fn when(&self, at: Instant, now: i64) -> i64 {
+        let left = (at - self.clock(now)).as_ns();
+        // Rounded up, so that it is due when it is called.
+        now + left.max(0) + left.max(0) / 1_000 + 1
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Flight {
+    at: i64,
+    number: u64,
+    to: usize,
+    octets: Vec<u8>,
+}
+
+pub(crate) struct Net {
+    pub(crate) now: i64,
+    pub(crate) hosts: Vec<Option<Host>>,
+    pub(crate) faults: Faults,
+    pub(crate) random: Random,
+    /// Pairs of hosts between which nothing gets through.
+    pub(crate) cut: BTreeSet<(usize, usize)>,
+    flights: BinaryHeap<Reverse<Flight>>,
+    number: u64,
+    lives: u32,
+    pub(crate) sent: u64,
+    pub(crate) octets: u64,
+    buffer: Vec<u8>,
+}
+
+fn address(host: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 1, u8::try_from(host + 1).unwrap())
+}
+
+impl Net {
+    pub(crate) fn new(hosts: usize, seed: u64, faults: Faults) -> Self {
+        Self {
+            now: 0,
+            hosts: (0..hosts).map(|_| None).collect(),
+            faults,
+            random: Random(seed),
+            cut: BTreeSet::new(),
+            flights: BinaryHeap::new(),
+            number: 0,
+            lives: 0,
+            sent: 0,
+            octets: 0,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Starts a participant on a host, under a name that nobody has had.
+    pub(crate) fn start(&mut self, host: usize, adapt: impl FnOnce(&mut Config)) {
+        self.lives += 1;
+        let mut prefix = [0; 12];
+        prefix[..2].copy_from_slice(&VENDOR);
+        prefix[2] = u8::try_from(host).unwrap();
+        prefix[8..].copy_from_slice(&self.lives.to_be_bytes());
+        let mut config = Config::new(GuidPrefix(prefix), 0);
+        let ports = Ports::new(0).unwrap();
+        let port = ports.discovery_unicast(0).unwrap();
+        config.metatraffic_unicast = vec![Locator::udp(address(host), port)];
+        config.default_unicast.clone_from(&config.metatraffic_unicast);
+        let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
+        config.announce_to = vec![group];
+        config.networks = vec![(Ipv4Addr::new(10, 0, 1, 0), 24)];
+        config.lease = Duration::from_ms(1_000);
+        config.announce_period = Duration::from_ms(200);
+        adapt(&mut config);
+        let drift = i64::try_from(self.random.below(200)).unwrap() - 100;
+        let offset = i64::try_from(self.random.below(1 << 40)).unwrap();
+        let start = Instant::from_ns(offset + self.now + self.now / 1_000_000 * drift);
+        let participant = Participant::new(config, start);
+        self.hosts[host] = Some(Host {
+            participant,
+            drift,
+            offset,
+        });
+        self.run(host);
+    }
+
+    /// Takes a host away without a word.
+    pub(crate) fn crash(&mut self, host: usize) {
+        self.hosts[host] = None;
+    }
+
+    /// Lets a host do what is due, and sends what it sends.
+    pub(crate) fn run(&mut self, host: usize) {
+        let now = self.now;
+        let Some(one) = &mut self.hosts[host] else {
+            return;
+        };
+        let clock = one.clock(now);
+        if one.participant.poll_timeout() <= clock {
+            one.participant.handle_timeout(clock);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut rounds = 0;
+        while let Some(one) = &mut self.hosts[host]
+            && let Some(transmit) = one.participant.poll_transmit(clock, &mut buffer)
+        {
+            rounds += 1;
+            assert!(rounds < 100_000, "host {host} sends without end");
+            let Locator::Udp(to) = transmit.to else {
+                panic!("not a place of this network: {}", transmit.to);
+            };
+            for other in 0..self.hosts.len() {
+                let is_meant = to.ip().is_multicast() || to.ip() == address(other);
+                let is_own = to.ip().is_multicast() && other == host;
+                if is_meant && !is_own {
+                    self.send(host, other, &buffer);
+                }
+            }
+        }
+        self.buffer = buffer;
+    }
+
+    fn send(&mut self, from: usize, to: usize, octets: &[u8]) {
+        self.sent += 1;
+        self.octets += u64::try_from(octets.len()).unwrap();
+        let pair = (from.min(to), from.max(to));
+        if self.cut.contains(&pair) || self.random.chance(self.faults.loss) {
+            return;
+        }
+        let copies = 1 + u64::from(self.random.chance(self.faults.duplication));
+        for _ in 0..copies {
+            let mut octets = octets.to_vec();
+            if self.random.chance(self.faults.corruption) {
+                // What the checksum of UDP would catch is lost; the rest is cut off.
+                let len = self.random.below(u64::try_from(octets.len()).unwrap());
+                octets.truncate(usize::try_from(len).unwrap());
+            }
+            let jitter = self.random.below(self.faults.jitter_us + 1);
+            self.number += 1;
+            self.flights.push(Reverse(Flight {
+                at: self.now + 20_000 + i64::try_from(jitter * 1_000).unwrap(),
+                number: self.number,
+                to,
+                octets,
+            }));
+        }
+    }
+
+    /// Goes on to the next thing that happens, but not beyond `until`; returns the host to which it
+    /// happened.
+    pub(crate) fn step(&mut self, until: i64) -> Option<usize> {
+        let flight = self.flights.peek().map(|Reverse(flight)| flight.at);
+        let now = self.now;
+        let due = self.hosts.iter().enumerate().filter_map(|(host, one)| {
+            let one = one.as_ref()?;
+            Some((one.when(one.participant.poll_timeout(), now), host))
+        });
+        let due = due.min();
+        let next = [flight, due.map(|(at, _)| at)].into_iter().flatten().min();
+        let Some(next) = next.filter(|next| *next <= until) else {
+            self.now = until;
+            return None;
+        };
+        self.now = self.now.max(next);
+        if flight == Some(next) {
+            let Reverse(flight) = self.flights.pop()?;
+            if let Some(one) = &mut self.hosts[flight.to] {
+                let clock = one.clock(self.now);
+                one.participant.handle_datagram(clock, &flight.octets);
+            }
+            self.run(flight.to);
+            return Some(flight.to);
+        }
+        let (_, host) = due?;
+        self.run(host);
+        Some(host)
+    }
+}
