@@ -10,8 +10,10 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod discovery;
 pub mod guid;
 pub mod locator;
+pub mod matching;
 pub mod qos;
 pub mod sequence;
 pub mod time;
