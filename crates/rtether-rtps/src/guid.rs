@@ -118,8 +118,10 @@ impl Guid {
 
     /// Reads the sixteen octets of the wire.
     pub fn from_octets(octets: [u8; 16]) -> Self {
-        let [p @ .., a, b, c, d] = octets;
-        Self::new(GuidPrefix(p), EntityId([a, b, c, d]))
+        let (mut prefix, mut entity) = ([0; 12], [0; 4]);
+        prefix.copy_from_slice(&octets[..12]);
+        entity.copy_from_slice(&octets[12..]);
+        Self::new(GuidPrefix(prefix), EntityId(entity))
     }
 
     /// Returns the sixteen octets of the wire.

@@ -17,6 +17,7 @@ pub mod discovery;
 pub mod engine;
 pub mod guid;
 pub mod locator;
+pub mod matching;
 pub mod qos;
 pub mod reader;
 pub mod sequence;

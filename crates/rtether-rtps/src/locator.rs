@@ -48,7 +48,7 @@ impl Locator {
     /// datagram can be sent to.
     pub fn from_wire((kind, port, address): WireLocator) -> Option<Self> {
         let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
-        let [.., a, b, c, d] = address;
+        let ([_, _, _, _, _, _, _, _, _, _, station @ ..], [.., a, b, c, d]) = (address, address);
         match kind {
             KIND_UDP_V4 => Some(Self::udp(Ipv4Addr::new(a, b, c, d), port)),
             KIND_UDP_V6 => {
@@ -56,8 +56,7 @@ impl Locator {
                 Some(Self::Udp(SocketAddr::new(address, port)))
             }
             KIND_ETHERNET => {
-                let [.., m, n, _, _, _, _] = address;
-                let address = [m, n, a, b, c, d];
+                let address = station;
                 Some(Self::Ethernet { address, port })
             }
             _ => None,
@@ -88,11 +87,10 @@ impl fmt::Display for Locator {
         match self {
             Self::Udp(address) => write!(f, "udp {address}"),
             Self::Ethernet { address, port } => {
-                let [a, b, c, d, e, g] = address;
-                write!(
-                    f,
-                    "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x} port {port}"
-                )
+                for (index, octet) in address.iter().enumerate() {
+                    write!(f, "{}{octet:02x}", if index > 0 { ":" } else { "" })?;
+                }
+                write!(f, " port {port}")
             }
         }
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::discovery::ParticipantData;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
-use crate::qos::Mismatch;
+use crate::matching::Mismatch;
 use crate::reader::ReaderTiming;
 use crate::time::Duration;
 use crate::wire::{VENDOR, VERSION};

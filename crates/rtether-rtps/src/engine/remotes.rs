@@ -148,7 +148,7 @@ impl Participant {
 
     /// Forgets participants that have been silent for longer than their lease.
     pub(super) fn expire_remotes(&mut self, now: Instant) {
-        let silent = self.remotes.iter();
+        let mut silent = self.remotes.iter();
         let silent = silent.find(|(_, remote)| remote.expires_at <= now);
         if let Some(prefix) = silent.map(|(prefix, _)| *prefix) {
             self.forget(now, prefix, false);
@@ -264,7 +264,7 @@ impl Participant {
         let mut payload = Vec::new();
         let guid = endpoint.guid.octets();
         if kind.is_alive() {
-            endpoint.encode(is_writer, &mut payload);
+            endpoint.encode(&mut payload, is_writer);
         } else {
             // PL_CDR_LE with the name of the endpoint as its key, and the sentinel.
             payload.extend_from_slice(&[0, 3, 0, 0, 0x5A, 0, 16, 0]);

@@ -32,6 +32,8 @@ const SAMPLES_DEFAULT: usize = 4_096;
 const INSTANCES_DEFAULT: usize = 4_096;
 /// Buffers that are kept for further samples.
 const SPARE_MAX: usize = 64;
+/// Writers that are gone and remembered.
+const GONE_MAX: usize = 64;
 
 /// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
 /// alone. Returns whether the payload was well-formed.
@@ -139,6 +141,9 @@ pub(crate) struct Reader {
     spare: Vec<Vec<u8>>,
     /// Whether a sample was refused for want of room.
     is_starved: bool,
+    /// Reliable writers that are gone, and the next sample of each, lest it come twice when one is
+    /// found again.
+    gone: VecDeque<(Guid, SequenceNumber)>,
 }
 
 fn limit(limit: Option<u32>, default: usize) -> usize {
@@ -175,6 +180,7 @@ impl Reader {
             key: Vec::new(),
             spare: Vec::new(),
             is_starved: false,
+            gone: VecDeque::new(),
         }
     }
 
@@ -194,7 +200,12 @@ impl Reader {
             }
             Err(_) if self.proxies.len() >= WRITERS_MAX => false,
             Err(index) => {
-                self.proxies.insert(index, WriterProxy::new(now, remote));
+                let mut proxy = WriterProxy::new(now, remote);
+                let before = self.gone.iter().find(|(gone, _)| *gone == proxy.remote.guid);
+                if let Some((_, next)) = before {
+                    proxy.next = *next;
+                }
+                self.proxies.insert(index, proxy);
                 true
             }
         }
@@ -207,6 +218,11 @@ impl Reader {
         };
         let proxy = self.proxies.remove(index);
         self.counters.lost += proxy.lost;
+        self.gone.retain(|(gone, _)| *gone != guid);
+        if self.gone.len() >= GONE_MAX {
+            self.gone.pop_front();
+        }
+        self.gone.push_back((guid, proxy.next));
         self.release(now, guid);
         true
     }

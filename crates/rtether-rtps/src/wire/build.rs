@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{
     AckNack, Content, Gap, HEADER_SIZE, Heartbeat, HeartbeatFrag, InlineQos, MAGIC, NackFrag,
-    VENDOR, VERSION, flag, kind, pid,
+    Status, VENDOR, VERSION, flag, kind, pid,
 };
 use crate::guid::{EntityId, GuidPrefix};
 use crate::sequence::{NumberSet, SequenceNumber};
@@ -12,8 +12,9 @@ use crate::time::WallTime;
 
 /// Octets of the header of a submessage.
 const HEAD: usize = 4;
-/// Octets of DATA and `DATA_FRAG` before the inline QoS.
+/// Octets of DATA before its parameter list.
 const DATA_HEAD: usize = 20;
+/// Octets of `DATA_FRAG` before its parameter list.
 const DATA_FRAG_HEAD: usize = 32;
 
 /// Which part of a sample is to be sent.
@@ -62,7 +63,7 @@ fn qos_size(qos: &InlineQos) -> usize {
     }
     let mut size = HEAD;
     size += qos.key_hash.map_or(0, |_| HEAD + 16);
-    size += if qos.status == Default::default() {
+    size += if qos.status == Status::default() {
         0
     } else {
         HEAD + 4
@@ -283,7 +284,7 @@ impl<'a> Builder<'a> {
     }
 
     fn data_head(&mut self, head: usize, entities: [EntityId; 2], sequence: SequenceNumber) {
-        // Extra flags, and the octets from behind this field to the inline QoS.
+        // Extra flags, and the octets from behind this field to the parameter list.
         self.u16(0);
         self.u16(u16::try_from(head - HEAD).unwrap_or_default());
         self.entities(entities);
@@ -298,7 +299,7 @@ impl<'a> Builder<'a> {
             self.parameter(pid::KEY_HASH, 16);
             self.octets.extend_from_slice(&hash);
         }
-        if qos.status != Default::default() {
+        if qos.status != Status::default() {
             self.parameter(pid::STATUS_INFO, 4);
             self.octets.extend_from_slice(&qos.status.octets());
         }

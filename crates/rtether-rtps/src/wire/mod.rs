@@ -9,17 +9,18 @@ use crate::guid::GuidPrefix;
 mod build;
 mod cursor;
 mod parameter;
+mod read;
 mod submessage;
 #[cfg(test)]
 mod tests;
 
 pub use build::{Builder, Fragment, data_frag_size, data_size};
 pub(crate) use cursor::Cursor;
-pub(crate) use parameter::pid;
 pub use parameter::{InlineQos, Parameter, ParameterList, Parameters, STRING_SIZE_MAX, Status};
+pub(crate) use parameter::{duration, is_must_understand, is_vendor, pid, string, without_flags};
+pub use read::Submessages;
 pub use submessage::{
-    AckNack, Content, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Locators, NackFrag,
-    Submessage, Submessages,
+    AckNack, Content, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Locators, NackFrag, Submessage,
 };
 
 /// The version that is spoken. Peers of an earlier 2.x take it: only the major version says whether a

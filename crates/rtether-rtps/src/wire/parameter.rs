@@ -10,10 +10,47 @@ use crate::time::Duration;
 pub(crate) mod pid {
     pub(crate) const PAD: u16 = 0x0000;
     pub(crate) const SENTINEL: u16 = 0x0001;
+    pub(crate) const LEASE: u16 = 0x0002;
+    pub(crate) const TIME_BASED_FILTER: u16 = 0x0004;
+    pub(crate) const TOPIC_NAME: u16 = 0x0005;
+    pub(crate) const OWNERSHIP_STRENGTH: u16 = 0x0006;
+    pub(crate) const TYPE_NAME: u16 = 0x0007;
+    pub(crate) const DOMAIN_ID: u16 = 0x000F;
+    pub(crate) const PROTOCOL_VERSION: u16 = 0x0015;
+    pub(crate) const VENDOR_ID: u16 = 0x0016;
+    pub(crate) const RELIABILITY: u16 = 0x001A;
+    pub(crate) const LIVELINESS: u16 = 0x001B;
+    pub(crate) const DURABILITY: u16 = 0x001D;
+    pub(crate) const OWNERSHIP: u16 = 0x001F;
+    pub(crate) const PRESENTATION: u16 = 0x0021;
+    pub(crate) const DEADLINE: u16 = 0x0023;
+    pub(crate) const DESTINATION_ORDER: u16 = 0x0025;
+    pub(crate) const LATENCY_BUDGET: u16 = 0x0027;
+    pub(crate) const PARTITION: u16 = 0x0029;
     pub(crate) const LIFESPAN: u16 = 0x002B;
+    pub(crate) const USER_DATA: u16 = 0x002C;
+    pub(crate) const UNICAST_LOCATOR: u16 = 0x002F;
+    pub(crate) const MULTICAST_LOCATOR: u16 = 0x0030;
+    pub(crate) const DEFAULT_UNICAST_LOCATOR: u16 = 0x0031;
+    pub(crate) const METATRAFFIC_UNICAST_LOCATOR: u16 = 0x0032;
+    pub(crate) const METATRAFFIC_MULTICAST_LOCATOR: u16 = 0x0033;
+    pub(crate) const CONTENT_FILTER: u16 = 0x0035;
+    pub(crate) const HISTORY: u16 = 0x0040;
+    pub(crate) const RESOURCE_LIMITS: u16 = 0x0041;
+    pub(crate) const EXPECTS_INLINE_QOS: u16 = 0x0043;
+    pub(crate) const DEFAULT_MULTICAST_LOCATOR: u16 = 0x0048;
+    pub(crate) const TRANSPORT_PRIORITY: u16 = 0x0049;
+    pub(crate) const PARTICIPANT_GUID: u16 = 0x0050;
     pub(crate) const COHERENT_SET: u16 = 0x0056;
+    pub(crate) const BUILT_IN_ENDPOINTS: u16 = 0x0058;
+    pub(crate) const ENDPOINT_GUID: u16 = 0x005A;
+    pub(crate) const ENTITY_NAME: u16 = 0x0062;
     pub(crate) const KEY_HASH: u16 = 0x0070;
     pub(crate) const STATUS_INFO: u16 = 0x0071;
+    pub(crate) const DATA_REPRESENTATION: u16 = 0x0073;
+    /// The only one of the standard that must be understood; without that flag it is another one,
+    /// long out of use.
+    pub(crate) const DOMAIN_TAG: u16 = 0x4014;
 }
 
 /// Set in the numbers of parameters without which the rest must not be used.
@@ -29,6 +66,16 @@ pub(crate) const fn is_vendor(id: u16) -> bool {
 /// Returns whether who does not know a parameter must drop what carries it.
 pub(crate) const fn is_must_understand(id: u16) -> bool {
     !is_vendor(id) && id & MUST_UNDERSTAND != 0
+}
+
+/// Returns a number without what says whether it must be understood, save for the one that is another
+/// parameter without it.
+pub(crate) const fn without_flags(id: u16) -> u16 {
+    if id == pid::DOMAIN_TAG {
+        id
+    } else {
+        id & !MUST_UNDERSTAND
+    }
 }
 
 /// The most octets of a string with its NUL.
@@ -55,7 +102,7 @@ impl<'a> ParameterList<'a> {
         Ok((list, cursor.rest()))
     }
 
-    pub(super) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
+    pub(crate) fn parse(cursor: &mut Cursor<'a>) -> Result<Self, Malformed> {
         let octets = cursor.rest();
         let start = cursor.at();
         loop {
@@ -90,6 +137,15 @@ impl<'a> ParameterList<'a> {
         Parameters {
             cursor: Cursor::new(self.octets, 0, self.is_little_endian),
         }
+    }
+}
+
+impl<'a> IntoIterator for &ParameterList<'a> {
+    type Item = Result<Parameter<'a>, Malformed>;
+    type IntoIter = Parameters<'a>;
+
+    fn into_iter(self) -> Parameters<'a> {
+        self.iter()
     }
 }
 
@@ -311,7 +367,7 @@ impl InlineQos {
             if is_vendor(id) {
                 continue;
             }
-            match id & !MUST_UNDERSTAND {
+            match without_flags(id) {
                 pid::KEY_HASH => qos.key_hash = Some(parameter.array()?),
                 pid::STATUS_INFO => qos.status = Status::from_octets(parameter.array()?),
                 pid::LIFESPAN => qos.lifespan = Some(parameter.duration()?),

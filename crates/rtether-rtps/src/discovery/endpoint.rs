@@ -1,0 +1,142 @@
+//! What a participant says of its writers and readers (8.5.4).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::list::List;
+use super::participant::put;
+use super::policies;
+use super::{FILTER_PARAMETERS_MAX, each};
+use crate::guid::{EntityId, Guid};
+use crate::locator::Locator;
+use crate::qos::Qos;
+use crate::wire::{Cursor, Malformed, pid, string};
+
+/// What a participant says of a writer or a reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointData {
+    /// Which one it is.
+    pub guid: Guid,
+    /// The topic.
+    pub topic: String,
+    /// The type of its samples.
+    pub type_name: String,
+    /// Its policies.
+    pub qos: Qos,
+    /// Where it listens; where its participant's endpoints do if there are none.
+    pub unicast: Vec<Locator>,
+    /// Groups in which it listens.
+    pub multicast: Vec<Locator>,
+    /// Whether it wants to be told of policies with each sample; of readers.
+    pub expects_inline_qos: bool,
+    /// Which samples it wants; of readers.
+    pub content_filter: Option<ContentFilter>,
+}
+
+/// Which samples a reader wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentFilter {
+    /// Name of the filtered topic.
+    pub topic: String,
+    /// The topic that is filtered.
+    pub related_topic: String,
+    /// The language of the expression, `DDSSQL` in the standard.
+    pub class: String,
+    /// What samples have to fulfill.
+    pub expression: String,
+    /// Values of the expression's parameters.
+    pub parameters: Vec<String>,
+}
+
+impl EndpointData {
+    /// Appends the payload of its announcement; what exceeds the limits of the module is cut off.
+    ///
+    /// Nothing is said of the type but its name: with more to compare, implementations find reasons
+    /// not to match where there are none.
+    pub fn encode(&self, out: &mut Vec<u8>, is_writer: bool) {
+        let mut list = List::new(out);
+        let participant = Guid::new(self.guid.prefix, EntityId::PARTICIPANT);
+        list.guid(pid::PARTICIPANT_GUID, participant);
+        list.guid(pid::ENDPOINT_GUID, self.guid);
+        list.string(pid::TOPIC_NAME, &self.topic);
+        list.string(pid::TYPE_NAME, &self.type_name);
+        list.locators(pid::UNICAST_LOCATOR, &self.unicast);
+        list.locators(pid::MULTICAST_LOCATOR, &self.multicast);
+        policies::write(&mut list, &self.qos, is_writer);
+        if !is_writer && self.expects_inline_qos {
+            list.octets(pid::EXPECTS_INLINE_QOS, &[1]);
+        }
+        if let Some(filter) = self.content_filter.as_ref().filter(|_| !is_writer) {
+            list.value(pid::CONTENT_FILTER, |value| {
+                value.string(&filter.topic);
+                value.string(&filter.related_topic);
+                value.string(&filter.class);
+                value.string(&filter.expression);
+                value.strings(&filter.parameters, FILTER_PARAMETERS_MAX);
+            });
+        }
+        list.end();
+    }
+
+    /// Reads the payload of an announcement; the defaults of writers and readers differ.
+    pub fn decode(payload: &[u8], is_writer: bool) -> Result<Self, Malformed> {
+        let (mut guid, mut topic, mut type_name) = (None, None, None);
+        let (mut unicast, mut multicast) = (Vec::new(), Vec::new());
+        let (mut expects_inline_qos, mut content_filter) = (false, None);
+        let mut qos = if is_writer {
+            Qos::writer()
+        } else {
+            Qos::reader()
+        };
+        each(payload, |id, parameter| {
+            match id {
+                pid::ENDPOINT_GUID => guid = Some(parameter.guid()?),
+                // The endpoint's name says it, too.
+                pid::PARTICIPANT_GUID => {}
+                pid::TOPIC_NAME => topic = Some(parameter.string()?),
+                pid::TYPE_NAME => type_name = Some(parameter.string()?),
+                pid::UNICAST_LOCATOR => put(&mut unicast, parameter)?,
+                pid::MULTICAST_LOCATOR => put(&mut multicast, parameter)?,
+                pid::EXPECTS_INLINE_QOS => expects_inline_qos = parameter.is_true()?,
+                pid::CONTENT_FILTER => content_filter = Some(parameter.read(filter)?),
+                _ => return policies::read(&mut qos, id, parameter, is_writer),
+            }
+            Ok(true)
+        })?;
+        let missing = |id| Malformed::Missing { id };
+        Ok(Self {
+            guid: guid.ok_or(missing(pid::ENDPOINT_GUID))?,
+            topic: topic.ok_or(missing(pid::TOPIC_NAME))?.into(),
+            type_name: type_name.ok_or(missing(pid::TYPE_NAME))?.into(),
+            qos,
+            unicast,
+            multicast,
+            expects_inline_qos,
+            content_filter,
+        })
+    }
+}
+
+fn filter(cursor: &mut Cursor<'_>) -> Result<ContentFilter, Malformed> {
+    Ok(ContentFilter {
+        topic: string(cursor)?.into(),
+        related_topic: string(cursor)?.into(),
+        class: string(cursor)?.into(),
+        expression: string(cursor)?.into(),
+        parameters: strings(cursor, FILTER_PARAMETERS_MAX)?,
+    })
+}
+
+/// Reads at most so many strings.
+pub(super) fn strings(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<String>, Malformed> {
+    let error = Malformed::Value {
+        offset: cursor.at(),
+    };
+    let count = cursor.count()?;
+    if count > max {
+        return Err(error);
+    }
+    (0..count)
+        .map(|_| string(cursor).map(String::from))
+        .collect()
+}

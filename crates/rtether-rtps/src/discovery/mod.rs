@@ -1,0 +1,101 @@
+//! What participants say of themselves and of their endpoints (8.5, 9.6.3): parameter lists that are
+//! the payload of samples of the built-in endpoints.
+//!
+//! What is left out has the standard's default. What is not known is passed over, unless it says that
+//! it has to be understood; numbers from 0x8000 on mean something else for each vendor and are passed
+//! over always.
+
+use crate::guid::{EntityId, Guid};
+use crate::wire::{
+    Cursor, Malformed, Parameter, ParameterList, is_must_understand, is_vendor, pid, without_flags,
+};
+
+mod endpoint;
+mod list;
+mod participant;
+mod policies;
+#[cfg(test)]
+mod tests;
+
+pub use endpoint::{ContentFilter, EndpointData};
+pub use participant::ParticipantData;
+
+/// The most locators of each kind; others are passed over.
+pub const LOCATORS_MAX: usize = 8;
+/// The most names or patterns of partitions.
+pub const PARTITIONS_MAX: usize = 32;
+/// The most octets of user data.
+pub const USER_DATA_MAX: usize = 1_024;
+/// The most parameters of a content filter.
+pub const FILTER_PARAMETERS_MAX: usize = 16;
+
+const PL_CDR_BE: u16 = 0x0002;
+const PL_CDR_LE: u16 = 0x0003;
+
+/// Octets of the header of a payload: encoding, and options that mean nothing here.
+const ENCAPSULATION_LE: [u8; 4] = [0, 3, 0, 0];
+
+/// Reads whom a sample without data is about: a participant or an endpoint that is no more.
+///
+/// Some send no payload at all, but the hash of the key: that is the sixteen octets of the name.
+pub fn decode_key(payload: &[u8]) -> Result<Guid, Malformed> {
+    let (mut participant, mut endpoint) = (None, None);
+    each(payload, |id, parameter| {
+        match id {
+            pid::PARTICIPANT_GUID => participant = Some(parameter.guid()?),
+            pid::ENDPOINT_GUID | pid::KEY_HASH => endpoint = Some(parameter.guid()?),
+            // Nothing is made of the rest, so none of it has to be understood.
+            _ => {}
+        }
+        Ok(true)
+    })?;
+    endpoint.or(participant).ok_or(Malformed::Missing {
+        id: pid::ENDPOINT_GUID,
+    })
+}
+
+/// Hands each parameter of a payload to `read` with its number, of which flags have been taken off;
+/// `read` says whether it knows it.
+fn each<'a>(
+    payload: &'a [u8],
+    mut read: impl FnMut(u16, &Parameter<'a>) -> Result<bool, Malformed>,
+) -> Result<(), Malformed> {
+    let mut head = Cursor::new(payload, 0, false);
+    let encapsulation = head.u16()?;
+    let _options = head.u16()?;
+    let is_little_endian = match encapsulation {
+        PL_CDR_LE => true,
+        PL_CDR_BE => false,
+        id => return Err(Malformed::Encapsulation { id }),
+    };
+    let mut cursor = Cursor::new(payload, head.at(), is_little_endian);
+    for parameter in ParameterList::parse(&mut cursor)? {
+        let parameter = parameter?;
+        let id = parameter.id;
+        if is_vendor(id) {
+            continue;
+        }
+        if !read(without_flags(id), &parameter)? && is_must_understand(id) {
+            return Err(Malformed::NotUnderstood { id });
+        }
+    }
+    Ok(())
+}
+
+/// Reads the name of a participant, which is nothing else's.
+fn participant_guid(parameter: &Parameter<'_>) -> Result<Guid, Malformed> {
+    let guid = parameter.guid()?;
+    if guid.entity != EntityId::PARTICIPANT {
+        return Err(parameter.malformed());
+    }
+    Ok(guid)
+}
+
+/// Reads user data within their limit.
+fn user_data<'a>(parameter: &Parameter<'a>) -> Result<&'a [u8], Malformed> {
+    let octets = parameter.octets()?;
+    if octets.len() > USER_DATA_MAX {
+        return Err(parameter.malformed());
+    }
+    Ok(octets)
+}

@@ -1,0 +1,147 @@
+//! What a participant says of itself (8.5.3).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::list::List;
+use super::{LOCATORS_MAX, each, participant_guid, user_data};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Locator;
+use crate::time::Duration;
+use crate::wire::{Malformed, Parameter, VENDOR, VERSION, pid};
+
+/// What a participant says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParticipantData {
+    /// Who it is.
+    pub prefix: GuidPrefix,
+    /// Version of the protocol: major, minor.
+    pub version: [u8; 2],
+    /// Who made it; zeros if it does not say.
+    pub vendor: [u8; 2],
+    /// How long it is alive after each announcement.
+    pub lease: Duration,
+    /// The domain; `None` if it does not say, and then it follows from the port.
+    pub domain: Option<u32>,
+    /// Tells domains of the same number apart; only equal ones meet.
+    pub domain_tag: String,
+    /// Where it listens to discovery.
+    pub metatraffic_unicast: Vec<Locator>,
+    /// Groups in which it listens to discovery.
+    pub metatraffic_multicast: Vec<Locator>,
+    /// Where its endpoints listen that say nothing else.
+    pub default_unicast: Vec<Locator>,
+    /// Groups in which its endpoints listen that say nothing else.
+    pub default_multicast: Vec<Locator>,
+    /// Which built-in endpoints it has: a bit for each (9.3.2).
+    pub endpoints: u32,
+    /// Whether its readers want to be told of policies with each sample.
+    pub expects_inline_qos: bool,
+    /// A name for people.
+    pub name: String,
+    /// Whatever its application wants to be known.
+    pub user_data: Vec<u8>,
+}
+
+impl ParticipantData {
+    /// The lease of those who say nothing.
+    pub const LEASE: Duration = Duration::from_s(100);
+
+    /// Returns the data of a participant of this implementation of which nothing else is known.
+    pub const fn new(prefix: GuidPrefix) -> Self {
+        Self {
+            prefix,
+            version: VERSION,
+            vendor: VENDOR,
+            lease: Self::LEASE,
+            domain: None,
+            domain_tag: String::new(),
+            metatraffic_unicast: Vec::new(),
+            metatraffic_multicast: Vec::new(),
+            default_unicast: Vec::new(),
+            default_multicast: Vec::new(),
+            endpoints: 0,
+            expects_inline_qos: false,
+            name: String::new(),
+            user_data: Vec::new(),
+        }
+    }
+
+    /// Returns its name among endpoints.
+    pub const fn guid(&self) -> Guid {
+        Guid::new(self.prefix, EntityId::PARTICIPANT)
+    }
+
+    /// Appends the payload of its announcement; what exceeds the limits of this module is cut off.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let mut list = List::new(out);
+        list.octets(pid::PROTOCOL_VERSION, &self.version);
+        list.octets(pid::VENDOR_ID, &self.vendor);
+        list.guid(pid::PARTICIPANT_GUID, self.guid());
+        list.u32(pid::BUILT_IN_ENDPOINTS, self.endpoints);
+        list.duration(pid::LEASE, self.lease);
+        if let Some(domain) = self.domain {
+            list.u32(pid::DOMAIN_ID, domain);
+        }
+        if !self.domain_tag.is_empty() {
+            list.string(pid::DOMAIN_TAG, &self.domain_tag);
+        }
+        list.locators(pid::METATRAFFIC_UNICAST_LOCATOR, &self.metatraffic_unicast);
+        list.locators(
+            pid::METATRAFFIC_MULTICAST_LOCATOR,
+            &self.metatraffic_multicast,
+        );
+        list.locators(pid::DEFAULT_UNICAST_LOCATOR, &self.default_unicast);
+        list.locators(pid::DEFAULT_MULTICAST_LOCATOR, &self.default_multicast);
+        if self.expects_inline_qos {
+            list.octets(pid::EXPECTS_INLINE_QOS, &[1]);
+        }
+        if !self.name.is_empty() {
+            list.string(pid::ENTITY_NAME, &self.name);
+        }
+        list.user_data(&self.user_data);
+        list.end();
+    }
+
+    /// Reads the payload of an announcement.
+    pub fn decode(payload: &[u8]) -> Result<Self, Malformed> {
+        let mut data = Self::new(GuidPrefix::UNKNOWN);
+        (data.version, data.vendor) = ([2, 0], [0, 0]);
+        let mut guid = None;
+        each(payload, |id, parameter| {
+            match id {
+                pid::PARTICIPANT_GUID => guid = Some(participant_guid(parameter)?),
+                pid::PROTOCOL_VERSION => data.version = parameter.array()?,
+                pid::VENDOR_ID => data.vendor = parameter.array()?,
+                pid::BUILT_IN_ENDPOINTS => data.endpoints = parameter.u32()?,
+                pid::LEASE => data.lease = parameter.duration()?,
+                pid::DOMAIN_ID => data.domain = Some(parameter.u32()?),
+                pid::DOMAIN_TAG => data.domain_tag = parameter.string()?.into(),
+                pid::METATRAFFIC_UNICAST_LOCATOR => put(&mut data.metatraffic_unicast, parameter)?,
+                pid::METATRAFFIC_MULTICAST_LOCATOR => {
+                    put(&mut data.metatraffic_multicast, parameter)?;
+                }
+                pid::DEFAULT_UNICAST_LOCATOR => put(&mut data.default_unicast, parameter)?,
+                pid::DEFAULT_MULTICAST_LOCATOR => put(&mut data.default_multicast, parameter)?,
+                pid::EXPECTS_INLINE_QOS => data.expects_inline_qos = parameter.is_true()?,
+                pid::ENTITY_NAME => data.name = parameter.string()?.into(),
+                pid::USER_DATA => data.user_data = user_data(parameter)?.into(),
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let id = pid::PARTICIPANT_GUID;
+        data.prefix = guid.ok_or(Malformed::Missing { id })?.prefix;
+        Ok(data)
+    }
+}
+
+/// Adds a locator, unless it is of a kind that is not spoken here or there are enough of them.
+pub(super) fn put(locators: &mut Vec<Locator>, parameter: &Parameter<'_>) -> Result<(), Malformed> {
+    if let Some(locator) = parameter.locator()?
+        && locators.len() < LOCATORS_MAX
+    {
+        locators.push(locator);
+    }
+    Ok(())
+}

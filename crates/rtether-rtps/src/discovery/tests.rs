@@ -1,0 +1,467 @@
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::guid::GuidPrefix;
+use crate::locator::Locator;
+use crate::qos::{
+    AccessScope, DestinationOrder, Durability, History, Liveliness, LivelinessKind, Ownership,
+    Presentation, Qos, Reliability, Representation, ResourceLimits,
+};
+use crate::time::Duration;
+
+const PREFIX: GuidPrefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+const WRITER: Guid = Guid::new(PREFIX, EntityId([0, 0, 2, 2]));
+/// Topic `Square` and type `Shape`, big-endian, and the name of [`WRITER`].
+const NAMES: [u8; 56] =
+    *b"\x00\x05\x00\x0C\0\0\0\x07Square\0\0\x00\x07\x00\x0C\0\0\0\x06Shape\0\0\0\
+    \x00\x5A\x00\x10\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\0\0\x02\x02\
+    \x80\x07\x00\x00";
+
+/// A big-endian payload.
+fn payload(parts: &[&[u8]]) -> Vec<u8> {
+    [&[0, 2, 0, 0], parts.concat().as_slice(), &[0, 1, 0, 0]].concat()
+}
+
+/// What an endpoint says with one parameter beside its names, big-endian.
+fn endpoint(is_writer: bool, id: u16, value: &[u8]) -> Result<EndpointData, Malformed> {
+    let len = u16::try_from(value.len()).unwrap().to_be_bytes();
+    let payload = payload(&[&NAMES, &id.to_be_bytes(), &len, value]);
+    EndpointData::decode(&payload, is_writer)
+}
+
+fn participant(id: u16, value: &[u8]) -> Result<ParticipantData, Malformed> {
+    let len = u16::try_from(value.len()).unwrap().to_be_bytes();
+    let guid = Guid::new(PREFIX, EntityId::PARTICIPANT).octets();
+    let payload = payload(&[&[0, 0x50, 0, 16], &guid, &id.to_be_bytes(), &len, value]);
+    ParticipantData::decode(&payload)
+}
+
+#[test]
+fn defaults_of_writers_and_readers_differ() {
+    // Oracle: DDS 1.4, 2.2.3.14: writers are reliable, readers best effort, if they do not say.
+    let all = payload(&[&NAMES]);
+    let writer = EndpointData::decode(&all, true).unwrap();
+    assert_eq!(writer.qos, Qos::writer());
+    assert_eq!(writer.qos.reliability, Reliability::Reliable);
+    assert_eq!(
+        (writer.topic.as_str(), writer.type_name.as_str()),
+        ("Square", "Shape")
+    );
+    assert_eq!(writer.guid, WRITER);
+    let reader = EndpointData::decode(&all, false).unwrap();
+    assert_eq!(reader.qos, Qos::reader());
+    let guid = Guid::new(PREFIX, EntityId::PARTICIPANT).octets();
+    let data = ParticipantData::decode(&payload(&[&[0, 0x50, 0, 16], &guid])).unwrap();
+    assert_eq!(data.lease, Duration::from_s(100), "8.5.3.3");
+    assert_eq!((data.domain, data.domain_tag.as_str()), (None, ""));
+}
+
+#[test]
+fn big_endian_policies_by_hand() {
+    let qos = |id, value: &[u8]| endpoint(true, id, value).map(|data| data.qos);
+    let infinite = [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF];
+    let reliability = qos(0x1A, &[0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0, 0, 0]).unwrap();
+    assert_eq!(reliability.reliability, Reliability::BestEffort);
+    assert_eq!(reliability.max_blocking, Duration::from_ms(1_500));
+    assert_eq!(qos(0x23, &infinite).unwrap().deadline, Duration::INFINITE);
+    let lifespan = qos(0x2B, &[0, 0, 0, 2, 0, 0, 0, 0]).unwrap().lifespan;
+    assert_eq!(lifespan, Duration::from_s(2));
+    let partitions = b"\0\0\0\x02\0\0\0\x03ab\0\0\0\0\0\x02*\0\0\0";
+    assert_eq!(qos(0x29, partitions).unwrap().partitions, ["ab", "*"]);
+    let representations = qos(0x73, &[0, 0, 0, 2, 0, 2, 0, 0])
+        .unwrap()
+        .representations;
+    assert_eq!(
+        representations,
+        [Representation::Xcdr2, Representation::Xcdr1]
+    );
+    let presentation = qos(0x21, &[0, 0, 0, 2, 1, 0, 0, 0]).unwrap().presentation;
+    assert_eq!(
+        (presentation.scope, presentation.is_coherent),
+        (AccessScope::Group, true)
+    );
+    assert_eq!(
+        qos(0x40, &[0, 0, 0, 0, 0, 0, 0, 7]).unwrap().history,
+        History::KeepLast(7)
+    );
+    let limits = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 9, 0xFF, 0xFF, 0xFF, 0xFF];
+    let expected = ResourceLimits {
+        instances: Some(9),
+        ..ResourceLimits::default()
+    };
+    assert_eq!(qos(0x41, &limits).unwrap().limits, expected);
+    // An all-zero durability service, type information and a policy of vendors change nothing.
+    assert_eq!(qos(0x1E, &[0; 28]), Ok(Qos::writer()));
+    assert_eq!(qos(0x75, &[0xFF; 8]), Ok(Qos::writer()));
+    assert_eq!(qos(0xC019, &[0xFF; 8]), Ok(Qos::writer()));
+}
+
+#[test]
+fn values_that_policies_cannot_have() {
+    for (id, value) in [
+        (0x1A, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..]),
+        (0x1A, &[0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
+        (0x1A, &[0, 0, 0, 1]),
+        (0x1D, &[0, 0, 0, 4]),
+        (0x1D, &[0xFF; 4]),
+        (0x1B, &[0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0]),
+        (0x1F, &[0, 0, 0, 2]),
+        (0x21, &[0, 0, 0, 3, 0, 0, 0, 0]),
+        (0x21, &[0, 0, 0, 1, 2, 0, 0, 0]),
+        (0x23, &[0xFF; 8]),
+        (0x25, &[0, 0, 0, 2]),
+        (0x40, &[0, 0, 0, 2, 0, 0, 0, 1]),
+        (0x43, &[2, 0, 0, 0]),
+        (0x73, &[0, 0, 0, 1, 0, 9, 0, 0]),
+        (0x73, &[0xFF; 8]),
+        (0x29, &[0xFF; 8]),
+        (0x29, &[0, 0, 0, 33]),
+        (0x2C, &[0, 0, 0, 9, 1, 2, 3, 4]),
+        (0x35, &[0, 0, 0, 2, b'a', 0, 0, 0]),
+        (0x2F, &[0; 20]),
+        (0x05, &[0, 0, 0, 200, b'a', 0, 0, 0]),
+    ] {
+        let error = Err(Malformed::Parameter { id });
+        assert_eq!(endpoint(true, id, value), error, "{id:#x}");
+        assert_eq!(endpoint(false, id, value), error, "{id:#x}");
+    }
+    assert_eq!(
+        endpoint(true, 0x4FF0, &[]),
+        Err(Malformed::NotUnderstood { id: 0x4FF0 })
+    );
+    assert!(endpoint(true, 0x0FF0, &[]).is_ok());
+    assert!(
+        endpoint(true, 0x401D, &[0, 0, 0, 1]).is_ok(),
+        "known, so it is understood"
+    );
+}
+
+#[test]
+fn encodings_that_are_not_known_are_passed_over_where_that_is_safe() {
+    let of =
+        |is_writer, value: &[u8]| endpoint(is_writer, 0x73, value).map(|d| d.qos.representations);
+    let later = [0, 0, 0, 2, 0, 9, 0, 2];
+    assert_eq!(of(false, &later).unwrap(), [Representation::Xcdr2]);
+    assert!(
+        of(true, &later).is_err(),
+        "the first one is what the writer uses"
+    );
+    assert_eq!(
+        of(true, &[0, 0, 0, 2, 0, 2, 0, 9]).unwrap(),
+        [Representation::Xcdr2]
+    );
+}
+
+#[test]
+fn limits_hold() {
+    let mut long = std::vec![b'a'; 4 + 260];
+    long[..4].copy_from_slice(&[0, 0, 1, 4]);
+    long[263] = 0;
+    assert_eq!(
+        participant(0x62, &long),
+        Err(Malformed::Parameter { id: 0x62 })
+    );
+    let mut data = std::vec![0; 4 + 1_028];
+    data[..4].copy_from_slice(&[0, 0, 4, 4]);
+    assert_eq!(
+        participant(0x2C, &data),
+        Err(Malformed::Parameter { id: 0x2C })
+    );
+    // A property list that is longer than what it holds (CVE-2023-39946, CVE-2025-62599) is not read.
+    assert!(participant(0x59, &[0xFF; 8]).is_ok());
+    let locator = [
+        0, 0x32, 0, 24, 0, 0, 0, 1, 0, 0, 0x1C, 0xF2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0,
+        1,
+    ];
+    let foreign = [&locator[..7], &[16], &locator[8..]].concat();
+    let guid = Guid::new(PREFIX, EntityId::PARTICIPANT).octets();
+    let many = [foreign, locator.repeat(50)].concat();
+    let data = ParticipantData::decode(&payload(&[&[0, 0x50, 0, 16], &guid, &many])).unwrap();
+    let expected = Locator::udp([10, 0, 0, 1].into(), 7_410);
+    assert_eq!(data.metatraffic_unicast, [expected; LOCATORS_MAX]);
+}
+
+#[test]
+fn wrong_encapsulation() {
+    let mut octets = payload(&[&NAMES]);
+    for id in [0_u8, 1, 6, 7, 10, 0xFF] {
+        octets[1] = id;
+        let error = Malformed::Encapsulation { id: u16::from(id) };
+        assert_eq!(EndpointData::decode(&octets, true), Err(error));
+        assert_eq!(ParticipantData::decode(&octets), Err(error));
+        assert_eq!(decode_key(&octets), Err(error));
+    }
+    assert_eq!(decode_key(&[0, 3]), Err(Malformed::Truncated { offset: 2 }));
+    assert_eq!(
+        decode_key(&[0, 3, 0, 0]),
+        Err(Malformed::Endless { offset: 4 })
+    );
+}
+
+#[test]
+fn what_may_not_be_missing() {
+    let missing = |id| Malformed::Missing { id };
+    let empty = payload(&[]);
+    assert_eq!(ParticipantData::decode(&empty), Err(missing(0x50)));
+    assert_eq!(EndpointData::decode(&empty, true), Err(missing(0x5A)));
+    assert_eq!(
+        EndpointData::decode(&payload(&[&NAMES[16..]]), true),
+        Err(missing(0x05))
+    );
+    assert_eq!(
+        EndpointData::decode(&payload(&[&NAMES[..16], &NAMES[32..]]), true),
+        Err(missing(0x07))
+    );
+    assert_eq!(decode_key(&empty), Err(missing(0x5A)));
+    // The name of a participant that is one of an endpoint.
+    assert_eq!(
+        participant(0x50, &WRITER.octets()),
+        Err(Malformed::Parameter { id: 0x50 })
+    );
+}
+
+#[test]
+fn keys() {
+    assert_eq!(decode_key(&payload(&[&NAMES[32..]])), Ok(WRITER));
+    let guid = Guid::new(PREFIX, EntityId::PARTICIPANT);
+    let participant = [&[0, 0x50, 0, 16], guid.octets().as_slice()].concat();
+    assert_eq!(decode_key(&payload(&[&participant])), Ok(guid));
+    assert_eq!(
+        decode_key(&payload(&[&NAMES[32..], &participant])),
+        Ok(WRITER)
+    );
+}
+
+#[test]
+fn written_participant_by_hand() {
+    let data = ParticipantData {
+        domain: Some(1),
+        domain_tag: "t".into(),
+        endpoints: 0x3F,
+        lease: Duration::from_ms(2_500),
+        default_unicast: [Locator::udp([10, 0, 0, 1].into(), 7_411)].into(),
+        ..ParticipantData::new(PREFIX)
+    };
+    let mut out = Vec::new();
+    data.encode(&mut out);
+    let expected = [
+        &[0, 3, 0, 0][..],
+        &[0x15, 0, 4, 0, 2, 5, 0, 0],
+        &[0x16, 0, 4, 0, 1, 0xFE, 0, 0],
+        &[0x50, 0, 16, 0],
+        &PREFIX.0,
+        &[0, 0, 1, 0xC1],
+        &[0x58, 0, 4, 0, 0x3F, 0, 0, 0],
+        &[2, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0x80],
+        &[0x0F, 0, 4, 0, 1, 0, 0, 0],
+        &[0x14, 0x40, 8, 0, 2, 0, 0, 0, b't', 0, 0, 0],
+        &[0x31, 0, 24, 0, 1, 0, 0, 0, 0xF3, 0x1C, 0, 0],
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 1],
+        &[1, 0, 0, 0],
+    ]
+    .concat();
+    assert_eq!(out, expected);
+}
+
+#[test]
+fn what_is_too_long_is_cut() {
+    let long = "ä".repeat(200);
+    let data = EndpointData {
+        guid: WRITER,
+        topic: long.clone(),
+        type_name: long.clone(),
+        qos: Qos {
+            partitions: std::vec![long; 40],
+            user_data: std::vec![1; 5_000],
+            ..Qos::writer()
+        },
+        unicast: Vec::new(),
+        multicast: Vec::new(),
+        expects_inline_qos: false,
+        content_filter: None,
+    };
+    let mut out = Vec::new();
+    data.encode(&mut out, true);
+    let read = EndpointData::decode(&out, true).unwrap();
+    assert_eq!(read.topic, "ä".repeat(127));
+    assert_eq!(read.qos.partitions.len(), PARTITIONS_MAX);
+    assert_eq!(read.qos.user_data.len(), USER_DATA_MAX);
+}
+
+fn duration() -> impl Strategy<Value = Duration> {
+    prop_oneof![
+        Just(Duration::INFINITE),
+        Just(Duration::ZERO),
+        (0_i64..1 << 60).prop_map(Duration::from_ns),
+    ]
+}
+
+fn one<T: Copy + std::fmt::Debug + 'static>(values: &'static [T]) -> impl Strategy<Value = T> {
+    prop::sample::select(values)
+}
+
+fn text() -> impl Strategy<Value = String> {
+    "[a-z*ß/]{0,20}"
+}
+
+fn locators() -> impl Strategy<Value = Vec<Locator>> {
+    let udp = any::<([u8; 4], u16)>().prop_map(|(ip, port)| Locator::udp(ip.into(), port.max(1)));
+    let ethernet = any::<([u8; 6], u16)>().prop_map(|(address, port)| Locator::Ethernet {
+        address,
+        port: port.max(1),
+    });
+    prop::collection::vec(prop_oneof![udp, ethernet], 0..LOCATORS_MAX)
+}
+
+/// Policies that are the same for writers and readers.
+fn qos() -> impl Strategy<Value = Qos> {
+    let enums = (
+        one(&[Reliability::BestEffort, Reliability::Reliable]),
+        one(&[
+            Durability::Volatile,
+            Durability::TransientLocal,
+            Durability::Persistent,
+        ]),
+        one(&[LivelinessKind::Automatic, LivelinessKind::ManualByTopic]),
+        one(&[Ownership::Shared, Ownership::Exclusive]),
+        one(&[DestinationOrder::ByReception, DestinationOrder::BySource]),
+        one(&[
+            AccessScope::Instance,
+            AccessScope::Topic,
+            AccessScope::Group,
+        ]),
+        any::<(bool, bool)>(),
+    );
+    let lists = (
+        prop::collection::vec(text(), 0..PARTITIONS_MAX),
+        prop::collection::vec(one(&[Representation::Xcdr1, Representation::Xcdr2]), 1..4),
+        prop::collection::vec(any::<u8>(), 0..40),
+    );
+    let durations = [duration(), duration(), duration(), duration()];
+    (enums, lists, durations).prop_map(|(enums, lists, durations)| {
+        let (reliability, durability, kind, ownership, destination_order, scope, flags) = enums;
+        let (partitions, representations, user_data) = lists;
+        let [max_blocking, deadline, latency_budget, lease] = durations;
+        Qos {
+            reliability,
+            max_blocking,
+            durability,
+            deadline,
+            latency_budget,
+            liveliness: Liveliness { kind, lease },
+            ownership,
+            destination_order,
+            presentation: Presentation {
+                scope,
+                is_coherent: flags.0,
+                is_ordered: flags.1,
+            },
+            partitions,
+            representations,
+            user_data,
+            ..Qos::reader()
+        }
+    })
+}
+
+proptest! {
+    /// Oracle: what has been written is read; and truncated it is an error.
+    #[test]
+    fn endpoints_come_back(
+        mut qos in qos(),
+        (topic, type_name, span) in (text(), text(), duration()),
+        (unicast, multicast) in (locators(), locators()),
+        (entity, strength, is_writer) in any::<([u8; 4], i32, bool)>(),
+        filter in prop::collection::vec(text(), 4..10),
+    ) {
+        if is_writer {
+            (qos.strength, qos.transport_priority, qos.lifespan) = (strength, strength, span);
+        } else {
+            qos.time_based_filter = span;
+        }
+        let data = EndpointData {
+            guid: Guid::new(PREFIX, EntityId(entity)),
+            topic,
+            type_name,
+            qos,
+            unicast,
+            multicast,
+            expects_inline_qos: !is_writer,
+            content_filter: (!is_writer).then(|| ContentFilter {
+                topic: filter[0].clone(),
+                related_topic: filter[1].clone(),
+                class: filter[2].clone(),
+                expression: filter[3].clone(),
+                parameters: filter[4..].to_vec(),
+            }),
+        };
+        let mut out = Vec::new();
+        data.encode(&mut out, is_writer);
+        prop_assert_eq!(out.len() % 4, 0);
+        for len in 0..out.len() {
+            prop_assert!(EndpointData::decode(&out[..len], is_writer).is_err());
+        }
+        prop_assert_eq!(decode_key(&out), Ok(data.guid));
+        prop_assert_eq!(EndpointData::decode(&out, is_writer), Ok(data));
+    }
+
+    /// Oracle: the same.
+    #[test]
+    fn participants_come_back(
+        (prefix, version, vendor, domain, endpoints, expects_inline_qos)
+            in any::<([u8; 12], [u8; 2], [u8; 2], Option<u32>, u32, bool)>(),
+        (name, domain_tag, lease) in (text(), text(), duration()),
+        (a, b, c, d) in (locators(), locators(), locators(), locators()),
+        user_data in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let data = ParticipantData {
+            prefix: GuidPrefix(prefix),
+            version,
+            vendor,
+            lease,
+            domain,
+            domain_tag,
+            metatraffic_unicast: a,
+            metatraffic_multicast: b,
+            default_unicast: c,
+            default_multicast: d,
+            endpoints,
+            expects_inline_qos,
+            name,
+            user_data,
+        };
+        let mut out = Vec::new();
+        data.encode(&mut out);
+        for len in 0..out.len() {
+            prop_assert!(ParticipantData::decode(&out[..len]).is_err());
+        }
+        prop_assert_eq!(decode_key(&out), Ok(data.guid()));
+        prop_assert_eq!(ParticipantData::decode(&out), Ok(data));
+    }
+
+    #[test]
+    fn random_octets_never_panic(
+        is_little_endian: bool,
+        parameters in prop::collection::vec(
+            (0_u16..0x76, prop::collection::vec(prop_oneof![0_u8..4, any::<u8>()], 0..40)),
+            0..8,
+        ),
+    ) {
+        let mut octets = std::vec![0, if is_little_endian { 3 } else { 2 }, 0, 0];
+        for (id, value) in parameters {
+            let len = u16::try_from(value.len() / 4 * 4).unwrap();
+            for number in [id, len] {
+                octets.extend(if is_little_endian { number.to_le_bytes() } else { number.to_be_bytes() });
+            }
+            octets.extend(&value[..usize::from(len)]);
+        }
+        octets.extend(if is_little_endian { [1, 0, 0, 0] } else { [0, 1, 0, 0] });
+        let _ = ParticipantData::decode(&octets);
+        let _ = EndpointData::decode(&octets, true).map_err(|error| error.to_string());
+        let _ = EndpointData::decode(&octets, false);
+        let _ = decode_key(&octets);
+    }
+}
