@@ -90,7 +90,10 @@ fn read(kind: u8, flags: u8, mut cursor: Cursor<'_>) -> Result<Submessage<'_>, M
         kind::INFO_TIMESTAMP if is_set(flag::INVALIDATE) => Submessage::InfoTimestamp(None),
         kind::INFO_TIMESTAMP => {
             let (seconds, fraction) = (cursor.u32()?, cursor.u32()?);
-            Submessage::InfoTimestamp(Some(WallTime::from_wire(seconds, fraction)))
+            // All ones are no time (9.3.2).
+            let is_time = (seconds, fraction) != (u32::MAX, u32::MAX);
+            let time = is_time.then(|| WallTime::from_wire(seconds, fraction));
+            Submessage::InfoTimestamp(time)
         }
         kind::INFO_DESTINATION => Submessage::InfoDestination(cursor.prefix()?),
         kind::INFO_SOURCE => {

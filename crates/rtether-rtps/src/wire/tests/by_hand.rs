@@ -75,6 +75,13 @@ fn length_zero_reaches_to_the_end_save_for_pad_and_info_ts() {
 }
 
 #[test]
+fn all_ones_are_no_time() {
+    // Oracle: 9.3.2, the invalid time.
+    let octets = message(&part(0x09, 0, &[0xFF; 8]));
+    assert!(matches!(only(&octets), Ok(Submessage::InfoTimestamp(None))));
+}
+
+#[test]
 fn big_endian_fragments_lose_their_padding() {
     // Fragments 2 and 3 of a sample of 11 octets in fragments of 4: octets 4 to 10.
     let numbers = [0, 0, 0, 2, 0, 2, 0, 4, 0, 0, 0, 11];

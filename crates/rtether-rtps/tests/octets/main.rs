@@ -1,0 +1,76 @@
+//! Messages and discovery data of any octets. The checks are those of the fuzz target `rtps`; here they
+//! run over its corpus and over octets that nearly make sense.
+
+mod check;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use rtether_rtps::discovery::{EndpointData, ParticipantData};
+use rtether_rtps::wire::parse;
+
+#[test]
+fn corpus() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/rtps");
+    // The files must be more than errors.
+    let (mut messages, mut announcements) = (0, 0);
+    for entry in std::fs::read_dir(directory).expect("a corpus") {
+        let path = entry.expect("an entry").path();
+        let octets = std::fs::read(&path).expect("a readable file");
+        check::check(&octets);
+        let message = [&b"RTPS\x02\x05\x01\xFE"[..], &[7; 12], &octets].concat();
+        let parts = parse(&message).expect("a header").submessages();
+        messages += u32::from(parts.into_iter().all(|part| part.is_ok()));
+        let payload = [&[0, 3, 0, 0], octets.as_slice()].concat();
+        announcements += u32::from(EndpointData::decode(&payload, true).is_ok());
+        announcements += u32::from(ParticipantData::decode(&payload).is_ok());
+    }
+    assert!(messages >= 13, "{messages}");
+    assert!(announcements >= 5, "{announcements}");
+}
+
+/// Octets most of which are small, as lengths, counts and kinds are.
+fn octets(len: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(prop_oneof![6 => 0_u8..8, 1 => any::<u8>()], 0..len)
+}
+
+proptest! {
+    #[test]
+    fn random_octets(octets in octets(300)) {
+        check::check(&octets);
+    }
+
+    /// Kinds that are known, with lengths that are right.
+    #[test]
+    fn random_submessages(
+        parts in prop::collection::vec((0_u8..0x18, 0_u8..16, octets(80)), 0..6),
+    ) {
+        let mut message = Vec::new();
+        for (kind, flags, body) in parts {
+            let len = u16::try_from(body.len()).unwrap();
+            message.extend([kind, flags]);
+            message.extend(if flags & 1 == 1 { len.to_le_bytes() } else { len.to_be_bytes() });
+            message.extend(body);
+        }
+        check::check(&message);
+    }
+
+    /// Parameters that are known, with lengths that are right, of an endpoint with its names.
+    #[test]
+    fn random_parameters(
+        parameters in prop::collection::vec((0_u16..0x76, octets(60)), 0..8),
+    ) {
+        let mut list = Vec::new();
+        list.extend([0x50, 0, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 1, 0xC1]);
+        list.extend([0x5A, 0, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 1, 2]);
+        list.extend([5, 0, 8, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 7, 0, 8, 0, 2, 0, 0, 0, b'b', 0, 0, 0]);
+        for (id, value) in parameters {
+            let len = value.len() / 4 * 4;
+            list.extend(id.to_le_bytes());
+            list.extend(u16::try_from(len).unwrap().to_le_bytes());
+            list.extend(&value[..len]);
+        }
+        list.extend([1, 0, 0, 0]);
+        check::check(&list);
+    }
+}
