@@ -94,11 +94,9 @@ impl Reader {
             index
         };
         if let Some(instance) = self.instances.get_mut(index) {
-            *instance = Instance {
-                key: self.key.clone(),
-                hash: arrived.inline.key_hash.unwrap_or_default(),
-                ..Instance::default()
-            };
+            *instance = Instance::default();
+            instance.key.clone_from(&self.key);
+            instance.hash = arrived.inline.key_hash.unwrap_or_default();
         }
         self.by_key.insert(self.key.clone(), index);
         Ok(Some(index))

@@ -13,7 +13,7 @@ use rtether_rtps::qos::{Durability, History, Qos, Reliability};
 use rtether_rtps::typed::{PublishError, Publication, Subscription};
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const MS: i64 = 1_000_000;
 const SEED: &str = "RTETHER_SEED";
@@ -21,8 +21,10 @@ const SEED: &str = "RTETHER_SEED";
 /// What a subscription has had from each writer.
 #[derive(Default)]
 struct Had {
-    /// First and last number.
-    of: BTreeMap<Guid, (u32, u32)>,
+    /// The last number.
+    of: BTreeMap<Guid, u32>,
+    /// Writers that this reader, or that have, lost sight of the other: samples may be missing.
+    broken: BTreeSet<Guid>,
 }
 
 struct Side {
@@ -132,6 +134,21 @@ impl Plant {
             return;
         };
         let clock = one.clock(now);
+        let own = one.participant.writer_guid(side.publication.id()).unwrap();
+        let mut left = Vec::new();
+        while let Some(event) = one.participant.poll_event() {
+            match event {
+                Event::WriterUnmatched { writer, .. } => {
+                    side.had.broken.insert(writer);
+                }
+                Event::ReaderUnmatched { reader, .. } => left.push(reader),
+                _ => {}
+            }
+        }
+        self.note_left(own, &left);
+        let (Some(one), Some(side)) = (&mut self.net.hosts[host], &mut self.sides[host]) else {
+            return;
+        };
         let mut wrong = None;
         while let Some(received) = side.subscription.take(&mut one.participant, clock) {
             let Some(value) = received.value.filter(|_| received.info.is_valid) else {
@@ -142,23 +159,32 @@ impl Plant {
                 wrong = Some(format!("sample {} is broken", value.sequence));
             }
             let writer = received.info.writer;
-            let had = side.had.of.entry(writer).or_insert((value.sequence, value.sequence - 1));
-            if value.sequence != had.1 + 1 {
-                wrong = Some(format!("{} after {} from {writer}", value.sequence, had.1));
+            let is_broken = side.had.broken.remove(&writer);
+            let had = side.had.of.entry(writer).or_insert(value.sequence - 1);
+            let is_next = value.sequence == *had + 1;
+            if !is_next && !(is_broken && value.sequence > *had) {
+                wrong = Some(format!("{} after {had} from {writer}", value.sequence));
             }
-            had.1 = value.sequence;
-            if self.durability == Durability::TransientLocal && had.0 > 1 && side.written == 0 {
-                wrong = Some(format!("the first of {writer} was {}", had.0));
-            }
+            *had = value.sequence;
         }
-        while one.participant.poll_event().is_some_and(|event| {
-            !matches!(event, Event::ParticipantLost { .. }) || true
-        }) {}
         if side.subscription.malformed() > 0 {
             wrong = Some("a sample is no value".to_owned());
         }
         if let Some(wrong) = wrong {
             self.fail(&format!("host {host}: {wrong}"));
+        }
+    }
+
+    /// A writer has lost sight of readers.
+    fn note_left(&mut self, writer: Guid, left: &[Guid]) {
+        for (one, side) in self.net.hosts.iter().zip(&mut self.sides) {
+            let (Some(one), Some(side)) = (one, side) else {
+                continue;
+            };
+            let reader = one.participant.reader_guid(side.subscription.id());
+            if reader.is_some_and(|reader| left.contains(&reader)) {
+                side.had.broken.insert(writer);
+            }
         }
     }
 
@@ -181,7 +207,7 @@ impl Plant {
                     return true;
                 };
                 let had = guid(writer).and_then(|guid| side.had.of.get(&guid));
-                had.is_some_and(|had| had.1 == from.written)
+                had == Some(&from.written)
             })
         })
     }
