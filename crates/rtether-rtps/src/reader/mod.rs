@@ -139,6 +139,8 @@ pub(crate) struct Reader {
     timer_at: Option<Instant>,
     key: Vec<u8>,
     spare: Vec<Vec<u8>>,
+    /// Numbers what is told to writers.
+    count: i32,
     /// Whether a sample was refused for want of room.
     is_starved: bool,
     /// Reliable writers that are gone, and the next sample of each, lest it come twice when one is
@@ -179,6 +181,7 @@ impl Reader {
             timer_at: None,
             key: Vec::new(),
             spare: Vec::new(),
+            count: 0,
             is_starved: false,
             gone: VecDeque::new(),
         }
@@ -222,7 +225,10 @@ impl Reader {
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
         }
-        self.gone.push_back((guid, proxy.next));
+        // What is known of endpoints is forgotten with their participant, and has to come again.
+        if !self.entity.is_built_in() {
+            self.gone.push_back((guid, proxy.next));
+        }
         self.release(now, guid);
         true
     }
@@ -409,7 +415,9 @@ impl Reader {
             proxy.ack_at = None;
             return None;
         };
-        let (ack, nack) = proxy.acknowledge(now, self.entity, &self.timing);
+        // One count for all writers, so that one that is found again hears nothing old.
+        self.count = self.count.wrapping_add(1);
+        let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         message.info_destination(proxy.remote.guid.prefix);
         message.ack_nack(&ack);

@@ -62,8 +62,6 @@ pub(crate) struct WriterProxy {
     /// The last sample that it is known to have.
     announced: SequenceNumber,
     heartbeat_count: Option<i32>,
-    ack_count: i32,
-    fragment_count: i32,
     pub(crate) ack_at: Option<Instant>,
     since_ack: u32,
     /// When something missing was asked for last.
@@ -88,8 +86,6 @@ impl WriterProxy {
             held_octets: 0,
             announced: SequenceNumber::ZERO,
             heartbeat_count: None,
-            ack_count: 0,
-            fragment_count: 0,
             since_ack: 0,
             asked_at: None,
             asked: 0,
@@ -260,12 +256,13 @@ impl WriterProxy {
         next <= self.announced
     }
 
-    /// Returns what to tell the writer: what is there and what is missing, and which fragments of the
+    /// Returns what to tell the writer, which knows by `count` what is new: what is there and what is missing, and which fragments of the
     /// first sample of which some are there.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
         reader: EntityId,
+        count: i32,
         timing: &ReaderTiming,
     ) -> (AckNack, Option<NackFrag>) {
         let mut set = NumberSet::empty(self.next.0);
@@ -295,7 +292,6 @@ impl WriterProxy {
             self.asked_at = Some(now);
         }
         self.since_ack = 0;
-        self.ack_count = self.ack_count.wrapping_add(1);
         let has_heard = self.heartbeat_count.is_some();
         self.ack_at = None;
         if !has_heard && self.asked < ASKED_MAX {
@@ -303,21 +299,18 @@ impl WriterProxy {
             self.ack_at = Some(now + timing.ask_again);
         }
         let writer = self.remote.guid.entity;
-        let nack = fragments.map(|(sequence, set)| {
-            self.fragment_count = self.fragment_count.wrapping_add(1);
-            NackFrag {
-                reader,
-                writer,
-                sequence,
-                set,
-                count: self.fragment_count,
-            }
+        let nack = fragments.map(|(sequence, set)| NackFrag {
+            reader,
+            writer,
+            sequence,
+            set,
+            count,
         });
         let ack = AckNack {
             reader,
             writer,
             set,
-            count: self.ack_count,
+            count,
             is_final: has_heard,
         };
         (ack, nack)
