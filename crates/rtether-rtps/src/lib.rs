@@ -13,6 +13,7 @@ extern crate std;
 extern crate self as rtether_rtps;
 
 pub mod cdr;
+pub mod filter;
 pub mod guid;
 pub mod locator;
 pub mod qos;

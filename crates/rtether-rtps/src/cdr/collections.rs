@@ -8,6 +8,12 @@ use super::{Bounded, CdrError, CdrErrorKind, Data, Decoder, Encoder, Encoding, E
 
 impl<T: Data> Data for Vec<T> {
     const NAME: &'static str = "sequence";
+    const LENGTH_CODE: u8 = match (T::IS_PRIMITIVE, T::LENGTH_CODE) {
+        (true, 0) => 5,
+        (true, 2) => 6,
+        (true, 3) => 7,
+        _ => 4,
+    };
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.collection(T::IS_PRIMITIVE, |encoder| {
@@ -108,8 +114,6 @@ fn array_of<'a, T: Data, const N: usize>(
 /// A member that may be absent; not an element of sequences, and not a key.
 impl<T: Data> Data for Option<T> {
     const NAME: &'static str = "optional";
-    // Whether it is there takes an octet of its own.
-    const IS_PRIMITIVE: bool = false;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(u8::from(self.is_some()))?;
@@ -133,8 +137,9 @@ impl<T: Data> Data for Option<T> {
     fn encode_member(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         match (encoder.encoding(), self) {
             (Encoding::Xcdr2, _) => self.encode(encoder),
-            (Encoding::Xcdr1, Some(value)) => value.encode_parameter(id, encoder),
-            (Encoding::Xcdr1, None) => encoder.parameter(id, None, |_| Ok(())),
+            (Encoding::Xcdr1, value) => encoder.optional_xcdr1(id, |encoder| {
+                value.iter().try_for_each(|value| value.encode(encoder))
+            }),
         }
     }
 
