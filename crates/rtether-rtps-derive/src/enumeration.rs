@@ -49,7 +49,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         #[automatically_derived]
         impl #of #cdr::Data for #ident #arguments #conditions {
             const NAME: &'static str = #name;
-            const LENGTH_CODE: u8 = 2;
+            const LENGTH_CODE: u32 = 2;
 
             fn encode(
                 &self,

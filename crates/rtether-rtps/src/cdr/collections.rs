@@ -8,7 +8,7 @@ use super::{Bounded, CdrError, CdrErrorKind, Data, Decoder, Encoder, Encoding, E
 
 impl<T: Data> Data for Vec<T> {
     const NAME: &'static str = "sequence";
-    const LENGTH_CODE: u8 = match (T::IS_PRIMITIVE, T::LENGTH_CODE) {
+    const LENGTH_CODE: u32 = match (T::IS_PRIMITIVE, T::LENGTH_CODE) {
         (true, 0) => 5,
         (true, 2) => 6,
         (true, 3) => 7,
@@ -17,14 +17,14 @@ impl<T: Data> Data for Vec<T> {
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.collection(T::IS_PRIMITIVE, |encoder| {
-            encoder.len(self.len())?;
+            encoder.length(self.len())?;
             T::encode_all(self, encoder)
         })
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.collection(T::IS_PRIMITIVE, |decoder| {
-            let count = decoder.len()?;
+            let count = decoder.length()?;
             T::decode_all(count, decoder)
         })
     }
@@ -39,14 +39,14 @@ impl<T: Data> Data for Vec<T> {
 
     fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.collection(T::IS_PRIMITIVE, |encoder| {
-            encoder.len(self.len())?;
+            encoder.length(self.len())?;
             self.iter().try_for_each(|value| value.encode_key(encoder))
         })
     }
 
     fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.collection(T::IS_PRIMITIVE, |decoder| {
-            let count = decoder.len()?;
+            let count = decoder.length()?;
             decoder.elements(count, T::decode_key)
         })
     }

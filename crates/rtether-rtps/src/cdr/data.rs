@@ -28,7 +28,7 @@ pub trait Data: Sized {
     /// How XCDR2 tells the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for 1, 2, 4
     /// and 8 octets; 4 for a length of its own; from 5 on the length with which the value begins, in
     /// elements of 1, 4 and 8 octets.
-    const LENGTH_CODE: u8 = 4;
+    const LENGTH_CODE: u32 = 4;
 
     /// Writes a value.
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError>;
@@ -103,7 +103,7 @@ macro_rules! numbers {
         impl Data for $name {
             const NAME: &'static str = $idl;
             const IS_PRIMITIVE: bool = true;
-            const LENGTH_CODE: u8 = $code;
+            const LENGTH_CODE: u32 = $code;
 
             fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
                 encoder.$name(*self)
@@ -140,7 +140,7 @@ numbers! {
 impl Data for u8 {
     const NAME: &'static str = "octet";
     const IS_PRIMITIVE: bool = true;
-    const LENGTH_CODE: u8 = 0;
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(*self)
@@ -163,14 +163,15 @@ impl Data for u8 {
     }
 
     fn decode_all(count: usize, decoder: &mut Decoder<'_>) -> Result<Vec<Self>, CdrError> {
-        decoder.octets(count).map(<[u8]>::to_vec)
+        decoder.octets(count).map(<[Self]>::to_vec)
     }
 }
 
+#[allow(clippy::use_self, reason = "constants that are truth values by chance")]
 impl Data for bool {
     const NAME: &'static str = "boolean";
     const IS_PRIMITIVE: bool = true;
-    const LENGTH_CODE: u8 = 0;
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(u8::from(*self))
@@ -198,7 +199,7 @@ impl Data for bool {
 impl Data for char {
     const NAME: &'static str = "char";
     const IS_PRIMITIVE: bool = true;
-    const LENGTH_CODE: u8 = 0;
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         let Ok(octet) = u8::try_from(*self) else {
@@ -222,7 +223,7 @@ impl Data for char {
 
 impl Data for String {
     const NAME: &'static str = "string";
-    const LENGTH_CODE: u8 = 5;
+    const LENGTH_CODE: u32 = 5;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.str(self)

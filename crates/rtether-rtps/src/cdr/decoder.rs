@@ -115,7 +115,7 @@ impl<'a> Decoder<'a> {
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
     /// Reads a length of what takes at least one octet each; refuses it if not as many are left.
-    pub fn len(&mut self) -> Result<usize, CdrError> {
+    pub fn length(&mut self) -> Result<usize, CdrError> {
         let len = self.u32()?;
         let fits = usize::try_from(len).ok();
         let fits = fits.filter(|len| *len <= self.remaining());
@@ -124,7 +124,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads a string. One of no octets at all, as some writers have it, is empty.
     pub fn str(&mut self) -> Result<&'a str, CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         let from = self.at;
         let error = |kind| CdrError { offset: from, kind };
         let octets = self.octets(len)?;
@@ -138,7 +138,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads a sequence of octets.
     pub fn octet_sequence(&mut self) -> Result<&'a [u8], CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         self.octets(len)
     }
 
@@ -203,7 +203,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         content: impl FnOnce(&mut Self) -> Result<T, CdrError>,
     ) -> Result<T, CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         self.within(len, content)
     }
 
@@ -288,7 +288,7 @@ impl<'a> Decoder<'a> {
             list::SENTINEL => Ok(None),
             list::EXTENDED => {
                 let id = self.u32()?;
-                let len = self.len()?;
+                let len = self.length()?;
                 Ok(Some(Parameter {
                     id: id & list::ID_MAX,
                     must_understand: id & list::MUST_UNDERSTAND_LONG != 0,

@@ -108,7 +108,7 @@ impl<'a> Encoder<'a> {
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
     /// Writes a length.
-    pub fn len(&mut self, len: usize) -> Result<(), CdrError> {
+    pub fn length(&mut self, len: usize) -> Result<(), CdrError> {
         let Ok(len) = u32::try_from(len) else {
             return Err(self.error(CdrErrorKind::Limit(self.limit)));
         };
@@ -120,14 +120,14 @@ impl<'a> Encoder<'a> {
         if text.as_bytes().contains(&0) {
             return Err(self.error(CdrErrorKind::Zero));
         }
-        self.len(text.len().saturating_add(1))?;
+        self.length(text.len().saturating_add(1))?;
         self.octets(text.as_bytes())?;
         self.octets(&[0])
     }
 
     /// Writes a sequence of octets.
     pub fn octet_sequence(&mut self, octets: &[u8]) -> Result<(), CdrError> {
-        self.len(octets.len())?;
+        self.length(octets.len())?;
         self.octets(octets)
     }
 
@@ -213,7 +213,7 @@ impl<'a> Encoder<'a> {
     pub fn parameter(
         &mut self,
         id: u32,
-        length_code: u8,
+        length_code: u32,
         content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
     ) -> Result<(), CdrError> {
         match self.encoding {
@@ -224,9 +224,8 @@ impl<'a> Encoder<'a> {
                 encoder.align(4)
             }),
             Encoding::Xcdr2 => {
-                let code = u32::from(length_code);
-                self.u32(code << 28 | id & list::ID_MAX)?;
-                if code == list::LENGTH_FOLLOWS {
+                self.u32(length_code << 28 | id & list::ID_MAX)?;
+                if length_code == list::LENGTH_FOLLOWS {
                     self.delimited(content)
                 } else {
                     content(self)

@@ -4,10 +4,14 @@ use core::cmp::Ordering;
 
 use super::Value;
 
-/// Compares two values: `None` if they are of kinds that cannot be, `Some(None)` if they have no order.
-pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Option<Option<Ordering>> {
+/// Values of kinds that cannot be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mismatch;
+
+/// Compares two values; `None` if one is not a number.
+pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Result<Option<Ordering>, Mismatch> {
     use Value::{Bool, Char, Float, Integer, Text};
-    Some(match (left, right) {
+    Ok(match (left, right) {
         (Integer(left), Integer(right)) => Some(left.cmp(&right)),
         (Float(left), Float(right)) => left.partial_cmp(&right),
         (Integer(left), Float(right)) => mixed(left, right),
@@ -20,7 +24,7 @@ pub(super) fn values(left: Value<'_>, right: Value<'_>) -> Option<Option<Orderin
         (Char(left), Char(right)) => Some(left.cmp(&right)),
         (Text(left), Char(right)) => Some(left.chars().cmp([right])),
         (Char(left), Text(right)) => Some([left].into_iter().cmp(right.chars())),
-        _ => return None,
+        _ => return Err(Mismatch),
     })
 }
 
@@ -51,8 +55,8 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let shift = exponent - EXPONENT_ZERO;
     let distance = u32::try_from(shift.unsigned_abs()).ok()?;
     if shift >= 0 {
-        // 53 bits and 74 are the most that an `i128` holds; infinity is among what is beyond.
-        if distance > 73 {
+        // 53 bits and 74 make the 127 that an `i128` holds; infinity is among what is beyond.
+        if distance > 74 {
             return Some(beyond);
         }
         let whole = fraction << distance;
@@ -62,7 +66,11 @@ fn mixed(integer: i128, float: f64) -> Option<Ordering> {
     let is_whole = whole.checked_shl(distance).unwrap_or(0) == fraction;
     let ordering = integer.cmp(&if is_negative { -whole } else { whole });
     // What is behind the point is further from zero.
-    Some(if is_whole { ordering } else { ordering.then(beyond) })
+    Some(if is_whole {
+        ordering
+    } else {
+        ordering.then(beyond)
+    })
 }
 
 /// Returns whether a text has a pattern, in which `%` is any text and `_` one character; `None` if the

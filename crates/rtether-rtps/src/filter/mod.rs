@@ -172,7 +172,10 @@ impl Filter {
         if parameters.iter().any(|text| text.len() > TEXT_MAX) {
             return Err(error(FilterErrorKind::TooLong));
         }
-        self.parameters = parameters.iter().map(|text| parse::parameter(text)).collect();
+        self.parameters = parameters
+            .iter()
+            .map(|text| parse::parameter(text))
+            .collect();
         Ok(())
     }
 
@@ -249,7 +252,7 @@ impl Filter {
         sample: &dyn Fields,
     ) -> Result<Option<Ordering>, FilterError> {
         let values = (self.value(left, sample)?, self.value(right, sample)?);
-        compare::values(values.0, values.1).ok_or(FilterError {
+        compare::values(values.0, values.1).map_err(|_| FilterError {
             offset: left.offset,
             kind: FilterErrorKind::Mismatch,
         })

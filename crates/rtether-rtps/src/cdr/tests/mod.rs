@@ -87,7 +87,7 @@ pub(super) struct Mut {
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(final)]
 pub(super) struct Tree {
-    pub(super) branches: Vec<Tree>,
+    pub(super) branches: Vec<Self>,
 }
 
 #[derive(Clone, Debug, PartialEq, Data)]
