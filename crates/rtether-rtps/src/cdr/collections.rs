@@ -9,10 +9,11 @@ use super::{Bounded, CdrError, CdrErrorKind, Data, Decoder, Encoder, Encoding, E
 impl<T: Data> Data for Vec<T> {
     const NAME: &'static str = "sequence";
     const LENGTH_CODE: u32 = match (T::IS_PRIMITIVE, T::LENGTH_CODE) {
-        (true, 0) => 5,
+        (true, 1) => 4,
         (true, 2) => 6,
         (true, 3) => 7,
-        _ => 4,
+        // Octets, or elements after their length in octets.
+        _ => 5,
     };
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {

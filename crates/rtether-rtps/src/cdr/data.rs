@@ -27,7 +27,7 @@ pub trait Data: Sized {
     const IS_PRIMITIVE: bool = false;
     /// How XCDR2 tells the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for 1, 2, 4
     /// and 8 octets; 4 for a length of its own; from 5 on the length with which the value begins, in
-    /// elements of 1, 4 and 8 octets.
+    /// units of 1, 4 and 8 octets.
     const LENGTH_CODE: u32 = 4;
 
     /// Writes a value.
@@ -178,11 +178,13 @@ impl Data for bool {
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
-        let error = decoder.clone();
         match decoder.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(error.error(CdrErrorKind::Bool(other))),
+            other => Err(CdrError {
+                offset: decoder.position().saturating_sub(1),
+                kind: CdrErrorKind::Bool(other),
+            }),
         }
     }
 

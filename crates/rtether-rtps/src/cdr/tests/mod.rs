@@ -83,6 +83,21 @@ pub(super) struct Mut {
     pub(super) k: u32,
 }
 
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(mutable)]
+pub(super) struct Lengths {
+    pub(super) u: u16,
+    pub(super) e: Color,
+    pub(super) q: Vec<u32>,
+    pub(super) w: Vec<u64>,
+    pub(super) h: Vec<u16>,
+    pub(super) t: bool,
+    pub(super) es: Vec<Color>,
+    pub(super) o: Option<u64>,
+    pub(super) p: Option<u8>,
+    pub(super) a: [u16; 2],
+}
+
 /// Values within values without end.
 #[derive(Clone, Debug, PartialEq, Data)]
 #[rtps(final)]
