@@ -49,7 +49,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         #[automatically_derived]
         impl #of #cdr::Data for #ident #arguments #conditions {
             const NAME: &'static str = #name;
-            const SIZE: ::core::option::Option<usize> = ::core::option::Option::Some(4);
+            const LENGTH_CODE: u32 = 2;
 
             fn encode(
                 &self,
@@ -82,26 +82,27 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
 
 /// Reads a literal, with or without a minus.
 fn integer(expression: &Expr) -> syn::Result<i32> {
-    let text = match expression {
-        Expr::Lit(ExprLit {
-            lit: Lit::Int(literal),
-            ..
-        }) => literal.base10_digits().to_owned(),
-        Expr::Unary(ExprUnary {
-            op: UnOp::Neg(_),
-            expr,
-            ..
-        }) => match expr.as_ref() {
-            Expr::Lit(ExprLit {
-                lit: Lit::Int(literal),
-                ..
-            }) => format!("-{}", literal.base10_digits()),
-            other => return Err(Error::new_spanned(other, LITERAL)),
-        },
-        other => return Err(Error::new_spanned(other, LITERAL)),
+    let (sign, literal) = if let Expr::Unary(ExprUnary {
+        op: UnOp::Neg(_),
+        expr,
+        ..
+    }) = expression
+    {
+        ("-", expr.as_ref())
+    } else {
+        ("", expression)
     };
-    text.parse()
+    let Expr::Lit(ExprLit {
+        lit: Lit::Int(literal),
+        ..
+    }) = literal
+    else {
+        return Err(Error::new_spanned(
+            expression,
+            "the number of a value must be a literal",
+        ));
+    };
+    format!("{sign}{}", literal.base10_digits())
+        .parse()
         .map_err(|_| Error::new_spanned(expression, "more than 32 bits"))
 }
-
-const LITERAL: &str = "the number of a value must be a literal";

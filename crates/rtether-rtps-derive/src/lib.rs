@@ -3,6 +3,8 @@
 mod attributes;
 mod enumeration;
 mod structure;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, Error, Generics, parse_macro_input, parse_quote};

@@ -186,7 +186,7 @@ impl Structure<'_> {
             let check = self.check_written(member);
             let write = if self.is_list() {
                 quote! {
-                    encoder.parameter(#id, <#ty as #cdr::Data>::SIZE, |encoder| {
+                    encoder.parameter(#id, <#ty as #cdr::Data>::LENGTH_CODE, |encoder| {
                         #cdr::Data::encode_key(&self.#name, encoder)
                     })?;
                 }
@@ -351,9 +351,10 @@ impl Structure<'_> {
             let header = self
                 .is_list()
                 .then(|| quote!(let extent = extent.parameter()?;));
-            let step = match max {
-                Some(max) => quote!(<#ty as #cdr::Bounded>::extend_bounded(extent, #max)?),
-                None => quote!(<#ty as #cdr::Data>::extend(extent)?),
+            let step = if let Some(max) = max {
+                quote!(<#ty as #cdr::Bounded>::extend_bounded(extent, #max)?)
+            } else {
+                quote!(<#ty as #cdr::Data>::extend(extent)?)
             };
             quote!(#header let extent = #step;)
         });

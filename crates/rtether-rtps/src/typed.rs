@@ -32,7 +32,7 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> bool 
     } else {
         from_payload(payload)
     };
-    value.is_ok_and(|value| write_key(&value, key).is_ok())
+    value.is_ok_and(|value| write_key(&value, Encoding::Xcdr2, key).is_ok())
 }
 
 /// A writer of values of one type.
@@ -132,7 +132,9 @@ impl<T: Data> Publication<T> {
         }
         self.key.clear();
         let key_hash = if T::HAS_KEY {
-            Some(key_hash_in(value, &mut self.key)?)
+            let hash = key_hash_in(value, self.encoding, &mut self.key)?;
+            write_key(value, Encoding::Xcdr2, &mut self.key)?;
+            Some(hash)
         } else {
             None
         };

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::cdr::Data;
+use crate::filter::{Fields, Value};
 
 /// The colored shape with which implementations show each other what they can do.
 ///
@@ -45,4 +46,16 @@ pub struct Ping {
     pub sent_ns: i64,
     /// Octets that make the sample larger.
     pub payload: Vec<u8>,
+}
+
+impl Fields for ShapeType {
+    fn field(&self, name: &str) -> Option<Value<'_>> {
+        Some(match name {
+            "color" => Value::Text(&self.color),
+            "x" => Value::Integer(self.x.into()),
+            "y" => Value::Integer(self.y.into()),
+            "shapesize" => Value::Integer(self.shapesize.into()),
+            _ => return None,
+        })
+    }
 }

@@ -37,8 +37,13 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-rtps",
-        ours: &[],
+        ours: &["rtether-rtps-derive"],
         outside: Outside::Only(&["md-5", "thiserror"]),
+    },
+    Room {
+        name: "rtether-rtps-derive",
+        ours: &[],
+        outside: Outside::Only(&["proc-macro2", "quote", "syn"]),
     },
     Room {
         name: "rtether-bounds",

@@ -8,17 +8,24 @@ use super::{Bounded, CdrError, CdrErrorKind, Data, Decoder, Encoder, Encoding, E
 
 impl<T: Data> Data for Vec<T> {
     const NAME: &'static str = "sequence";
+    const LENGTH_CODE: u32 = match (T::IS_PRIMITIVE, T::LENGTH_CODE) {
+        (true, 1) => 4,
+        (true, 2) => 6,
+        (true, 3) => 7,
+        // Octets, or elements after their length in octets.
+        _ => 5,
+    };
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.collection(T::IS_PRIMITIVE, |encoder| {
-            encoder.len(self.len())?;
+            encoder.length(self.len())?;
             T::encode_all(self, encoder)
         })
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.collection(T::IS_PRIMITIVE, |decoder| {
-            let count = decoder.len()?;
+            let count = decoder.length()?;
             T::decode_all(count, decoder)
         })
     }
@@ -33,14 +40,14 @@ impl<T: Data> Data for Vec<T> {
 
     fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.collection(T::IS_PRIMITIVE, |encoder| {
-            encoder.len(self.len())?;
+            encoder.length(self.len())?;
             self.iter().try_for_each(|value| value.encode_key(encoder))
         })
     }
 
     fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.collection(T::IS_PRIMITIVE, |decoder| {
-            let count = decoder.len()?;
+            let count = decoder.length()?;
             decoder.elements(count, T::decode_key)
         })
     }
@@ -108,8 +115,6 @@ fn array_of<'a, T: Data, const N: usize>(
 /// A member that may be absent; not an element of sequences, and not a key.
 impl<T: Data> Data for Option<T> {
     const NAME: &'static str = "optional";
-    // Whether it is there takes an octet of its own.
-    const IS_PRIMITIVE: bool = false;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(u8::from(self.is_some()))?;
@@ -133,8 +138,9 @@ impl<T: Data> Data for Option<T> {
     fn encode_member(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         match (encoder.encoding(), self) {
             (Encoding::Xcdr2, _) => self.encode(encoder),
-            (Encoding::Xcdr1, Some(value)) => value.encode_parameter(id, encoder),
-            (Encoding::Xcdr1, None) => encoder.parameter(id, None, |_| Ok(())),
+            (Encoding::Xcdr1, value) => encoder.optional_xcdr1(id, |encoder| {
+                value.iter().try_for_each(|value| value.encode(encoder))
+            }),
         }
     }
 

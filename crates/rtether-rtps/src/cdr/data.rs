@@ -25,8 +25,10 @@ pub trait Data: Sized {
     const EXTENSIBILITY: Extensibility = Extensibility::Final;
     /// Whether it is a number, `bool` or `char`.
     const IS_PRIMITIVE: bool = false;
-    /// Its octets, if they are always 1, 2, 4 or 8.
-    const SIZE: Option<usize> = None;
+    /// How XCDR2 tells the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for 1, 2, 4
+    /// and 8 octets; 4 for a length of its own; from 5 on the length with which the value begins, in
+    /// units of 1, 4 and 8 octets.
+    const LENGTH_CODE: u32 = 4;
 
     /// Writes a value.
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError>;
@@ -64,7 +66,7 @@ pub trait Data: Sized {
 
     /// Writes a value as a member of a list.
     fn encode_parameter(&self, id: u32, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        encoder.parameter(id, Self::SIZE, |encoder| self.encode(encoder))
+        encoder.parameter(id, Self::LENGTH_CODE, |encoder| self.encode(encoder))
     }
 
     /// Reads a value as a member of a list.
@@ -97,11 +99,11 @@ pub trait Bounded: Data {
 }
 
 macro_rules! numbers {
-    ($($name:ident $idl:literal)*) => {$(
+    ($($name:ident $idl:literal $code:literal)*) => {$(
         impl Data for $name {
             const NAME: &'static str = $idl;
             const IS_PRIMITIVE: bool = true;
-            const SIZE: Option<usize> = Some(size_of::<Self>());
+            const LENGTH_CODE: u32 = $code;
 
             fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
                 encoder.$name(*self)
@@ -123,16 +125,22 @@ macro_rules! numbers {
 }
 
 numbers! {
-    u16 "uint16" u32 "uint32" u64 "uint64"
-    i8 "int8" i16 "int16" i32 "int32" i64 "int64"
-    f32 "float" f64 "double"
+    u16 "uint16" 1
+    u32 "uint32" 2
+    u64 "uint64" 3
+    i8 "int8" 0
+    i16 "int16" 1
+    i32 "int32" 2
+    i64 "int64" 3
+    f32 "float" 2
+    f64 "double" 3
 }
 
 /// Many of them are one copy.
 impl Data for u8 {
     const NAME: &'static str = "octet";
     const IS_PRIMITIVE: bool = true;
-    const SIZE: Option<usize> = Some(1);
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(*self)
@@ -155,25 +163,28 @@ impl Data for u8 {
     }
 
     fn decode_all(count: usize, decoder: &mut Decoder<'_>) -> Result<Vec<Self>, CdrError> {
-        decoder.octets(count).map(<[u8]>::to_vec)
+        decoder.octets(count).map(<[Self]>::to_vec)
     }
 }
 
+#[allow(clippy::use_self, reason = "constants that are truth values by chance")]
 impl Data for bool {
     const NAME: &'static str = "boolean";
     const IS_PRIMITIVE: bool = true;
-    const SIZE: Option<usize> = Some(1);
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.u8(u8::from(*self))
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
-        let error = decoder.clone();
         match decoder.u8()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(error.error(CdrErrorKind::Bool(other))),
+            other => Err(CdrError {
+                offset: decoder.position().saturating_sub(1),
+                kind: CdrErrorKind::Bool(other),
+            }),
         }
     }
 
@@ -190,7 +201,7 @@ impl Data for bool {
 impl Data for char {
     const NAME: &'static str = "char";
     const IS_PRIMITIVE: bool = true;
-    const SIZE: Option<usize> = Some(1);
+    const LENGTH_CODE: u32 = 0;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         let Ok(octet) = u8::try_from(*self) else {
@@ -214,6 +225,7 @@ impl Data for char {
 
 impl Data for String {
     const NAME: &'static str = "string";
+    const LENGTH_CODE: u32 = 5;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
         encoder.str(self)

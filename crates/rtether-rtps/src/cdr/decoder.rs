@@ -23,6 +23,8 @@ pub struct Decoder<'a> {
     /// How the outermost value is written, if its type does not say.
     form: Option<Form>,
     depth: u8,
+    /// In the outermost structure of a payload.
+    is_outermost: bool,
 }
 
 /// Reads each number after its alignment.
@@ -51,6 +53,7 @@ impl<'a> Decoder<'a> {
             order,
             form: None,
             depth: 0,
+            is_outermost: false,
         }
     }
 
@@ -112,7 +115,7 @@ impl<'a> Decoder<'a> {
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
     /// Reads a length of what takes at least one octet each; refuses it if not as many are left.
-    pub fn len(&mut self) -> Result<usize, CdrError> {
+    pub fn length(&mut self) -> Result<usize, CdrError> {
         let len = self.u32()?;
         let fits = usize::try_from(len).ok();
         let fits = fits.filter(|len| *len <= self.remaining());
@@ -121,7 +124,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads a string. One of no octets at all, as some writers have it, is empty.
     pub fn str(&mut self) -> Result<&'a str, CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         let from = self.at;
         let error = |kind| CdrError { offset: from, kind };
         let octets = self.octets(len)?;
@@ -135,7 +138,7 @@ impl<'a> Decoder<'a> {
 
     /// Reads a sequence of octets.
     pub fn octet_sequence(&mut self) -> Result<&'a [u8], CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         self.octets(len)
     }
 
@@ -170,12 +173,15 @@ impl<'a> Decoder<'a> {
             };
             return Err(self.error(CdrErrorKind::Representation(form.id())));
         }
+        let is_outermost = self.depth == 0 && self.at == 0 && self.form.is_some();
+        let outer = core::mem::replace(&mut self.is_outermost, is_outermost);
         self.depth += 1;
         let read = match (form, self.encoding) {
             (Form::Plain, _) | (_, Encoding::Xcdr1) => members(self),
             (Form::Delimited | Form::List, Encoding::Xcdr2) => self.delimited(members),
         };
         self.depth -= 1;
+        self.is_outermost = outer;
         read
     }
 
@@ -197,7 +203,7 @@ impl<'a> Decoder<'a> {
         &mut self,
         content: impl FnOnce(&mut Self) -> Result<T, CdrError>,
     ) -> Result<T, CdrError> {
-        let len = self.len()?;
+        let len = self.length()?;
         self.within(len, content)
     }
 
@@ -233,10 +239,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// Returns whether no member follows. Without a length, up to three zeros may be the padding of a
-    /// payload whose header does not tell of it; numbers that they could be are zero as well.
+    /// payload whose header does not tell of it; members that they could be are zero as well, and in
+    /// the outermost structure nothing else follows.
     fn is_exhausted(&mut self) -> bool {
         let rest = self.octets.get(self.at..self.end).unwrap_or(&[]);
-        let is_padding = self.encoding == Encoding::Xcdr1
+        let is_padding = self.is_outermost
+            && self.encoding == Encoding::Xcdr1
             && rest.len() < 4
             && self.octets.len().is_multiple_of(4)
             && rest.iter().all(|octet| *octet == 0);
@@ -280,7 +288,7 @@ impl<'a> Decoder<'a> {
             list::SENTINEL => Ok(None),
             list::EXTENDED => {
                 let id = self.u32()?;
-                let len = self.len()?;
+                let len = self.length()?;
                 Ok(Some(Parameter {
                     id: id & list::ID_MAX,
                     must_understand: id & list::MUST_UNDERSTAND_LONG != 0,

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Encoding, Extensibility};
+use super::{ByteOrder, CdrError, CdrErrorKind, DEPTH_MAX, Encoding, Extensibility, list};
 
 /// Writes values to the end of a vector, with alignment from where it started.
 ///
@@ -108,7 +108,7 @@ impl<'a> Encoder<'a> {
     numbers!(u8 u16 u32 u64 i8 i16 i32 i64 f32 f64);
 
     /// Writes a length.
-    pub fn len(&mut self, len: usize) -> Result<(), CdrError> {
+    pub fn length(&mut self, len: usize) -> Result<(), CdrError> {
         let Ok(len) = u32::try_from(len) else {
             return Err(self.error(CdrErrorKind::Limit(self.limit)));
         };
@@ -120,14 +120,14 @@ impl<'a> Encoder<'a> {
         if text.as_bytes().contains(&0) {
             return Err(self.error(CdrErrorKind::Zero));
         }
-        self.len(text.len().saturating_add(1))?;
+        self.length(text.len().saturating_add(1))?;
         self.octets(text.as_bytes())?;
         self.octets(&[0])
     }
 
     /// Writes a sequence of octets.
     pub fn octet_sequence(&mut self, octets: &[u8]) -> Result<(), CdrError> {
-        self.len(octets.len())?;
+        self.length(octets.len())?;
         self.octets(octets)
     }
 
@@ -208,45 +208,47 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes a member after its number, of which 28 bits count, and its length. `size` is that of the
-    /// member if it is always the same.
+    /// Writes a member of a list after its number, of which 28 bits count, and its length, told as
+    /// [`super::Data::LENGTH_CODE`] has it.
     pub fn parameter(
         &mut self,
         id: u32,
-        size: Option<usize>,
+        length_code: u32,
         content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
     ) -> Result<(), CdrError> {
         match self.encoding {
             _ if self.is_plain => content(self),
-            Encoding::Xcdr1 => self.parameter_xcdr1(id, content),
+            // Padded within the length, as most readers of lists expect it.
+            Encoding::Xcdr1 => self.optional_xcdr1(id, |encoder| {
+                content(encoder)?;
+                encoder.align(4)
+            }),
             Encoding::Xcdr2 => {
-                let id = id & super::list::ID_MAX;
-                let code = size.and_then(super::list::length_code);
-                if let Some(code) = code {
-                    self.u32(code << 28 | id)?;
-                    return content(self);
+                self.u32(length_code << 28 | id & list::ID_MAX)?;
+                if length_code == list::LENGTH_FOLLOWS {
+                    self.delimited(content)
+                } else {
+                    content(self)
                 }
-                self.u32(super::list::LENGTH_FOLLOWS << 28 | id)?;
-                self.delimited(content)
             }
         }
     }
 
-    /// The long form alone, so that the length need not be known before; padded within the length,
-    /// as most readers of lists expect it.
-    fn parameter_xcdr1(
+    /// Writes a member that may be absent, in the long form alone, so that the length need not be known
+    /// before.
+    pub(super) fn optional_xcdr1(
         &mut self,
         id: u32,
         content: impl FnOnce(&mut Self) -> Result<(), CdrError>,
     ) -> Result<(), CdrError> {
         self.align(4)?;
-        self.u16(super::list::EXTENDED | super::list::MUST_UNDERSTAND)?;
+        self.u16(list::EXTENDED | list::MUST_UNDERSTAND)?;
         self.u16(8)?;
-        self.u32(id & super::list::ID_MAX)?;
+        self.u32(id & list::ID_MAX)?;
         self.u32(0)?;
         let from = self.out.len();
         let outer = core::mem::replace(&mut self.origin, from);
-        let written = content(self).and_then(|()| self.align(4));
+        let written = content(self);
         self.origin = outer;
         written?;
         self.patch(from)
@@ -254,7 +256,7 @@ impl<'a> Encoder<'a> {
 
     fn sentinel(&mut self) -> Result<(), CdrError> {
         self.align(4)?;
-        self.u16(super::list::SENTINEL | super::list::MUST_UNDERSTAND)?;
+        self.u16(list::SENTINEL | list::MUST_UNDERSTAND)?;
         self.u16(0)
     }
 }

@@ -30,8 +30,8 @@ impl Extent {
     }
 
     /// The start of a key as it is hashed.
-    pub(super) const fn key() -> Self {
-        let mut extent = Self::new(Encoding::Xcdr2);
+    pub(super) const fn key(encoding: Encoding) -> Self {
+        let mut extent = Self::new(encoding);
         extent.is_key = true;
         extent
     }
@@ -74,7 +74,8 @@ impl Extent {
             self = self.add(4, 4)?;
         }
         let mut after = members(self)?;
-        if extensibility == Extensibility::Mutable && self.encoding == Encoding::Xcdr1 {
+        let has_end = self.encoding == Encoding::Xcdr1 && !self.is_key;
+        if has_end && extensibility == Extensibility::Mutable {
             after = after.add(4, 4)?;
         }
         after.depth -= 1;

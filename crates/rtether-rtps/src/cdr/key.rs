@@ -9,26 +9,34 @@ use super::{ByteOrder, CdrError, Data, Encoder, Encoding, Extent};
 /// Octets of a hash.
 pub const HASH_LEN: usize = 16;
 
-/// Returns the hash of a value's key.
+/// Returns the hash of a value's key in XCDR2.
 ///
 /// It is the key itself, big-endian and followed by zeros, if no key of the type is longer than
-/// sixteen octets, otherwise its MD5; the value at hand does not matter. The key is that of XCDR2 with
-/// all structures taken for final, whatever the encoding of the sample (DDS-XTypes 1.3, 7.6.8);
-/// writers from before XCDR2 hash the one of XCDR1, which differs only where a member of 8 octets
-/// follows an odd number of 4. Types without keys have zeros.
+/// sixteen octets, otherwise its MD5; how long the one at hand is does not matter. All structures are
+/// taken for final. Types without keys have zeros.
+///
+/// Writers send the hash in the encoding of their samples (DDS-XTypes 1.3, 7.6.8), which
+/// [`key_hash_in`] gives. That of XCDR1 differs where a member of 8 octets follows an odd number of 4,
+/// and where elements are not primitive; so instances are told apart by one of the two, computed from
+/// the key, and not by what came.
 pub fn key_hash<T: Data>(value: &T) -> Result<[u8; HASH_LEN], CdrError> {
-    key_hash_in(value, &mut Vec::with_capacity(HASH_LEN))
+    let mut room = Vec::with_capacity(HASH_LEN);
+    key_hash_in(value, Encoding::Xcdr2, &mut room)
 }
 
-/// Returns the same; `room` is cleared and holds the key meanwhile, so that nothing is allocated if
-/// its capacity suffices.
-pub fn key_hash_in<T: Data>(value: &T, room: &mut Vec<u8>) -> Result<[u8; HASH_LEN], CdrError> {
+/// Returns the hash of a value's key in either encoding; `room` is cleared and holds the key
+/// meanwhile, so that nothing is allocated if its capacity suffices.
+pub fn key_hash_in<T: Data>(
+    value: &T,
+    encoding: Encoding,
+    room: &mut Vec<u8>,
+) -> Result<[u8; HASH_LEN], CdrError> {
     let mut hash = [0; HASH_LEN];
     if !T::HAS_KEY {
         return Ok(hash);
     }
-    write_key(value, room)?;
-    if !is_key_short::<T>() {
+    write_key(value, encoding, room)?;
+    if !is_key_short::<T>(encoding) {
         return Ok(Md5::digest(room.as_slice()).into());
     }
     for (octet, key) in hash.iter_mut().zip(room.iter()) {
@@ -38,13 +46,17 @@ pub fn key_hash_in<T: Data>(value: &T, room: &mut Vec<u8>) -> Result<[u8; HASH_L
 }
 
 /// Writes the key in the form that is hashed, which is the same for equal keys only; `room` is cleared.
-pub fn write_key<T: Data>(value: &T, room: &mut Vec<u8>) -> Result<(), CdrError> {
+pub fn write_key<T: Data>(
+    value: &T,
+    encoding: Encoding,
+    room: &mut Vec<u8>,
+) -> Result<(), CdrError> {
     room.clear();
-    let mut encoder = Encoder::new(room, Encoding::Xcdr2, ByteOrder::Big).plain();
+    let mut encoder = Encoder::new(room, encoding, ByteOrder::Big).plain();
     value.encode_key(&mut encoder)
 }
 
 /// Returns whether every key of the type fits into a hash as it is.
-pub fn is_key_short<T: Data>() -> bool {
-    T::extend(Extent::key()).is_some_and(|extent| extent.len() <= HASH_LEN)
+pub fn is_key_short<T: Data>(encoding: Encoding) -> bool {
+    T::extend(Extent::key(encoding)).is_some_and(|extent| extent.len() <= HASH_LEN)
 }

@@ -30,17 +30,6 @@ pub(super) const MUST_UNDERSTAND_XCDR2: u32 = 0x8000_0000;
 /// XCDR2: code of a length in the four octets that follow.
 pub(super) const LENGTH_FOLLOWS: u32 = 4;
 
-/// Returns the code for members of always the same size, if there is one.
-pub(super) const fn length_code(size: usize) -> Option<u32> {
-    match size {
-        1 => Some(0),
-        2 => Some(1),
-        4 => Some(2),
-        8 => Some(3),
-        _ => None,
-    }
-}
-
 /// Returns the length that a code says without more.
 pub(super) const fn fixed_len(code: u32) -> Option<usize> {
     match code {

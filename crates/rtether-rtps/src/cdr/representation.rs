@@ -119,7 +119,7 @@ impl Representation {
     }
 
     /// Splits a payload into what its header says and its body, without the padding that the options
-    /// tell of. What else the options say is ignored.
+    /// tell of. What else the options say is ignored, as is padding that does not end where it should.
     pub fn split(payload: &[u8]) -> Result<(Self, &[u8]), CdrError> {
         let Some((&[a, b, _, options], body)) = payload.split_first_chunk() else {
             return Err(CdrError {
@@ -134,7 +134,8 @@ impl Representation {
                 kind: CdrErrorKind::Representation(id),
             });
         };
-        let padding = usize::from(options & PADDING);
+        let is_padded = body.len().is_multiple_of(4);
+        let padding = usize::from(if is_padded { options & PADDING } else { 0 });
         let len = body.len().checked_sub(padding);
         let body = len.and_then(|len| body.get(..len)).unwrap_or(body);
         Ok((representation, body))

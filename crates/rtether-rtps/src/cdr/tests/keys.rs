@@ -1,0 +1,170 @@
+//! Keys and their hashes.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::types::{Octets, ShapeType};
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(final)]
+struct Eight {
+    #[rtps(key)]
+    a: u32,
+    #[rtps(key)]
+    b: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(appendable)]
+struct Text<const N: usize> {
+    other: u64,
+    #[rtps(key)]
+    inner: Eleven,
+}
+
+/// Without a key of its own, so that all of it is key where it is one.
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(appendable)]
+struct Eleven {
+    #[rtps(max = 11)]
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(final)]
+struct Twelve {
+    #[rtps(key, max = 12)]
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(mutable)]
+struct Swapped {
+    #[rtps(key, id = 8)]
+    a: u8,
+    #[rtps(key, id = 3)]
+    b: u32,
+}
+
+#[test]
+fn short_keys_are_their_own_hash() {
+    // Oracle: big-endian, alignment at most 4 in XCDR2 and 8 in XCDR1, zeros up to 16.
+    let value = Eight { a: 1, b: 2 };
+    assert_eq!(
+        hex(&key_hash(&value).expect("a key")),
+        "00000001000000000000000200000000"
+    );
+    let mut room = Vec::new();
+    let xcdr1 = key_hash_in(&value, Encoding::Xcdr1, &mut room).expect("a key");
+    assert_eq!(hex(&xcdr1), "00000001000000000000000000000002");
+    // 4 + 11 + 1 octets are still short; structures have no length here.
+    let value = Text::<1> {
+        other: 1,
+        inner: Eleven { text: "abc".into() },
+    };
+    assert_eq!(
+        hex(&key_hash(&value).expect("a key")),
+        "00000004616263000000000000000000"
+    );
+    assert!(is_key_short::<Text<1>>(Encoding::Xcdr2));
+    // By number, not by place.
+    let value = Swapped { a: 1, b: 2 };
+    assert_eq!(
+        hex(&key_hash(&value).expect("a key")),
+        "00000002010000000000000000000000"
+    );
+    assert_eq!(key_hash(&Octets::default()), Ok([0; 16]));
+}
+
+#[test]
+fn keys_that_could_be_long_are_hashed() {
+    // Oracle: `printf '\0\0\0\5BLUE\0' | md5sum`, likewise '\0\0\0\4abc\0'.
+    let shape = ShapeType {
+        color: "BLUE".into(),
+        x: 1,
+        ..ShapeType::default()
+    };
+    assert_eq!(
+        hex(&key_hash(&shape).expect("a key")),
+        "cac217c318363f8ef1160eeedef9e886"
+    );
+    let twelve = Twelve { text: "abc".into() };
+    assert_eq!(
+        hex(&key_hash(&twelve).expect("a key")),
+        "1a6974cae0ba21bf15f88d759c31eaf8"
+    );
+    // Too long a key has none.
+    let shape = ShapeType {
+        color: "B".repeat(129),
+        ..shape
+    };
+    let error = key_hash(&shape).expect_err("a key too long");
+    assert_eq!(error.kind, CdrErrorKind::Bound { len: 129, max: 128 });
+}
+
+fn key_payload<T: Data>(value: &T, encoding: Encoding) -> Vec<u8> {
+    let mut out = Vec::new();
+    to_key_payload(value, encoding, &mut out).expect("a key");
+    out
+}
+
+#[test]
+fn payloads_of_keys_are_those_of_cyclone() {
+    // Oracle: what Cyclone DDS 11.0.1 makes of the same keys; header and padding by hand.
+    let shape = ShapeType {
+        color: "BLUE".into(),
+        x: 1,
+        ..ShapeType::default()
+    };
+    assert_eq!(
+        hex(&key_payload(&shape, Encoding::Xcdr1)),
+        "0001000305000000424c554500000000"
+    );
+    assert_eq!(
+        hex(&key_payload(&shape, Encoding::Xcdr2)),
+        "000900030900000005000000424c554500000000"
+    );
+    assert_eq!(
+        hex(&key_payload(&mix(), Encoding::Xcdr1)),
+        "00010002010000000000000008070605040302010300\
+         0000"
+    );
+    assert_eq!(
+        hex(&key_payload(&mix(), Encoding::Xcdr2)),
+        "00070002010000000807060504030201020000000300\
+         0000"
+    );
+    assert_eq!(
+        hex(&key_payload(&mutable(), Encoding::Xcdr1)),
+        "00030000017f0800050000000400000009000000027f0000"
+    );
+    assert_eq!(
+        hex(&key_payload(&mutable(), Encoding::Xcdr2)),
+        "000b0000080000000500002009000000"
+    );
+    assert_eq!(
+        hex(&key_payload(&Octets::default(), Encoding::Xcdr1)),
+        "00010000"
+    );
+}
+
+#[test]
+fn keys_are_read_alone() {
+    // Oracle: what was written; other members are empty.
+    for encoding in ENCODINGS {
+        let read: Mix = from_key_payload(&key_payload(&mix(), encoding)).expect("a key");
+        let expected = Mix {
+            o: 1,
+            l: mix().l,
+            app: App { a: 3, b: 0 },
+            ..Data::missing()
+        };
+        assert_eq!(read, expected);
+        assert_eq!(key_hash(&read), key_hash(&mix()));
+        let read: Mut = from_key_payload(&key_payload(&mutable(), encoding)).expect("a key");
+        assert_eq!((read.k, read.a), (9, 0));
+        let empty = from_key_payload::<Octets>(&key_payload(&Octets::default(), encoding));
+        assert_eq!(empty, Ok(Octets::default()));
+        assert!(from_key_payload::<ShapeType>(&[0, 1, 0, 0]).is_err());
+    }
+}
