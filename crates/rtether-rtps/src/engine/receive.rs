@@ -72,7 +72,7 @@ impl Participant {
             Submessage::AckNack(ack) => {
                 let from = Guid::new(context.from, ack.reader);
                 let writer = self.writer_named(ack.writer);
-                if !writer.is_some_and(|local| local.writer.on_ack_nack(from, &ack)) {
+                if !writer.is_some_and(|local| local.writer.on_ack_nack(now, from, &ack)) {
                     self.counters.strangers += 1;
                 }
             }

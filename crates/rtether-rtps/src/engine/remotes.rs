@@ -59,6 +59,12 @@ impl Participant {
         let expires_at = now + data.lease;
         if let Some(known) = self.remotes.get_mut(&from) {
             known.expires_at = expires_at;
+            for local in self.readers.iter_mut().flatten() {
+                local.reader.ask_silent(now, from);
+            }
+            let Some(known) = self.remotes.get_mut(&from) else {
+                return;
+            };
             if known.data != data {
                 known.data = data;
                 self.know_built_in(now, from);

@@ -382,6 +382,16 @@ impl Reader {
         }
     }
 
+    /// Asks the writers of a participant that have not said yet what they have; it is still there.
+    ///
+    /// Where only one side has taken the other for dead, the other believes that all is said.
+    pub(crate) fn ask_silent(&mut self, now: Instant, from: GuidPrefix) {
+        let silent = self.proxies.iter_mut().filter(|proxy| proxy.is_silent());
+        for proxy in silent.filter(|proxy| proxy.remote.guid.prefix == from) {
+            proxy.ack_at.get_or_insert(now);
+        }
+    }
+
     /// Returns whether it knows a writer.
     pub(crate) fn knows(&self, writer: Guid) -> bool {
         self.find(writer).is_ok()

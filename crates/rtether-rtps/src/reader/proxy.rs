@@ -101,6 +101,11 @@ impl WriterProxy {
         was_dead
     }
 
+    /// Returns whether it is reliable and has never said what it has.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.remote.is_reliable && self.heartbeat_count.is_none()
+    }
+
     /// Notes that the sample `next` has been delivered.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();

@@ -228,7 +228,7 @@ impl Writer {
     }
 
     /// Takes in an ACKNACK from a reader.
-    pub(crate) fn on_ack_nack(&mut self, from: Guid, ack: &AckNack) -> bool {
+    pub(crate) fn on_ack_nack(&mut self, now: Instant, from: Guid, ack: &AckNack) -> bool {
         let last = self.cache.last();
         let Some(proxy) = self.proxy_mut(from).filter(|proxy| proxy.is_reliable()) else {
             return false;
@@ -236,8 +236,12 @@ impl Writer {
         if !proxy.on_ack_nack(ack, last) {
             return false;
         }
-        if self.proxies.iter().all(|proxy| !proxy.is_behind(last)) {
+        let is_behind = self.proxies.iter().any(|proxy| proxy.is_behind(last));
+        if !is_behind {
             self.heartbeat_at = None;
+        } else if self.heartbeat_at.is_none() {
+            self.heartbeat_after = self.timing.heartbeat_min;
+            self.heartbeat_at = Some(now + self.heartbeat_after);
         }
         true
     }

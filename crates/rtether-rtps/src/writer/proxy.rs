@@ -38,6 +38,8 @@ pub(crate) struct ReaderProxy {
     pub(crate) wants_heartbeat: bool,
     /// Whether it has ever acknowledged anything: until then it gets nothing but heartbeats.
     pub(crate) has_answered: bool,
+    /// Whether it has ever said up to where it has everything.
+    has_told_base: bool,
 }
 
 /// What a reader is to be sent.
@@ -84,6 +86,7 @@ impl ReaderProxy {
             count: None,
             fragment_count: None,
             has_answered: false,
+            has_told_base: false,
         }
     }
 
@@ -109,8 +112,16 @@ impl ReaderProxy {
             return false;
         }
         self.has_answered = true;
-        let acknowledged = SequenceNumber(ack.set.base() - 1);
-        self.acknowledged = self.acknowledged.max(acknowledged);
+        let base = SequenceNumber(ack.set.base());
+        if base > SequenceNumber::FIRST && !self.has_told_base {
+            // It has had samples before it was known here, by the way of others or before it was lost
+            // sight of: what follows is meant for it, too.
+            self.has_told_base = true;
+            self.start = self.start.min(base);
+        }
+        // A reader that has lost sight of this writer begins anew, and has less than before.
+        let acknowledged = SequenceNumber(base.0 - 1);
+        self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
         self.requested = ack.set;
         if let Some((next, end)) = &mut self.history {
             *next = (*next).max(acknowledged.next());
