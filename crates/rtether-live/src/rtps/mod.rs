@@ -365,7 +365,7 @@ fn prefix(number: u16) -> GuidPrefix {
     prefix[..2].copy_from_slice(&VENDOR);
     let (monotonic, real) = monotonic_and_real_ns();
     let host = crate::host::identity();
-    let host = host.as_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |sum, octet| {
+    let host = host.unwrap_or_default().iter().fold(0xCBF2_9CE4_8422_2325_u64, |sum, octet| {
         (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01B3)
     });
     let moment = (monotonic ^ real.rotate_left(17)).cast_unsigned();

@@ -27,6 +27,18 @@ pub struct NewSample<'a> {
     pub key_hash: Option<[u8; 16]>,
 }
 
+impl<'a> NewSample<'a> {
+    /// Returns a value for a topic without keys.
+    pub const fn value(payload: &'a [u8]) -> Self {
+        Self {
+            kind: ChangeKind::Alive,
+            payload,
+            key: &[],
+            key_hash: None,
+        }
+    }
+}
+
 impl Participant {
     /// Makes a writer and announces it; `None` if there are as many endpoints as the limits allow.
     pub fn create_writer(
