@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use crate::cdr::{
-    CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
+    self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
     to_payload, write_key,
 };
 use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
@@ -25,14 +25,22 @@ pub enum PublishError {
     Write(#[from] WriteError),
 }
 
-/// Writes the key of a payload of a type.
-pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> bool {
+/// Octets of a serialized key at least. Fast DDS takes a shorter one for the hash, although that comes
+/// with it; zeros after a key mean nothing.
+const KEY_MIN: usize = 20;
+
+/// Writes the key of a payload of a type; returns its hash in the encoding of the payload.
+pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]> {
     let value: Result<T, CdrError> = if is_key {
         from_key_payload(payload)
     } else {
         from_payload(payload)
     };
-    value.is_ok_and(|value| write_key(&value, Encoding::Xcdr2, key).is_ok())
+    let value = value.ok()?;
+    let (representation, _) = cdr::Representation::split(payload).ok()?;
+    let hash = key_hash_in(&value, representation.encoding, key).ok()?;
+    write_key(&value, Encoding::Xcdr2, key).ok()?;
+    Some(hash)
 }
 
 /// A writer of values of one type.
@@ -129,6 +137,7 @@ impl<T: Data> Publication<T> {
             to_payload(value, self.encoding, &mut self.payload)?;
         } else {
             to_key_payload(value, self.encoding, &mut self.payload)?;
+            self.payload.resize(self.payload.len().max(KEY_MIN), 0);
         }
         self.key.clear();
         let key_hash = if T::HAS_KEY {

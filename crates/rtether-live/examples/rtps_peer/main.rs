@@ -16,13 +16,21 @@ use std::process::ExitCode;
 use options::{Final, Options, Verb};
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_live::wait::Waiting;
+use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::Event;
 use rtether_rtps::qos::{History, Ownership, Qos, Reliability, Representation};
 use rtether_rtps::reader::InstanceState;
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::typed::{PublishError, Publication, Subscription};
-use rtether_rtps::types::{Octets, ShapeType};
+use rtether_rtps::typed::{Publication, PublishError, Subscription};
+use rtether_rtps::types::ShapeType;
 use rtether_rtps::writer::WriteError;
+
+/// As in `interop/peer.idl`.
+#[derive(Data)]
+#[rtps(final)]
+struct Octets {
+    payload: Vec<u8>,
+}
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -99,7 +107,8 @@ fn report(domain: &mut Domain, matched: &mut usize) {
                     eprintln!("{mismatch}");
                 }
             }
-            Event::DeadlineMissed { overdue, .. } | Event::OfferedDeadlineMissed { overdue, .. } => {
+            Event::DeadlineMissed { overdue, .. }
+            | Event::OfferedDeadlineMissed { overdue, .. } => {
                 for _ in 0..overdue {
                     println!("deadline missed");
                 }
@@ -112,7 +121,9 @@ fn report(domain: &mut Domain, matched: &mut usize) {
 }
 
 fn end(domain: &Domain, options: &Options) -> Instant {
-    options.for_s.map_or(Instant::NEVER, |s| domain.now() + Duration::from_s(s))
+    options
+        .for_s
+        .map_or(Instant::NEVER, |s| domain.now() + Duration::from_s(s))
 }
 
 fn wait(domain: &mut Domain, matched: &mut usize, until: Instant) -> Result<(), Failure> {
@@ -142,7 +153,9 @@ fn publish(options: &Options) -> Result<(), Failure> {
     let mut value = ShapeType {
         color: options.color.clone(),
         shapesize: 30,
-        additional_payload_size: (0..options.size).map(|i| u8::try_from(i % 251).unwrap_or(0)).collect(),
+        additional_payload_size: (0..options.size)
+            .map(|i| u8::try_from(i % 251).unwrap_or(0))
+            .collect(),
         ..ShapeType::default()
     };
     let mut due = domain.now();
@@ -254,11 +267,17 @@ fn echo(options: &Options) -> Result<(), Failure> {
         let participant = domain.participant_mut();
         loop {
             payload.clear();
-            let taken = participant.take(now, ping.id(), |_, octets, _| payload.extend_from_slice(octets));
+            let taken = participant.take(now, ping.id(), |_, octets, _| {
+                payload.extend_from_slice(octets)
+            });
             if taken.is_none() {
                 break;
             }
-            participant.write(now, pong.id(), &rtether_rtps::engine::NewSample::value(&payload))?;
+            participant.write(
+                now,
+                pong.id(),
+                &rtether_rtps::engine::NewSample::value(&payload),
+            )?;
         }
         participant.discard_events(|_| false);
         domain.flush()?;
@@ -281,7 +300,7 @@ fn ping(options: &Options) -> Result<(), Failure> {
     let settled = domain.now() + SETTLE;
     wait(&mut domain, &mut matched, settled)?;
     let value = Octets {
-        octets: vec![0; options.size],
+        payload: vec![0; options.size],
     };
     let mut taken_ns = Vec::new();
     let total = usize::try_from(options.count)? + WARM_UP;
@@ -293,7 +312,10 @@ fn ping(options: &Options) -> Result<(), Failure> {
         while !came && domain.now() < patience {
             domain.step(patience)?;
             let now = domain.now();
-            came = domain.participant_mut().take(now, pong.id(), |_, _, _| ()).is_some();
+            came = domain
+                .participant_mut()
+                .take(now, pong.id(), |_, _, _| ())
+                .is_some();
         }
         if came && number >= WARM_UP {
             taken_ns.push((domain.now() - start).as_ns());
@@ -303,7 +325,12 @@ fn ping(options: &Options) -> Result<(), Failure> {
         wait(&mut domain, &mut matched, next)?;
     }
     taken_ns.sort_unstable();
-    let at = |part: usize| taken_ns.get(taken_ns.len() * part / 1_000).copied().unwrap_or(0);
+    let at = |part: usize| {
+        taken_ns
+            .get(taken_ns.len() * part / 1_000)
+            .copied()
+            .unwrap_or(0)
+    };
     let us = |ns: i64| format!("{}.{:03}", ns / 1_000, ns % 1_000);
     let (min, max) = (at(0), taken_ns.last().copied().unwrap_or(0));
     let line = [at(500), at(990), at(999), min, max].map(us).join(" ");

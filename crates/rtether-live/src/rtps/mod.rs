@@ -353,8 +353,12 @@ fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, Vec<(Ipv4Addr, u8)>), Doma
     let networks: Vec<(Ipv4Addr, u8)> = networks.collect();
     let mut own = networks.iter().map(|(address, _)| *address);
     let own = match wish {
-        Some(wish) => own.find(|address| *address == wish).ok_or(DomainError::Interface(wish))?,
-        None => own.find(|address| !address.is_loopback()).unwrap_or(Ipv4Addr::LOCALHOST),
+        Some(wish) => own
+            .find(|address| *address == wish)
+            .ok_or(DomainError::Interface(wish))?,
+        None => own
+            .find(|address| !address.is_loopback())
+            .unwrap_or(Ipv4Addr::LOCALHOST),
     };
     Ok((own, networks))
 }
@@ -365,9 +369,12 @@ fn prefix(number: u16) -> GuidPrefix {
     prefix[..2].copy_from_slice(&VENDOR);
     let (monotonic, real) = monotonic_and_real_ns();
     let host = crate::host::identity();
-    let host = host.unwrap_or_default().iter().fold(0xCBF2_9CE4_8422_2325_u64, |sum, octet| {
-        (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01B3)
-    });
+    let host = host
+        .unwrap_or_default()
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |sum, octet| {
+            (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01B3)
+        });
     let moment = (monotonic ^ real.rotate_left(17)).cast_unsigned();
     let mixed = host ^ moment.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     prefix[2..6].copy_from_slice(&std::process::id().to_be_bytes());

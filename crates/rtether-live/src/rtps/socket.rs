@@ -57,7 +57,8 @@ impl Port {
 
     fn mark(&self, priority: i32) -> io::Result<()> {
         let dscp = priority.clamp(0, 63);
-        self.socket.set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
+        self.socket
+            .set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
         // Values above 6 need a right; a host that does not grant it still marks the packet.
         let class: libc::c_int = dscp >> 3;
         let _ = option::set(&self.socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class);

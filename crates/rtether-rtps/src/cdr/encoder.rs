@@ -67,8 +67,13 @@ impl<'a> Encoder<'a> {
     /// Writes structures as if they were final.
     #[must_use]
     pub(super) const fn plain(mut self) -> Self {
-        self.is_plain = true;
+        self.set_plain();
         self
+    }
+
+    /// Takes all structures for final ones from now on.
+    pub(super) const fn set_plain(&mut self) {
+        self.is_plain = true;
     }
 
     /// Returns the rules in force.

@@ -56,6 +56,9 @@ pub fn to_payload_in<T: Data>(
 
 /// Adds the payload of a value's key, little-endian: what DATA has that disposes of an instance or
 /// unregisters it. Of types without keys it is the header alone.
+///
+/// All structures are taken for final, as in the hash: so does Cyclone DDS, the only peer that sends
+/// keys of appendable types.
 pub fn to_key_payload<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -65,6 +68,7 @@ pub fn to_key_payload<T: Data>(
         if !T::HAS_KEY {
             return Ok(());
         }
+        encoder.set_plain();
         value.encode_key(encoder)
     })
 }
@@ -99,12 +103,26 @@ pub fn from_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     read(payload, T::decode)
 }
 
-/// Reads the payload of a key; other members than those of the key are [`Data::missing`].
+/// Reads the payload of a key; other members than those of the key are [`Data::missing`]. Structures
+/// may be written as their type says, or as final ones.
 pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     if !T::HAS_KEY {
         return Representation::split(payload).map(|_| T::missing());
     }
-    read(payload, T::decode_key)
+    let declared = read(payload, T::decode_key);
+    let (representation, body) = Representation::split(payload)?;
+    if declared.is_ok() || representation.form != Form::Delimited {
+        return declared;
+    }
+    let form = Form::Plain;
+    let mut decoder = Decoder::of_body(
+        body,
+        Representation {
+            form,
+            ..representation
+        },
+    );
+    T::decode_key(&mut decoder).or(declared)
 }
 
 /// Returns the most octets of a payload, padding included; `None` if there is no limit. It may be a

@@ -3,9 +3,7 @@
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-use super::{
-    Event, LocalReader, LocalWriter, Participant, ReaderId, TopicName, WriterId,
-};
+use super::{Event, LocalReader, LocalWriter, Participant, ReaderId, TopicName, WriterId};
 use crate::discovery::EndpointData;
 use crate::guid::{EntityId, Guid};
 use crate::qos::{LivelinessKind, Qos};
@@ -133,12 +131,14 @@ impl Participant {
 
     /// Returns the name of a writer.
     pub fn writer_guid(&self, id: WriterId) -> Option<Guid> {
-        self.writer(id).map(|local| self.config.guid(local.writer.entity))
+        self.writer(id)
+            .map(|local| self.config.guid(local.writer.entity))
     }
 
     /// Returns the name of a reader.
     pub fn reader_guid(&self, id: ReaderId) -> Option<Guid> {
-        self.reader(id).map(|local| self.config.guid(local.reader.entity))
+        self.reader(id)
+            .map(|local| self.config.guid(local.reader.entity))
     }
 
     /// Writes a sample.
@@ -184,17 +184,20 @@ impl Participant {
 
     /// Returns how many readers a writer has.
     pub fn readers_of(&self, id: WriterId) -> usize {
-        self.writer(id).map_or(0, |local| local.writer.proxies.len())
+        self.writer(id)
+            .map_or(0, |local| local.writer.proxies.len())
     }
 
     /// Returns how many writers a reader has.
     pub fn writers_of(&self, id: ReaderId) -> usize {
-        self.reader(id).map_or(0, |local| local.reader.proxies.len())
+        self.reader(id)
+            .map_or(0, |local| local.reader.proxies.len())
     }
 
     /// Returns whether all reliable readers of a writer have all its samples.
     pub fn is_acknowledged(&self, id: WriterId) -> bool {
-        self.writer(id).is_none_or(|local| local.writer.is_acknowledged())
+        self.writer(id)
+            .is_none_or(|local| local.writer.is_acknowledged())
     }
 
     /// Returns what has happened at a reader.

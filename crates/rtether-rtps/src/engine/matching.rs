@@ -56,7 +56,9 @@ impl Participant {
                 &remote.data.default_unicast
             }
         });
-        usual.map(|places| self.reachable(places)).unwrap_or_default()
+        usual
+            .map(|places| self.reachable(places))
+            .unwrap_or_default()
     }
 
     /// Matches a writer of somebody with the readers here.

@@ -21,10 +21,10 @@ use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
 use crate::reader::Reader;
+use crate::sequence::SequenceNumber;
 use crate::time::{Instant, WallTime};
 use crate::wire::{Builder, Content, InlineQos, Status};
 use crate::writer::{Sending, Writer, fragment_size};
-use crate::sequence::SequenceNumber;
 
 /// Events that wait for the host, at most; older ones are dropped and counted.
 const EVENTS_MAX: usize = 1_024;
@@ -215,7 +215,8 @@ impl Participant {
     pub fn leave(&mut self) {
         self.is_leaving = true;
         self.announcements.clear();
-        self.announcements.extend(self.config.announce_to.iter().copied());
+        self.announcements
+            .extend(self.config.announce_to.iter().copied());
         let known = self.remotes.values();
         let places = known.filter_map(|remote| remote.data.metatraffic_unicast.first().copied());
         self.announcements.extend(places);
@@ -267,7 +268,8 @@ impl Participant {
             },
             ..InlineQos::default()
         };
-        message.data(reader, writer, first, &inline, Content::Key(&key));
+        // Some peers take a second sample of the same number for the first.
+        message.data(reader, writer, first.next(), &inline, Content::Key(&key));
     }
 
     /// Returns when to call [`Self::handle_timeout`], if nothing comes in before.

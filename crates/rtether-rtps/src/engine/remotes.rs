@@ -108,7 +108,9 @@ impl Participant {
     /// Returns the places to which may be sent.
     pub(super) fn reachable(&self, places: &[Locator]) -> Vec<Locator> {
         let places = places.iter().copied();
-        places.filter(|place| self.config.may_send_to(place)).collect()
+        places
+            .filter(|place| self.config.may_send_to(place))
+            .collect()
     }
 
     /// Matches the endpoints that are built in.
@@ -190,7 +192,12 @@ impl Participant {
         for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
             while let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
                 let taken = local.reader.take(now, |info, payload, _| {
-                    (info.writer.prefix, info.is_valid, info.key_hash, payload.to_vec())
+                    (
+                        info.writer.prefix,
+                        info.is_valid,
+                        info.key_hash,
+                        payload.to_vec(),
+                    )
                 });
                 let Some((from, is_valid, key_hash, payload)) = taken else {
                     break;
@@ -284,7 +291,11 @@ impl Participant {
             key_hash: Some(guid),
             time: self.wall(now),
         };
-        let place = if is_writer { PUBLICATIONS } else { SUBSCRIPTIONS };
+        let place = if is_writer {
+            PUBLICATIONS
+        } else {
+            SUBSCRIPTIONS
+        };
         if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
             let written = local.writer.write(now, self.sending.sample_max, new);
             if written.is_err() {

@@ -73,9 +73,7 @@ impl Reader {
             return Ok(found);
         }
         self.key.clear();
-        if !key_of(arrived.payload, !is_alive, &mut self.key) {
-            return Err(true);
-        }
+        let hash = key_of(arrived.payload, !is_alive, &mut self.key).ok_or(true)?;
         if let Some(index) = self.by_key.get(&self.key) {
             return Ok(Some(*index));
         }
@@ -96,7 +94,8 @@ impl Reader {
         if let Some(instance) = self.instances.get_mut(index) {
             *instance = Instance::default();
             instance.key.clone_from(&self.key);
-            instance.hash = arrived.inline.key_hash.unwrap_or_default();
+            // The writer's own word counts less: some send none with values.
+            instance.hash = hash;
         }
         self.by_key.insert(self.key.clone(), index);
         Ok(Some(index))

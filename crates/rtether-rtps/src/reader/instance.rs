@@ -101,7 +101,10 @@ impl Instance {
             if weakest.is_none_or(|weakest| weakest >= strength) {
                 return;
             }
-            let index = self.standby.iter().position(|one| Some(one.strength) == weakest);
+            let index = self
+                .standby
+                .iter()
+                .position(|one| Some(one.strength) == weakest);
             if let Some(index) = index {
                 self.standby.remove(index);
             }

@@ -12,8 +12,8 @@ mod reassembly;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use instance::InstanceState;
 use instance::Instance;
+pub use instance::InstanceState;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -36,8 +36,8 @@ const SPARE_MAX: usize = 64;
 const GONE_MAX: usize = 64;
 
 /// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
-/// alone. Returns whether the payload was well-formed.
-pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> bool;
+/// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
+pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]>;
 
 /// How a reader keeps its writers up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,8 @@ impl Reader {
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
-        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+        self.proxies
+            .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
     /// Takes in a writer, or what has changed about it; returns whether it is new and there is room.
@@ -204,7 +205,10 @@ impl Reader {
             Err(_) if self.proxies.len() >= WRITERS_MAX => false,
             Err(index) => {
                 let mut proxy = WriterProxy::new(now, remote);
-                let before = self.gone.iter().find(|(gone, _)| *gone == proxy.remote.guid);
+                let before = self
+                    .gone
+                    .iter()
+                    .find(|(gone, _)| *gone == proxy.remote.guid);
                 if let Some((_, next)) = before {
                     proxy.next = *next;
                 }
@@ -316,7 +320,9 @@ impl Reader {
             self.counters.malformed += 1;
             return;
         };
-        let whole = proxy.reassembly.take_in(frag, inline, time, self.sample_max);
+        let whole = proxy
+            .reassembly
+            .take_in(frag, inline, time, self.sample_max);
         let Some(whole) = whole else {
             return;
         };

@@ -284,7 +284,9 @@ impl WriterProxy {
                 continue;
             }
             match self.reassembly.get(number) {
-                Some(partial) if fragments.is_none() => fragments = Some((number, partial.missing())),
+                Some(partial) if fragments.is_none() => {
+                    fragments = Some((number, partial.missing()))
+                }
                 Some(_) => {}
                 None => {
                     set.insert(number.0);

@@ -65,7 +65,11 @@ impl Partial {
             let Ok(start) = usize::try_from(index).map(|index| index * self.fragment_size) else {
                 return;
             };
-            let len = self.octets.len().saturating_sub(start).min(self.fragment_size);
+            let len = self
+                .octets
+                .len()
+                .saturating_sub(start)
+                .min(self.fragment_size);
             let is_present = self.is_present(index);
             let (Some(octets), Some(room)) =
                 (payload.get(..len), self.octets.get_mut(start..start + len))
@@ -111,7 +115,9 @@ impl Reassembly {
         let size = usize::try_from(frag.sample_size).ok();
         let size = size.filter(|size| *size <= size_max)?;
         let known = self.partials.iter();
-        let known = known.into_iter().position(|one| one.sequence == frag.sequence);
+        let known = known
+            .into_iter()
+            .position(|one| one.sequence == frag.sequence);
         let index = if let Some(index) = known {
             index
         } else {

@@ -286,7 +286,10 @@ impl Cache {
         if self.deadline.is_infinite() {
             return None;
         }
-        self.instances.iter().filter_map(|one| one.deadline_at).min()
+        self.instances
+            .iter()
+            .filter_map(|one| one.deadline_at)
+            .min()
     }
 
     /// Counts instances that are overdue at `now`; each is due again one deadline later.
@@ -296,7 +299,11 @@ impl Cache {
             while let Some(at) = instance.deadline_at.filter(|at| *at <= now) {
                 // A host that slept for long is told once.
                 let next = at + self.deadline;
-                instance.deadline_at = Some(if next <= now { now + self.deadline } else { next });
+                instance.deadline_at = Some(if next <= now {
+                    now + self.deadline
+                } else {
+                    next
+                });
                 overdue += 1;
             }
         }

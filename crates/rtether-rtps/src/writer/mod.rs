@@ -9,8 +9,8 @@ mod send;
 
 use alloc::vec::Vec;
 
-pub use cache::{ChangeKind, WriteError};
 pub(crate) use cache::{Cache, New};
+pub use cache::{ChangeKind, WriteError};
 pub(crate) use proxy::{ReaderProxy, RemoteReader, is_new};
 pub(crate) use send::fragment_size;
 
@@ -84,7 +84,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(entity: EntityId, qos: Qos, timing: WriterTiming, may_multicast: bool) -> Self {
+    pub(crate) fn new(
+        entity: EntityId,
+        qos: Qos,
+        timing: WriterTiming,
+        may_multicast: bool,
+    ) -> Self {
         Self {
             entity,
             cache: Cache::new(&qos),
@@ -174,7 +179,8 @@ impl Writer {
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
-        self.proxies.binary_search_by_key(&guid, |proxy| proxy.remote.guid)
+        self.proxies
+            .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
     }
 
     pub(crate) fn proxy_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
@@ -194,7 +200,11 @@ impl Writer {
         let next = next.unwrap_or(self.cache.last().next());
         let mut places: Vec<Locator> = Vec::new();
         for proxy in &self.proxies {
-            let place = proxy.remote.unicast.first().or(proxy.remote.multicast.first());
+            let place = proxy
+                .remote
+                .unicast
+                .first()
+                .or(proxy.remote.multicast.first());
             if let Some(place) = place
                 && !places.contains(place)
             {

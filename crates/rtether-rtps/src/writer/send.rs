@@ -310,7 +310,10 @@ impl Writer {
             let after = self.heartbeat_after.doubled();
             self.heartbeat_after = after.min(self.timing.heartbeat_max);
         }
-        let asked = self.proxies.iter_mut().find(|proxy| proxy.wants_heartbeat)?;
+        let asked = self
+            .proxies
+            .iter_mut()
+            .find(|proxy| proxy.wants_heartbeat)?;
         asked.wants_heartbeat = false;
         let (locator, guid) = (asked.place()?, asked.remote.guid);
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);

@@ -10,7 +10,7 @@ use net::{Faults, Net, Random};
 use rtether_rtps::engine::Event;
 use rtether_rtps::guid::Guid;
 use rtether_rtps::qos::{Durability, History, Qos, Reliability};
-use rtether_rtps::typed::{PublishError, Publication, Subscription};
+use rtether_rtps::typed::{Publication, PublishError, Subscription};
 use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,10 @@ impl Plant {
             payload: vec![u8::try_from(side.written % 251).unwrap(); octets],
             ..Ping::default()
         };
-        match side.publication.publish(&mut one.participant, clock, &value) {
+        match side
+            .publication
+            .publish(&mut one.participant, clock, &value)
+        {
             Ok(number) => {
                 side.written += 1;
                 assert_eq!(number.0, i64::from(side.written));
@@ -221,7 +224,10 @@ fn run(seed: u64) {
     for _ in 0..40 {
         match random.below(12) {
             0 => {
-                let pair = (0, 1 + usize::try_from(random.below(9)).unwrap() % (hosts - 1));
+                let pair = (
+                    0,
+                    1 + usize::try_from(random.below(9)).unwrap() % (hosts - 1),
+                );
                 if !plant.net.cut.remove(&pair) {
                     plant.net.cut.insert(pair);
                 }

@@ -122,7 +122,9 @@ impl Net {
         let ports = Ports::new(0).unwrap();
         let port = ports.discovery_unicast(0).unwrap();
         config.metatraffic_unicast = vec![Locator::udp(address(host), port)];
-        config.default_unicast.clone_from(&config.metatraffic_unicast);
+        config
+            .default_unicast
+            .clone_from(&config.metatraffic_unicast);
         let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
         config.announce_to = vec![group];
         config.networks = vec![(Ipv4Addr::new(10, 0, 1, 0), 24)];
