@@ -63,7 +63,12 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-live",
-        ours: &["rtether-model", "rtether-proto", "rtether-rtps", "rtether-sim"],
+        ours: &[
+            "rtether-model",
+            "rtether-proto",
+            "rtether-rtps",
+            "rtether-sim",
+        ],
         outside: Outside::WithReason,
     },
     Room {

@@ -31,21 +31,6 @@ impl AsFd for Port {
 }
 
 impl Port {
-    fn new() -> io::Result<Socket> {
-        let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
-        socket.set_nonblocking(true)?;
-        // More than the system's limit needs a right; without it there is less room.
-        for (forced, usual) in [
-            (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
-            (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
-        ] {
-            if option::set(&socket, libc::SOL_SOCKET, forced, &BUFFER).is_err() {
-                option::set(&socket, libc::SOL_SOCKET, usual, &BUFFER)?;
-            }
-        }
-        Ok(socket)
-    }
-
     /// Sends a datagram; the priority is its DSCP, and its upper three bits are the PCP.
     pub(super) fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
         if priority != self.priority.get() {
@@ -73,6 +58,22 @@ impl Port {
     }
 }
 
+/// Returns a socket with large buffers that never waits.
+fn datagrams() -> io::Result<Socket> {
+    let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    // More than the system's limit needs a right; without it there is less room.
+    for (forced, usual) in [
+        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+    ] {
+        if option::set(&socket, libc::SOL_SOCKET, forced, &BUFFER).is_err() {
+            option::set(&socket, libc::SOL_SOCKET, usual, &BUFFER)?;
+        }
+    }
+    Ok(socket)
+}
+
 /// Opens the socket of the first participant number that is free on this host.
 pub(super) fn open_unicast(
     own: Ipv4Addr,
@@ -84,7 +85,7 @@ pub(super) fn open_unicast(
             break;
         };
         let opening = || -> io::Result<Socket> {
-            let socket = Port::new()?;
+            let socket = datagrams()?;
             socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
             socket.set_multicast_if_v4(&own)?;
             socket.set_multicast_loop_v4(true)?;
@@ -105,7 +106,7 @@ pub(super) fn open_unicast(
 
 /// Opens a socket that listens to the group of discovery.
 pub(super) fn open_group(own: Ipv4Addr, port: u16) -> io::Result<Port> {
-    let socket = Port::new()?;
+    let socket = datagrams()?;
     // All participants of a host listen to it, those of others included.
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((DISCOVERY_GROUP, port)).into())?;

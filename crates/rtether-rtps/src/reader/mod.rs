@@ -8,6 +8,7 @@ mod accept;
 mod instance;
 mod proxy;
 mod reassembly;
+mod sample;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -15,14 +16,16 @@ use alloc::vec::Vec;
 use instance::Instance;
 pub use instance::InstanceState;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
+pub(crate) use sample::{Arrived, Sample, kind, octets};
+pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{Builder, Content, DataFrag, Gap, Heartbeat, InlineQos};
-use crate::writer::{ChangeKind, Sending};
+use crate::time::{Instant, WallTime};
+use crate::wire::{Builder, DataFrag, Gap, Heartbeat, InlineQos};
+use crate::writer::Sending;
 
 /// Writers that a reader knows at most.
 pub(crate) const WRITERS_MAX: usize = 1_024;
@@ -34,90 +37,6 @@ const INSTANCES_DEFAULT: usize = 4_096;
 const SPARE_MAX: usize = 64;
 /// Writers that are gone and remembered.
 const GONE_MAX: usize = 64;
-
-/// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
-/// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
-pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]>;
-
-/// How a reader keeps its writers up to date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReaderTiming {
-    /// From a heartbeat to the answer that nothing is missing; what is missing is asked for at once.
-    pub ack_delay: Duration,
-    /// What is missing is not asked for again sooner.
-    pub nack_suppression: Duration,
-    /// From asking a writer what there is to asking again.
-    pub ask_again: Duration,
-}
-
-impl Default for ReaderTiming {
-    fn default() -> Self {
-        Self {
-            ack_delay: Duration::from_ms(5),
-            nack_suppression: Duration::from_ms(2),
-            ask_again: Duration::from_ms(250),
-        }
-    }
-}
-
-/// What is known of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SampleInfo {
-    /// Who has written it.
-    pub writer: Guid,
-    /// Its number at the writer.
-    pub sequence: SequenceNumber,
-    /// When it was written, by the writer's clock.
-    pub source_time: Option<WallTime>,
-    /// When it came.
-    pub received_at: Instant,
-    /// Whether it has a value; if not, it says only what has become of the instance.
-    pub is_valid: bool,
-    /// What has become of the instance.
-    pub state: InstanceState,
-    /// The hash of the key, if the writer has sent it.
-    pub key_hash: Option<[u8; 16]>,
-    pub(crate) instance: usize,
-}
-
-/// A sample that waits.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    pub(crate) info: SampleInfo,
-    pub(crate) payload: Vec<u8>,
-    expires_at: Instant,
-}
-
-/// A sample that has just come.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrived<'a> {
-    pub(crate) sequence: SequenceNumber,
-    pub(crate) kind: ChangeKind,
-    pub(crate) payload: &'a [u8],
-    pub(crate) inline: InlineQos,
-    pub(crate) time: Option<WallTime>,
-}
-
-/// What has happened at a reader.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReaderCounters {
-    /// Samples handed to the queue of the application.
-    pub delivered: u64,
-    /// Samples that came again.
-    pub duplicates: u64,
-    /// Samples that will never come.
-    pub lost: u64,
-    /// Samples that found no room: the queue, the instances or the held ones were at their limit.
-    pub rejected: u64,
-    /// Samples whose payload makes no sense.
-    pub malformed: u64,
-    /// Samples of a weaker writer, or too soon after another.
-    pub filtered: u64,
-    /// Samples that were worth nothing when they came to be taken.
-    pub expired: u64,
-    /// Deadlines missed.
-    pub deadlines_missed: u64,
-}
 
 /// A reader.
 pub(crate) struct Reader {
@@ -501,26 +420,5 @@ impl Reader {
     /// Returns how many samples wait.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
-    }
-}
-
-/// Returns what a payload is, by its inline QoS.
-pub(crate) fn kind(inline: InlineQos, is_key: bool) -> ChangeKind {
-    match (inline.status.is_disposed, inline.status.is_unregistered) {
-        (true, true) => ChangeKind::DisposedUnregistered,
-        (true, false) => ChangeKind::Disposed,
-        (false, true) => ChangeKind::Unregistered,
-        // A key without a word on its status says nothing.
-        (false, false) if is_key => ChangeKind::Unregistered,
-        (false, false) => ChangeKind::Alive,
-    }
-}
-
-/// Returns the octets of a content, and whether they are a key.
-pub(crate) fn octets(content: Content<'_>) -> (&[u8], bool) {
-    match content {
-        Content::None => (&[], true),
-        Content::Data(octets) => (octets, false),
-        Content::Key(octets) => (octets, true),
     }
 }

@@ -256,7 +256,7 @@ impl Writer {
         true
     }
 
-    /// Takes in a NACK_FRAG from a reader.
+    /// Takes in which fragments a reader lacks.
     pub(crate) fn on_nack_frag(&mut self, from: Guid, nack: &NackFrag) -> bool {
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
         proxy.is_some_and(|proxy| proxy.on_nack_frag(nack))
