@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Lets two programs with the command line of the peers talk to each other: the first publishes,
 # the second subscribes. Needs root, since each run has network namespaces of its own.
+# PUB_EXTRA and SUB_EXTRA are further options of either (`--loss 200` of rtether's).
 # Exit codes: 0 every case as expected, 1 not, 2 wrong usage.
 set -uo pipefail
 
@@ -50,8 +51,8 @@ if [[ -n ${PEERS_CAPTURE:-} ]]; then
 fi
 
 # Both run in the background; what they print goes to `pub` and `sub` in the work folder.
-publish() { ip netns exec "$near" timeout 40 "$pub" pub "$@" >>"$work/pub" 2>>"$work/errors" & }
-subscribe() { ip netns exec "$far" timeout 40 "$sub" sub "$@" >>"$work/sub" 2>>"$work/errors" & }
+publish() { ip netns exec "$near" timeout 40 "$pub" pub "$@" ${PUB_EXTRA:-} >>"$work/pub" 2>>"$work/errors" & }
+subscribe() { ip netns exec "$far" timeout 40 "$sub" sub "$@" ${SUB_EXTRA:-} >>"$work/sub" 2>>"$work/errors" & }
 ended() { wait $(jobs -p -r | grep -vxF "${capture:-none}"); }
 capture=$(jobs -p)
 

@@ -39,6 +39,18 @@ const TOOLS: &[Tool] = &[
         packages: &["iproute2"],
         purpose: "to make hosts on this machine, as root",
     },
+    Tool {
+        names: &["idlc"],
+        variable: "RTETHER_IDLC",
+        packages: &[
+            "g++",
+            "cyclonedds-dev",
+            "cyclonedds-tools",
+            "libfastrtps-dev",
+            "libfastcdr-dev",
+        ],
+        purpose: "to exchange samples with other implementations of RTPS",
+    },
 ];
 
 /// Returns the variables to set for the tests: one for each tool that is here in the end.

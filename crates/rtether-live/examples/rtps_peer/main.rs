@@ -74,6 +74,7 @@ fn open(options: &Options) -> Result<Domain, Failure> {
         interface: options.interface,
         peers: options.peers.clone(),
         multicast: options.multicast,
+        loss: options.loss,
         waiting: if options.spins {
             Waiting::Spin
         } else {
@@ -268,7 +269,7 @@ fn echo(options: &Options) -> Result<(), Failure> {
         loop {
             payload.clear();
             let taken = participant.take(now, ping.id(), |_, octets, _| {
-                payload.extend_from_slice(octets)
+                payload.extend_from_slice(octets);
             });
             if taken.is_none() {
                 break;

@@ -40,6 +40,7 @@ pub(crate) struct Options {
     pub(crate) interface: Option<Ipv4Addr>,
     pub(crate) waits: bool,
     pub(crate) spins: bool,
+    pub(crate) loss: u16,
 }
 
 fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
@@ -87,6 +88,7 @@ impl Options {
             interface: None,
             waits: false,
             spins: false,
+            loss: 0,
         }
     }
 
@@ -121,6 +123,7 @@ impl Options {
             "--period" => self.period_ms = number(name, value)?,
             "--count" => self.count = number(name, value)?,
             "--size" => self.size = number(name, value)?,
+            "--loss" => self.loss = number(name, value)?,
             "--for" => self.for_s = Some(number(name, value)?),
             "--peer" => self.peers.push(number(name, value)?),
             "--interface" => self.interface = Some(number(name, value)?),

@@ -50,6 +50,8 @@ pub struct DomainOptions {
     pub waiting: Waiting,
     /// How long others wait for its next announcement.
     pub lease: Duration,
+    /// So many of a thousand datagrams are lost on purpose, each way, to see what becomes of a plant.
+    pub loss: u16,
 }
 
 impl Default for DomainOptions {
@@ -63,6 +65,7 @@ impl Default for DomainOptions {
             multicast_data: false,
             waiting: Waiting::Block,
             lease: Duration::from_s(10),
+            loss: 0,
         }
     }
 }
@@ -107,6 +110,25 @@ pub struct Domain {
     address: SocketAddr,
     /// Datagrams that the system did not take.
     unsent: u64,
+    loss: Loss,
+}
+
+/// Loses datagrams on purpose (xorshift, 64 bits).
+struct Loss {
+    of_thousand: u64,
+    random: u64,
+}
+
+impl Loss {
+    fn strikes(&mut self) -> bool {
+        if self.of_thousand == 0 {
+            return false;
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % 1_000 < self.of_thousand
+    }
 }
 
 impl Domain {
@@ -167,6 +189,10 @@ impl Domain {
             incoming: vec![0; DATAGRAM_MAX],
             address: SocketAddr::from((own, port)),
             unsent: 0,
+            loss: Loss {
+                of_thousand: u64::from(options.loss),
+                random: now.as_ns().unsigned_abs() | 1,
+            },
         })
     }
 
@@ -206,6 +232,9 @@ impl Domain {
                 self.unsent += 1;
                 continue;
             };
+            if self.loss.strikes() {
+                continue;
+            }
             match self.unicast.send(&self.outgoing, to, transmit.priority) {
                 Ok(()) => {}
                 Err(error) if crate::meter::is_passing(&error) => self.unsent += 1,
@@ -316,6 +345,9 @@ impl Domain {
         let Some(len) = received else {
             return Ok(false);
         };
+        if self.loss.strikes() {
+            return Ok(true);
+        }
         let now = Instant::from_ns(monotonic_ns());
         let datagram = self.incoming.get(..len).unwrap_or_default();
         self.participant.handle_datagram(now, datagram);

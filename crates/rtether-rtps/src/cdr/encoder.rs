@@ -20,6 +20,7 @@ pub struct Encoder<'a> {
     order: ByteOrder,
     /// Structures are written as if they were final: keys before hashing.
     is_plain: bool,
+    has_no_length: bool,
     depth: u8,
 }
 
@@ -53,6 +54,7 @@ impl<'a> Encoder<'a> {
             encoding,
             order,
             is_plain: false,
+            has_no_length: false,
             depth: 0,
         }
     }
@@ -67,13 +69,13 @@ impl<'a> Encoder<'a> {
     /// Writes structures as if they were final.
     #[must_use]
     pub(super) const fn plain(mut self) -> Self {
-        self.set_plain();
+        self.is_plain = true;
         self
     }
 
-    /// Takes all structures for final ones from now on.
-    pub(super) const fn set_plain(&mut self) {
-        self.is_plain = true;
+    /// Leaves out the length of the outermost structure.
+    pub(super) const fn leave_out_length(&mut self) {
+        self.has_no_length = true;
     }
 
     /// Returns the rules in force.
@@ -158,6 +160,9 @@ impl<'a> Encoder<'a> {
         let written = match (extensibility, self.encoding) {
             _ if self.is_plain => members(self),
             (Extensibility::Final, _) | (Extensibility::Appendable, Encoding::Xcdr1) => {
+                members(self)
+            }
+            (Extensibility::Appendable, _) if self.has_no_length && self.depth == 1 => {
                 members(self)
             }
             (Extensibility::Appendable | Extensibility::Mutable, Encoding::Xcdr2) => {

@@ -57,8 +57,7 @@ pub fn to_payload_in<T: Data>(
 /// Adds the payload of a value's key, little-endian: what DATA has that disposes of an instance or
 /// unregisters it. Of types without keys it is the header alone.
 ///
-/// All structures are taken for final, as in the hash: so does Cyclone DDS, the only peer that sends
-/// keys of appendable types.
+/// An appendable type has no length before its members here, as Cyclone DDS 0.10 has it on the wire.
 pub fn to_key_payload<T: Data>(
     value: &T,
     encoding: Encoding,
@@ -68,7 +67,7 @@ pub fn to_key_payload<T: Data>(
         if !T::HAS_KEY {
             return Ok(());
         }
-        encoder.set_plain();
+        encoder.leave_out_length();
         value.encode_key(encoder)
     })
 }
@@ -103,8 +102,8 @@ pub fn from_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     read(payload, T::decode)
 }
 
-/// Reads the payload of a key; other members than those of the key are [`Data::missing`]. Structures
-/// may be written as their type says, or as final ones.
+/// Reads the payload of a key; other members than those of the key are [`Data::missing`]. An appendable
+/// type may have its length before its members, or not.
 pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     if !T::HAS_KEY {
         return Representation::split(payload).map(|_| T::missing());

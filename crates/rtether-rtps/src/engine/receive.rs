@@ -77,7 +77,7 @@ impl Participant {
             Submessage::NackFrag(nack) => {
                 let from = Guid::new(context.from, nack.reader);
                 let writer = self.writer_named(nack.writer);
-                if !writer.is_some_and(|local| local.writer.on_nack_frag(from, &nack)) {
+                if !writer.is_some_and(|local| local.writer.on_nack_frag(now, from, &nack)) {
                     self.counters.strangers += 1;
                 }
             }

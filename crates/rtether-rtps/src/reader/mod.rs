@@ -180,7 +180,7 @@ impl Reader {
             if self.accept(now, index, arrived) {
                 self.advance(now, index);
             }
-        } else if !proxy.hold(arrived) {
+        } else if !proxy.hold(now, arrived, &self.timing) {
             self.counters.rejected += 1;
         }
     }

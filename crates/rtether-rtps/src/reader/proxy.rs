@@ -68,6 +68,8 @@ pub(crate) struct WriterProxy {
     asked_at: Option<Instant>,
     /// How often it has been asked what it has; it has not said yet.
     asked: u8,
+    /// From asking for what is missing to asking again.
+    ask_after: Duration,
     pub(crate) reassembly: Reassembly,
     /// Until when it counts as alive; `None` if it no longer does.
     pub(crate) alive_until: Option<Instant>,
@@ -89,6 +91,7 @@ impl WriterProxy {
             since_ack: 0,
             asked_at: None,
             asked: 0,
+            ask_after: Duration::ZERO,
             reassembly: Reassembly::default(),
             lost: 0,
         }
@@ -111,6 +114,7 @@ impl WriterProxy {
         self.next = self.next.next();
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
         self.since_ack += 1;
+        self.ask_after = Duration::ZERO;
         if self.remote.is_reliable && self.since_ack >= ACKNOWLEDGE_AFTER {
             self.ack_at = Some(now);
         }
@@ -143,8 +147,15 @@ impl WriterProxy {
     }
 
     /// Keeps a sample until the earlier ones are there; returns whether there is room.
-    pub(crate) fn hold(&mut self, arrived: &Arrived<'_>) -> bool {
+    pub(crate) fn hold(
+        &mut self,
+        now: Instant,
+        arrived: &Arrived<'_>,
+        timing: &ReaderTiming,
+    ) -> bool {
         let sequence = arrived.sequence;
+        // Something is missing, unless it has only been overtaken; a heartbeat may be long in coming.
+        self.ack_at.get_or_insert(now + timing.nack_suppression);
         self.announced = self.announced.max(sequence);
         let octets = self.held_octets + arrived.payload.len();
         let is_full = self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX;
@@ -295,12 +306,16 @@ impl WriterProxy {
             number = number.next();
         }
         let is_asking = !set.is_empty() || fragments.is_some();
+        self.ack_at = None;
         if is_asking {
             self.asked_at = Some(now);
+            // Some writers say only every few seconds what they have.
+            let after = self.ask_after.doubled().max(timing.ask_again_min);
+            self.ask_after = after.min(timing.ask_again);
+            self.ack_at = Some(now + self.ask_after);
         }
         self.since_ack = 0;
         let has_heard = self.heartbeat_count.is_some();
-        self.ack_at = None;
         if !has_heard && self.asked < ASKED_MAX {
             self.asked += 1;
             self.ack_at = Some(now + timing.ask_again);

@@ -20,8 +20,11 @@ pub struct ReaderTiming {
     pub ack_delay: Duration,
     /// What is missing is not asked for again sooner.
     pub nack_suppression: Duration,
-    /// From asking a writer what there is to asking again.
+    /// From asking a writer what there is to asking again; the longest time from asking for what is
+    /// missing to asking again.
     pub ask_again: Duration,
+    /// The shortest; doubled as long as nothing comes.
+    pub ask_again_min: Duration,
 }
 
 impl Default for ReaderTiming {
@@ -30,6 +33,7 @@ impl Default for ReaderTiming {
             ack_delay: Duration::from_ms(5),
             nack_suppression: Duration::from_ms(2),
             ask_again: Duration::from_ms(250),
+            ask_again_min: Duration::from_ms(10),
         }
     }
 }

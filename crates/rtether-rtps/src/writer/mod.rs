@@ -118,8 +118,7 @@ impl Writer {
         self.cache.expire(now);
         let sequence = self.cache.push(now, new, self.acknowledged())?;
         if self.has_reliable() {
-            self.heartbeat_after = self.timing.heartbeat_min;
-            self.heartbeat_at = Some(now + self.heartbeat_after);
+            self.heartbeat_soon(now);
         }
         Ok(sequence)
     }
@@ -246,20 +245,28 @@ impl Writer {
         if !proxy.on_ack_nack(ack, last) {
             return false;
         }
-        let is_behind = self.proxies.iter().any(|proxy| proxy.is_behind(last));
-        if !is_behind {
+        if self.proxies.iter().any(|proxy| proxy.is_behind(last)) {
+            self.heartbeat_soon(now);
+        } else {
             self.heartbeat_at = None;
-        } else if self.heartbeat_at.is_none() {
-            self.heartbeat_after = self.timing.heartbeat_min;
-            self.heartbeat_at = Some(now + self.heartbeat_after);
         }
         true
     }
 
     /// Takes in which fragments a reader lacks.
-    pub(crate) fn on_nack_frag(&mut self, from: Guid, nack: &NackFrag) -> bool {
+    pub(crate) fn on_nack_frag(&mut self, now: Instant, from: Guid, nack: &NackFrag) -> bool {
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
-        proxy.is_some_and(|proxy| proxy.on_nack_frag(nack))
+        let is_new = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));
+        if is_new {
+            self.heartbeat_soon(now);
+        }
+        is_new
+    }
+
+    /// Begins anew with short times between heartbeats: a reader is there and lacks something.
+    fn heartbeat_soon(&mut self, now: Instant) {
+        self.heartbeat_after = self.timing.heartbeat_min;
+        self.heartbeat_at = Some(now + self.heartbeat_after);
     }
 
     /// Returns when it has something to do although nothing comes in.

@@ -1,0 +1,196 @@
+//! RTPS with other implementations: the peers of `interop/` in both directions, each pair in network
+//! namespaces of its own.
+//!
+//! Oracle: what the other implementation prints. Needs root, iproute2, and the peers' libraries, which
+//! `cargo xtask test` installs where it may (`RTETHER_IDLC` is the path of the IDL compiler that comes
+//! with them); a test that cannot run prints why, and is counted.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on may panic, and says what it has seen"
+)]
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Cases that every pair has to pass.
+const CASES: &[&str] = &[
+    "best_effort",
+    "reliable",
+    "burst",
+    "unicast",
+    "transient_local",
+    "transient_local_last",
+    "dispose",
+    "unregister",
+    "deadline",
+    "strength",
+    "large",
+    "ping",
+    "RELIABILITY",
+    "DURABILITY",
+    "DEADLINE",
+    "OWNERSHIP",
+];
+/// Those that hold although a fifth of all datagrams is lost, each way.
+const LOSSY: &[&str] = &["reliable", "burst", "large"];
+const LOSS: &str = "--loss 200";
+/// Those that are left to the nightly run.
+const LONG: &[&str] = &[
+    "lifespan",
+    "partition",
+    "other_partition",
+    "other_topic",
+    "leave",
+];
+/// Those in which Fast DDS 2.9 has no part, since it neither sends nor compares data representations.
+const REPRESENTATION: &[&str] = &["xcdr2", "dispose_xcdr2", "DATA_REPRESENTATION"];
+/// What a reader of ours does, and those of neither peer.
+const FILTER: &[&str] = &["filter"];
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(name)
+}
+
+/// Returns the folder of the peers, built once; a reason why there are none otherwise.
+fn peers() -> Result<&'static Path, String> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        if std::env::var_os("RTETHER_IDLC").is_none() {
+            return Err("RTETHER_IDLC is not set; run `cargo xtask test`".to_owned());
+        }
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("interop");
+        let build = Command::new(folder("interop/build.sh")).arg(&out).output();
+        let build = build.map_err(|error| error.to_string())?;
+        if build.status.success() {
+            Ok(out)
+        } else {
+            Err(String::from_utf8_lossy(&build.stderr).into_owned())
+        }
+    });
+    built.as_deref().map_err(Clone::clone)
+}
+
+/// Returns the example `rtps_peer`. Cargo builds it along with all tests, but not with this one alone.
+fn own() -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let build = [
+            "build",
+            "-q",
+            "-p",
+            "rtether-live",
+            "--example",
+            "rtps_peer",
+        ];
+        let built = Command::new(env!("CARGO")).args(build).status().unwrap();
+        assert!(built.success(), "the example rtps_peer cannot be built");
+    });
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
+    folder.join("examples/rtps_peer")
+}
+
+fn check(test: &str, publisher: &str, subscriber: &str, cases: &[&[&str]]) {
+    let is_root = rustix::process::geteuid().is_root();
+    let peers = match peers() {
+        Ok(peers) if is_root => peers,
+        Ok(_) => return skip(test, "needs root"),
+        Err(reason) => return skip(test, &reason),
+    };
+    let program = |name: &str| {
+        if name == "rtether" {
+            own()
+        } else {
+            peers.join(format!("peer-{name}"))
+        }
+    };
+    let mut failed = Vec::new();
+    let usual = cases.iter().copied().flatten().map(|case| (case, ""));
+    for (case, extra) in usual.chain(LOSSY.iter().map(|case| (case, LOSS))) {
+        let extra_for = |name: &str| if name == "rtether" { extra } else { "" };
+        let run = Command::new(folder("interop/check.sh"))
+            .args([program(publisher), program(subscriber)])
+            .args(["veth", case])
+            .env("PUB_EXTRA", extra_for(publisher))
+            .env("SUB_EXTRA", extra_for(subscriber))
+            .output()
+            .unwrap();
+        let words = String::from_utf8_lossy(&run.stdout).into_owned();
+        print!("{extra} {publisher} to {subscriber}: {words}");
+        if !run.status.success() {
+            failed.push(words + &String::from_utf8_lossy(&run.stderr));
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "{}\nrepeat: interop/check.sh {} {} veth CASE",
+        failed.concat(),
+        program(publisher).display(),
+        program(subscriber).display()
+    );
+}
+
+/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}
+
+#[test]
+fn samples_go_to_cyclone_dds() {
+    check(
+        "samples_go_to_cyclone_dds",
+        "rtether",
+        "cyclone",
+        &[CASES, REPRESENTATION],
+    );
+}
+
+#[test]
+fn samples_come_from_cyclone_dds() {
+    let cases = &[CASES, REPRESENTATION, FILTER];
+    check("samples_come_from_cyclone_dds", "cyclone", "rtether", cases);
+}
+
+#[test]
+fn samples_go_to_fast_dds() {
+    check("samples_go_to_fast_dds", "rtether", "fastdds", &[CASES]);
+}
+
+#[test]
+fn samples_come_from_fast_dds() {
+    check(
+        "samples_come_from_fast_dds",
+        "fastdds",
+        "rtether",
+        &[CASES, FILTER],
+    );
+}
+
+/// All that the normal run leaves out, and rtether with itself.
+#[test]
+#[ignore = "nightly"]
+fn further_cases_hold_too() {
+    let test = "further_cases_hold_too";
+    for (publisher, subscriber) in [
+        ("rtether", "cyclone"),
+        ("cyclone", "rtether"),
+        ("fastdds", "rtether"),
+    ] {
+        check(test, publisher, subscriber, &[LONG]);
+    }
+    let all = &[CASES, LONG, REPRESENTATION, FILTER];
+    check(test, "rtether", "rtether", all);
+}
