@@ -141,7 +141,7 @@ case_lifespan() {
 got_none() { [[ $(samples) -eq 0 ]] && said pub "sent .*"; }
 
 case_dispose() {
-    subscribe --reliable --depth 0 --for 5
+    subscribe --reliable --depth 0 --for 9
     publish --reliable --depth 0 --wait-match --count 5 --final dispose --for 5
 }
 case_dispose_xcdr2() {
@@ -150,7 +150,7 @@ case_dispose_xcdr2() {
 }
 was_disposed() { [[ $(samples) -eq 5 ]] && said sub "disposed BLUE"; }
 case_unregister() {
-    subscribe --reliable --depth 0 --for 5
+    subscribe --reliable --depth 0 --for 9
     publish --reliable --depth 0 --wait-match --count 5 --final unregister --for 6
 }
 was_unregistered() { [[ $(samples) -eq 5 ]] && said sub "unregistered BLUE"; }

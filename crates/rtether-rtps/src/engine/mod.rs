@@ -22,7 +22,7 @@ use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
 use crate::reader::Reader;
 use crate::sequence::SequenceNumber;
-use crate::time::{Instant, WallTime};
+use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Builder, Content, InlineQos, Status};
 use crate::writer::{Sending, Writer, fragment_size};
 
@@ -30,6 +30,8 @@ use crate::writer::{Sending, Writer, fragment_size};
 const EVENTS_MAX: usize = 1_024;
 /// Announcements to single participants that wait to be sent, at most.
 const ANNOUNCEMENTS_MAX: usize = 64;
+/// The shortest time between announcements to all.
+const ANNOUNCE_AFTER_MIN: Duration = Duration::from_ms(100);
 /// Octets of a sample of discovery, at most.
 const DISCOVERY_SAMPLE_MAX: usize = 64 << 10;
 /// Places of the writers and readers that are built in.
@@ -67,6 +69,9 @@ pub struct Participant {
     wall_offset: i64,
     announcement: Vec<u8>,
     announce_at: Instant,
+    /// From the next announcement to the one after: short at first and when somebody new is there,
+    /// since any of them may be lost, then doubled up to the period.
+    announce_after: Duration,
     /// Where the next announcements go.
     announcements: VecDeque<Locator>,
     /// Begin of the second, and answers to new participants in it.
@@ -108,6 +113,7 @@ impl Participant {
             wall_offset: 0,
             announcement,
             announce_at: now,
+            announce_after: ANNOUNCE_AFTER_MIN,
             announcements: VecDeque::new(),
             answers: (now, 0),
             is_leaving: false,
@@ -286,7 +292,9 @@ impl Participant {
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         if now >= self.announce_at && !self.is_leaving {
-            self.announce_at = now + self.config.announce_period;
+            let after = self.announce_after.min(self.config.announce_period);
+            self.announce_at = now + after;
+            self.announce_after = after.doubled();
             for place in 0..self.config.announce_to.len() {
                 if let Some(to) = self.config.announce_to.get(place).copied() {
                     self.announce(to);

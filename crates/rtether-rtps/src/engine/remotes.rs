@@ -4,7 +4,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
+use super::{
+    ANNOUNCE_AFTER_MIN, Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS,
+};
 use crate::discovery::{EndpointData, ParticipantData, decode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
@@ -85,6 +87,8 @@ impl Participant {
         self.remotes.insert(from, remote);
         self.tell(Event::ParticipantFound { prefix: from, name });
         self.answer(now, from);
+        self.announce_after = ANNOUNCE_AFTER_MIN;
+        self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
         self.know_built_in(now, from);
     }
 
