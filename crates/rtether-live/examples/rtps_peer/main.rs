@@ -10,6 +10,7 @@
 )]
 
 mod options;
+mod rates;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ fn main() -> ExitCode {
         Verb::Subscribe => subscribe(&options),
         Verb::Echo => echo(&options),
         Verb::Ping => ping(&options),
+        Verb::Pump => rates::pump(&options),
+        Verb::Drain => rates::drain(&options),
     };
     match done {
         Ok(()) => {

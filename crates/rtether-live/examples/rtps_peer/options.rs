@@ -13,6 +13,10 @@ pub(crate) enum Verb {
     Subscribe,
     Echo,
     Ping,
+    /// As many samples as go, `--batch` of them at a time.
+    Pump,
+    /// Counts them.
+    Drain,
 }
 
 /// What becomes of the instance in the end.
@@ -41,6 +45,7 @@ pub(crate) struct Options {
     pub(crate) waits: bool,
     pub(crate) spins: bool,
     pub(crate) loss: u16,
+    pub(crate) batch: u32,
 }
 
 fn number<T: FromStr>(name: &str, text: &str) -> Result<T, String> {
@@ -78,7 +83,7 @@ impl Options {
             count: match verb {
                 Verb::Publish => 10,
                 Verb::Ping => 10_000,
-                Verb::Subscribe | Verb::Echo => 0,
+                Verb::Subscribe | Verb::Echo | Verb::Pump | Verb::Drain => 0,
             },
             size: 0,
             at_end: Final::Nothing,
@@ -89,6 +94,7 @@ impl Options {
             waits: false,
             spins: false,
             loss: 0,
+            batch: 1,
         }
     }
 
@@ -99,6 +105,8 @@ impl Options {
             ("sub", Verb::Subscribe),
             ("echo", Verb::Echo),
             ("ping", Verb::Ping),
+            ("pump", Verb::Pump),
+            ("drain", Verb::Drain),
         ];
         let mut this = Self::new(word("the verb", &verb, &verbs)?);
         while let Some(name) = words.next() {
@@ -123,6 +131,7 @@ impl Options {
             "--period" => self.period_ms = number(name, value)?,
             "--count" => self.count = number(name, value)?,
             "--size" => self.size = number(name, value)?,
+            "--batch" => self.batch = number(name, value)?,
             "--loss" => self.loss = number(name, value)?,
             "--for" => self.for_s = Some(number(name, value)?),
             "--peer" => self.peers.push(number(name, value)?),

@@ -261,7 +261,11 @@ impl Cache {
             return;
         };
         if let Some(instance) = self.instances.get_mut(slot(change.instance)) {
-            instance.sequences.retain(|own| *own != sequence);
+            if instance.sequences.front() == Some(&sequence) {
+                instance.sequences.pop_front();
+            } else {
+                instance.sequences.retain(|own| *own != sequence);
+            }
         }
         if self.spare.len() < SPARE_MAX {
             self.spare.push(change.payload);
