@@ -25,6 +25,8 @@ use socket::{Port, open_group, open_unicast};
 const DATAGRAM_MAX: usize = 65_507;
 /// Datagrams that are taken in before anything is sent: a flood must not keep answers waiting.
 const RECEIVED_IN_A_ROW: usize = 64;
+/// How often the clock of the day is looked at.
+const WALL_PERIOD: Duration = Duration::from_s(1);
 /// Participants of this host that are announced to where there is no group, as on loopback.
 const NEIGHBORS: u16 = 10;
 /// How often a spinning thread looks at its own socket between two looks at the group's.
@@ -46,7 +48,8 @@ pub struct DomainOptions {
     pub multicast: bool,
     /// Whether samples may go to a group, too.
     pub multicast_data: bool,
-    /// How it waits.
+    /// How it waits. The kernel takes 50 ms of each second from a thread of real-time priority that never
+    /// sleeps, unless `kernel.sched_rt_runtime_us` is -1.
     pub waiting: Waiting,
     /// How long others wait for its next announcement.
     pub lease: Duration,
@@ -111,6 +114,8 @@ pub struct Domain {
     /// Datagrams that the system did not take.
     unsent: u64,
     loss: Loss,
+    /// When the clock of the day was looked at last.
+    wall_at: Instant,
 }
 
 /// Loses datagrams on purpose (xorshift, 64 bits).
@@ -193,6 +198,7 @@ impl Domain {
                 of_thousand: u64::from(options.loss),
                 random: now.as_ns().unsigned_abs() | 1,
             },
+            wall_at: now,
         })
     }
 
@@ -260,8 +266,19 @@ impl Domain {
         if self.participant.poll_timeout() <= now {
             self.participant.handle_timeout(now);
         }
+        if now - self.wall_at > WALL_PERIOD {
+            self.look_at_the_wall();
+        }
         self.flush()?;
         Ok(came)
+    }
+
+    /// Looks at the clock of the day, which may have been set.
+    fn look_at_the_wall(&mut self) {
+        let (now, wall) = monotonic_and_real_ns();
+        self.wall_at = Instant::from_ns(now);
+        let wall = WallTime::from_ns(wall);
+        self.participant.set_wall_clock(self.wall_at, wall);
     }
 
     fn step_asleep(&mut self, until: Instant) -> io::Result<bool> {

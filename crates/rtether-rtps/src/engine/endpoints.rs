@@ -80,8 +80,12 @@ impl Participant {
     }
 
     fn number(&mut self) -> Option<u32> {
+        let writers = self.writers.iter().flatten().count();
+        let own = writers + self.readers.iter().flatten().count();
+        let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
         let number = self.next_entity;
-        if number > self.config.endpoints_max.min(0x00FF_FFFF) {
+        // Names have 24 bits, and none is given twice.
+        if own >= max || number > 0x00FF_FFFF {
             return None;
         }
         self.next_entity += 1;
