@@ -125,6 +125,19 @@ impl<T: Data> Publication<T> {
         self.write(participant, now, ChangeKind::Unregistered, value)
     }
 
+    /// Begins a coherent set: what is published from now on belongs together.
+    pub fn begin_set(&self, participant: &mut Participant) {
+        participant.begin_set(self.id);
+    }
+
+    /// Ends the coherent set.
+    ///
+    /// # Errors
+    /// If there is no room for the word that it has ended; the set goes on.
+    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
+        Ok(participant.end_set(now, self.id)?)
+    }
+
     fn write(
         &mut self,
         participant: &mut Participant,

@@ -169,6 +169,23 @@ impl Participant {
         local.writer.write(now, sample_max, new)
     }
 
+    /// Begins a coherent set: what the writer writes from now on belongs together.
+    pub fn begin_set(&mut self, id: WriterId) {
+        if let Some(local) = self.writers.get_mut(id.0).and_then(Option::as_mut) {
+            local.writer.cache.begin_set();
+        }
+    }
+
+    /// Ends the coherent set: readers that ask for coherent access get it as a whole.
+    ///
+    /// # Errors
+    /// If there is no room for the word that it has ended; the set goes on.
+    pub fn end_set(&mut self, now: Instant, id: WriterId) -> Result<(), WriteError> {
+        let time = self.wall(now);
+        let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
+        local.ok_or(WriteError::Unknown)?.writer.end_set(now, time)
+    }
+
     /// Hands the next sample of a reader to `read`, with its payload and the key of its instance;
     /// returns what `read` returns, `None` if no sample waits.
     pub fn take<R>(

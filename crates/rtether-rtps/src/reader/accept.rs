@@ -10,9 +10,8 @@ use crate::time::{Duration, Instant};
 use crate::writer::ChangeKind;
 
 impl Reader {
-    /// Takes in the next sample of a writer; returns whether it has been dealt with. A reliable writer
-    /// keeps one that has not, and sends it again.
-    pub(super) fn accept(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
+    /// Takes in a sample that belongs to no set; returns whether it has been dealt with.
+    pub(super) fn accept_one(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
         let Some(writer) = self.proxies.get(proxy).map(|proxy| proxy.remote.guid) else {
             return true;
         };
@@ -40,7 +39,7 @@ impl Reader {
     }
 
     /// Finds no room: for strict reliability the writer has to wait; others lose the sample.
-    fn refuse(&mut self) -> bool {
+    pub(super) fn refuse(&mut self) -> bool {
         self.counters.rejected += 1;
         self.is_starved = true;
         self.depth.is_some()

@@ -5,6 +5,7 @@
 //! policies keep from the application is decided in `accept`.
 
 mod accept;
+mod coherent;
 mod instance;
 mod proxy;
 mod reassembly;
@@ -198,13 +199,7 @@ impl Reader {
             let Some(held) = proxy.take_held() else {
                 return;
             };
-            let arrived = Arrived {
-                sequence: proxy.next,
-                kind: held.kind,
-                payload: &held.payload,
-                inline: held.inline,
-                time: held.time,
-            };
+            let arrived = held.arrived(proxy.next);
             let is_taken = self.accept(now, index, &arrived);
             let Some(proxy) = self.proxies.get_mut(index) else {
                 return;

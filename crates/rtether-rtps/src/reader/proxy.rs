@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::coherent::OpenSet;
 use super::reassembly::Reassembly;
 use super::{Arrived, ReaderTiming};
 use crate::guid::{EntityId, Guid};
@@ -16,7 +17,7 @@ use crate::writer::{ChangeKind, is_new};
 /// Samples of a writer that wait for earlier ones, at most.
 const HELD_MAX: usize = 512;
 /// Their octets, at most.
-const HELD_OCTETS_MAX: usize = 8 << 20;
+pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
 /// Samples after which a writer is told at once that they are there.
 const ACKNOWLEDGE_AFTER: u32 = 64;
 /// How often a writer that says nothing is asked what there is.
@@ -42,6 +43,27 @@ pub(crate) struct Owned {
     pub(crate) payload: Vec<u8>,
     pub(crate) inline: InlineQos,
     pub(crate) time: Option<WallTime>,
+}
+
+impl Owned {
+    pub(super) fn new(arrived: &Arrived<'_>) -> Self {
+        Self {
+            kind: arrived.kind,
+            payload: arrived.payload.to_vec(),
+            inline: arrived.inline,
+            time: arrived.time,
+        }
+    }
+
+    pub(super) fn arrived(&self, sequence: SequenceNumber) -> Arrived<'_> {
+        Arrived {
+            sequence,
+            kind: self.kind,
+            payload: &self.payload,
+            inline: self.inline,
+            time: self.time,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -71,6 +93,8 @@ pub(crate) struct WriterProxy {
     /// From asking for what is missing to asking again.
     ask_after: Duration,
     pub(crate) reassembly: Reassembly,
+    /// What has come of a coherent set, for readers that want it as a whole.
+    pub(crate) set: Option<OpenSet>,
     /// Until when it counts as alive; `None` if it no longer does.
     pub(crate) alive_until: Option<Instant>,
     /// Samples that will never come.
@@ -93,6 +117,7 @@ impl WriterProxy {
             asked: 0,
             ask_after: Duration::ZERO,
             reassembly: Reassembly::default(),
+            set: None,
             lost: 0,
         }
     }
@@ -163,13 +188,8 @@ impl WriterProxy {
             return false;
         }
         self.held_octets = octets;
-        let sample = Owned {
-            kind: arrived.kind,
-            payload: arrived.payload.to_vec(),
-            inline: arrived.inline,
-            time: arrived.time,
-        };
-        self.held.insert(sequence, Held::Sample(sample));
+        self.held
+            .insert(sequence, Held::Sample(Owned::new(arrived)));
         true
     }
 

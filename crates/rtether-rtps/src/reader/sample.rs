@@ -91,6 +91,8 @@ pub struct ReaderCounters {
     pub malformed: u64,
     /// Samples of a weaker writer, or too soon after another.
     pub filtered: u64,
+    /// Samples of coherent sets of which a part was lost.
+    pub incoherent: u64,
     /// Samples that were worth nothing when they came to be taken.
     pub expired: u64,
     /// Deadlines missed.

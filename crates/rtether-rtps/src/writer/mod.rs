@@ -18,7 +18,7 @@ use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{AckNack, NackFrag};
 
 /// Readers that a writer knows at most.
@@ -117,10 +117,22 @@ impl Writer {
         }
         self.cache.expire(now);
         let sequence = self.cache.push(now, new, self.acknowledged())?;
+        self.plan_heartbeat(now);
+        Ok(sequence)
+    }
+
+    /// Says that the samples since the begin of the set belong together.
+    pub(crate) fn end_set(&mut self, now: Instant, time: WallTime) -> Result<(), WriteError> {
+        if self.cache.end_set(now, time, self.acknowledged())? {
+            self.plan_heartbeat(now);
+        }
+        Ok(())
+    }
+
+    fn plan_heartbeat(&mut self, now: Instant) {
         if self.has_reliable() {
             self.heartbeat_soon(now);
         }
-        Ok(sequence)
     }
 
     fn has_reliable(&self) -> bool {

@@ -40,7 +40,7 @@ fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
             is_unregistered,
         },
         lifespan: (!lifespan.is_infinite()).then_some(lifespan),
-        ..InlineQos::default()
+        coherent_set: change.set,
     }
 }
 
@@ -51,7 +51,9 @@ fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool
 
 impl Change {
     fn content(&self) -> Content<'_> {
-        if self.kind.is_alive() {
+        if self.is_set_end() {
+            Content::None
+        } else if self.kind.is_alive() {
             Content::Data(&self.payload)
         } else {
             Content::Key(&self.payload)

@@ -1,0 +1,208 @@
+//! Coherent sets (8.7.5): samples that a writer has written together, for readers that get either all
+//! of them or none.
+//!
+//! A set is complete once its writer says so, or writes something else. One of which a part is lost, or
+//! that had begun before the reader came, is dropped. Sets of several writers stay separate, so that
+//! coherence within a group is not there.
+
+use alloc::vec::Vec;
+
+use super::proxy::{HELD_OCTETS_MAX, Owned};
+use super::{Arrived, Reader};
+use crate::sequence::SequenceNumber;
+use crate::time::Instant;
+use crate::wire::Status;
+
+/// Samples of a set, at most.
+const SAMPLES_MAX: usize = 4_096;
+
+/// What has come of a set.
+#[derive(Debug)]
+pub(crate) struct OpenSet {
+    start: SequenceNumber,
+    samples: Vec<(SequenceNumber, Owned)>,
+    octets: usize,
+    /// Samples of the writer that were lost before the set.
+    lost: u64,
+    is_whole: bool,
+}
+
+/// Returns whether it says no more than that a set is complete.
+fn is_end(arrived: &Arrived<'_>) -> bool {
+    arrived.inline.coherent_set == Some(SequenceNumber::UNKNOWN)
+        && arrived.payload.is_empty()
+        && arrived.inline.status == Status::default()
+}
+
+impl Reader {
+    /// Takes in the next sample of a writer; returns whether it has been dealt with. A reliable writer
+    /// keeps one that has not, and sends it again.
+    pub(super) fn accept(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
+        if self.qos.presentation.is_coherent {
+            if !self.close_set(now, proxy, arrived) {
+                return self.refuse();
+            }
+            if self.keep_in_set(proxy, arrived) {
+                return true;
+            }
+        }
+        is_end(arrived) || self.accept_one(now, proxy, arrived)
+    }
+
+    /// Delivers the set before, if the sample does not belong to it; returns whether there is room.
+    fn close_set(&mut self, now: Instant, index: usize, arrived: &Arrived<'_>) -> bool {
+        let waiting = self.queue.len();
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return true;
+        };
+        let Some(open) = &proxy.set else {
+            return true;
+        };
+        if arrived.inline.coherent_set == Some(open.start) {
+            return true;
+        }
+        let is_whole = open.is_whole && open.lost == proxy.lost;
+        if is_whole && self.depth.is_none() && waiting + open.samples.len() > self.samples_max {
+            return false;
+        }
+        let Some(set) = proxy.set.take() else {
+            return true;
+        };
+        if !is_whole {
+            self.counters.incoherent += u64::try_from(set.samples.len()).unwrap_or(u64::MAX);
+            return true;
+        }
+        for (sequence, sample) in &set.samples {
+            // What the limits of instances leave no room for is counted there.
+            self.accept_one(now, index, &sample.arrived(*sequence));
+        }
+        true
+    }
+
+    /// Keeps a sample of a set until the set is complete; returns whether it is one.
+    fn keep_in_set(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
+        let start = arrived.inline.coherent_set;
+        let Some(start) = start.filter(|start| *start != SequenceNumber::UNKNOWN) else {
+            return false;
+        };
+        let samples_max = SAMPLES_MAX.min(self.samples_max);
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return false;
+        };
+        let lost = proxy.lost;
+        let set = proxy.set.get_or_insert_with(|| OpenSet {
+            start,
+            samples: Vec::new(),
+            octets: 0,
+            lost,
+            is_whole: arrived.sequence == start,
+        });
+        set.octets = set.octets.saturating_add(arrived.payload.len());
+        if set.samples.len() >= samples_max || set.octets > HELD_OCTETS_MAX {
+            set.is_whole = false;
+            set.samples.clear();
+            self.counters.rejected += 1;
+        } else if set.is_whole {
+            set.samples.push((arrived.sequence, Owned::new(arrived)));
+        } else {
+            self.counters.incoherent += 1;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guid::{EntityId, Guid, GuidPrefix};
+    use crate::qos::{History, Liveliness, Presentation, Qos, Reliability};
+    use crate::reader::{ReaderTiming, RemoteWriter};
+    use crate::time::Duration;
+    use crate::wire::InlineQos;
+    use crate::writer::ChangeKind;
+
+    const NOW: Instant = Instant::ZERO;
+
+    fn writer() -> Guid {
+        Guid::new(GuidPrefix([7; 12]), EntityId::writer(1, false))
+    }
+
+    fn reader(reliability: Reliability) -> Reader {
+        let qos = Qos {
+            history: History::KeepAll,
+            reliability,
+            presentation: Presentation {
+                is_coherent: true,
+                ..Presentation::default()
+            },
+            ..Qos::reader()
+        };
+        let entity = EntityId::reader(1, false);
+        let mut reader = Reader::new(entity, qos, ReaderTiming::default(), None, 1_024);
+        let remote = RemoteWriter {
+            guid: writer(),
+            is_reliable: reliability == Reliability::Reliable,
+            strength: 0,
+            deadline: Duration::INFINITE,
+            lifespan: Duration::INFINITE,
+            liveliness: Liveliness::default(),
+            unicast: Vec::new(),
+        };
+        assert!(reader.add_writer(NOW, remote));
+        reader
+    }
+
+    /// Hands in a sample of a set; number 0 is the end of one, which has no payload.
+    fn hand_in(reader: &mut Reader, sequence: i64, set: Option<i64>) {
+        let is_end = set == Some(0);
+        let end = SequenceNumber::UNKNOWN;
+        let set = set.map(|set| if is_end { end } else { SequenceNumber(set) });
+        let arrived = Arrived {
+            sequence: SequenceNumber(sequence),
+            kind: ChangeKind::Alive,
+            payload: if is_end { &[] } else { &[0, 1, 0, 0] },
+            inline: InlineQos {
+                coherent_set: set,
+                ..InlineQos::default()
+            },
+            time: None,
+        };
+        reader.on_data(NOW, writer(), &arrived);
+    }
+
+    fn taken(reader: &mut Reader) -> Vec<i64> {
+        core::iter::from_fn(|| reader.take(NOW, |info, _, _| info.sequence.0)).collect()
+    }
+
+    #[test]
+    fn a_set_comes_as_a_whole() {
+        // Oracle: 8.7.5 by hand; the end is told, or something else follows.
+        let mut reader = reader(Reliability::Reliable);
+        hand_in(&mut reader, 1, Some(1));
+        hand_in(&mut reader, 2, Some(1));
+        assert_eq!(taken(&mut reader), []);
+        hand_in(&mut reader, 3, Some(0));
+        assert_eq!(taken(&mut reader), [1, 2]);
+        hand_in(&mut reader, 4, Some(4));
+        hand_in(&mut reader, 5, Some(5));
+        assert_eq!(taken(&mut reader), [4]);
+        hand_in(&mut reader, 6, None);
+        assert_eq!(taken(&mut reader), [5, 6]);
+    }
+
+    #[test]
+    fn a_part_of_a_set_never_comes() {
+        // Oracle: 8.7.5 by hand; 3 is lost, as is the begin of the first set.
+        let mut reader = reader(Reliability::BestEffort);
+        hand_in(&mut reader, 1, Some(1));
+        hand_in(&mut reader, 2, Some(1));
+        hand_in(&mut reader, 4, Some(1));
+        hand_in(&mut reader, 5, Some(0));
+        assert_eq!(taken(&mut reader), []);
+        assert_eq!(reader.all_counters().incoherent, 3);
+        hand_in(&mut reader, 7, Some(6));
+        hand_in(&mut reader, 8, Some(8));
+        hand_in(&mut reader, 9, Some(0));
+        assert_eq!(taken(&mut reader), [8]);
+    }
+}
