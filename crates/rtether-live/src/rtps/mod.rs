@@ -55,6 +55,10 @@ pub struct DomainOptions {
     pub lease: Duration,
     /// So many of a thousand datagrams are lost on purpose, each way, to see what becomes of a plant.
     pub loss: u16,
+    /// Between announcements; a third of the lease, if not given.
+    pub announce_period: Option<Duration>,
+    /// Octets of a datagram at most; samples that need more are sent in fragments.
+    pub datagram_max: usize,
 }
 
 impl Default for DomainOptions {
@@ -69,6 +73,8 @@ impl Default for DomainOptions {
             waiting: Waiting::Block,
             lease: Duration::from_s(10),
             loss: 0,
+            announce_period: None,
+            datagram_max: 1_472,
         }
     }
 }
@@ -158,7 +164,9 @@ impl Domain {
         config.metatraffic_unicast = vec![locator];
         config.default_unicast = vec![locator];
         config.lease = options.lease;
-        config.announce_period = Duration::from_ns(options.lease.as_ns() / 3);
+        let third = Duration::from_ns(options.lease.as_ns() / 3);
+        config.announce_period = options.announce_period.unwrap_or(third);
+        config.datagram_max = options.datagram_max;
         config.networks = networks;
         config.may_multicast = options.multicast_data;
         if options.multicast {
