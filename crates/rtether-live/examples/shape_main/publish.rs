@@ -1,0 +1,192 @@
+//! The publisher: shapes that move, a round of them each period, from the start and whether or not
+//! anybody listens.
+
+use rtether_rtps::engine::Participant;
+use rtether_rtps::qos::Reliability;
+use rtether_rtps::time::{Duration, Instant};
+use rtether_rtps::typed::{Publication, PublishError};
+use rtether_rtps::types::ShapeType;
+use rtether_rtps::writer::WriteError;
+
+use super::options::{Final, Options};
+use super::session::Session;
+use super::{Failure, print};
+
+/// The largest coordinates, in pixels.
+const AREA: (i32, i32) = (240, 270);
+/// From one round to the next, in pixels.
+const STEP: (i32, i32) = (5, 7);
+/// Longest wait for acknowledgements in the end.
+const ACKNOWLEDGED: Duration = Duration::from_s(1);
+/// Between looks whether there is room.
+const LOOK: Duration = Duration::from_ms(1);
+
+struct Topic {
+    name: String,
+    publication: Publication<ShapeType>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let mut session = Session::open(options)?;
+    let colors: Vec<String> = options.colors().collect();
+    let mut topics = create(&mut session, options)?;
+    let mut shape = ShapeType {
+        shapesize: options.size,
+        additional_payload_size: vec![255; options.payload],
+        ..ShapeType::default()
+    };
+    let mut round = 0;
+    while !session.is_over() && options.rounds.is_none_or(|rounds| round < rounds) {
+        move_on(&mut shape, round, options);
+        let (is_first, is_last) = in_set(round, options);
+        if is_first {
+            begin_sets(&mut session, &topics);
+        }
+        for topic in &mut topics {
+            for color in &colors {
+                shape.color.clone_from(color);
+                let publication = &mut topic.publication;
+                until_there_is_room(&mut session, |participant, now| {
+                    publication.publish(participant, now, &shape)
+                })?;
+                if options.shows {
+                    print::sample(&topic.name, &shape);
+                }
+            }
+        }
+        if is_last {
+            end_sets(&mut session, &topics)?;
+        }
+        round += 1;
+        // A round that was late does not bring the next one closer to it.
+        let due = session.domain.now() + options.write_period;
+        session.work(due)?;
+    }
+    if !session.is_over() {
+        end(&mut session, &mut topics, &colors, options)?;
+    }
+    let now = session.domain.now();
+    for topic in &topics {
+        let participant = session.domain.participant_mut();
+        participant.delete_writer(now, topic.publication.id());
+    }
+    session.domain.flush().map_err(Failure::run)
+}
+
+fn create(session: &mut Session, options: &Options) -> Result<Vec<Topic>, Failure> {
+    let mut topics = Vec::new();
+    let color = options.color.as_deref().unwrap_or("BLUE");
+    for name in options.topics() {
+        let now = session.domain.now();
+        let (participant, qos) = (session.domain.participant_mut(), options.qos.clone());
+        let publication = Publication::create(participant, now, &name, qos);
+        let publication =
+            publication.ok_or_else(|| Failure::begin("there are too many writers"))?;
+        session.writers.insert(publication.id(), name.clone());
+        print::line(format_args!(
+            "Create writer for topic: {name} color: {color}"
+        ));
+        topics.push(Topic { name, publication });
+    }
+    Ok(topics)
+}
+
+/// Returns whether a coherent set begins with a round, and whether one ends with it.
+fn in_set(round: u64, options: &Options) -> (bool, bool) {
+    match round.checked_rem(options.set_rounds) {
+        Some(at) if options.forms_sets() => (at == 0, at + 1 == options.set_rounds),
+        _ => (false, false),
+    }
+}
+
+fn begin_sets(session: &mut Session, topics: &[Topic]) {
+    print::line(format_args!("Started Coherent Set"));
+    for topic in topics {
+        topic
+            .publication
+            .begin_set(session.domain.participant_mut());
+    }
+}
+
+fn end_sets(session: &mut Session, topics: &[Topic]) -> Result<(), Failure> {
+    for topic in topics {
+        let publication = &topic.publication;
+        until_there_is_room(session, |participant, now| {
+            publication.end_set(participant, now)
+        })?;
+    }
+    print::line(format_args!("Finished Coherent Set"));
+    Ok(())
+}
+
+/// Moves the shape to and fro, and lets it grow.
+fn move_on(shape: &mut ShapeType, round: u64, options: &Options) {
+    let place = |step: i32, most: i32| {
+        let way = u64::from(most.unsigned_abs());
+        let at = (round * u64::from(step.unsigned_abs())) % (2 * way);
+        i32::try_from(at.min(2 * way - at)).unwrap_or(0)
+    };
+    shape.x = place(STEP.0, AREA.0);
+    shape.y = place(STEP.1, AREA.1);
+    if options.size == 0 {
+        shape.shapesize = match options.size_modulo {
+            Some(modulo) => shape.shapesize % modulo + 1,
+            None => shape.shapesize.checked_add(1).unwrap_or(1),
+        };
+    }
+}
+
+/// Writes something, and sends it; waits while the history is full.
+fn until_there_is_room<T>(
+    session: &mut Session,
+    mut write: impl FnMut(&mut Participant, Instant) -> Result<T, PublishError>,
+) -> Result<(), Failure> {
+    loop {
+        let now = session.domain.now();
+        match write(session.domain.participant_mut(), now) {
+            Ok(_) => return session.domain.flush().map_err(Failure::run),
+            Err(PublishError::Write(WriteError::Full)) if session.is_over() => return Ok(()),
+            Err(PublishError::Write(WriteError::Full)) => session.work(now + LOOK)?,
+            Err(error) => return Err(Failure::run(error)),
+        }
+    }
+}
+
+/// Ends the instances as was asked for, and waits until the readers know.
+fn end(
+    session: &mut Session,
+    topics: &mut [Topic],
+    colors: &[String],
+    options: &Options,
+) -> Result<(), Failure> {
+    for topic in topics.iter_mut() {
+        for color in colors {
+            let key = ShapeType {
+                color: color.clone(),
+                ..ShapeType::default()
+            };
+            let now = session.domain.now();
+            let participant = session.domain.participant_mut();
+            let publication = &mut topic.publication;
+            let done = match options.at_end {
+                None => continue,
+                Some(Final::Unregister) => publication.unregister(participant, now, &key),
+                Some(Final::Dispose) => publication.dispose(participant, now, &key),
+            };
+            done.map_err(Failure::run)?;
+        }
+    }
+    session.domain.flush().map_err(Failure::run)?;
+    let patience = session.domain.now() + ACKNOWLEDGED;
+    let is_done = |session: &Session| {
+        let participant = session.domain.participant();
+        let mut ids = topics.iter().map(|topic| topic.publication.id());
+        options.qos.reliability == Reliability::BestEffort
+            || ids.all(|id| participant.is_acknowledged(id))
+    };
+    while !is_done(session) && session.domain.now() < patience && !session.is_over() {
+        let next = session.domain.now() + LOOK;
+        session.work(next)?;
+    }
+    Ok(())
+}
