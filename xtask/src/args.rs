@@ -10,6 +10,7 @@ usage: cargo xtask <command>
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
   fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
+  interop                       build what interoperability tests run, and say how
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Test(TestOptions),
     Tidy,
     Generate,
+    Interop,
     Bless,
     Bench { rest: Vec<String> },
     Fuzz { seconds: u32 },
@@ -49,6 +51,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "test" => parse_test(&rest).map(Command::Test),
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
+        "interop" => no_arguments(&verb, &rest, Command::Interop),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => Ok(Command::Bench { rest }),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
@@ -105,6 +108,7 @@ mod tests {
             Ok(Command::Test(nightly))
         );
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
+        assert_eq!(parsed("interop"), Ok(Command::Interop));
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
