@@ -4,6 +4,7 @@
 //! first one it gets, in order, none twice; after the faults all participants find each other again.
 //! A failure prints the command that repeats it.
 
+#[path = "../common/net.rs"]
 mod net;
 
 use net::{Faults, Net, Random};
