@@ -54,6 +54,8 @@ struct LocalReader {
 /// Another participant.
 struct Remote {
     data: ParticipantData,
+    /// Its announcement as it came: mostly the next one says the same.
+    announcement: Vec<u8>,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
@@ -217,9 +219,11 @@ impl Participant {
         self.announcements.clear();
         self.announcements
             .extend(self.config.announce_to.iter().copied());
-        let known = self.remotes.values();
-        let places = known.filter_map(|remote| remote.data.metatraffic_unicast.first().copied());
-        self.announcements.extend(places);
+        for remote in self.remotes.values() {
+            let mut places = remote.data.metatraffic_unicast.iter();
+            let place = places.find(|place| self.config.may_send_to(place, false));
+            self.announcements.extend(place.copied());
+        }
     }
 
     /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to

@@ -142,6 +142,13 @@ impl Reader {
             return;
         };
         instance.add_writer(writer);
+        if is_exclusive && instance.owner_until().is_some_and(|until| until <= now) {
+            // The strongest of those that stand by comes before a weaker one that happens to write.
+            self.take_over(now, index);
+        }
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
         if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
             let until = now + persistence.min(lifespan);
             instance.stand_by(strength, until, sample);

@@ -5,6 +5,7 @@
 //! policies keep from the application is decided in `accept`.
 
 mod accept;
+mod fragments;
 mod instance;
 mod proxy;
 mod reassembly;
@@ -14,6 +15,7 @@ use alloc::vec::Vec;
 
 use instance::Instance;
 pub use instance::InstanceState;
+use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -21,7 +23,7 @@ use crate::locator::Locator;
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{Builder, Content, DataFrag, Gap, Heartbeat, InlineQos};
+use crate::wire::{Builder, Content, Gap, Heartbeat, InlineQos};
 use crate::writer::{ChangeKind, Sending};
 
 /// Writers that a reader knows at most.
@@ -164,6 +166,8 @@ impl Reader {
             History::KeepLast(depth) => Some(limit(Some(depth.max(1)), 1)),
             History::KeepAll => None,
         };
+        let mut qos = qos;
+        qos.deadline = qos.deadline.or_never();
         Self {
             entity,
             proxies: Vec::new(),
@@ -224,7 +228,7 @@ impl Reader {
             return false;
         };
         let proxy = self.proxies.remove(index);
-        self.counters.lost += proxy.lost;
+        self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
@@ -254,15 +258,21 @@ impl Reader {
             // The first one that is seen does not say that others were lost.
             let is_first = proxy.next == SequenceNumber::FIRST;
             let skipped = proxy.skip_to(arrived.sequence);
-            proxy.lost += if is_first { 0 } else { skipped };
+            proxy.lose(if is_first { 0 } else { skipped });
             proxy.advance(now);
             self.accept(now, index, arrived);
         } else if arrived.sequence == proxy.next {
             if self.accept(now, index, arrived) {
                 self.advance(now, index);
             }
-        } else if !proxy.hold(arrived) {
-            self.counters.rejected += 1;
+        } else {
+            let held: usize = self.proxies.iter().map(|proxy| proxy.held_octets).sum();
+            let room = self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX);
+            let room = room.saturating_sub(held);
+            let proxy = self.proxies.get_mut(index);
+            if !proxy.is_some_and(|proxy| proxy.hold(arrived, room)) {
+                self.counters.rejected += 1;
+            }
         }
     }
 
@@ -296,44 +306,6 @@ impl Reader {
             }
             proxy.advance(now);
         }
-    }
-
-    /// Takes in fragments of a sample.
-    pub(crate) fn on_data_frag(
-        &mut self,
-        now: Instant,
-        from: Guid,
-        frag: &DataFrag<'_>,
-        time: Option<WallTime>,
-    ) {
-        let Ok(index) = self.find(from) else {
-            return;
-        };
-        let Some(proxy) = self.proxies.get_mut(index) else {
-            return;
-        };
-        if frag.sequence < proxy.next {
-            self.counters.duplicates += 1;
-            return;
-        }
-        let Ok(inline) = InlineQos::read(frag.inline_qos) else {
-            self.counters.malformed += 1;
-            return;
-        };
-        let whole = proxy
-            .reassembly
-            .take_in(frag, inline, time, self.sample_max);
-        let Some(whole) = whole else {
-            return;
-        };
-        let arrived = Arrived {
-            sequence: whole.sequence,
-            kind: kind(whole.inline, whole.is_key),
-            payload: &whole.octets,
-            inline: whole.inline,
-            time: whole.time,
-        };
-        self.on_data(now, from, &arrived);
     }
 
     /// Takes in what is not meant for this reader.
@@ -376,13 +348,13 @@ impl Reader {
     /// Takes in that a participant is alive, for its writers of which that, or the word of its
     /// application, is enough.
     pub(crate) fn on_alive(&mut self, now: Instant, from: GuidPrefix, is_manual: bool) {
-        for proxy in &mut self.proxies {
+        for proxy in self.of_participant(from) {
             let counts = match proxy.remote.liveliness.kind {
                 LivelinessKind::Automatic => true,
                 LivelinessKind::ManualByParticipant => is_manual,
                 LivelinessKind::ManualByTopic => false,
             };
-            if proxy.remote.guid.prefix == from && counts {
+            if counts {
                 proxy.touch(now);
             }
         }
@@ -392,10 +364,21 @@ impl Reader {
     ///
     /// Where only one side has taken the other for dead, the other believes that all is said.
     pub(crate) fn ask_silent(&mut self, now: Instant, from: GuidPrefix) {
-        let silent = self.proxies.iter_mut().filter(|proxy| proxy.is_silent());
-        for proxy in silent.filter(|proxy| proxy.remote.guid.prefix == from) {
+        let silent = self.of_participant(from).iter_mut();
+        for proxy in silent.filter(|proxy| proxy.is_silent()) {
             proxy.ack_at.get_or_insert(now);
         }
+    }
+
+    /// Returns the writers of a participant.
+    fn of_participant(&mut self, prefix: GuidPrefix) -> &mut [WriterProxy] {
+        let start = self
+            .proxies
+            .partition_point(|proxy| proxy.remote.guid.prefix < prefix);
+        let end = self
+            .proxies
+            .partition_point(|proxy| proxy.remote.guid.prefix <= prefix);
+        self.proxies.get_mut(start..end).unwrap_or_default()
     }
 
     /// Returns whether it knows a writer.
@@ -405,9 +388,10 @@ impl Reader {
 
     /// Returns what has happened, those samples included that writers no longer have.
     pub(crate) fn all_counters(&self) -> ReaderCounters {
-        let lost: u64 = self.proxies.iter().map(|proxy| proxy.lost).sum();
+        // Numbers of which a forger makes up what is lost add up to more than fits.
+        let lost = self.proxies.iter().map(|proxy| proxy.lost);
         ReaderCounters {
-            lost: self.counters.lost + lost,
+            lost: lost.fold(self.counters.lost, u64::saturating_add),
             ..self.counters
         }
     }
@@ -425,12 +409,17 @@ impl Reader {
         sending: &Sending,
         buffer: &mut Vec<u8>,
     ) -> Option<Locator> {
-        let is_due = |proxy: &&mut WriterProxy| proxy.ack_at.is_some_and(|at| at <= now);
-        let proxy = self.proxies.iter_mut().find(is_due)?;
-        let Some(locator) = proxy.remote.unicast.first().copied() else {
-            proxy.ack_at = None;
-            return None;
-        };
+        let mut due = self.proxies.iter_mut();
+        let (proxy, locator) = due.find_map(|proxy| {
+            if proxy.ack_at.is_none_or(|at| at > now) {
+                return None;
+            }
+            let Some(locator) = proxy.remote.unicast.first().copied() else {
+                proxy.ack_at = None;
+                return None;
+            };
+            Some((proxy, locator))
+        })?;
         // One count for all writers, so that one that is found again hears nothing old.
         self.count = self.count.wrapping_add(1);
         let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);

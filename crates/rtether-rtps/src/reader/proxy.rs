@@ -16,7 +16,7 @@ use crate::writer::{ChangeKind, is_new};
 /// Samples of a writer that wait for earlier ones, at most.
 const HELD_MAX: usize = 512;
 /// Their octets, at most.
-const HELD_OCTETS_MAX: usize = 8 << 20;
+pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
 /// Samples after which a writer is told at once that they are there.
 const ACKNOWLEDGE_AFTER: u32 = 64;
 /// How often a writer that says nothing is asked what there is.
@@ -58,7 +58,7 @@ pub(crate) struct WriterProxy {
     /// All before it has been delivered or will never come.
     pub(crate) next: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
-    held_octets: usize,
+    pub(super) held_octets: usize,
     /// The last sample that it is known to have.
     announced: SequenceNumber,
     heartbeat_count: Option<i32>,
@@ -142,12 +142,14 @@ impl WriterProxy {
         self.reassembly.forget_before(self.next);
     }
 
-    /// Keeps a sample until the earlier ones are there; returns whether there is room.
-    pub(crate) fn hold(&mut self, arrived: &Arrived<'_>) -> bool {
+    /// Keeps a sample until the earlier ones are there; returns whether there is room, which is also
+    /// limited to `room` octets.
+    pub(crate) fn hold(&mut self, arrived: &Arrived<'_>, room: usize) -> bool {
         let sequence = arrived.sequence;
         self.announced = self.announced.max(sequence);
         let octets = self.held_octets + arrived.payload.len();
-        let is_full = self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX;
+        let is_full =
+            self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX || arrived.payload.len() > room;
         if is_full || self.held.contains_key(&sequence) {
             return false;
         }
@@ -211,12 +213,18 @@ impl WriterProxy {
         }
     }
 
+    /// Counts samples that will never come.
+    pub(crate) fn lose(&mut self, count: u64) {
+        self.lost = self.lost.saturating_add(count);
+    }
+
     /// Gives up the next samples, which the writer no longer has: goes on at the next one that is held
     /// below `first`, or else at `first`. Returns whether one is held.
     pub(crate) fn give_up(&mut self, first: SequenceNumber) -> bool {
         let held = self.held.keys().next().copied();
         let held = held.filter(|held| *held < first);
-        self.lost += self.skip_to(held.unwrap_or(first));
+        let skipped = self.skip_to(held.unwrap_or(first));
+        self.lose(skipped);
         held.is_some()
     }
 
@@ -231,7 +239,10 @@ impl WriterProxy {
         if !is_new(heartbeat.count, &mut self.heartbeat_count) {
             return false;
         }
-        self.announced = self.announced.max(heartbeat.last);
+        // It has no more than it says, whatever was said in its name before.
+        let held = self.held.keys().next_back().copied();
+        let had = SequenceNumber(self.next.0 - 1).max(held.unwrap_or_default());
+        self.announced = heartbeat.last.max(had);
         let at = if self.is_missing() {
             let suppressed = self.asked_at.map(|at| at + timing.nack_suppression);
             Some(suppressed.map_or(now, |until| until.max(now)))

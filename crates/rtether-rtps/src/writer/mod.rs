@@ -14,7 +14,7 @@ pub use cache::{ChangeKind, WriteError};
 pub(crate) use proxy::{ReaderProxy, RemoteReader, is_new};
 pub(crate) use send::fragment_size;
 
-use crate::guid::{EntityId, Guid};
+use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
@@ -128,9 +128,11 @@ impl Writer {
         self.proxies.iter().any(ReaderProxy::is_reliable)
     }
 
-    /// Returns up to where all reliable readers have everything.
+    /// Returns up to where all reliable readers have everything, save for those of which nothing was
+    /// ever heard: they may not hold up the others.
     pub(crate) fn acknowledged(&self) -> SequenceNumber {
-        let reliable = self.proxies.iter().filter(|proxy| proxy.is_reliable());
+        let reliable = self.proxies.iter();
+        let reliable = reliable.filter(|proxy| proxy.is_reliable() && !proxy.is_given_up());
         let least = reliable.map(|proxy| proxy.acknowledged).min();
         least.unwrap_or(self.cache.last())
     }
@@ -178,6 +180,16 @@ impl Writer {
         true
     }
 
+    /// The participant is still there: its readers that were given up are told once more.
+    pub(crate) fn tell_again(&mut self, prefix: GuidPrefix) {
+        let place = |proxy: &ReaderProxy| proxy.remote.guid.prefix;
+        let start = self.proxies.partition_point(|one| place(one) < prefix);
+        let end = self.proxies.partition_point(|one| place(one) <= prefix);
+        for proxy in self.proxies.get_mut(start..end).unwrap_or_default() {
+            proxy.wants_heartbeat |= proxy.is_reliable() && proxy.is_given_up();
+        }
+    }
+
     fn find(&self, guid: Guid) -> Result<usize, usize> {
         self.proxies
             .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
@@ -198,19 +210,10 @@ impl Writer {
     fn rebuild_destinations(&mut self) {
         let next = self.destinations.iter().map(|there| there.next).min();
         let next = next.unwrap_or(self.cache.last().next());
-        let mut places: Vec<Locator> = Vec::new();
-        for proxy in &self.proxies {
-            let place = proxy
-                .remote
-                .unicast
-                .first()
-                .or(proxy.remote.multicast.first());
-            if let Some(place) = place
-                && !places.contains(place)
-            {
-                places.push(*place);
-            }
-        }
+        // Sorted, since with many readers looking for each among all takes long.
+        let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
+        places.sort_unstable();
+        places.dedup();
         if self.may_multicast && places.len() > 1 {
             let shared = self.proxies.first().and_then(|first| {
                 let mut groups = first.remote.multicast.iter();
@@ -227,7 +230,8 @@ impl Writer {
         self.destinations = places
             .into_iter()
             .map(|locator| {
-                let known = old.iter().find(|there| there.locator == locator);
+                let known = old.binary_search_by_key(&locator, |there| there.locator);
+                let known = known.ok().and_then(|index| old.get(index));
                 known.copied().unwrap_or(Destination {
                     locator,
                     next,

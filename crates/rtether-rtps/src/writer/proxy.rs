@@ -38,9 +38,15 @@ pub(crate) struct ReaderProxy {
     pub(crate) wants_heartbeat: bool,
     /// Whether it has ever acknowledged anything: until then it gets nothing but heartbeats.
     pub(crate) has_answered: bool,
+    /// Heartbeats that it has been sent, as long as it has not answered.
+    heartbeats: u8,
     /// Whether it has ever said up to where it has everything.
     has_told_base: bool,
 }
+
+/// Heartbeats for a reader that has never answered: perhaps nobody is there, or somebody to whom it was
+/// made known by another who wishes them ill.
+const UNANSWERED_MAX: u8 = 20;
 
 /// What a reader is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +92,7 @@ impl ReaderProxy {
             count: None,
             fragment_count: None,
             has_answered: false,
+            heartbeats: 0,
             has_told_base: false,
         }
     }
@@ -105,6 +112,17 @@ impl ReaderProxy {
         self.is_reliable() && (self.acknowledged < last || !self.has_answered)
     }
 
+    /// Returns whether it has never answered, although it was told often enough what there is.
+    pub(crate) fn is_given_up(&self) -> bool {
+        !self.has_answered && self.heartbeats >= UNANSWERED_MAX
+    }
+
+    /// Notes that it is sent a heartbeat.
+    pub(crate) fn on_heartbeat_sent(&mut self) {
+        self.wants_heartbeat = false;
+        self.heartbeats = self.heartbeats.saturating_add(1);
+    }
+
     /// Takes in what it says; returns whether that is news.
     pub(crate) fn on_ack_nack(&mut self, ack: &AckNack, last: SequenceNumber) -> bool {
         // A base beyond what was ever written is not from a reader of ours.
@@ -122,7 +140,8 @@ impl ReaderProxy {
         // A reader that has lost sight of this writer begins anew, and has less than before.
         let acknowledged = SequenceNumber(base.0 - 1);
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
-        self.requested = ack.set;
+        // Later ones go to all when they are written.
+        self.requested = ack.set.up_to(last.0);
         if let Some((next, end)) = &mut self.history {
             *next = (*next).max(acknowledged.next());
             if *next > *end {

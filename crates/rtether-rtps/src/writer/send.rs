@@ -301,7 +301,7 @@ impl Writer {
             let last = self.cache.last();
             let mut is_any = false;
             for proxy in &mut self.proxies {
-                if proxy.is_behind(last) {
+                if proxy.is_behind(last) && !proxy.is_given_up() {
                     proxy.wants_heartbeat = true;
                     is_any = true;
                 }
@@ -310,12 +310,14 @@ impl Writer {
             let after = self.heartbeat_after.doubled();
             self.heartbeat_after = after.min(self.timing.heartbeat_max);
         }
-        let asked = self
-            .proxies
-            .iter_mut()
-            .find(|proxy| proxy.wants_heartbeat)?;
-        asked.wants_heartbeat = false;
-        let (locator, guid) = (asked.place()?, asked.remote.guid);
+        let mut asked = self.proxies.iter_mut();
+        let (locator, guid) = asked.find_map(|proxy| {
+            if !proxy.wants_heartbeat {
+                return None;
+            }
+            proxy.on_heartbeat_sent();
+            Some((proxy.place()?, proxy.remote.guid))
+        })?;
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         message.info_destination(guid.prefix);
         let heartbeat = heartbeat(self, guid.entity);
