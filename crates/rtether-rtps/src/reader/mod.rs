@@ -214,7 +214,7 @@ impl Reader {
                     .iter()
                     .find(|(gone, _)| *gone == proxy.remote.guid);
                 if let Some((_, next)) = before {
-                    proxy.next = *next;
+                    proxy.begin_at(*next);
                 }
                 self.proxies.insert(index, proxy);
                 true

@@ -11,7 +11,7 @@ use crate::qos::Liveliness;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{AckNack, Gap, Heartbeat, InlineQos, NackFrag};
-use crate::writer::{ChangeKind, is_new};
+use crate::writer::{ChangeKind, Count};
 
 /// Samples of a writer that wait for earlier ones, at most.
 const HELD_MAX: usize = 512;
@@ -19,6 +19,8 @@ const HELD_MAX: usize = 512;
 pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
 /// Samples after which a writer is told at once that they are there.
 const ACKNOWLEDGE_AFTER: u32 = 64;
+/// Heartbeats that contradict what was said before, until they are believed.
+const CONTRADICTIONS_MAX: u8 = 3;
 /// How often a writer that says nothing is asked what there is.
 const ASKED_MAX: u8 = 10;
 
@@ -57,11 +59,15 @@ pub(crate) struct WriterProxy {
     pub(crate) remote: RemoteWriter,
     /// All before it has been delivered or will never come.
     pub(crate) next: SequenceNumber,
+    /// All before it has come: what lies between was only said to be gone.
+    sure: SequenceNumber,
+    /// Heartbeats in a row that know nothing of what was said to be gone.
+    contradictions: u8,
     held: BTreeMap<SequenceNumber, Held>,
     pub(super) held_octets: usize,
     /// The last sample that it is known to have.
     announced: SequenceNumber,
-    heartbeat_count: Option<i32>,
+    heartbeat_count: Count,
     pub(crate) ack_at: Option<Instant>,
     since_ack: u32,
     /// When something missing was asked for last.
@@ -82,16 +88,23 @@ impl WriterProxy {
             alive_until: Some(now + remote.liveliness.lease),
             remote,
             next: SequenceNumber::FIRST,
+            sure: SequenceNumber::FIRST,
+            contradictions: 0,
             held: BTreeMap::new(),
             held_octets: 0,
             announced: SequenceNumber::ZERO,
-            heartbeat_count: None,
+            heartbeat_count: Count::default(),
             since_ack: 0,
             asked_at: None,
             asked: 0,
             reassembly: Reassembly::default(),
             lost: 0,
         }
+    }
+
+    /// Says that all before `next` has come.
+    pub(crate) fn begin_at(&mut self, next: SequenceNumber) {
+        (self.next, self.sure) = (next, next);
     }
 
     /// Notes a sign of life; returns whether it had been taken for dead.
@@ -109,6 +122,7 @@ impl WriterProxy {
     /// Notes that the sample `next` has been delivered.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();
+        self.sure = self.next;
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
         self.since_ack += 1;
         if self.remote.is_reliable && self.since_ack >= ACKNOWLEDGE_AFTER {
@@ -236,9 +250,10 @@ impl WriterProxy {
         heartbeat: &Heartbeat,
         timing: &ReaderTiming,
     ) -> bool {
-        if !is_new(heartbeat.count, &mut self.heartbeat_count) {
+        if !self.heartbeat_count.is_new(heartbeat.count) {
             return false;
         }
+        self.go_back(heartbeat);
         // It has no more than it says, whatever was said in its name before.
         let held = self.held.keys().next_back().copied();
         let had = SequenceNumber(self.next.0 - 1).max(held.unwrap_or_default());
@@ -255,6 +270,19 @@ impl WriterProxy {
             self.ack_at = Some(self.ack_at.map_or(at, |other| other.min(at)));
         }
         true
+    }
+
+    /// Goes back to what has come if the writer has never had what was said to be gone, in its name.
+    fn go_back(&mut self, heartbeat: &Heartbeat) {
+        if heartbeat.last.next() >= self.next {
+            self.contradictions = 0;
+            return;
+        }
+        self.contradictions += 1;
+        if self.contradictions >= CONTRADICTIONS_MAX {
+            self.contradictions = 0;
+            self.next = self.sure.max(heartbeat.first);
+        }
     }
 
     /// Returns whether a sample is missing that the writer has.
@@ -310,7 +338,7 @@ impl WriterProxy {
             self.asked_at = Some(now);
         }
         self.since_ack = 0;
-        let has_heard = self.heartbeat_count.is_some();
+        let has_heard = !self.heartbeat_count.is_none();
         self.ack_at = None;
         if !has_heard && self.asked < ASKED_MAX {
             self.asked += 1;

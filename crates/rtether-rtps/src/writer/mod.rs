@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
-pub(crate) use proxy::{ReaderProxy, RemoteReader, is_new};
+pub(crate) use proxy::{Count, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
 
 use crate::guid::{EntityId, Guid, GuidPrefix};

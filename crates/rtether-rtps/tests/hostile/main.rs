@@ -1,0 +1,11 @@
+//! A participant among attackers: it never panics, what it keeps and what it sends stays within limits,
+//! and afterwards it still works.
+//!
+//! The published weaknesses of other implementations that lie in the reading of single messages are
+//! tested next to the reader of messages; here are those that need a participant with endpoints.
+
+mod discovery;
+mod fragments;
+mod mutations;
+mod protocol;
+mod world;
