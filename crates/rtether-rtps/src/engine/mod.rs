@@ -78,6 +78,8 @@ pub struct Participant {
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
     remotes: BTreeMap<GuidPrefix, Remote>,
+    /// Not later than the end of the first of their leases.
+    lease_at: Instant,
     /// When a sign of life is due for writers that promise one.
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
@@ -117,6 +119,7 @@ impl Participant {
             readers: Vec::new(),
             next_entity: 1,
             remotes: BTreeMap::new(),
+            lease_at: Instant::NEVER,
             alive_at: None,
             events: VecDeque::new(),
             counters: Counters::default(),
@@ -282,9 +285,8 @@ impl Participant {
         let writers = writers.filter_map(|local| local.writer.poll_timeout());
         let readers = self.readers.iter().flatten();
         let readers = readers.filter_map(|local| local.reader.poll_timeout());
-        let leases = self.remotes.values().map(|remote| remote.expires_at);
-        let all = writers.chain(readers).chain(leases).chain(self.alive_at);
-        all.fold(self.announce_at, Instant::min)
+        let all = writers.chain(readers).chain(self.alive_at);
+        all.fold(self.announce_at.min(self.lease_at), Instant::min)
     }
 
     /// Does what is due at `now`.

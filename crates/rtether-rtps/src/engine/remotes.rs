@@ -50,6 +50,7 @@ impl Participant {
         };
         let announcement = arrived.payload.to_vec();
         let expires_at = now + data.lease;
+        self.lease_at = self.lease_at.min(expires_at);
         if let Some(known) = self.remotes.get_mut(&from) {
             (known.data, known.announcement) = (data, announcement);
             known.expires_at = expires_at;
@@ -117,6 +118,7 @@ impl Participant {
             return false;
         };
         known.expires_at = now + known.data.lease;
+        self.lease_at = self.lease_at.min(known.expires_at);
         self.meet_again(now, from);
         true
     }
@@ -201,14 +203,19 @@ impl Participant {
 
     /// Forgets participants that have been silent for longer than their lease.
     pub(super) fn expire_remotes(&mut self, now: Instant) {
+        if self.lease_at > now {
+            return;
+        }
         loop {
             let mut remotes = self.remotes.iter();
             let silent = remotes.find(|(_, remote)| remote.expires_at <= now);
             let Some(prefix) = silent.map(|(prefix, _)| *prefix) else {
-                return;
+                break;
             };
             self.forget(now, prefix, false);
         }
+        let leases = self.remotes.values().map(|remote| remote.expires_at);
+        self.lease_at = leases.fold(Instant::NEVER, Instant::min);
     }
 
     fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {

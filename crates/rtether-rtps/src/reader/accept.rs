@@ -293,11 +293,14 @@ impl Reader {
 
     /// Does what is due; returns how many deadlines were missed and which writers fell silent.
     pub(crate) fn handle_timeout(&mut self, now: Instant, silent: &mut Vec<Guid>) -> u32 {
-        for proxy in &mut self.proxies {
-            if proxy.alive_until.is_some_and(|until| until <= now) {
-                proxy.alive_until = None;
-                silent.push(proxy.remote.guid);
+        if self.next_at <= now {
+            for proxy in &mut self.proxies {
+                if proxy.alive_until.is_some_and(|until| until <= now) {
+                    proxy.alive_until = None;
+                    silent.push(proxy.remote.guid);
+                }
             }
+            self.next_at = self.first_due();
         }
         for writer in silent.iter().copied() {
             self.release(now, writer);

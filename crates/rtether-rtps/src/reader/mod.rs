@@ -137,6 +137,8 @@ pub(crate) struct Reader {
     instances: Vec<Instance>,
     by_key: BTreeMap<Vec<u8>, usize>,
     queue: VecDeque<Sample>,
+    /// Not later than the time at which something of a writer is due: looking at all of many takes long.
+    next_at: Instant,
     /// Not later than the time at which something of an instance is due.
     timer_at: Option<Instant>,
     key: Vec<u8>,
@@ -182,6 +184,7 @@ impl Reader {
             instances: Vec::new(),
             by_key: BTreeMap::new(),
             queue: VecDeque::new(),
+            next_at: Instant::NEVER,
             timer_at: None,
             key: Vec::new(),
             spare: Vec::new(),
@@ -216,6 +219,7 @@ impl Reader {
                 if let Some((_, next)) = before {
                     proxy.begin_at(*next);
                 }
+                self.next_at = self.next_at.min(proxy.due_at());
                 self.proxies.insert(index, proxy);
                 true
             }
@@ -274,6 +278,19 @@ impl Reader {
                 self.counters.rejected += 1;
             }
         }
+        self.plan(index);
+    }
+
+    /// Returns when the first thing of a writer is due.
+    fn first_due(&self) -> Instant {
+        let all = self.proxies.iter().map(WriterProxy::due_at);
+        all.fold(Instant::NEVER, Instant::min)
+    }
+
+    /// Takes note of when something of a writer is due.
+    fn plan(&mut self, index: usize) {
+        let due = self.proxies.get(index).map(WriterProxy::due_at);
+        self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
     }
 
     fn advance(&mut self, now: Instant, index: usize) {
@@ -316,6 +333,7 @@ impl Reader {
         {
             proxy.on_gap(gap);
             self.deliver_held(now, index);
+            self.plan(index);
         }
     }
 
@@ -343,6 +361,7 @@ impl Reader {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.on_heartbeat(now, heartbeat, &self.timing);
         }
+        self.plan(index);
     }
 
     /// Takes in that a participant is alive, for its writers of which that, or the word of its
@@ -358,6 +377,7 @@ impl Reader {
                 proxy.touch(now);
             }
         }
+        self.next_at = self.next_at.min(now);
     }
 
     /// Asks the writers of a participant that have not said yet what they have; it is still there.
@@ -368,6 +388,7 @@ impl Reader {
         for proxy in silent.filter(|proxy| proxy.is_silent()) {
             proxy.ack_at.get_or_insert(now);
         }
+        self.next_at = self.next_at.min(now);
     }
 
     /// Returns the writers of a participant.
@@ -399,6 +420,7 @@ impl Reader {
     fn touch(&mut self, now: Instant, index: usize) {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.touch(now);
+            self.next_at = self.next_at.min(proxy.due_at());
         }
     }
 
@@ -409,8 +431,11 @@ impl Reader {
         sending: &Sending,
         buffer: &mut Vec<u8>,
     ) -> Option<Locator> {
+        if self.next_at > now {
+            return None;
+        }
         let mut due = self.proxies.iter_mut();
-        let (proxy, locator) = due.find_map(|proxy| {
+        let due = due.find_map(|proxy| {
             if proxy.ack_at.is_none_or(|at| at > now) {
                 return None;
             }
@@ -419,7 +444,11 @@ impl Reader {
                 return None;
             };
             Some((proxy, locator))
-        })?;
+        });
+        let Some((proxy, locator)) = due else {
+            self.next_at = self.first_due();
+            return None;
+        };
         // One count for all writers, so that one that is found again hears nothing old.
         self.count = self.count.wrapping_add(1);
         let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
@@ -434,10 +463,9 @@ impl Reader {
 
     /// Returns when it has something to do although nothing comes in.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let acks = self.proxies.iter().filter_map(|proxy| proxy.ack_at).min();
-        let alive = self.proxies.iter().filter_map(|proxy| proxy.alive_until);
-        let alive = alive.filter(|until| *until != Instant::NEVER).min();
-        [acks, alive, self.timer_at].into_iter().flatten().min()
+        debug_assert!(self.next_at <= self.first_due());
+        let next = (self.next_at != Instant::NEVER).then_some(self.next_at);
+        [next, self.timer_at].into_iter().flatten().min()
     }
 
     /// Hands the next sample to `read`, with its payload and the key of its instance.
@@ -478,6 +506,7 @@ impl Reader {
             {
                 proxy.ack_at = Some(now);
             }
+            self.plan(index);
         }
     }
 

@@ -107,6 +107,12 @@ impl WriterProxy {
         (self.next, self.sure) = (next, next);
     }
 
+    /// Returns when it is to be told something, or counts as alive no longer.
+    pub(crate) fn due_at(&self) -> Instant {
+        let ack = self.ack_at.unwrap_or(Instant::NEVER);
+        ack.min(self.alive_until.unwrap_or(Instant::NEVER))
+    }
+
     /// Notes a sign of life; returns whether it had been taken for dead.
     pub(crate) fn touch(&mut self, now: Instant) -> bool {
         let was_dead = self.alive_until.is_none();

@@ -77,6 +77,8 @@ pub(crate) struct Writer {
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
     heartbeat_count: i32,
+    /// Whether a single reader may want something: of many mostly none does.
+    is_asked: bool,
     /// Whether samples may go to groups.
     may_multicast: bool,
     /// Whether a new reader gets the history at once, or only when it asks.
@@ -100,6 +102,7 @@ impl Writer {
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
             heartbeat_count: 0,
+            is_asked: false,
             may_multicast,
             pushes_history: false,
         }
@@ -139,6 +142,7 @@ impl Writer {
 
     /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
     pub(crate) fn add_reader(&mut self, now: Instant, remote: RemoteReader) -> bool {
+        self.is_asked = true;
         match self.find(remote.guid) {
             Ok(index) => {
                 if let Some(proxy) = self.proxies.get_mut(index) {
@@ -187,6 +191,7 @@ impl Writer {
         let end = self.proxies.partition_point(|one| place(one) <= prefix);
         for proxy in self.proxies.get_mut(start..end).unwrap_or_default() {
             proxy.wants_heartbeat |= proxy.is_reliable() && proxy.is_given_up();
+            self.is_asked |= proxy.wants_heartbeat;
         }
     }
 
@@ -250,6 +255,7 @@ impl Writer {
         if !proxy.on_ack_nack(ack, last) {
             return false;
         }
+        self.is_asked = true;
         let is_behind = self.proxies.iter().any(|proxy| proxy.is_behind(last));
         if !is_behind {
             self.heartbeat_at = None;
@@ -263,7 +269,9 @@ impl Writer {
     /// Takes in a NACK_FRAG from a reader.
     pub(crate) fn on_nack_frag(&mut self, from: Guid, nack: &NackFrag) -> bool {
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
-        proxy.is_some_and(|proxy| proxy.on_nack_frag(nack))
+        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));
+        self.is_asked |= is_news;
+        is_news
     }
 
     /// Returns when it has something to do although nothing comes in.
