@@ -6,6 +6,7 @@
     unsafe_code,
     reason = "an allocator cannot be written without; it hands everything on to that of the system"
 )]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -31,14 +31,12 @@ impl Participant {
             time: None,
         };
         for submessage in message.submessages().take(SUBMESSAGES_MAX) {
-            match submessage {
-                Ok(submessage) => self.handle(now, &mut context, submessage),
-                Err(_) => {
-                    // What follows cannot be told apart.
-                    self.counters.malformed += 1;
-                    return;
-                }
-            }
+            let Ok(submessage) = submessage else {
+                // What follows cannot be told apart.
+                self.counters.malformed += 1;
+                return;
+            };
+            self.handle(now, &mut context, submessage);
         }
     }
 

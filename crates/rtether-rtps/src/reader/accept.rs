@@ -48,13 +48,11 @@ impl Reader {
 
     fn is_full(&self, index: usize) -> bool {
         let queued = self.instances.get(index).map_or(0, |one| one.queued);
-        match self.depth {
-            Some(depth) => queued < depth && self.queue.len() >= self.samples_max,
-            None => {
-                let per_instance = super::limit(self.qos.limits.samples_per_instance, usize::MAX);
-                self.queue.len() >= self.samples_max || queued >= per_instance
-            }
+        if let Some(depth) = self.depth {
+            return queued < depth && self.queue.len() >= self.samples_max;
         }
+        let per_instance = super::limit(self.qos.limits.samples_per_instance, usize::MAX);
+        self.queue.len() >= self.samples_max || queued >= per_instance
     }
 
     /// Returns the instance of a sample; `None` if there is none and none begins; an error, and

@@ -522,7 +522,7 @@ impl Reader {
     }
 }
 
-/// Returns what a payload is, by its inline QoS.
+/// Returns what a payload is, by the policies that come with it.
 pub(crate) fn kind(inline: InlineQos, is_key: bool) -> ChangeKind {
     match (inline.status.is_disposed, inline.status.is_unregistered) {
         (true, true) => ChangeKind::DisposedUnregistered,

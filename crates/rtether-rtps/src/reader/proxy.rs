@@ -330,7 +330,7 @@ impl WriterProxy {
             }
             match self.reassembly.get(number) {
                 Some(partial) if fragments.is_none() => {
-                    fragments = Some((number, partial.missing()))
+                    fragments = Some((number, partial.missing()));
                 }
                 Some(_) => {}
                 None => {

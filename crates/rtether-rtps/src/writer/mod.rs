@@ -266,7 +266,7 @@ impl Writer {
         true
     }
 
-    /// Takes in a NACK_FRAG from a reader.
+    /// Takes in a `NACK_FRAG` from a reader.
     pub(crate) fn on_nack_frag(&mut self, from: Guid, nack: &NackFrag) -> bool {
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
         let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));

@@ -11,11 +11,11 @@ use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant};
 use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status, data_size};
 
-/// Octets of INFO_TS.
+/// Octets of `INFO_TS`.
 const TIMESTAMP: usize = 12;
 /// Octets of the heads of a message, of its destination and of its time.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
-/// Octets of the head of DATA_FRAG with the longest inline QoS.
+/// Octets of the head of `DATA_FRAG` with the longest parameter list.
 const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 12 + 4;
 
 /// Returns the octets of a fragment in datagrams of this length: a multiple of 4.

@@ -11,7 +11,7 @@ use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::wire::VENDOR;
 
-/// Numbers from a seed (SplitMix64).
+/// Numbers from a seed (`SplitMix64`).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

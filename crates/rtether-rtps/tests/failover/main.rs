@@ -4,6 +4,8 @@
 //! at once, one of equal strength does not; each issue of the owner starts its persistence anew; when
 //! that ends, the strongest of the others takes over whose last issue still counts, and that issue is
 //! delivered at once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
 #[path = "../common/net.rs"]
 #[allow(dead_code, reason = "shared with tests that need more of it")]

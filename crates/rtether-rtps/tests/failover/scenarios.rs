@@ -74,21 +74,24 @@ struct Source {
     whole_since: i64,
 }
 
+/// Returns different strengths: which of two equal ones comes first is not said.
+fn strengths(random: &mut Random, count: usize) -> Vec<i32> {
+    let mut strengths: Vec<i32> = (1..=4).collect();
+    for at in (1..4_u64).rev() {
+        let other = usize::try_from(random.below(at + 1)).unwrap();
+        strengths.swap(usize::try_from(at).unwrap(), other);
+    }
+    strengths.truncate(count);
+    strengths
+}
+
 /// One plant; returns the longest time to fail over, in parts of a thousand of what is allowed.
 fn run(seed: u64) -> i64 {
     let mut random = Random(seed);
     let count = 2 + usize::try_from(random.below(3)).unwrap();
     let loss = random.below(301);
     let persistence = (20 + i64::try_from(random.below(100)).unwrap()) * MS;
-    // Each strength once: which of two equal ones comes first is not said.
-    let mut strengths: Vec<i32> = (1..=4).collect();
-    for at in (1..4_u64).rev() {
-        strengths.swap(
-            usize::try_from(at).unwrap(),
-            usize::try_from(random.below(at + 1)).unwrap(),
-        );
-    }
-    strengths.truncate(count);
+    let strengths = strengths(&mut random, count);
     let all: Vec<_> = strengths.iter().map(|s| offered(*s, persistence)).collect();
     let mut plant = Plant::new(requested(), &all);
     let mut model = Model {

@@ -3,6 +3,8 @@
 //!
 //! Oracle: each endpoint has as many others as there are participants; the datagrams grow no faster
 //! than the pairs of participants. Figures are printed with `--nocapture`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
 #[path = "../common/net.rs"]
 #[allow(dead_code, reason = "shared with tests that need more of it")]
