@@ -123,6 +123,15 @@ impl NumberSet {
         word.is_some_and(|word| word >> (31 - offset % 32) & 1 == 1)
     }
 
+    /// Returns the set without the numbers above `last`.
+    #[must_use]
+    pub fn up_to(mut self, last: i64) -> Self {
+        let end = last.saturating_sub(self.base).saturating_add(1).max(0);
+        let len = u32::try_from(end).unwrap_or(u32::MAX).min(self.len);
+        self = Self::from_words(self.base, len, self.words).unwrap_or(self);
+        self
+    }
+
     /// Returns the numbers in it, in order.
     pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         let numbers = (0..self.len).map(|offset| self.base.saturating_add(i64::from(offset)));
@@ -166,6 +175,10 @@ mod tests {
             }
             let read = NumberSet::from_words(base, set.len(), set.words().iter().copied()).unwrap();
             prop_assert_eq!(read, set);
+            let some = set.up_to(base + 100);
+            let expected: Vec<i64> = set.iter().filter(|number| *number <= base + 100).collect();
+            prop_assert_eq!(some.iter().collect::<Vec<_>>(), expected);
+            prop_assert!(set.up_to(base - 1).is_empty());
             let expected: Vec<i64> =
                 offsets.into_iter().filter(|offset| *offset < 256).map(|offset| base + offset).collect();
             prop_assert_eq!(set.iter().collect::<Vec<_>>(), expected);

@@ -69,6 +69,12 @@ impl Duration {
         self.0 == i64::MAX
     }
 
+    /// Returns the span; none at all where it is zero, which is how periods are turned off.
+    #[must_use]
+    pub const fn or_never(self) -> Self {
+        if self.0 > 0 { self } else { Self::INFINITE }
+    }
+
     /// Returns twice the span.
     #[must_use]
     pub const fn doubled(self) -> Self {

@@ -45,11 +45,13 @@ pub struct Config {
     pub sample_max: usize,
     /// Other participants that are kept account of.
     pub participants_max: usize,
-    /// Endpoints of each of them, and own ones.
+    /// Writers of each of them, readers of each of them, and own endpoints.
     pub endpoints_max: u32,
+    /// Endpoints of all of them together.
+    pub remote_endpoints_max: usize,
     /// Whether samples may go to groups.
     pub may_multicast: bool,
-    /// Networks to which is sent what others ask for: address and octets of the prefix in bits. A
+    /// Networks to which is sent what others ask for: address and length of the prefix in bits. A
     /// participant that names places elsewhere is not answered there. None: everywhere.
     pub networks: Vec<(core::net::Ipv4Addr, u8)>,
     /// Times of writers.
@@ -76,6 +78,7 @@ impl Config {
             sample_max: 16 << 20,
             participants_max: 256,
             endpoints_max: 512,
+            remote_endpoints_max: 16_384,
             may_multicast: true,
             networks: Vec::new(),
             writer: WriterTiming::default(),
@@ -102,20 +105,29 @@ impl Config {
         }
     }
 
-    /// Returns whether something may be sent there on somebody else's word.
-    pub(super) fn may_send_to(&self, to: &Locator) -> bool {
+    /// Returns whether something may be sent there on somebody else's word: to a group only where they
+    /// name groups, for otherwise one datagram would make all of a network send to all of it.
+    pub(super) fn may_send_to(&self, to: &Locator, is_group: bool) -> bool {
+        if to.is_multicast() != is_group {
+            return false;
+        }
         let Locator::Udp(address) = to else {
             return true;
         };
         let core::net::IpAddr::V4(address) = address.ip() else {
-            return self.networks.is_empty();
+            return self.networks.is_empty() && !address.ip().is_unspecified();
         };
+        if is_group {
+            return true;
+        }
         let is_in = |(network, bits): &(core::net::Ipv4Addr, u8)| {
-            let mask = u32::MAX.checked_shl(32 - u32::from((*bits).min(32)));
-            let mask = mask.unwrap_or(0);
-            address.to_bits() & mask == network.to_bits() & mask
+            let bits = u32::from(*bits).min(32);
+            let mask = u32::MAX.checked_shl(32 - bits).unwrap_or(0);
+            let is_broadcast = bits < 31 && address.to_bits() | mask == u32::MAX;
+            address.to_bits() & mask == network.to_bits() & mask && !is_broadcast
         };
-        self.networks.is_empty() || address.is_multicast() || self.networks.iter().any(is_in)
+        let is_somebody = !address.is_unspecified() && !address.is_broadcast();
+        is_somebody && (self.networks.is_empty() || self.networks.iter().any(is_in))
     }
 }
 
@@ -233,10 +245,10 @@ pub struct Counters {
     pub strangers: u64,
     /// Participants and endpoints for which there was no room.
     pub refused: u64,
-    /// Announcements that were not answered: too many new participants in a second, or places
-    /// elsewhere.
+    /// Announcements of new participants that were not answered: too many in a second, of which nothing
+    /// is kept until they come again, or places elsewhere.
     pub unanswered: u64,
-    /// Endpoints that claim another participant's name.
+    /// Participants and endpoints that claim another's name, or speak for another.
     pub forged: u64,
     /// Events that the host has not taken in time.
     pub events_dropped: u64,

@@ -227,6 +227,12 @@ impl Participant {
         counters.unwrap_or_default()
     }
 
+    /// Returns the octets that a reader has set aside for samples of which fragments are missing.
+    pub fn fragment_octets(&self, id: ReaderId) -> usize {
+        self.reader(id)
+            .map_or(0, |local| local.reader.fragment_octets())
+    }
+
     /// Returns the shortest lease of writers that the participant keeps alive.
     pub(super) fn automatic_lease(&self) -> Option<crate::time::Duration> {
         let writers = self.writers.iter().flatten();

@@ -39,7 +39,7 @@ fn relation(writer: &EndpointData, reader: &EndpointData) -> Relation {
 impl Participant {
     fn places(&self, own: &[Locator], prefix: Guid, is_multicast: bool) -> Vec<Locator> {
         if !own.is_empty() {
-            return self.reachable(own);
+            return self.reachable(own, is_multicast);
         }
         if prefix.prefix == self.config.prefix {
             return if is_multicast {
@@ -57,7 +57,7 @@ impl Participant {
             }
         });
         usual
-            .map(|places| self.reachable(places))
+            .map(|places| self.reachable(places, is_multicast))
             .unwrap_or_default()
     }
 

@@ -56,6 +56,8 @@ struct LocalReader {
 /// Another participant.
 struct Remote {
     data: ParticipantData,
+    /// Its announcement as it came: mostly the next one says the same.
+    announcement: Vec<u8>,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
@@ -81,6 +83,8 @@ pub struct Participant {
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
     remotes: BTreeMap<GuidPrefix, Remote>,
+    /// Not later than the end of the first of their leases.
+    lease_at: Instant,
     /// When a sign of life is due for writers that promise one.
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
@@ -121,6 +125,7 @@ impl Participant {
             readers: Vec::new(),
             next_entity: 1,
             remotes: BTreeMap::new(),
+            lease_at: Instant::NEVER,
             alive_at: None,
             events: VecDeque::new(),
             counters: Counters::default(),
@@ -220,12 +225,15 @@ impl Participant {
     /// Says good-bye: what is sent from now on tells the others that this participant is gone.
     pub fn leave(&mut self) {
         self.is_leaving = true;
+        self.announce_at = Instant::NEVER;
         self.announcements.clear();
         self.announcements
             .extend(self.config.announce_to.iter().copied());
-        let known = self.remotes.values();
-        let places = known.filter_map(|remote| remote.data.metatraffic_unicast.first().copied());
-        self.announcements.extend(places);
+        for remote in self.remotes.values() {
+            let mut places = remote.data.metatraffic_unicast.iter();
+            let place = places.find(|place| self.config.may_send_to(place, false));
+            self.announcements.extend(place.copied());
+        }
     }
 
     /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to
@@ -284,14 +292,13 @@ impl Participant {
         let writers = writers.filter_map(|local| local.writer.poll_timeout());
         let readers = self.readers.iter().flatten();
         let readers = readers.filter_map(|local| local.reader.poll_timeout());
-        let leases = self.remotes.values().map(|remote| remote.expires_at);
-        let all = writers.chain(readers).chain(leases).chain(self.alive_at);
-        all.fold(self.announce_at, Instant::min)
+        let all = writers.chain(readers).chain(self.alive_at);
+        all.fold(self.announce_at.min(self.lease_at), Instant::min)
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if now >= self.announce_at && !self.is_leaving {
+        if now >= self.announce_at {
             let after = self.announce_after.min(self.config.announce_period);
             self.announce_at = now + after;
             self.announce_after = after.doubled();

@@ -41,79 +41,126 @@ impl Participant {
             return;
         }
         if !arrived.kind.is_alive() {
-            if self.remotes.contains_key(&from) {
-                self.forget(now, from, true);
-            }
+            self.handle_good_bye(now, from, arrived);
             return;
         }
-        let Ok(data) = ParticipantData::decode(arrived.payload) else {
-            self.counters.malformed += 1;
+        if self.is_known(now, from, arrived.payload) {
+            return;
+        }
+        let Some(data) = self.announced(from, arrived.payload) else {
             return;
         };
-        if data.prefix != from {
-            self.counters.forged += 1;
-            return;
-        }
-        let domain = u32::from(self.config.domain);
-        if data.domain.is_some_and(|other| other != domain) || !data.domain_tag.is_empty() {
-            return;
-        }
+        let announcement = arrived.payload.to_vec();
         let expires_at = now + data.lease;
+        self.lease_at = self.lease_at.min(expires_at);
         if let Some(known) = self.remotes.get_mut(&from) {
+            (known.data, known.announcement) = (data, announcement);
             known.expires_at = expires_at;
-            for local in self.readers.iter_mut().flatten() {
-                local.reader.ask_silent(now, from);
-            }
-            let Some(known) = self.remotes.get_mut(&from) else {
-                return;
-            };
-            if known.data != data {
-                known.data = data;
-                self.know_built_in(now, from);
-            }
+            self.meet_again(now, from);
+            self.know_built_in(now, from);
             return;
         }
         if self.remotes.len() >= self.config.participants_max {
             self.counters.refused += 1;
             return;
         }
+        if !self.may_answer(now) {
+            self.counters.unanswered += 1;
+            return;
+        }
         let name = data.name.clone();
         let remote = Remote {
             data,
+            announcement,
             expires_at,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
         };
         self.remotes.insert(from, remote);
         self.tell(Event::ParticipantFound { prefix: from, name });
-        self.answer(now, from);
+        self.answer(from);
         self.announce_after = ANNOUNCE_AFTER_MIN;
         self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
         self.know_built_in(now, from);
     }
 
-    /// Announces this participant to a new one, so that it need not wait for the next round.
-    fn answer(&mut self, now: Instant, to: GuidPrefix) {
-        let remote = self.remotes.get(&to);
-        let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast));
-        let place = places.and_then(|places| places.first().copied());
-        if now - self.answers.0 >= Duration::from_s(1) {
-            self.answers = (now, 0);
-        }
-        match place {
-            Some(place) if self.answers.1 < ANSWERS_PER_SECOND => {
-                self.answers.1 += 1;
-                self.announce(place);
-            }
-            _ => self.counters.unanswered += 1,
+    /// Takes in that a participant is gone, if it is the one that says so.
+    fn handle_good_bye(&mut self, now: Instant, from: GuidPrefix, arrived: &Arrived<'_>) {
+        let hash = arrived.inline.key_hash.map(Guid::from_octets);
+        let named = decode_key(arrived.payload).ok().or(hash);
+        if named.is_some_and(|named| named.prefix != from) {
+            self.counters.forged += 1;
+        } else if self.remotes.contains_key(&from) {
+            self.forget(now, from, true);
         }
     }
 
-    /// Returns the places to which may be sent.
-    pub(super) fn reachable(&self, places: &[Locator]) -> Vec<Locator> {
+    /// Returns what a participant says of itself, if it concerns this one.
+    fn announced(&mut self, from: GuidPrefix, payload: &[u8]) -> Option<ParticipantData> {
+        let Ok(data) = ParticipantData::decode(payload) else {
+            self.counters.malformed += 1;
+            return None;
+        };
+        if data.prefix != from {
+            self.counters.forged += 1;
+            return None;
+        }
+        if data.lease <= Duration::ZERO {
+            // It is gone as soon as it is there.
+            self.counters.malformed += 1;
+            return None;
+        }
+        let domain = u32::from(self.config.domain);
+        let is_here = data.domain.is_none_or(|other| other == domain) && data.domain_tag.is_empty();
+        is_here.then_some(data)
+    }
+
+    /// Returns whether this was said before; it is so for longer then.
+    fn is_known(&mut self, now: Instant, from: GuidPrefix, payload: &[u8]) -> bool {
+        let known = self.remotes.get_mut(&from);
+        let Some(known) = known.filter(|known| known.announcement == payload) else {
+            return false;
+        };
+        known.expires_at = now + known.data.lease;
+        self.lease_at = self.lease_at.min(known.expires_at);
+        self.meet_again(now, from);
+        true
+    }
+
+    /// Speaks once more to those endpoints of a participant that have not answered.
+    fn meet_again(&mut self, now: Instant, from: GuidPrefix) {
+        for local in self.readers.iter_mut().flatten() {
+            local.reader.ask_silent(now, from);
+        }
+        for local in self.writers.iter_mut().flatten() {
+            local.writer.tell_again(from);
+        }
+    }
+
+    /// Returns whether one more new participant may be answered in this second.
+    fn may_answer(&mut self, now: Instant) -> bool {
+        if now - self.answers.0 >= Duration::from_s(1) {
+            self.answers = (now, 0);
+        }
+        self.answers.1 += 1;
+        self.answers.1 <= ANSWERS_PER_SECOND
+    }
+
+    /// Announces this participant to a new one, so that it need not wait for the next round.
+    fn answer(&mut self, to: GuidPrefix) {
+        let remote = self.remotes.get(&to);
+        let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false));
+        match places.and_then(|places| places.first().copied()) {
+            Some(place) => self.announce(place),
+            None => self.counters.unanswered += 1,
+        }
+    }
+
+    /// Returns the places, or groups, to which may be sent.
+    pub(super) fn reachable(&self, places: &[Locator], is_group: bool) -> Vec<Locator> {
         let places = places.iter().copied();
         places
-            .filter(|place| self.config.may_send_to(place))
+            .filter(|place| self.config.may_send_to(place, is_group))
             .collect()
     }
 
@@ -122,8 +169,8 @@ impl Participant {
         let Some(remote) = self.remotes.get(&prefix) else {
             return;
         };
-        let unicast = self.reachable(&remote.data.metatraffic_unicast);
-        let multicast = self.reachable(&remote.data.metatraffic_multicast);
+        let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
+        let multicast = self.reachable(&remote.data.metatraffic_multicast, true);
         let endpoints = remote.data.endpoints;
         for (bit, is_writer, entity, place) in BUILT_IN {
             if endpoints >> bit & 1 == 0 {
@@ -160,12 +207,19 @@ impl Participant {
 
     /// Forgets participants that have been silent for longer than their lease.
     pub(super) fn expire_remotes(&mut self, now: Instant) {
-        let mut silent = self.remotes.iter();
-        let silent = silent.find(|(_, remote)| remote.expires_at <= now);
-        if let Some(prefix) = silent.map(|(prefix, _)| *prefix) {
-            self.forget(now, prefix, false);
-            self.expire_remotes(now);
+        if self.lease_at > now {
+            return;
         }
+        loop {
+            let mut remotes = self.remotes.iter();
+            let silent = remotes.find(|(_, remote)| remote.expires_at <= now);
+            let Some(prefix) = silent.map(|(prefix, _)| *prefix) else {
+                break;
+            };
+            self.forget(now, prefix, false);
+        }
+        let leases = self.remotes.values().map(|remote| remote.expires_at);
+        self.lease_at = leases.fold(Instant::NEVER, Instant::min);
     }
 
     fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
@@ -235,6 +289,9 @@ impl Participant {
             return;
         }
         let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
+        let all = self.remotes.values();
+        let all: usize = all.map(|one| one.writers.len() + one.readers.len()).sum();
+        let is_full = all >= self.config.remote_endpoints_max;
         let Some(remote) = self.remotes.get_mut(&from) else {
             return;
         };
@@ -243,7 +300,7 @@ impl Participant {
         } else {
             &mut remote.readers
         };
-        if known.len() >= max && !known.contains_key(&entity) {
+        if (is_full || known.len() >= max) && !known.contains_key(&entity) {
             self.counters.refused += 1;
             return;
         }

@@ -140,6 +140,13 @@ impl Reader {
             return;
         };
         instance.add_writer(writer);
+        if is_exclusive && instance.owner_until().is_some_and(|until| until <= now) {
+            // The strongest of those that stand by comes before a weaker one that happens to write.
+            self.take_over(now, index);
+        }
+        let Some(instance) = self.instances.get_mut(index) else {
+            return;
+        };
         if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
             let until = now + persistence.min(lifespan);
             instance.stand_by(strength, until, sample);
@@ -284,11 +291,14 @@ impl Reader {
 
     /// Does what is due; returns how many deadlines were missed and which writers fell silent.
     pub(crate) fn handle_timeout(&mut self, now: Instant, silent: &mut Vec<Guid>) -> u32 {
-        for proxy in &mut self.proxies {
-            if proxy.alive_until.is_some_and(|until| until <= now) {
-                proxy.alive_until = None;
-                silent.push(proxy.remote.guid);
+        if self.next_at <= now {
+            for proxy in &mut self.proxies {
+                if proxy.alive_until.is_some_and(|until| until <= now) {
+                    proxy.alive_until = None;
+                    silent.push(proxy.remote.guid);
+                }
             }
+            self.next_at = self.first_due();
         }
         for writer in silent.iter().copied() {
             self.release(now, writer);

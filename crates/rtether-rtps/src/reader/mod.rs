@@ -6,6 +6,7 @@
 
 mod accept;
 mod coherent;
+mod fragments;
 mod instance;
 mod proxy;
 mod reassembly;
@@ -16,6 +17,7 @@ use alloc::vec::Vec;
 
 use instance::Instance;
 pub use instance::InstanceState;
+use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
@@ -24,8 +26,8 @@ use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
-use crate::time::{Instant, WallTime};
-use crate::wire::{Builder, DataFrag, Gap, Heartbeat, InlineQos};
+use crate::time::Instant;
+use crate::wire::{Builder, Gap, Heartbeat};
 use crate::writer::Sending;
 
 /// Writers that a reader knows at most.
@@ -55,6 +57,8 @@ pub(crate) struct Reader {
     instances: Vec<Instance>,
     by_key: BTreeMap<Vec<u8>, usize>,
     queue: VecDeque<Sample>,
+    /// Not later than the time at which something of a writer is due: looking at all of many takes long.
+    next_at: Instant,
     /// Not later than the time at which something of an instance is due.
     timer_at: Option<Instant>,
     key: Vec<u8>,
@@ -84,6 +88,8 @@ impl Reader {
             History::KeepLast(depth) => Some(limit(Some(depth.max(1)), 1)),
             History::KeepAll => None,
         };
+        let mut qos = qos;
+        qos.deadline = qos.deadline.or_never();
         Self {
             entity,
             proxies: Vec::new(),
@@ -98,6 +104,7 @@ impl Reader {
             instances: Vec::new(),
             by_key: BTreeMap::new(),
             queue: VecDeque::new(),
+            next_at: Instant::NEVER,
             timer_at: None,
             key: Vec::new(),
             spare: Vec::new(),
@@ -130,8 +137,9 @@ impl Reader {
                     .iter()
                     .find(|(gone, _)| *gone == proxy.remote.guid);
                 if let Some((_, next)) = before {
-                    proxy.next = *next;
+                    proxy.begin_at(*next);
                 }
+                self.next_at = self.next_at.min(proxy.due_at());
                 self.proxies.insert(index, proxy);
                 true
             }
@@ -144,7 +152,7 @@ impl Reader {
             return false;
         };
         let proxy = self.proxies.remove(index);
-        self.counters.lost += proxy.lost;
+        self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {
             self.gone.pop_front();
@@ -174,16 +182,36 @@ impl Reader {
             // The first one that is seen does not say that others were lost.
             let is_first = proxy.next == SequenceNumber::FIRST;
             let skipped = proxy.skip_to(arrived.sequence);
-            proxy.lost += if is_first { 0 } else { skipped };
+            proxy.lose(if is_first { 0 } else { skipped });
             proxy.advance(now);
             self.accept(now, index, arrived);
         } else if arrived.sequence == proxy.next {
             if self.accept(now, index, arrived) {
                 self.advance(now, index);
             }
-        } else if !proxy.hold(now, arrived, &self.timing) {
-            self.counters.rejected += 1;
+        } else {
+            let held: usize = self.proxies.iter().map(|proxy| proxy.held_octets).sum();
+            let room = self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX);
+            let room = room.saturating_sub(held);
+            let proxy = self.proxies.get_mut(index);
+            let timing = &self.timing;
+            if !proxy.is_some_and(|proxy| proxy.hold(now, arrived, timing, room)) {
+                self.counters.rejected += 1;
+            }
         }
+        self.plan(index);
+    }
+
+    /// Returns when the first thing of a writer is due.
+    fn first_due(&self) -> Instant {
+        let all = self.proxies.iter().map(WriterProxy::due_at);
+        all.fold(Instant::NEVER, Instant::min)
+    }
+
+    /// Takes note of when something of a writer is due.
+    fn plan(&mut self, index: usize) {
+        let due = self.proxies.get(index).map(WriterProxy::due_at);
+        self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
     }
 
     fn advance(&mut self, now: Instant, index: usize) {
@@ -212,44 +240,6 @@ impl Reader {
         }
     }
 
-    /// Takes in fragments of a sample.
-    pub(crate) fn on_data_frag(
-        &mut self,
-        now: Instant,
-        from: Guid,
-        frag: &DataFrag<'_>,
-        time: Option<WallTime>,
-    ) {
-        let Ok(index) = self.find(from) else {
-            return;
-        };
-        let Some(proxy) = self.proxies.get_mut(index) else {
-            return;
-        };
-        if frag.sequence < proxy.next {
-            self.counters.duplicates += 1;
-            return;
-        }
-        let Ok(inline) = InlineQos::read(frag.inline_qos) else {
-            self.counters.malformed += 1;
-            return;
-        };
-        let whole = proxy
-            .reassembly
-            .take_in(frag, inline, time, self.sample_max);
-        let Some(whole) = whole else {
-            return;
-        };
-        let arrived = Arrived {
-            sequence: whole.sequence,
-            kind: kind(whole.inline, whole.is_key),
-            payload: &whole.octets,
-            inline: whole.inline,
-            time: whole.time,
-        };
-        self.on_data(now, from, &arrived);
-    }
-
     /// Takes in what is not meant for this reader.
     pub(crate) fn on_gap(&mut self, now: Instant, from: Guid, gap: &Gap) {
         if let Ok(index) = self.find(from)
@@ -258,6 +248,7 @@ impl Reader {
         {
             proxy.on_gap(gap);
             self.deliver_held(now, index);
+            self.plan(index);
         }
     }
 
@@ -285,31 +276,45 @@ impl Reader {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.on_heartbeat(now, heartbeat, &self.timing);
         }
+        self.plan(index);
     }
 
     /// Takes in that a participant is alive, for its writers of which that, or the word of its
     /// application, is enough.
     pub(crate) fn on_alive(&mut self, now: Instant, from: GuidPrefix, is_manual: bool) {
-        for proxy in &mut self.proxies {
+        for proxy in self.of_participant(from) {
             let counts = match proxy.remote.liveliness.kind {
                 LivelinessKind::Automatic => true,
                 LivelinessKind::ManualByParticipant => is_manual,
                 LivelinessKind::ManualByTopic => false,
             };
-            if proxy.remote.guid.prefix == from && counts {
+            if counts {
                 proxy.touch(now);
             }
         }
+        self.next_at = self.next_at.min(now);
     }
 
     /// Asks the writers of a participant that have not said yet what they have; it is still there.
     ///
     /// Where only one side has taken the other for dead, the other believes that all is said.
     pub(crate) fn ask_silent(&mut self, now: Instant, from: GuidPrefix) {
-        let silent = self.proxies.iter_mut().filter(|proxy| proxy.is_silent());
-        for proxy in silent.filter(|proxy| proxy.remote.guid.prefix == from) {
+        let silent = self.of_participant(from).iter_mut();
+        for proxy in silent.filter(|proxy| proxy.is_silent()) {
             proxy.ack_at.get_or_insert(now);
         }
+        self.next_at = self.next_at.min(now);
+    }
+
+    /// Returns the writers of a participant.
+    fn of_participant(&mut self, prefix: GuidPrefix) -> &mut [WriterProxy] {
+        let start = self
+            .proxies
+            .partition_point(|proxy| proxy.remote.guid.prefix < prefix);
+        let end = self
+            .proxies
+            .partition_point(|proxy| proxy.remote.guid.prefix <= prefix);
+        self.proxies.get_mut(start..end).unwrap_or_default()
     }
 
     /// Returns whether it knows a writer.
@@ -319,9 +324,10 @@ impl Reader {
 
     /// Returns what has happened, those samples included that writers no longer have.
     pub(crate) fn all_counters(&self) -> ReaderCounters {
-        let lost: u64 = self.proxies.iter().map(|proxy| proxy.lost).sum();
+        // Numbers of which a forger makes up what is lost add up to more than fits.
+        let lost = self.proxies.iter().map(|proxy| proxy.lost);
         ReaderCounters {
-            lost: self.counters.lost + lost,
+            lost: lost.fold(self.counters.lost, u64::saturating_add),
             ..self.counters
         }
     }
@@ -329,6 +335,7 @@ impl Reader {
     fn touch(&mut self, now: Instant, index: usize) {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.touch(now);
+            self.next_at = self.next_at.min(proxy.due_at());
         }
     }
 
@@ -339,10 +346,22 @@ impl Reader {
         sending: &Sending,
         buffer: &mut Vec<u8>,
     ) -> Option<Locator> {
-        let is_due = |proxy: &&mut WriterProxy| proxy.ack_at.is_some_and(|at| at <= now);
-        let proxy = self.proxies.iter_mut().find(is_due)?;
-        let Some(locator) = proxy.remote.unicast.first().copied() else {
-            proxy.ack_at = None;
+        if self.next_at > now {
+            return None;
+        }
+        let mut due = self.proxies.iter_mut();
+        let due = due.find_map(|proxy| {
+            if proxy.ack_at.is_none_or(|at| at > now) {
+                return None;
+            }
+            let Some(locator) = proxy.remote.unicast.first().copied() else {
+                proxy.ack_at = None;
+                return None;
+            };
+            Some((proxy, locator))
+        });
+        let Some((proxy, locator)) = due else {
+            self.next_at = self.first_due();
             return None;
         };
         // One count for all writers, so that one that is found again hears nothing old.
@@ -359,10 +378,9 @@ impl Reader {
 
     /// Returns when it has something to do although nothing comes in.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let acks = self.proxies.iter().filter_map(|proxy| proxy.ack_at).min();
-        let alive = self.proxies.iter().filter_map(|proxy| proxy.alive_until);
-        let alive = alive.filter(|until| *until != Instant::NEVER).min();
-        [acks, alive, self.timer_at].into_iter().flatten().min()
+        debug_assert!(self.next_at <= self.first_due());
+        let next = (self.next_at != Instant::NEVER).then_some(self.next_at);
+        [next, self.timer_at].into_iter().flatten().min()
     }
 
     /// Hands the next sample to `read`, with its payload and the key of its instance.
@@ -403,6 +421,7 @@ impl Reader {
             {
                 proxy.ack_at = Some(now);
             }
+            self.plan(index);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::qos::Liveliness;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{AckNack, Gap, Heartbeat, InlineQos, NackFrag};
-use crate::writer::{ChangeKind, is_new};
+use crate::writer::{ChangeKind, Count};
 
 /// Samples of a writer that wait for earlier ones, at most.
 const HELD_MAX: usize = 512;
@@ -20,6 +20,8 @@ const HELD_MAX: usize = 512;
 pub(super) const HELD_OCTETS_MAX: usize = 8 << 20;
 /// Samples after which a writer is told at once that they are there.
 const ACKNOWLEDGE_AFTER: u32 = 64;
+/// Heartbeats that contradict what was said before, until they are believed.
+const CONTRADICTIONS_MAX: u8 = 3;
 /// How often a writer that says nothing is asked what there is.
 const ASKED_MAX: u8 = 10;
 
@@ -79,11 +81,15 @@ pub(crate) struct WriterProxy {
     pub(crate) remote: RemoteWriter,
     /// All before it has been delivered or will never come.
     pub(crate) next: SequenceNumber,
+    /// All before it has come: what lies between was only said to be gone.
+    sure: SequenceNumber,
+    /// Heartbeats in a row that know nothing of what was said to be gone.
+    contradictions: u8,
     held: BTreeMap<SequenceNumber, Held>,
-    held_octets: usize,
+    pub(super) held_octets: usize,
     /// The last sample that it is known to have.
     announced: SequenceNumber,
-    heartbeat_count: Option<i32>,
+    heartbeat_count: Count,
     pub(crate) ack_at: Option<Instant>,
     since_ack: u32,
     /// When something missing was asked for last.
@@ -108,10 +114,12 @@ impl WriterProxy {
             alive_until: Some(now + remote.liveliness.lease),
             remote,
             next: SequenceNumber::FIRST,
+            sure: SequenceNumber::FIRST,
+            contradictions: 0,
             held: BTreeMap::new(),
             held_octets: 0,
             announced: SequenceNumber::ZERO,
-            heartbeat_count: None,
+            heartbeat_count: Count::default(),
             since_ack: 0,
             asked_at: None,
             asked: 0,
@@ -120,6 +128,17 @@ impl WriterProxy {
             set: None,
             lost: 0,
         }
+    }
+
+    /// Says that all before `next` has come.
+    pub(crate) fn begin_at(&mut self, next: SequenceNumber) {
+        (self.next, self.sure) = (next, next);
+    }
+
+    /// Returns when it is to be told something, or counts as alive no longer.
+    pub(crate) fn due_at(&self) -> Instant {
+        let ack = self.ack_at.unwrap_or(Instant::NEVER);
+        ack.min(self.alive_until.unwrap_or(Instant::NEVER))
     }
 
     /// Notes a sign of life; returns whether it had been taken for dead.
@@ -137,6 +156,7 @@ impl WriterProxy {
     /// Notes that the sample `next` has been delivered.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();
+        self.sure = self.next;
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
         self.since_ack += 1;
         self.ask_after = Duration::ZERO;
@@ -171,19 +191,22 @@ impl WriterProxy {
         self.reassembly.forget_before(self.next);
     }
 
-    /// Keeps a sample until the earlier ones are there; returns whether there is room.
+    /// Keeps a sample until the earlier ones are there; returns whether there is room, which is also
+    /// limited to `room` octets.
     pub(crate) fn hold(
         &mut self,
         now: Instant,
         arrived: &Arrived<'_>,
         timing: &ReaderTiming,
+        room: usize,
     ) -> bool {
         let sequence = arrived.sequence;
         // Something is missing, unless it has only been overtaken; a heartbeat may be long in coming.
         self.ack_at.get_or_insert(now + timing.nack_suppression);
         self.announced = self.announced.max(sequence);
         let octets = self.held_octets + arrived.payload.len();
-        let is_full = self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX;
+        let is_full =
+            self.held.len() >= HELD_MAX || octets > HELD_OCTETS_MAX || arrived.payload.len() > room;
         if is_full || self.held.contains_key(&sequence) {
             return false;
         }
@@ -242,12 +265,18 @@ impl WriterProxy {
         }
     }
 
+    /// Counts samples that will never come.
+    pub(crate) fn lose(&mut self, count: u64) {
+        self.lost = self.lost.saturating_add(count);
+    }
+
     /// Gives up the next samples, which the writer no longer has: goes on at the next one that is held
     /// below `first`, or else at `first`. Returns whether one is held.
     pub(crate) fn give_up(&mut self, first: SequenceNumber) -> bool {
         let held = self.held.keys().next().copied();
         let held = held.filter(|held| *held < first);
-        self.lost += self.skip_to(held.unwrap_or(first));
+        let skipped = self.skip_to(held.unwrap_or(first));
+        self.lose(skipped);
         held.is_some()
     }
 
@@ -259,10 +288,14 @@ impl WriterProxy {
         heartbeat: &Heartbeat,
         timing: &ReaderTiming,
     ) -> bool {
-        if !is_new(heartbeat.count, &mut self.heartbeat_count) {
+        if !self.heartbeat_count.is_new(heartbeat.count) {
             return false;
         }
-        self.announced = self.announced.max(heartbeat.last);
+        self.go_back(heartbeat);
+        // It has no more than it says, whatever was said in its name before.
+        let held = self.held.keys().next_back().copied();
+        let had = SequenceNumber(self.next.0 - 1).max(held.unwrap_or_default());
+        self.announced = heartbeat.last.max(had);
         let at = if self.is_missing() {
             let suppressed = self.asked_at.map(|at| at + timing.nack_suppression);
             Some(suppressed.map_or(now, |until| until.max(now)))
@@ -275,6 +308,19 @@ impl WriterProxy {
             self.ack_at = Some(self.ack_at.map_or(at, |other| other.min(at)));
         }
         true
+    }
+
+    /// Goes back to what has come if the writer has never had what was said to be gone, in its name.
+    fn go_back(&mut self, heartbeat: &Heartbeat) {
+        if heartbeat.last.next() >= self.next {
+            self.contradictions = 0;
+            return;
+        }
+        self.contradictions += 1;
+        if self.contradictions >= CONTRADICTIONS_MAX {
+            self.contradictions = 0;
+            self.next = self.sure.max(heartbeat.first);
+        }
     }
 
     /// Returns whether a sample is missing that the writer has.
@@ -335,7 +381,7 @@ impl WriterProxy {
             self.ack_at = Some(now + self.ask_after);
         }
         self.since_ack = 0;
-        let has_heard = self.heartbeat_count.is_some();
+        let has_heard = !self.heartbeat_count.is_none();
         if !has_heard && self.asked < ASKED_MAX {
             self.asked += 1;
             self.ack_at = Some(now + timing.ask_again);

@@ -1,23 +1,33 @@
 //! Samples that come in fragments.
+//!
+//! What a fragment says of the length of its sample costs nothing: room is set aside for what has
+//! come, and for as much again.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::sequence::{NumberSet, SequenceNumber};
-use crate::time::WallTime;
+use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
 
 /// Samples of one writer that are put together at the same time.
 const PARTIALS_MAX: usize = 4;
+/// Octets for which there is room before any have come.
+const AHEAD: usize = 64 << 10;
 
 /// A sample of which some fragments are there.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) sequence: SequenceNumber,
+    /// Those for which there is room; in the end all.
     pub(crate) octets: Vec<u8>,
     pub(crate) inline: InlineQos,
     pub(crate) is_key: bool,
     pub(crate) time: Option<WallTime>,
+    /// When a fragment came last.
+    pub(crate) touched_at: Instant,
+    /// Octets that have come.
+    pub(crate) arrived: usize,
+    size: usize,
     fragment_size: usize,
     /// Which fragments are there, 64 in a word.
     present: Vec<u64>,
@@ -31,28 +41,63 @@ pub(crate) struct Reassembly {
     partials: Vec<Partial>,
 }
 
+/// Returns the place behind the last octet of fragments.
+fn end(frag: &DataFrag<'_>) -> Option<usize> {
+    let before = usize::try_from(frag.first_fragment.checked_sub(1)?).ok()?;
+    let start = before.checked_mul(usize::from(frag.fragment_size))?;
+    start.checked_add(frag.payload.len())
+}
+
 impl Partial {
-    fn new(frag: &DataFrag<'_>, size: usize, inline: InlineQos, time: Option<WallTime>) -> Self {
+    fn new(now: Instant, frag: &DataFrag<'_>, size: usize) -> Self {
         let fragment_size = usize::from(frag.fragment_size.max(1));
-        let count = size.div_ceil(fragment_size);
-        let fragments = u32::try_from(count).unwrap_or(u32::MAX);
+        let fragments = u32::try_from(size.div_ceil(fragment_size)).unwrap_or(u32::MAX);
         Self {
             sequence: frag.sequence,
-            octets: vec![0; size],
-            inline,
+            octets: Vec::new(),
+            inline: InlineQos::default(),
             is_key: frag.is_key,
-            time,
+            time: None,
+            touched_at: now,
+            arrived: 0,
+            size,
             fragment_size,
-            present: vec![0; count.div_ceil(64)],
+            present: Vec::new(),
             missing: fragments,
             count: fragments,
         }
+    }
+
+    fn is_same(&self, frag: &DataFrag<'_>, size: usize) -> bool {
+        self.size == size && self.fragment_size == usize::from(frag.fragment_size)
     }
 
     fn is_present(&self, index: u32) -> bool {
         let word = usize::try_from(index / 64).ok();
         let word = word.and_then(|word| self.present.get(word));
         word.is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    fn mark(&mut self, index: u32) {
+        let Ok(word) = usize::try_from(index / 64) else {
+            return;
+        };
+        if self.present.len() <= word {
+            self.present.resize(word + 1, 0);
+        }
+        if let Some(word) = self.present.get_mut(word) {
+            *word |= 1 << (index % 64);
+            self.missing = self.missing.saturating_sub(1);
+        }
+    }
+
+    /// Makes room up to `len`.
+    fn grow(&mut self, len: usize) {
+        let more = len.saturating_sub(self.octets.len());
+        if more > 0 {
+            self.octets.reserve_exact(more);
+            self.octets.resize(len, 0);
+        }
     }
 
     /// Puts fragments in.
@@ -65,11 +110,7 @@ impl Partial {
             let Ok(start) = usize::try_from(index).map(|index| index * self.fragment_size) else {
                 return;
             };
-            let len = self
-                .octets
-                .len()
-                .saturating_sub(start)
-                .min(self.fragment_size);
+            let len = self.size.saturating_sub(start).min(self.fragment_size);
             let is_present = self.is_present(index);
             let (Some(octets), Some(room)) =
                 (payload.get(..len), self.octets.get_mut(start..start + len))
@@ -81,65 +122,116 @@ impl Partial {
                 continue;
             }
             room.copy_from_slice(octets);
-            let word = usize::try_from(index / 64).ok();
-            if let Some(word) = word.and_then(|word| self.present.get_mut(word)) {
-                *word |= 1 << (index % 64);
-                self.missing -= 1;
-            }
+            self.arrived += len;
+            self.mark(index);
         }
+    }
+
+    fn first_missing(&self) -> u32 {
+        let mut words = self.present.iter();
+        let word = words.position(|word| *word != u64::MAX);
+        let word = word.unwrap_or(self.present.len());
+        let bits = self
+            .present
+            .get(word)
+            .map_or(0, |word| word.trailing_ones());
+        let before = u32::try_from(word).unwrap_or(u32::MAX).saturating_mul(64);
+        before.saturating_add(bits)
     }
 
     /// Returns which fragments are missing, as far as one message can say.
     pub(crate) fn missing(&self) -> NumberSet {
-        let mut missing = (0..self.count).filter(|index| !self.is_present(*index));
-        let first = missing.next().unwrap_or(self.count);
+        let first = self.first_missing();
         let mut set = NumberSet::empty(i64::from(first) + 1);
-        for index in core::iter::once(first).chain(missing) {
-            if index >= self.count || !set.insert(i64::from(index) + 1) {
-                break;
-            }
+        let end = self.count.min(first.saturating_add(NumberSet::LEN_MAX));
+        for index in (first..end).filter(|index| !self.is_present(*index)) {
+            set.insert(i64::from(index) + 1);
         }
         set
     }
 }
 
 impl Reassembly {
-    /// Takes in fragments of a sample of at most `size_max` octets; returns it once it is whole.
+    /// Returns for how many octets more fragments of a sample of `size` octets need room; `None` if
+    /// they lie further ahead than there may be room.
+    pub(crate) fn growth(&self, frag: &DataFrag<'_>, size: usize) -> Option<usize> {
+        let known = self.get(frag.sequence);
+        let (len, arrived) = known
+            .filter(|one| one.is_same(frag, size))
+            .map_or((0, 0), |one| (one.octets.len(), one.arrived));
+        let reach = arrived.saturating_mul(2).saturating_add(AHEAD).min(size);
+        let end = end(frag).filter(|end| *end <= reach)?;
+        Some(if end > len { reach - len } else { 0 })
+    }
+
+    /// Takes in fragments of a sample of `size` octets for which there is room for `growth` octets
+    /// more; returns it once it is whole.
     pub(crate) fn take_in(
         &mut self,
+        now: Instant,
         frag: &DataFrag<'_>,
-        inline: InlineQos,
-        time: Option<WallTime>,
-        size_max: usize,
-    ) -> Option<Partial> {
-        let size = usize::try_from(frag.sample_size).ok();
-        let size = size.filter(|size| *size <= size_max)?;
-        let known = self.partials.iter();
-        let known = known
-            .into_iter()
-            .position(|one| one.sequence == frag.sequence);
-        let index = if let Some(index) = known {
+        size: usize,
+        growth: usize,
+        is_reliable: bool,
+    ) -> Option<&mut Partial> {
+        let found = self.place(frag.sequence);
+        // A writer never changes the size of a sample: what was there, or this, is not from it. If the
+        // first that comes were believed, one forged fragment would block a sample for good.
+        let found = found.filter(|index| {
+            let known = self.partials.get(*index);
+            known.is_some_and(|one| one.is_same(frag, size))
+        });
+        let index = if let Some(index) = found {
             index
         } else {
-            if self.partials.len() >= PARTIALS_MAX {
-                // The one furthest ahead is asked for again when its turn comes.
-                let ahead = self.partials.iter().map(|one| one.sequence).max();
-                if ahead.is_some_and(|ahead| ahead < frag.sequence) {
-                    return None;
-                }
-                self.partials.retain(|one| Some(one.sequence) != ahead);
+            self.remove(frag.sequence);
+            if self.partials.len() >= PARTIALS_MAX && !self.make_place(frag.sequence, is_reliable) {
+                return None;
             }
-            self.partials.push(Partial::new(frag, size, inline, time));
+            self.partials.push(Partial::new(now, frag, size));
             self.partials.len() - 1
         };
         let partial = self.partials.get_mut(index)?;
-        let is_same = partial.octets.len() == size
-            && partial.fragment_size == usize::from(frag.fragment_size);
-        if !is_same {
-            return None;
-        }
+        partial.grow((partial.octets.len() + growth).min(size));
         partial.put(frag);
-        (partial.missing == 0).then(|| self.partials.swap_remove(index))
+        partial.touched_at = now;
+        Some(partial)
+    }
+
+    /// Gives up a sample for that of number `sequence`: of a reliable writer the one furthest ahead,
+    /// which is asked for again when its turn comes; of another the oldest, of which nothing more will
+    /// come.
+    fn make_place(&mut self, sequence: SequenceNumber, is_reliable: bool) -> bool {
+        let numbers = self.partials.iter().map(|one| one.sequence);
+        let given_up = if is_reliable {
+            numbers.max().filter(|ahead| *ahead > sequence)
+        } else {
+            numbers.min().filter(|oldest| *oldest < sequence)
+        };
+        given_up.is_some_and(|given_up| self.remove(given_up).is_some())
+    }
+
+    fn place(&self, sequence: SequenceNumber) -> Option<usize> {
+        let mut partials = self.partials.iter();
+        partials.position(|one| one.sequence == sequence)
+    }
+
+    /// Takes a sample out if it is whole.
+    pub(crate) fn take_whole(&mut self, sequence: SequenceNumber) -> Option<Partial> {
+        let index = self.place(sequence)?;
+        let is_whole = self.partials.get(index)?.missing == 0;
+        is_whole.then(|| self.partials.swap_remove(index))
+    }
+
+    /// Gives up a sample.
+    pub(crate) fn remove(&mut self, sequence: SequenceNumber) -> Option<Partial> {
+        let index = self.place(sequence)?;
+        Some(self.partials.swap_remove(index))
+    }
+
+    /// Returns the samples that are not whole yet.
+    pub(crate) fn partials(&self) -> &[Partial] {
+        &self.partials
     }
 
     /// Returns the sample of this number, if it is not whole yet.

@@ -134,7 +134,7 @@ impl Cache {
             samples_max: count(qos.limits.samples, SAMPLES_DEFAULT).max(1),
             instances_max: count(qos.limits.instances, INSTANCES_DEFAULT).max(1),
             lifespan: qos.lifespan,
-            deadline: qos.deadline,
+            deadline: qos.deadline.or_never(),
             spare: Vec::new(),
             is_in_set: false,
             set: None,

@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 
 pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
-pub(crate) use proxy::{ReaderProxy, RemoteReader, is_new};
+pub(crate) use proxy::{Count, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
 
-use crate::guid::{EntityId, Guid};
+use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
@@ -77,6 +77,8 @@ pub(crate) struct Writer {
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
     heartbeat_count: i32,
+    /// Whether a single reader may want something: of many mostly none does.
+    is_asked: bool,
     /// Whether samples may go to groups.
     may_multicast: bool,
     /// Whether a new reader gets the history at once, or only when it asks.
@@ -100,6 +102,7 @@ impl Writer {
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
             heartbeat_count: 0,
+            is_asked: false,
             may_multicast,
             pushes_history: false,
         }
@@ -139,15 +142,18 @@ impl Writer {
         self.proxies.iter().any(ReaderProxy::is_reliable)
     }
 
-    /// Returns up to where all reliable readers have everything.
+    /// Returns up to where all reliable readers have everything, save for those of which nothing was
+    /// ever heard: they may not hold up the others.
     pub(crate) fn acknowledged(&self) -> SequenceNumber {
-        let reliable = self.proxies.iter().filter(|proxy| proxy.is_reliable());
+        let reliable = self.proxies.iter();
+        let reliable = reliable.filter(|proxy| proxy.is_reliable() && !proxy.is_given_up());
         let least = reliable.map(|proxy| proxy.acknowledged).min();
         least.unwrap_or(self.cache.last())
     }
 
     /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
     pub(crate) fn add_reader(&mut self, now: Instant, remote: RemoteReader) -> bool {
+        self.is_asked = true;
         match self.find(remote.guid) {
             Ok(index) => {
                 if let Some(proxy) = self.proxies.get_mut(index) {
@@ -189,6 +195,17 @@ impl Writer {
         true
     }
 
+    /// The participant is still there: its readers that were given up are told once more.
+    pub(crate) fn tell_again(&mut self, prefix: GuidPrefix) {
+        let place = |proxy: &ReaderProxy| proxy.remote.guid.prefix;
+        let start = self.proxies.partition_point(|one| place(one) < prefix);
+        let end = self.proxies.partition_point(|one| place(one) <= prefix);
+        for proxy in self.proxies.get_mut(start..end).unwrap_or_default() {
+            proxy.wants_heartbeat |= proxy.is_reliable() && proxy.is_given_up();
+            self.is_asked |= proxy.wants_heartbeat;
+        }
+    }
+
     fn find(&self, guid: Guid) -> Result<usize, usize> {
         self.proxies
             .binary_search_by_key(&guid, |proxy| proxy.remote.guid)
@@ -209,19 +226,10 @@ impl Writer {
     fn rebuild_destinations(&mut self) {
         let next = self.destinations.iter().map(|there| there.next).min();
         let next = next.unwrap_or(self.cache.last().next());
-        let mut places: Vec<Locator> = Vec::new();
-        for proxy in &self.proxies {
-            let place = proxy
-                .remote
-                .unicast
-                .first()
-                .or(proxy.remote.multicast.first());
-            if let Some(place) = place
-                && !places.contains(place)
-            {
-                places.push(*place);
-            }
-        }
+        // Sorted, since with many readers looking for each among all takes long.
+        let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
+        places.sort_unstable();
+        places.dedup();
         if self.may_multicast && places.len() > 1 {
             let shared = self.proxies.first().and_then(|first| {
                 let mut groups = first.remote.multicast.iter();
@@ -238,7 +246,8 @@ impl Writer {
         self.destinations = places
             .into_iter()
             .map(|locator| {
-                let known = old.iter().find(|there| there.locator == locator);
+                let known = old.binary_search_by_key(&locator, |there| there.locator);
+                let known = known.ok().and_then(|index| old.get(index));
                 known.copied().unwrap_or(Destination {
                     locator,
                     next,
@@ -257,6 +266,7 @@ impl Writer {
         if !proxy.on_ack_nack(ack, last) {
             return false;
         }
+        self.is_asked = true;
         if self.proxies.iter().any(|proxy| proxy.is_behind(last)) {
             self.heartbeat_soon(now);
         } else {
@@ -268,11 +278,12 @@ impl Writer {
     /// Takes in which fragments a reader lacks.
     pub(crate) fn on_nack_frag(&mut self, now: Instant, from: Guid, nack: &NackFrag) -> bool {
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
-        let is_new = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));
-        if is_new {
+        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));
+        self.is_asked |= is_news;
+        if is_news {
             self.heartbeat_soon(now);
         }
-        is_new
+        is_news
     }
 
     /// Begins anew with short times between heartbeats: a reader is there and lacks something.

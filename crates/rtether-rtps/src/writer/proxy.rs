@@ -33,14 +33,20 @@ pub(crate) struct ReaderProxy {
     requested_fragments: Option<(SequenceNumber, NumberSet)>,
     /// What was written before it came: the next to be sent, and the last.
     history: Option<(SequenceNumber, SequenceNumber)>,
-    count: Option<i32>,
-    fragment_count: Option<i32>,
+    count: Count,
+    fragment_count: Count,
     pub(crate) wants_heartbeat: bool,
     /// Whether it has ever acknowledged anything: until then it gets nothing but heartbeats.
     pub(crate) has_answered: bool,
+    /// Heartbeats that it has been sent, as long as it has not answered.
+    heartbeats: u8,
     /// Whether it has ever said up to where it has everything.
     has_told_base: bool,
 }
+
+/// Heartbeats for a reader that has never answered: perhaps nobody is there, or somebody to whom it was
+/// made known by another who wishes them ill.
+const UNANSWERED_MAX: u8 = 20;
 
 /// What a reader is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +56,43 @@ pub(crate) enum Wanted {
     Fragment(SequenceNumber, u32),
 }
 
-/// Returns whether a count is later than the last one; counts go around after 2^32.
-pub(crate) fn is_new(count: i32, last: &mut Option<i32>) -> bool {
-    let is_new = last.is_none_or(|last| count.wrapping_sub(last) > 0);
-    if is_new {
-        *last = Some(count);
+/// Counts that go on from one old one until they are believed.
+const STRAYS_MAX: u8 = 4;
+
+/// Tells news from what comes twice or late, by counts that go around after 2^32.
+///
+/// A single count that is far ahead, of whatever origin, would make old all that comes after: a few
+/// that go on from each other are believed although they are old.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    last: Option<i32>,
+    stray: Option<i32>,
+    strays: u8,
+}
+
+impl Count {
+    /// Returns whether there was none yet.
+    pub(crate) fn is_none(self) -> bool {
+        self.last.is_none()
     }
-    is_new
+
+    /// Takes in a count; returns whether it is news.
+    pub(crate) fn is_new(&mut self, count: i32) -> bool {
+        let is_later = |last: Option<i32>| last.is_none_or(|last| count.wrapping_sub(last) > 0);
+        if !is_later(self.last) {
+            let goes_on = self.stray.is_some() && is_later(self.stray);
+            self.strays = if goes_on { self.strays + 1 } else { 1 };
+            self.stray = Some(count);
+            if self.strays < STRAYS_MAX {
+                return false;
+            }
+        }
+        *self = Self {
+            last: Some(count),
+            ..Self::default()
+        };
+        true
+    }
 }
 
 impl ReaderProxy {
@@ -83,9 +119,10 @@ impl ReaderProxy {
             requested: NumberSet::empty(1),
             requested_fragments: None,
             history: is_sent.then_some((first, last)),
-            count: None,
-            fragment_count: None,
+            count: Count::default(),
+            fragment_count: Count::default(),
             has_answered: false,
+            heartbeats: 0,
             has_told_base: false,
         }
     }
@@ -105,10 +142,21 @@ impl ReaderProxy {
         self.is_reliable() && (self.acknowledged < last || !self.has_answered)
     }
 
+    /// Returns whether it has never answered, although it was told often enough what there is.
+    pub(crate) fn is_given_up(&self) -> bool {
+        !self.has_answered && self.heartbeats >= UNANSWERED_MAX
+    }
+
+    /// Notes that it is sent a heartbeat.
+    pub(crate) fn on_heartbeat_sent(&mut self) {
+        self.wants_heartbeat = false;
+        self.heartbeats = self.heartbeats.saturating_add(1);
+    }
+
     /// Takes in what it says; returns whether that is news.
     pub(crate) fn on_ack_nack(&mut self, ack: &AckNack, last: SequenceNumber) -> bool {
         // A base beyond what was ever written is not from a reader of ours.
-        if ack.set.base() > last.0 + 1 || !is_new(ack.count, &mut self.count) {
+        if ack.set.base() > last.0 + 1 || !self.count.is_new(ack.count) {
             return false;
         }
         self.has_answered = true;
@@ -122,7 +170,8 @@ impl ReaderProxy {
         // A reader that has lost sight of this writer begins anew, and has less than before.
         let acknowledged = SequenceNumber(base.0 - 1);
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
-        self.requested = ack.set;
+        // Later ones go to all when they are written.
+        self.requested = ack.set.up_to(last.0);
         if let Some((next, end)) = &mut self.history {
             *next = (*next).max(acknowledged.next());
             if *next > *end {
@@ -137,7 +186,7 @@ impl ReaderProxy {
 
     /// Takes in which fragments it lacks; returns whether that is news.
     pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag) -> bool {
-        if !is_new(nack.count, &mut self.fragment_count) {
+        if !self.fragment_count.is_new(nack.count) {
             return false;
         }
         self.requested_fragments = Some((nack.sequence, nack.set));

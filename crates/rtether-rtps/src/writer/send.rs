@@ -79,12 +79,20 @@ impl Writer {
                 return Some(locator);
             }
         }
-        for index in 0..self.proxies.len() {
-            if let Some(locator) = self.send_wanted(index, sending, buffer) {
-                return Some(locator);
+        if self.is_asked {
+            for index in 0..self.proxies.len() {
+                if let Some(locator) = self.send_wanted(index, sending, buffer) {
+                    return Some(locator);
+                }
             }
         }
-        self.send_heartbeat(now, sending, buffer)
+        self.mark_behind(now);
+        if !self.is_asked {
+            return None;
+        }
+        let sent = self.send_heartbeat(sending, buffer);
+        self.is_asked = sent.is_some();
+        sent
     }
 
     /// Sends samples that have not been at a place yet.
@@ -292,32 +300,35 @@ impl Writer {
         Step::Last
     }
 
-    /// Tells readers that are behind, or have asked, what there is.
-    fn send_heartbeat(
-        &mut self,
-        now: Instant,
-        sending: &Sending,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
-        if self.heartbeat_at.is_some_and(|at| at <= now) {
-            let last = self.cache.last();
-            let mut is_any = false;
-            for proxy in &mut self.proxies {
-                if proxy.is_behind(last) {
-                    proxy.wants_heartbeat = true;
-                    is_any = true;
-                }
-            }
-            self.heartbeat_at = is_any.then(|| now + self.heartbeat_after);
-            let after = self.heartbeat_after.doubled();
-            self.heartbeat_after = after.min(self.timing.heartbeat_max);
+    /// Marks readers that are behind, if it is time to tell them.
+    fn mark_behind(&mut self, now: Instant) {
+        if self.heartbeat_at.is_none_or(|at| at > now) {
+            return;
         }
-        let asked = self
-            .proxies
-            .iter_mut()
-            .find(|proxy| proxy.wants_heartbeat)?;
-        asked.wants_heartbeat = false;
-        let (locator, guid) = (asked.place()?, asked.remote.guid);
+        let last = self.cache.last();
+        let mut is_any = false;
+        for proxy in &mut self.proxies {
+            if proxy.is_behind(last) && !proxy.is_given_up() {
+                proxy.wants_heartbeat = true;
+                is_any = true;
+            }
+        }
+        self.is_asked |= is_any;
+        self.heartbeat_at = is_any.then(|| now + self.heartbeat_after);
+        let after = self.heartbeat_after.doubled();
+        self.heartbeat_after = after.min(self.timing.heartbeat_max);
+    }
+
+    /// Tells readers that are behind, or have asked, what there is.
+    fn send_heartbeat(&mut self, sending: &Sending, buffer: &mut Vec<u8>) -> Option<Locator> {
+        let mut asked = self.proxies.iter_mut();
+        let (locator, guid) = asked.find_map(|proxy| {
+            if !proxy.wants_heartbeat {
+                return None;
+            }
+            proxy.on_heartbeat_sent();
+            Some((proxy.place()?, proxy.remote.guid))
+        })?;
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         message.info_destination(guid.prefix);
         let heartbeat = heartbeat(self, guid.entity);

@@ -3,12 +3,10 @@
 //! Oracle: what was written. A strictly reliable subscription gets every sample of a writer from the
 //! first one it gets, in order, none twice; after the faults all participants find each other again.
 //! A failure prints the command that repeats it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test ends where it fails, and says why"
-)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
+#[path = "../common/net.rs"]
 mod net;
 
 use net::{Faults, Net, Random};

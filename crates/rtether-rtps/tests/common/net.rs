@@ -83,6 +83,11 @@ pub(crate) struct Net {
     /// Pairs of hosts between which nothing gets through.
     pub(crate) cut: BTreeSet<(usize, usize)>,
     flights: BinaryHeap<Reverse<Flight>>,
+    /// When each host has something to do, as of when it ran last.
+    due: BTreeSet<(i64, usize)>,
+    due_of: Vec<i64>,
+    /// The host to which something has happened last: the test may have had to do with it since.
+    touched: Option<usize>,
     number: u64,
     lives: u32,
     pub(crate) sent: u64,
@@ -103,6 +108,9 @@ impl Net {
             random: Random(seed),
             cut: BTreeSet::new(),
             flights: BinaryHeap::new(),
+            due: BTreeSet::new(),
+            due_of: vec![i64::MAX; hosts],
+            touched: None,
             number: 0,
             lives: 0,
             sent: 0,
@@ -146,6 +154,17 @@ impl Net {
     /// Takes a host away without a word.
     pub(crate) fn crash(&mut self, host: usize) {
         self.hosts[host] = None;
+        self.plan(host);
+    }
+
+    fn plan(&mut self, host: usize) {
+        self.due.remove(&(self.due_of[host], host));
+        self.due_of[host] = i64::MAX;
+        if let Some(one) = &self.hosts[host] {
+            let at = one.when(one.participant.poll_timeout(), self.now);
+            self.due.insert((at, host));
+            self.due_of[host] = at;
+        }
     }
 
     /// Lets a host do what is due, and sends what it sends.
@@ -177,6 +196,7 @@ impl Net {
             }
         }
         self.buffer = buffer;
+        self.plan(host);
     }
 
     fn send(&mut self, from: usize, to: usize, octets: &[u8]) {
@@ -209,12 +229,10 @@ impl Net {
     /// happened.
     pub(crate) fn step(&mut self, until: i64) -> Option<usize> {
         let flight = self.flights.peek().map(|Reverse(flight)| flight.at);
-        let now = self.now;
-        let due = self.hosts.iter().enumerate().filter_map(|(host, one)| {
-            let one = one.as_ref()?;
-            Some((one.when(one.participant.poll_timeout(), now), host))
-        });
-        let due = due.min();
+        if let Some(host) = self.touched.take() {
+            self.plan(host);
+        }
+        let due = self.due.first().copied();
         let next = [flight, due.map(|(at, _)| at)].into_iter().flatten().min();
         let Some(next) = next.filter(|next| *next <= until) else {
             self.now = until;
@@ -228,10 +246,12 @@ impl Net {
                 one.participant.handle_datagram(clock, &flight.octets);
             }
             self.run(flight.to);
+            self.touched = Some(flight.to);
             return Some(flight.to);
         }
         let (_, host) = due?;
         self.run(host);
+        self.touched = Some(host);
         Some(host)
     }
 }

@@ -1,0 +1,185 @@
+//! Two participants that have started allocate nothing for the samples that go between them.
+//!
+//! Oracle: an allocator that counts. It counts only on the thread of the test, since the harness has
+//! threads of its own.
+#![allow(
+    unsafe_code,
+    reason = "an allocator cannot be written without; it hands everything on to that of the system"
+)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::net::Ipv4Addr;
+
+use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
+use rtether_rtps::guid::GuidPrefix;
+use rtether_rtps::locator::Locator;
+use rtether_rtps::qos::{History, Qos, Reliability};
+use rtether_rtps::time::Instant;
+
+thread_local! {
+    /// Whether to count, and what has been counted: without a destructor and with a constant start
+    /// value, so that access allocates nothing itself.
+    static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+fn note() {
+    if IS_COUNTED.get() {
+        COUNT.set(COUNT.get() + 1);
+    }
+}
+
+// SAFETY: all that is asked for is handed on as it is to the allocator of the system, which keeps the
+// contract.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: the caller keeps the contract of the layout.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        note();
+        // SAFETY: the caller has `at` from here, that is from the system.
+        unsafe { System.realloc(at, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const NAME: TopicName<'_> = TopicName {
+    topic: "allocations",
+    type_name: "Octets",
+};
+/// Between samples.
+const PERIOD: i64 = 1_000_000;
+const MS: i64 = 1_000_000;
+
+struct Pair {
+    now: i64,
+    participants: [Participant; 2],
+    buffer: Vec<u8>,
+    datagrams: u64,
+    taken: u64,
+}
+
+fn participant(number: u8) -> Participant {
+    let mut config = Config::new(GuidPrefix([number; 12]), 0);
+    config.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, number), 7_410)];
+    config
+        .default_unicast
+        .clone_from(&config.metatraffic_unicast);
+    config.announce_to = vec![Locator::udp(Ipv4Addr::new(239, 255, 0, 1), 7_400)];
+    Participant::new(config, Instant::ZERO)
+}
+
+impl Pair {
+    fn clock(&self) -> Instant {
+        Instant::from_ns(self.now)
+    }
+
+    /// Carries what there is between the two until there is nothing more.
+    fn carry(&mut self) {
+        let now = self.clock();
+        let mut is_any = true;
+        while is_any {
+            is_any = false;
+            for from in 0..2 {
+                self.participants[from].handle_timeout(now);
+                while self.participants[from]
+                    .poll_transmit(now, &mut self.buffer)
+                    .is_some()
+                {
+                    self.participants[1 - from].handle_datagram(now, &self.buffer);
+                    self.datagrams += 1;
+                    is_any = true;
+                }
+            }
+        }
+    }
+
+    fn run_until(&mut self, until: i64) {
+        while self.now < until {
+            self.carry();
+            let due = self.participants.iter().map(Participant::poll_timeout);
+            let due = due.fold(Instant::NEVER, Instant::min).as_ns();
+            self.now = due.clamp(self.now + 1, until);
+        }
+    }
+
+    fn samples(&mut self, count: i64, writer: WriterId, reader: ReaderId) {
+        let payload = [7; 64];
+        for _ in 0..count {
+            self.run_until(self.now + PERIOD);
+            let now = self.clock();
+            let sample = NewSample::value(&payload);
+            let written = self.participants[0].write(now, writer, &sample);
+            assert!(written.is_ok());
+            self.carry();
+            let take = |_: &_, payload: &[u8], _: &[u8]| payload.len();
+            while let Some(len) = self.participants[1].take(now, reader, take) {
+                assert_eq!(len, 64);
+                self.taken += 1;
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_of_participants_that_have_started_allocate_nothing() {
+    let mut qos = Qos::writer();
+    qos.reliability = Reliability::Reliable;
+    qos.history = History::KeepAll;
+    qos.limits.samples = Some(256);
+    let mut pair = Pair {
+        now: 0,
+        participants: [participant(1), participant(2)],
+        buffer: Vec::with_capacity(1_472),
+        datagrams: 0,
+        taken: 0,
+    };
+    let [one, other] = &mut pair.participants;
+    let now = Instant::ZERO;
+    let writer = one.create_writer(now, NAME, false, qos.clone()).unwrap();
+    let reader = other.create_reader(now, NAME, None, qos).unwrap();
+    pair.run_until(100 * MS);
+    assert_eq!(pair.participants[0].readers_of(writer), 1);
+    pair.samples(1_000, writer, reader);
+    let (taken, datagrams) = (pair.taken, pair.datagrams);
+
+    IS_COUNTED.set(true);
+    pair.samples(10_000, writer, reader);
+    IS_COUNTED.set(false);
+
+    let (taken, datagrams) = (pair.taken - taken, pair.datagrams - datagrams);
+    println!(
+        "{} allocations, {taken} samples, {datagrams} datagrams",
+        COUNT.get()
+    );
+    assert_eq!(taken, 10_000);
+    assert_eq!(COUNT.get(), 0);
+}
+
+#[test]
+fn the_count_counts() {
+    IS_COUNTED.set(true);
+    drop(std::hint::black_box(vec![1, 2, 3]));
+    IS_COUNTED.set(false);
+    assert!(COUNT.get() > 0);
+}

@@ -1,0 +1,137 @@
+//! Fragments at a reader, whose writers share the room for them.
+
+use core::cmp::Reverse;
+
+use super::{Arrived, Reader, kind};
+use crate::guid::Guid;
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant, WallTime};
+use crate::wire::{DataFrag, InlineQos};
+
+/// Samples of the longest kind for the fragments of which a reader has room.
+const LONGEST: usize = 2;
+/// The room at least, in octets.
+const ROOM_MIN: usize = 1 << 20;
+/// A sample of which no fragment has come for so long is given up first.
+const STALE: Duration = Duration::from_ms(500);
+
+/// What is given up first comes last: samples that nothing comes of, then those furthest ahead, then
+/// those of which least is there.
+type Rank = (bool, i64, Reverse<usize>);
+
+impl Reader {
+    /// Takes in fragments of a sample.
+    pub(crate) fn on_data_frag(
+        &mut self,
+        now: Instant,
+        from: Guid,
+        frag: &DataFrag<'_>,
+        time: Option<WallTime>,
+    ) {
+        let Ok(index) = self.find(from) else {
+            return;
+        };
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return;
+        };
+        if frag.sequence < proxy.next {
+            self.counters.duplicates += 1;
+            return;
+        }
+        let Ok(inline) = InlineQos::read(frag.inline_qos) else {
+            self.counters.malformed += 1;
+            return;
+        };
+        let size = usize::try_from(frag.sample_size).ok();
+        let size = size.filter(|size| *size <= self.sample_max);
+        let growth = size.and_then(|size| proxy.reassembly.growth(frag, size));
+        let (Some(size), Some(growth)) = (size, growth) else {
+            self.counters.rejected += 1;
+            return;
+        };
+        if growth > 0 && !self.make_room(now, index, frag.sequence, growth) {
+            self.counters.rejected += 1;
+            return;
+        }
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return;
+        };
+        let is_reliable = proxy.remote.is_reliable;
+        let reassembly = &mut proxy.reassembly;
+        let Some(partial) = reassembly.take_in(now, frag, size, growth, is_reliable) else {
+            self.counters.rejected += 1;
+            return;
+        };
+        (partial.inline, partial.time) = (inline, time);
+        let Some(whole) = reassembly.take_whole(frag.sequence) else {
+            return;
+        };
+        let arrived = Arrived {
+            sequence: whole.sequence,
+            kind: kind(whole.inline, whole.is_key),
+            payload: &whole.octets,
+            inline: whole.inline,
+            time: whole.time,
+        };
+        self.on_data(now, from, &arrived);
+    }
+
+    /// Returns the octets that are set aside for samples that are not whole yet.
+    pub(crate) fn fragment_octets(&self) -> usize {
+        let partials = self
+            .proxies
+            .iter()
+            .flat_map(|one| one.reassembly.partials());
+        partials.map(|one| one.octets.len()).sum()
+    }
+
+    fn room(&self) -> usize {
+        self.sample_max.saturating_mul(LONGEST).max(ROOM_MIN)
+    }
+
+    /// Makes room for `growth` octets of a sample, at the cost of others if they come before it in
+    /// being given up.
+    fn make_room(
+        &mut self,
+        now: Instant,
+        index: usize,
+        sequence: SequenceNumber,
+        growth: usize,
+    ) -> bool {
+        let rank = |next: SequenceNumber, sequence: SequenceNumber, at: Instant, arrived| -> Rank {
+            let is_stale = now - at > STALE;
+            (
+                is_stale,
+                sequence.0.saturating_sub(next.0),
+                Reverse(arrived),
+            )
+        };
+        loop {
+            if self.fragment_octets().saturating_add(growth) <= self.room() {
+                return true;
+            }
+            let Some(own) = self.proxies.get(index) else {
+                return false;
+            };
+            let arrived = own.reassembly.get(sequence).map_or(0, |one| one.arrived);
+            let own = rank(own.next, sequence, now, arrived);
+            let all = self.proxies.iter().enumerate();
+            let all = all.flat_map(|(place, proxy)| {
+                let partials = proxy.reassembly.partials().iter();
+                let partials =
+                    partials.filter(move |one| (place, one.sequence) != (index, sequence));
+                partials.map(move |one| {
+                    let rank = rank(proxy.next, one.sequence, one.touched_at, one.arrived);
+                    (rank, place, one.sequence)
+                })
+            });
+            let Some((_, place, given_up)) = all.max().filter(|(rank, ..)| *rank > own) else {
+                return false;
+            };
+            if let Some(proxy) = self.proxies.get_mut(place) {
+                proxy.reassembly.remove(given_up);
+                self.counters.rejected += 1;
+            }
+        }
+    }
+}

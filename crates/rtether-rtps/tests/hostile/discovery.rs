@@ -1,0 +1,330 @@
+//! What strangers say of themselves.
+
+use std::net::Ipv4Addr;
+
+use rtether_rtps::engine::Event;
+use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
+use rtether_rtps::locator::Locator;
+use rtether_rtps::qos::Reliability;
+use rtether_rtps::time::Duration;
+use rtether_rtps::wire::{InlineQos, Status};
+
+use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
+
+/// Octets to whom somebody else names, at most, for each octet of the first announcement: our own
+/// announcement, twenty heartbeats of each of three writers and ten questions of each of three readers,
+/// all of less than a hundred octets.
+const AMPLIFICATION_MAX: usize = 40;
+
+#[test]
+fn one_announcement_makes_few_octets_go_to_whom_it_names() {
+    // CVE-2021-38425 and its like. Oracle: the count of all that is ever sent there.
+    let (mut world, forger) = (World::new(), Forger::new(0, ON_LINK));
+    let datagram = forger.announcement();
+    world.feed(&datagram);
+    let (_, at_once) = world.sent_to(|to| *to == ON_LINK);
+    world.wait(600_000 * MS);
+    let (count, octets) = world.sent_to(|to| *to == ON_LINK);
+    println!(
+        "one announcement of {} octets: {at_once} octets at once, {octets} in {count} datagrams ever",
+        datagram.len()
+    );
+    assert!(octets <= AMPLIFICATION_MAX * datagram.len());
+    // When it comes again, it is told a little again.
+    for _ in 0..1_000 {
+        world.feed(&datagram);
+        world.wait(10 * MS);
+    }
+    let (_, after) = world.sent_to(|to| *to == ON_LINK);
+    println!("{} octets for each repetition", (after - octets) / 1_000);
+    assert!(after - octets <= 3 * 1_000 * datagram.len());
+}
+
+#[test]
+fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() {
+    // Oracle: twenty heartbeats, and as many as there are announcements after; the writer goes on.
+    let (mut world, mut forger, _, _) = matched();
+    let elsewhere = Locator::udp(Ipv4Addr::new(10, 0, 1, 98), 7_410);
+    let reader = EntityId::reader(3, false);
+    let mut data = endpoint(forger.guid(reader), Reliability::Reliable);
+    data.unicast = vec![elsewhere];
+    let datagram = forger.endpoint(&data);
+    world.feed(&datagram);
+    world.wait(600_000 * MS);
+    let (count, octets) = world.sent_to(|to| *to == elsewhere);
+    println!("a reader that never answers: {count} datagrams, {octets} octets in ten minutes");
+    assert_eq!(count, 20);
+    for _ in 0..10 {
+        let datagram = forger.announcement();
+        world.feed(&datagram);
+        world.wait(1_000 * MS);
+    }
+    assert_eq!(world.sent_to(|to| *to == elsewhere).0, 30);
+    // It holds nobody up: the history keeps 64 samples for readers that are there.
+    for _ in 0..1_000 {
+        assert!(world.write());
+    }
+}
+
+#[test]
+fn nothing_goes_to_places_elsewhere_or_to_groups_that_are_none() {
+    // Oracle: the network is 10.0.1.0/24.
+    for address in [
+        Ipv4Addr::new(192, 0, 2, 1),
+        Ipv4Addr::new(10, 0, 2, 1),
+        Ipv4Addr::new(10, 0, 1, 255),
+        Ipv4Addr::BROADCAST,
+        Ipv4Addr::UNSPECIFIED,
+        Ipv4Addr::new(224, 0, 0, 1),
+        Ipv4Addr::new(239, 255, 0, 1),
+    ] {
+        let mut world = World::new();
+        let mut forger = Forger::new(0, Locator::udp(address, 7_410));
+        world.feed(&forger.announcement());
+        let mut data = endpoint(
+            forger.guid(EntityId::reader(1, false)),
+            Reliability::BestEffort,
+        );
+        data.unicast = vec![Locator::udp(address, 7_411)];
+        let datagram = forger.endpoint(&data);
+        world.feed(&datagram);
+        let writer = endpoint(
+            forger.guid(EntityId::writer(1, false)),
+            Reliability::Reliable,
+        );
+        let datagram = forger.endpoint(&writer);
+        world.feed(&datagram);
+        world.write();
+        world.wait(60_000 * MS);
+        world.participant.leave();
+        world.wait(1_000 * MS);
+        assert_eq!(world.sent_to(|_| true), (0, 0), "{address}");
+        assert_eq!(world.participant.counters().unanswered, 1);
+    }
+}
+
+#[test]
+fn no_more_than_64_newcomers_a_second() {
+    let mut world = World::new();
+    for number in 0..10_000 {
+        world.feed(&Forger::new(number, ON_LINK).announcement());
+    }
+    assert_eq!(world.participants(), 64);
+    let (count, octets) = world.sent_to(|_| true);
+    println!("10000 announcements at once: {count} datagrams, {octets} octets");
+    // One announcement, three heartbeats and three questions each.
+    assert!(count <= 64 * 7);
+    world.wait(1_000 * MS);
+    world.feed(&Forger::new(0xFFFF_FFFF, ON_LINK).announcement());
+    assert_eq!(world.participants(), 65);
+}
+
+#[test]
+fn a_million_participants() {
+    // Oracle: the limit of the parameters.
+    let mut world = World::new();
+    let mut datagram = Forger::new(0, ON_LINK).announcement();
+    let mut payload = Vec::new();
+    Forger::new(0, ON_LINK).data.encode(&mut payload);
+    // Only the number changes: in the header and in the name of the participant.
+    let name = [9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0];
+    let places: Vec<usize> = (0..datagram.len() - 12)
+        .filter(|at| datagram[*at..at + 12] == name)
+        .collect();
+    assert_eq!(places.len(), 2);
+    for number in 0..1_000_000_u32 {
+        for place in &places {
+            datagram[place + 8..place + 12].copy_from_slice(&number.to_be_bytes());
+        }
+        world.feed(&datagram);
+        world.sent.clear();
+        if number % 64 == 0 {
+            world.now += 1_000 * MS;
+        }
+    }
+    assert_eq!(world.participants(), 256);
+    assert!(world.participant.counters().refused > 900_000);
+}
+
+#[test]
+fn a_million_endpoints() {
+    // Oracle: the limits of the parameters; 512 of each kind for one participant, 1000 for all.
+    let mut world = World::with(|config| config.remote_endpoints_max = 1_000);
+    let (mut one, mut other) = (Forger::new(1, ON_LINK), Forger::new(2, ON_LINK));
+    world.feed(&one.announcement());
+    world.feed(&other.announcement());
+    for number in 0..250_000 {
+        for entity in [
+            EntityId::writer(number, false),
+            EntityId::reader(number, true),
+        ] {
+            let data = endpoint(one.guid(entity), Reliability::BestEffort);
+            let datagram = one.endpoint(&data);
+            world.feed(&datagram);
+            if number == 510 {
+                assert_eq!(world.endpoints(), 1_000);
+            }
+            let data = endpoint(other.guid(entity), Reliability::BestEffort);
+            let datagram = other.endpoint(&data);
+            world.feed(&datagram);
+        }
+        world.sent.clear();
+    }
+    assert_eq!(world.endpoints(), 1_000);
+    assert_eq!(world.participant.counters().refused, 999_000);
+    assert!(world.participant.writers_of(world.reader) <= 512);
+}
+
+#[test]
+fn endpoints_that_claim_the_name_of_another() {
+    let mut world = World::new();
+    let (mut one, other) = (Forger::new(1, ON_LINK), Forger::new(2, ON_LINK));
+    world.feed(&one.announcement());
+    world.feed(&other.announcement());
+    let own = world.participant.prefix();
+    for guid in [
+        other.guid(EntityId::writer(1, false)),
+        Guid::new(own, EntityId::writer(1, false)),
+        one.guid(EntityId::PUBLICATIONS_WRITER),
+    ] {
+        let datagram = one.endpoint(&endpoint(guid, Reliability::Reliable));
+        world.feed(&datagram);
+    }
+    assert_eq!(world.endpoints(), 0);
+    assert_eq!(world.participant.counters().forged, 3);
+    // A participant of another name than its messages, and one of ours.
+    let mut two = Forger::new(3, ON_LINK);
+    two.data.prefix = other.prefix;
+    world.feed(&two.announcement());
+    two.prefix = own;
+    two.data.prefix = own;
+    world.feed(&two.announcement());
+    assert_eq!(world.participants(), 2);
+    assert_eq!(world.participant.counters().forged, 4);
+}
+
+#[test]
+fn guids_that_are_there_twice() {
+    // Oracle: one endpoint of a name; what is said last holds.
+    let (mut world, mut forger, writer, _) = matched();
+    for round in 0..1_000 {
+        let mut data = endpoint(forger.guid(writer), Reliability::Reliable);
+        if round % 2 == 0 {
+            data.topic = "another".to_owned();
+        }
+        let datagram = forger.endpoint(&data);
+        world.feed(&datagram);
+        assert_eq!(world.endpoints(), 2);
+        assert_eq!(world.participant.writers_of(world.reader), round % 2);
+    }
+    let events = std::iter::from_fn(|| world.participant.poll_event()).count();
+    assert!(events <= 1_024);
+    // A participant that comes from elsewhere now is still one.
+    forger.data.metatraffic_unicast = vec![Locator::udp(Ipv4Addr::new(10, 0, 1, 77), 7_410)];
+    world.feed(&forger.announcement());
+    assert_eq!(world.participants(), 1);
+}
+
+#[test]
+fn good_bye_from_another() {
+    // CVE-2023-50257: who is disposed of is who says so, and comes back with the next announcement.
+    let (mut world, victim, _, _) = matched();
+    let other = Forger::new(1, ON_LINK);
+    let gone = InlineQos {
+        key_hash: Some(victim.guid(EntityId::PARTICIPANT).octets()),
+        status: Status {
+            is_disposed: true,
+            is_unregistered: true,
+        },
+        ..InlineQos::default()
+    };
+    let mut key = vec![0, 3, 0, 0, 0x50, 0, 16, 0];
+    key.extend_from_slice(&victim.guid(EntityId::PARTICIPANT).octets());
+    key.extend_from_slice(&[1, 0, 0, 0]);
+    world.feed(&other.announcement());
+    assert_eq!(world.participants(), 2);
+    world.feed(&other.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
+    assert_eq!(world.participants(), 2);
+    assert_eq!(world.participant.counters().forged, 1);
+    // Without an account of its endpoints it is not undone: nobody can tell this from the real one.
+    world.feed(&victim.sample(EntityId::SPDP_WRITER, 2, &gone, &key));
+    assert_eq!(world.participants(), 1);
+    world.feed(&victim.announcement());
+    assert_eq!(world.participants(), 2);
+}
+
+#[test]
+fn end_of_endpoints_of_another() {
+    let (mut world, victim, writer, _) = matched();
+    let other = Forger::new(1, ON_LINK);
+    world.feed(&other.announcement());
+    let gone = InlineQos {
+        key_hash: Some(victim.guid(writer).octets()),
+        status: Status {
+            is_disposed: true,
+            is_unregistered: true,
+        },
+        ..InlineQos::default()
+    };
+    let mut key = vec![0, 3, 0, 0, 0x5A, 0, 16, 0];
+    key.extend_from_slice(&victim.guid(writer).octets());
+    key.extend_from_slice(&[1, 0, 0, 0]);
+    let before = world.participant.counters().forged;
+    world.feed(&other.sample(EntityId::PUBLICATIONS_WRITER, 1, &gone, &key));
+    assert_eq!(world.participant.writers_of(world.reader), 1);
+    assert_eq!(world.participant.counters().forged, before + 1);
+}
+
+#[test]
+fn leases_of_any_length() {
+    // Oracle: who is gone at once never was there; who stays for good can be sent away.
+    for lease in [
+        Duration::ZERO,
+        Duration::from_s(-5),
+        Duration::from_s(i32::MIN.into()),
+    ] {
+        let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
+        forger.data.lease = lease;
+        world.feed(&forger.announcement());
+        assert_eq!(world.participants(), 0);
+        assert_eq!(world.participant.counters().malformed, 1);
+        assert_eq!(world.sent_to(|_| true), (0, 0));
+    }
+    let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
+    world.feed(&forger.announcement());
+    world.wait(1_000_000_000 * MS);
+    assert_eq!(world.participants(), 1, "its lease never ends");
+    forger.data.lease = Duration::from_ms(1);
+    world.feed(&forger.announcement());
+    world.wait(10 * MS);
+    assert_eq!(world.participants(), 0);
+    // Liveliness of a writer that ends before it begins.
+    let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
+    world.feed(&forger.announcement());
+    for (number, ns) in [0, -1, -1_000_000_000, 1].into_iter().enumerate() {
+        let entity = EntityId::writer(u32::try_from(number).unwrap(), false);
+        let mut data = endpoint(forger.guid(entity), Reliability::Reliable);
+        data.qos.liveliness.lease = Duration::from_ns(ns);
+        data.qos.deadline = Duration::from_ns(ns);
+        data.qos.lifespan = Duration::from_ns(ns);
+        let datagram = forger.endpoint(&data);
+        world.feed(&datagram);
+        let datagram = forger.next(entity, &crate::world::VALUE);
+        world.feed(&datagram);
+        world.wait(1_000 * MS);
+        world.take();
+    }
+    let events = std::iter::from_fn(|| world.participant.poll_event());
+    let silent = events.filter(|event| matches!(event, Event::WriterSilent { .. }));
+    assert!(silent.count() <= 8);
+}
+
+#[test]
+fn prefix_of_nobody() {
+    let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
+    forger.prefix = GuidPrefix::UNKNOWN;
+    forger.data.prefix = GuidPrefix::UNKNOWN;
+    world.feed(&forger.announcement());
+    world.wait(1_000 * MS);
+    assert!(world.participants() <= 1);
+}

@@ -1,0 +1,13 @@
+//! A participant among attackers: it never panics, what it keeps and what it sends stays within limits,
+//! and afterwards it still works.
+//!
+//! The published weaknesses of other implementations that lie in the reading of single messages are
+//! tested next to the reader of messages; here are those that need a participant with endpoints.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
+
+mod discovery;
+mod fragments;
+mod mutations;
+mod protocol;
+mod world;

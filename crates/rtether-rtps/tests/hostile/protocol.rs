@@ -1,0 +1,300 @@
+//! Numbers that no honest endpoint says.
+
+use rtether_rtps::guid::EntityId;
+use rtether_rtps::qos::Reliability;
+use rtether_rtps::sequence::{NumberSet, SequenceNumber};
+use rtether_rtps::time::WallTime;
+use rtether_rtps::wire::{AckNack, Content, Gap, Heartbeat, InlineQos, NackFrag, Status};
+
+use crate::world::{Forger, MS, ON_LINK, VALUE, World, endpoint, matched};
+
+const HUGE: i64 = 1 << 62;
+const ANY: EntityId = EntityId::UNKNOWN;
+
+fn heartbeat(writer: EntityId, first: i64, last: i64, count: i32) -> Heartbeat {
+    Heartbeat {
+        reader: ANY,
+        writer,
+        first: SequenceNumber(first),
+        last: SequenceNumber(last),
+        count,
+        is_final: false,
+        is_liveliness: false,
+    }
+}
+
+fn full(base: i64) -> NumberSet {
+    NumberSet::from_words(base, 256, [u32::MAX; 8]).unwrap()
+}
+
+/// Returns the full name of the writer within its participant.
+fn own_writer(world: &World) -> EntityId {
+    world.participant.writer_guid(world.writer).unwrap().entity
+}
+
+#[test]
+fn gap_with_a_huge_range() {
+    // CVE-2025-64438. Oracle: it is done at once, and nothing is kept for it; a limit of time would only
+    // measure the machine, but walking through the range would take years.
+    let (mut world, forger, writer, _) = matched();
+    for (start, base) in [(5, HUGE), (1, 1 << 40), (1 << 40, HUGE)] {
+        let gap = Gap {
+            reader: ANY,
+            writer,
+            start: SequenceNumber(start),
+            set: full(base),
+        };
+        world.feed(&forger.message(|message| assert!(message.gap(&gap))));
+    }
+    world.wait(10_000 * MS);
+    assert_eq!(world.take(), 0);
+    assert!(world.sent.len() < 200, "{}", world.sent.len());
+}
+
+#[test]
+fn heartbeats_with_huge_ranges() {
+    // Oracle: what is missing is asked for 256 numbers at a time, once for each heartbeat; sums of what
+    // is lost do not overflow, however many writers say so.
+    let (mut world, forger, writer, _) = matched();
+    world.sent.clear();
+    for count in 1..=100 {
+        let heartbeat = heartbeat(writer, 1, HUGE, count);
+        world.feed(&forger.message(|message| assert!(message.heartbeat(&heartbeat))));
+        world.wait(10 * MS);
+    }
+    let (count, octets) = world.sent_to(|_| true);
+    println!("100 heartbeats of huge ranges: {count} datagrams, {octets} octets");
+    assert!(octets <= 130 * 120, "{octets}");
+    let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
+    world.feed(&forger.announcement());
+    for number in 0..20 {
+        let writer = EntityId::writer(number, false);
+        let data = endpoint(forger.guid(writer), Reliability::Reliable);
+        let datagram = forger.endpoint(&data);
+        world.feed(&datagram);
+        let heartbeat = heartbeat(writer, HUGE, HUGE, 1);
+        world.feed(&forger.message(|message| assert!(message.heartbeat(&heartbeat))));
+    }
+    assert_eq!(
+        world.participant.reader_counters(world.reader).lost,
+        u64::MAX
+    );
+    world.wait(10_000 * MS);
+    // They go, and so does what was counted for each.
+    forger.data.lease = rtether_rtps::time::Duration::from_ms(1);
+    world.feed(&forger.announcement());
+    world.wait(10 * MS);
+    assert_eq!(world.participant.writers_of(world.reader), 0);
+    assert_eq!(
+        world.participant.reader_counters(world.reader).lost,
+        u64::MAX
+    );
+}
+
+#[test]
+fn acknowledgments_of_what_was_never_written() {
+    let (mut world, forger, _, reader) = matched();
+    let writer = own_writer(&world);
+    for _ in 0..3 {
+        assert!(world.write());
+    }
+    world.sent.clear();
+    let mut count = 0;
+    for base in [5, 1_000, HUGE - 1, HUGE] {
+        count += 1;
+        let ack = AckNack {
+            reader,
+            writer,
+            set: full(base),
+            count,
+            is_final: false,
+        };
+        world.feed(&forger.message(|message| assert!(message.ack_nack(&ack))));
+    }
+    assert!(!world.participant.is_acknowledged(world.writer));
+    assert_eq!(world.sent.len(), 0, "not a word to this");
+    // From the end on: what is not there yet is not remembered, either.
+    let ack = AckNack {
+        reader,
+        writer,
+        set: full(4),
+        count: 9,
+        is_final: true,
+    };
+    world.feed(&forger.message(|message| assert!(message.ack_nack(&ack))));
+    assert!(world.participant.is_acknowledged(world.writer));
+    world.sent.clear();
+    assert!(world.write());
+    assert_eq!(
+        world.sent.len(),
+        1,
+        "once, since it was asked for before it was there"
+    );
+}
+
+#[test]
+fn fragments_of_what_was_never_written() {
+    let (mut world, forger, _, reader) = matched();
+    let writer = own_writer(&world);
+    assert!(world.write());
+    world.wait(1_000 * MS);
+    world.sent.clear();
+    let mut count = 0;
+    for sequence in [1, 2, 1_000, HUGE] {
+        for base in [1, 2, i64::from(u32::MAX)] {
+            count += 1;
+            let nack = NackFrag {
+                reader,
+                writer,
+                sequence: SequenceNumber(sequence),
+                set: full(base),
+                count,
+            };
+            world.feed(&forger.message(|message| assert!(message.nack_frag(&nack))));
+        }
+    }
+    let (sent, _) = world.sent_to(|_| true);
+    assert!(sent <= 12 + 1, "{sent} datagrams");
+}
+
+#[test]
+fn strangers_leave_nothing_behind() {
+    // Oracle: they are counted, and that is all.
+    let mut world = World::new();
+    let writer = own_writer(&world);
+    for number in 0..10_000_u32 {
+        let forger = Forger::new(number, ON_LINK);
+        let own = EntityId::writer(number, false);
+        let ack = AckNack {
+            reader: EntityId::reader(number, false),
+            writer,
+            set: full(1),
+            count: 1,
+            is_final: false,
+        };
+        let nack = NackFrag {
+            reader: ack.reader,
+            writer,
+            sequence: SequenceNumber(1),
+            set: full(1),
+            count: 1,
+        };
+        let gap = Gap {
+            reader: ANY,
+            writer: own,
+            start: SequenceNumber(1),
+            set: full(HUGE),
+        };
+        world.feed(&forger.message(|message| {
+            assert!(message.heartbeat(&heartbeat(own, 1, HUGE, 1)));
+            assert!(message.ack_nack(&ack) && message.nack_frag(&nack) && message.gap(&gap));
+            let (number, inline) = (SequenceNumber(1), InlineQos::default());
+            assert!(message.data(ANY, own, number, &inline, Content::Data(&VALUE)));
+        }));
+    }
+    assert_eq!(world.participant.counters().strangers, 50_000);
+    assert_eq!((world.participants(), world.endpoints()), (0, 0));
+    assert_eq!(world.sent.len(), 0);
+}
+
+#[test]
+fn a_flood_in_one_datagram() {
+    // Oracle: 1024 parts are looked at; many questions get one answer.
+    let (mut world, forger, writer, reader) = matched();
+    let own = own_writer(&world);
+    assert!(world.write());
+    world.sent.clear();
+    let flood = forger.message(|message| {
+        let mut count = 0;
+        while message.room() > 200 {
+            count += 1;
+            let ack = AckNack {
+                reader,
+                writer: own,
+                set: NumberSet::empty(1),
+                count,
+                is_final: false,
+            };
+            assert!(message.ack_nack(&ack));
+            assert!(message.heartbeat(&heartbeat(writer, 1, 1, count)));
+        }
+    });
+    world.feed(&flood);
+    world.wait(9 * MS);
+    println!(
+        "{} octets of questions: {} answers",
+        flood.len(),
+        world.sent.len()
+    );
+    assert!(world.sent.len() <= 4);
+    // And parts that say nothing.
+    let mut nothing = forger.message(|_| {});
+    while nothing.len() < 60_000 {
+        nothing.extend_from_slice(&[0x09, 0x02, 0, 0]);
+    }
+    world.feed(&nothing);
+    assert!(world.participant.is_acknowledged(world.writer) || world.write());
+}
+
+#[test]
+fn times_in_the_far_future() {
+    // Oracle: the time of the writer is told, and decides nothing.
+    let (mut world, forger, writer, _) = matched();
+    let times = [u32::MAX, u32::MAX - 1, 0, 1 << 31];
+    for (number, seconds) in (1..).zip(times) {
+        let time = WallTime::from_wire(seconds, 0);
+        world.feed(&forger.message(|message| {
+            assert!(message.info_timestamp(Some(time)));
+            let (number, inline) = (SequenceNumber(number), InlineQos::default());
+            assert!(message.data(ANY, writer, number, &inline, Content::Data(&VALUE)));
+        }));
+    }
+    assert_eq!(world.take(), 4);
+}
+
+#[test]
+fn heartbeat_and_end_in_the_name_of_another() {
+    // CVE-2023-50257. Oracle: a writer of the same entity, but of another participant, says nothing
+    // about this one.
+    let (mut world, mut victim, writer, _) = matched();
+    let other = Forger::new(1, ON_LINK);
+    world.feed(&other.announcement());
+    let gone = InlineQos {
+        status: Status {
+            is_disposed: true,
+            is_unregistered: true,
+        },
+        ..InlineQos::default()
+    };
+    world.feed(&other.message(|message| {
+        assert!(message.heartbeat(&heartbeat(writer, HUGE, HUGE, i32::MAX)));
+        assert!(message.data(ANY, writer, SequenceNumber(1), &gone, Content::None));
+    }));
+    let datagram = victim.next(writer, &VALUE);
+    world.feed(&datagram);
+    assert_eq!(world.take(), 1);
+    assert_eq!(world.participant.reader_counters(world.reader).lost, 0);
+}
+
+#[test]
+fn a_heartbeat_that_lied_is_made_good() {
+    // Oracle: who reads a whole datagram can forge one; but of a few the endpoints recover as soon as
+    // the true writer has spoken four times.
+    let (mut world, mut victim, writer, _) = matched();
+    let datagram = victim.next(writer, &VALUE);
+    world.feed(&datagram);
+    let say = |world: &mut World, first, last, count| {
+        let heartbeat = heartbeat(writer, first, last, count);
+        world.feed(&victim.message(|message| assert!(message.heartbeat(&heartbeat))));
+    };
+    say(&mut world, 1, 1, 1);
+    // All that will ever come is gone, and all true heartbeats are old.
+    say(&mut world, HUGE, HUGE, 1 + i32::MAX / 2);
+    for count in 2..=8 {
+        say(&mut world, 1, 1, count);
+    }
+    assert_eq!(world.take(), 1);
+    let datagram = victim.next(writer, &VALUE);
+    world.feed(&datagram);
+    assert_eq!(world.take(), 1, "the next true sample");
+}

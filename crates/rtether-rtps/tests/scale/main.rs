@@ -1,0 +1,131 @@
+//! Many participants that start at the same time, in virtual time: how long it takes until all know all,
+//! and what that costs.
+//!
+//! Oracle: each endpoint has as many others as there are participants; the datagrams grow no faster
+//! than the pairs of participants. Figures are printed with `--nocapture`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+#![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
+
+#[path = "../common/net.rs"]
+#[allow(dead_code, reason = "shared with tests that need more of it")]
+mod net;
+
+use net::{Faults, Net};
+use rtether_rtps::qos::{History, Qos, Reliability};
+use rtether_rtps::time::Duration;
+use rtether_rtps::typed::{Publication, Subscription};
+use rtether_rtps::types::Ping;
+use std::time::Instant;
+
+const MS: i64 = 1_000_000;
+/// Writers, and readers, of each participant, each on a topic that all share.
+const TOPICS: usize = 5;
+/// Datagrams for each ordered pair of participants, at most: announcements, and for each of the three
+/// built-in and the five own endpoints each way samples, heartbeats and acknowledgments.
+const PER_PAIR_MAX: u64 = 64;
+
+struct Side {
+    publications: Vec<Publication<Ping>>,
+    subscriptions: Vec<Subscription<Ping>>,
+}
+
+struct Figures {
+    matched_ms: i64,
+    datagrams: u64,
+    octets: u64,
+}
+
+fn qos() -> Qos {
+    let mut qos = Qos::writer();
+    qos.reliability = Reliability::Reliable;
+    qos.history = History::KeepLast(1);
+    qos
+}
+
+fn start(net: &mut Net, host: usize) -> Side {
+    net.start(host, |config| {
+        config.lease = Duration::from_s(10);
+        config.announce_period = Duration::from_s(3);
+    });
+    let now = net.now;
+    let one = net.hosts[host].as_mut().unwrap();
+    let clock = one.clock(now);
+    let participant = &mut one.participant;
+    let topics: Vec<String> = (0..TOPICS).map(|topic| format!("scale/{topic}")).collect();
+    let side = Side {
+        publications: topics
+            .iter()
+            .map(|topic| Publication::create(participant, clock, topic, qos()).unwrap())
+            .collect(),
+        subscriptions: topics
+            .iter()
+            .map(|topic| Subscription::create(participant, clock, topic, qos()).unwrap())
+            .collect(),
+    };
+    net.run(host);
+    side
+}
+
+fn is_matched(net: &Net, sides: &[Side]) -> bool {
+    net.hosts.iter().flatten().zip(sides).all(|(one, side)| {
+        let participant = &one.participant;
+        let mut writers = side.publications.iter();
+        let mut readers = side.subscriptions.iter();
+        writers.all(|one| participant.readers_of(one.id()) == sides.len())
+            && readers.all(|one| participant.writers_of(one.id()) == sides.len())
+    })
+}
+
+fn measure(hosts: usize) -> Figures {
+    let began = Instant::now();
+    let mut net = Net::new(hosts, 1, Faults::default());
+    let sides: Vec<Side> = (0..hosts).map(|host| start(&mut net, host)).collect();
+    let step = 5 * MS;
+    while !is_matched(&net, &sides) {
+        assert!(net.now < 30_000 * MS, "not all have found each other");
+        let until = net.now + step;
+        while net.step(until).is_some() {}
+    }
+    let matched_ms = net.now / MS;
+    // What follows belongs to it: the last acknowledgments.
+    let until = net.now + 1_000 * MS;
+    while net.step(until).is_some() {}
+    let pairs = u64::try_from(hosts * (hosts - 1)).unwrap();
+    println!(
+        "{hosts} participants: matched after {matched_ms} ms, {} datagrams ({} a pair), {} octets \
+         ({} a pair), {} ms of computing",
+        net.sent,
+        net.sent / pairs,
+        net.octets,
+        net.octets / pairs,
+        began.elapsed().as_millis()
+    );
+    Figures {
+        matched_ms,
+        datagrams: net.sent,
+        octets: net.octets,
+    }
+}
+
+fn check(sizes: &[usize]) {
+    for hosts in sizes.iter().copied() {
+        let figures = measure(hosts);
+        let pairs = u64::try_from(hosts * (hosts - 1)).unwrap();
+        assert!(figures.datagrams <= PER_PAIR_MAX * pairs);
+        assert!(figures.octets <= PER_PAIR_MAX * pairs * 200);
+        // A host takes in 64 new participants a second; the rest waits for the next announcement.
+        let rounds = i64::try_from((hosts - 2) / 64).unwrap();
+        assert!(figures.matched_ms <= 500 + 3_500 * rounds);
+    }
+}
+
+#[test]
+fn a_few_find_each_other() {
+    check(&[2, 10, 20]);
+}
+
+#[test]
+#[ignore = "nightly"]
+fn many_find_each_other() {
+    check(&[50, 100]);
+}
