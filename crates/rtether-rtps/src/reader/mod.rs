@@ -9,8 +9,10 @@ mod coherent;
 mod fragments;
 mod instance;
 mod proxy;
+mod queue;
 mod reassembly;
 mod sample;
+mod send;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -23,12 +25,10 @@ pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Locator;
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
-use crate::wire::{Builder, Gap, Heartbeat};
-use crate::writer::Sending;
+use crate::wire::{Gap, Heartbeat};
 
 /// Writers that a reader knows at most.
 pub(crate) const WRITERS_MAX: usize = 1_024;
@@ -202,18 +202,6 @@ impl Reader {
         self.plan(index);
     }
 
-    /// Returns when the first thing of a writer is due.
-    fn first_due(&self) -> Instant {
-        let all = self.proxies.iter().map(WriterProxy::due_at);
-        all.fold(Instant::NEVER, Instant::min)
-    }
-
-    /// Takes note of when something of a writer is due.
-    fn plan(&mut self, index: usize) {
-        let due = self.proxies.get(index).map(WriterProxy::due_at);
-        self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
-    }
-
     fn advance(&mut self, now: Instant, index: usize) {
         if let Some(proxy) = self.proxies.get_mut(index) {
             proxy.advance(now);
@@ -337,102 +325,5 @@ impl Reader {
             proxy.touch(now);
             self.next_at = self.next_at.min(proxy.due_at());
         }
-    }
-
-    /// Writes the next datagram into `buffer`; returns where it goes.
-    pub(crate) fn poll_transmit(
-        &mut self,
-        now: Instant,
-        sending: &Sending,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
-        if self.next_at > now {
-            return None;
-        }
-        let mut due = self.proxies.iter_mut();
-        let due = due.find_map(|proxy| {
-            if proxy.ack_at.is_none_or(|at| at > now) {
-                return None;
-            }
-            let Some(locator) = proxy.remote.unicast.first().copied() else {
-                proxy.ack_at = None;
-                return None;
-            };
-            Some((proxy, locator))
-        });
-        let Some((proxy, locator)) = due else {
-            self.next_at = self.first_due();
-            return None;
-        };
-        // One count for all writers, so that one that is found again hears nothing old.
-        self.count = self.count.wrapping_add(1);
-        let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
-        message.info_destination(proxy.remote.guid.prefix);
-        message.ack_nack(&ack);
-        if let Some(nack) = nack {
-            message.nack_frag(&nack);
-        }
-        Some(locator)
-    }
-
-    /// Returns when it has something to do although nothing comes in.
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        debug_assert!(self.next_at <= self.first_due());
-        let next = (self.next_at != Instant::NEVER).then_some(self.next_at);
-        [next, self.timer_at].into_iter().flatten().min()
-    }
-
-    /// Hands the next sample to `read`, with its payload and the key of its instance.
-    pub(crate) fn take<R>(
-        &mut self,
-        now: Instant,
-        read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
-    ) -> Option<R> {
-        let sample = loop {
-            let sample = self.queue.pop_front()?;
-            if let Some(instance) = self.instances.get_mut(sample.info.instance) {
-                instance.queued = instance.queued.saturating_sub(1);
-            }
-            if sample.expires_at > now {
-                break sample;
-            }
-            self.counters.expired += 1;
-            self.recycle(sample.payload);
-        };
-        if self.is_starved {
-            self.is_starved = false;
-            self.offer_again(now);
-        }
-        let instance = self.instances.get(sample.info.instance);
-        let key = instance.map_or(&[][..], |instance| &instance.key);
-        let result = read(&sample.info, &sample.payload, key);
-        self.recycle(sample.payload);
-        Some(result)
-    }
-
-    /// Takes in what was held for want of room, and asks for the rest.
-    fn offer_again(&mut self, now: Instant) {
-        for index in 0..self.proxies.len() {
-            self.deliver_held(now, index);
-            if let Some(proxy) = self.proxies.get_mut(index)
-                && proxy.remote.is_reliable
-                && proxy.is_missing()
-            {
-                proxy.ack_at = Some(now);
-            }
-            self.plan(index);
-        }
-    }
-
-    fn recycle(&mut self, payload: Vec<u8>) {
-        if self.spare.len() < SPARE_MAX {
-            self.spare.push(payload);
-        }
-    }
-
-    /// Returns how many samples wait.
-    pub(crate) fn waiting(&self) -> usize {
-        self.queue.len()
     }
 }

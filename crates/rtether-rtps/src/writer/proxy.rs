@@ -31,6 +31,8 @@ pub(crate) struct ReaderProxy {
     /// What it has asked for and has not been sent yet.
     requested: NumberSet,
     requested_fragments: Option<(SequenceNumber, NumberSet)>,
+    /// Octets that it may still be sent for what it has asked for last.
+    repairs: usize,
     /// What was written before it came: the next to be sent, and the last.
     history: Option<(SequenceNumber, SequenceNumber)>,
     count: Count,
@@ -47,6 +49,10 @@ pub(crate) struct ReaderProxy {
 /// Heartbeats for a reader that has never answered: perhaps nobody is there, or somebody to whom it was
 /// made known by another who wishes them ill.
 const UNANSWERED_MAX: u8 = 20;
+
+/// Octets that a reader is sent for having asked once: a hundred octets may ask for a whole history, and
+/// he who asks may be another than he who gets it. After that it is told what there is, and asks again.
+const REPAIRS_MAX: usize = 1 << 20;
 
 /// What a reader is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +124,7 @@ impl ReaderProxy {
             acknowledged: SequenceNumber(start.0 - 1),
             requested: NumberSet::empty(1),
             requested_fragments: None,
+            repairs: 0,
             history: is_sent.then_some((first, last)),
             count: Count::default(),
             fragment_count: Count::default(),
@@ -172,6 +179,7 @@ impl ReaderProxy {
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
         // Later ones go to all when they are written.
         self.requested = ack.set.up_to(last.0);
+        self.repairs = REPAIRS_MAX;
         if let Some((next, end)) = &mut self.history {
             *next = (*next).max(acknowledged.next());
             if *next > *end {
@@ -190,6 +198,7 @@ impl ReaderProxy {
             return false;
         }
         self.requested_fragments = Some((nack.sequence, nack.set));
+        self.repairs = REPAIRS_MAX;
         true
     }
 
@@ -206,6 +215,16 @@ impl ReaderProxy {
             return Some(Wanted::Sample(sequence));
         }
         self.history.map(|(next, _)| Wanted::Sample(next))
+    }
+
+    /// Notes that it was sent so many octets of what it has asked for.
+    pub(crate) fn on_repaired(&mut self, octets: usize) {
+        self.repairs = self.repairs.saturating_sub(octets);
+        if self.repairs == 0 && self.is_reliable() {
+            self.requested = NumberSet::empty(self.requested.base());
+            self.requested_fragments = None;
+            self.wants_heartbeat = true;
+        }
     }
 
     /// Notes that all samples up to `sequence` that it had asked for have been sent.

@@ -211,7 +211,9 @@ impl Writer {
         if sent == 0 {
             return None;
         }
-        let proxy = self.proxies.get(index)?;
+        let octets = message.len();
+        let proxy = self.proxies.get_mut(index)?;
+        proxy.on_repaired(octets);
         if proxy.is_reliable() && proxy.wanted(last).is_none() {
             let heartbeat = heartbeat(self, guid.entity);
             if message.heartbeat(&heartbeat) {

@@ -143,12 +143,10 @@ impl Plant {
         let own = one.participant.writer_guid(side.publication.id()).unwrap();
         let mut left = Vec::new();
         while let Some(event) = one.participant.poll_event() {
-            match event {
-                Event::WriterUnmatched { writer, .. } => {
-                    side.had.broken.insert(writer);
-                }
-                Event::ReaderUnmatched { reader, .. } => left.push(reader),
-                _ => {}
+            if let Event::WriterUnmatched { writer, .. } = event {
+                side.had.broken.insert(writer);
+            } else if let Event::ReaderUnmatched { reader, .. } = event {
+                left.push(reader);
             }
         }
         self.note_left(own, &left);
@@ -168,7 +166,8 @@ impl Plant {
             let is_broken = side.had.broken.remove(&writer);
             let had = side.had.of.entry(writer).or_insert(value.sequence - 1);
             let is_next = value.sequence == *had + 1;
-            if !is_next && !(is_broken && value.sequence > *had) {
+            let is_later = is_broken && value.sequence > *had;
+            if !is_next && !is_later {
                 wrong = Some(format!("{} after {had} from {writer}", value.sequence));
             }
             *had = value.sequence;
@@ -245,7 +244,7 @@ fn run(seed: u64) {
             }
             _ => {
                 let host = usize::try_from(random.below(9)).unwrap() % hosts;
-                for _ in 0..1 + random.below(4) {
+                for _ in 0..=random.below(4) {
                     plant.write(host);
                 }
             }

@@ -213,7 +213,7 @@ fn the_smallest_fragments() {
         size: 1,
         sample: 1 << 20,
     };
-    let payload = [0; 60_000];
+    let payload = vec![0; 60_000];
     let mut first = 1;
     while first <= 1 << 20 {
         let left = (1 << 20) - usize::try_from(first).unwrap() + 1;

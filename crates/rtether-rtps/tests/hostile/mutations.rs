@@ -79,7 +79,14 @@ fn known(datagrams: &[Vec<u8>]) -> World {
                 Submessage::Heartbeat(heartbeat) => heartbeat.writer,
                 Submessage::AckNack(ack) => ack.reader,
                 Submessage::NackFrag(nack) => nack.reader,
-                _ => continue,
+                Submessage::HeartbeatFrag(_)
+                | Submessage::Gap(_)
+                | Submessage::InfoTimestamp(_)
+                | Submessage::InfoDestination(_)
+                | Submessage::InfoSource(_)
+                | Submessage::InfoReply { .. }
+                | Submessage::Pad
+                | Submessage::Unknown(_) => continue,
             };
             entities.push(Guid::new(from, entity));
         }
@@ -158,7 +165,7 @@ fn set_any(entity: Option<&mut [u8]>) {
 }
 
 fn mutate(random: &mut Random, octets: &mut Vec<u8>) {
-    for _ in 0..1 + random.below(6) {
+    for _ in 0..=random.below(6) {
         let len = u64::try_from(octets.len()).unwrap();
         let at = usize::try_from(random.below(len)).unwrap();
         match random.below(8) {

@@ -1,0 +1,61 @@
+//! Samples that wait for the application.
+
+use alloc::vec::Vec;
+
+use super::{Reader, SPARE_MAX, SampleInfo};
+use crate::time::Instant;
+
+impl Reader {
+    /// Hands the next sample to `read`, with its payload and the key of its instance.
+    pub(crate) fn take<R>(
+        &mut self,
+        now: Instant,
+        read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
+    ) -> Option<R> {
+        let sample = loop {
+            let sample = self.queue.pop_front()?;
+            if let Some(instance) = self.instances.get_mut(sample.info.instance) {
+                instance.queued = instance.queued.saturating_sub(1);
+            }
+            if sample.expires_at > now {
+                break sample;
+            }
+            self.counters.expired += 1;
+            self.recycle(sample.payload);
+        };
+        if self.is_starved {
+            self.is_starved = false;
+            self.offer_again(now);
+        }
+        let instance = self.instances.get(sample.info.instance);
+        let key = instance.map_or(&[][..], |instance| &instance.key);
+        let result = read(&sample.info, &sample.payload, key);
+        self.recycle(sample.payload);
+        Some(result)
+    }
+
+    /// Takes in what was held for want of room, and asks for the rest.
+    fn offer_again(&mut self, now: Instant) {
+        for index in 0..self.proxies.len() {
+            self.deliver_held(now, index);
+            if let Some(proxy) = self.proxies.get_mut(index)
+                && proxy.remote.is_reliable
+                && proxy.is_missing()
+            {
+                proxy.ack_at = Some(now);
+            }
+            self.plan(index);
+        }
+    }
+
+    pub(super) fn recycle(&mut self, payload: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            self.spare.push(payload);
+        }
+    }
+
+    /// Returns how many samples wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+}

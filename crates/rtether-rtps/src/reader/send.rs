@@ -1,0 +1,67 @@
+//! What a reader says to its writers, and when.
+
+use alloc::vec::Vec;
+
+use super::{Reader, WriterProxy};
+use crate::locator::Locator;
+use crate::time::Instant;
+use crate::wire::Builder;
+use crate::writer::Sending;
+
+impl Reader {
+    /// Returns when the first thing of a writer is due.
+    pub(super) fn first_due(&self) -> Instant {
+        let all = self.proxies.iter().map(WriterProxy::due_at);
+        all.fold(Instant::NEVER, Instant::min)
+    }
+
+    /// Takes note of when something of a writer is due.
+    pub(super) fn plan(&mut self, index: usize) {
+        let due = self.proxies.get(index).map(WriterProxy::due_at);
+        self.next_at = due.map_or(self.next_at, |due| due.min(self.next_at));
+    }
+
+    /// Writes the next datagram into `buffer`; returns where it goes.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        sending: &Sending,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Locator> {
+        if self.next_at > now {
+            return None;
+        }
+        let mut due = self.proxies.iter_mut();
+        let due = due.find_map(|proxy| {
+            if proxy.ack_at.is_none_or(|at| at > now) {
+                return None;
+            }
+            let Some(locator) = proxy.remote.unicast.first().copied() else {
+                proxy.ack_at = None;
+                return None;
+            };
+            Some((proxy, locator))
+        });
+        let Some((proxy, locator)) = due else {
+            self.next_at = self.first_due();
+            return None;
+        };
+        // One count for all writers, so that one that is found again hears nothing old.
+        self.count = self.count.wrapping_add(1);
+        let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
+        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
+        message.info_destination(proxy.remote.guid.prefix);
+        message.ack_nack(&ack);
+        if let Some(nack) = nack {
+            message.nack_frag(&nack);
+        }
+        Some(locator)
+    }
+
+    /// Returns when it has something to do although nothing comes in.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        debug_assert!(self.next_at <= self.first_due());
+        let next = (self.next_at != Instant::NEVER).then_some(self.next_at);
+        [next, self.timer_at].into_iter().flatten().min()
+    }
+}
