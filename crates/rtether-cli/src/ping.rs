@@ -12,7 +12,7 @@ use rtether::live::{
 };
 use rtether::meter::{self, Measurement};
 
-use crate::args::{EchoArgs, Global, PingArgs, SocketArgs};
+use crate::args::{EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs};
 use crate::exit::{self, Exit};
 use crate::{awake, files, terminal};
 
@@ -33,7 +33,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
-    awake::keep(arguments.socket.awake);
+    awake::keep(arguments.socket.thread.awake);
     let measurement = match measure(&options, arguments.valentim, &stop, global) {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
@@ -91,7 +91,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         },
         payload: arguments.size,
         marks: marks(&arguments.socket),
-        thread: thread_of(&arguments.socket),
+        thread: thread_of(&arguments.socket.thread),
         deadline: arguments.deadline,
         command: command(&arguments.command)?,
         profile: profile(arguments.numbered),
@@ -109,19 +109,20 @@ fn marks(socket: &SocketArgs) -> Marks {
     }
 }
 
-fn thread_of(socket: &SocketArgs) -> Thread {
+/// Returns what was wished for the thread.
+pub(crate) fn thread_of(wishes: &ThreadArgs) -> Thread {
     Thread {
         placement: Placement {
-            core: socket.core,
-            priority: socket.priority,
-            lock_memory: socket.priority.is_some(),
+            core: wishes.core,
+            priority: wishes.priority,
+            lock_memory: wishes.priority.is_some(),
         },
-        waiting: if socket.spin {
+        waiting: if wishes.spin {
             Waiting::Spin
         } else {
             Waiting::Block
         },
-        awake: socket.awake,
+        awake: wishes.awake,
     }
 }
 
@@ -231,7 +232,8 @@ fn bar(global: &Global, total: u64) -> ProgressBar {
     bar
 }
 
-fn refuse(error: &LiveError) -> Exit {
+/// Says why nothing can be measured.
+pub(crate) fn refuse(error: &LiveError) -> Exit {
     terminal::complain(&error.to_string());
     if error.is_wrong_input() {
         Exit::WrongInput
@@ -271,7 +273,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
         marks: marks(&arguments.socket),
-        thread: thread_of(&arguments.socket),
+        thread: thread_of(&arguments.socket.thread),
         delay: arguments.delay,
         profile: profile(arguments.numbered),
         board,
@@ -281,7 +283,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
-    awake::keep(arguments.socket.awake);
+    awake::keep(arguments.socket.thread.awake);
     let answered = live::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });

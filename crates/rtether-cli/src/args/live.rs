@@ -122,6 +122,13 @@ pub(crate) struct SocketArgs {
     /// VLAN of the tag of raw frames
     #[arg(long, value_name = "N", value_parser = vid)]
     pub(crate) vlan: Option<Vid>,
+    #[command(flatten)]
+    pub(crate) thread: ThreadArgs,
+}
+
+/// What a measuring thread is like.
+#[derive(Args, Debug)]
+pub(crate) struct ThreadArgs {
     /// Run on this core
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,

@@ -186,7 +186,7 @@ fn opening(options: &PingOptions, error: io::Error) -> LiveError {
 }
 
 /// Returns a number that tells this run from others, of this host and of others.
-fn session() -> u32 {
+pub(super) fn session() -> u32 {
     let now = std::time::SystemTime::now();
     let since = now.duration_since(std::time::UNIX_EPOCH);
     let ns = since.map_or(0, |since| since.subsec_nanos());
