@@ -33,7 +33,7 @@ pub(crate) use shim::{ConfigArgs, DeviceArgs, SetArgs, ShimArgs, ShimVerb, Statu
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::LiveArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use topic::{DomainArgs, PubArgs, SubArgs, TopicArgs};
+pub(crate) use topic::{DomainArgs, PubArgs, SpyArgs, SubArgs, TopicArgs};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -93,6 +93,7 @@ impl Cli {
             | Verb::Load(_)
             | Verb::Pub(_)
             | Verb::Sub(_)
+            | Verb::Spy(_)
             | Verb::Shim(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
@@ -156,6 +157,9 @@ pub(crate) enum Verb {
     /// Subscribe to a topic over RTPS and show its samples
     #[cfg(target_os = "linux")]
     Sub(SubArgs),
+    /// Show who is in a domain of RTPS, and which writers and readers do not match
+    #[cfg(target_os = "linux")]
+    Spy(SpyArgs),
     /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
     #[cfg(target_os = "linux")]
     Live(LiveArgs),

@@ -1,15 +1,15 @@
-//! `pub` and `sub`: topics over RTPS.
+//! `pub`, `sub` and `spy`: topics over RTPS.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether::live::LiveError;
 use rtether::live::topics::{
-    self, Form, History, Lines, Ownership, Place, PublishOptions, Qos, Reliability, Representation,
-    Said, Summary, TopicOptions, span,
+    self, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos, Reliability,
+    Representation, Said, SpyOptions, Summary, TopicOptions, span,
 };
 
-use crate::args::{DomainArgs, Global, PubArgs, SubArgs, TopicArgs};
+use crate::args::{DomainArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
 use crate::exit::{self, Exit};
 use crate::ping::{refuse, thread_of};
 use crate::{awake, stop, terminal};
@@ -197,6 +197,44 @@ fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit 
     if summary.samples == 0 || summary.is_writer && summary.matched == 0 {
         Exit::NoAnswer
     } else if summary.deadlines_missed > 0 || is_short {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}
+
+/// Runs `spy`.
+pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
+    let stop = match stop::on_signal() {
+        Ok(stop) => stop,
+        Err(exit) => return exit,
+    };
+    let options = SpyOptions {
+        place: place(&arguments.domain),
+        duration: arguments.duration,
+    };
+    let tell = |happening: &Happening| terminal::tell(&happening.to_string());
+    let census = match topics::spy(&options, &stop, tell) {
+        Ok(census) => census,
+        Err(error) => return refuse(&error),
+    };
+    let printed = terminal::print(&if arguments.json {
+        topics::census_json(&census)
+    } else if arguments.csv {
+        topics::census_csv(&census)
+    } else {
+        topics::census_table(&census)
+    });
+    if printed != Exit::Ok {
+        printed
+    } else if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else if let Some(why) = &census.ended {
+        exit::fail(&format!("it ended early: {why}"))
+    } else if census.participants.is_empty() {
+        Exit::NoAnswer
+    } else if !census.apart.is_empty() {
         Exit::Failed
     } else {
         Exit::Ok

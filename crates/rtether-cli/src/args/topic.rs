@@ -1,4 +1,4 @@
-//! Arguments of the verbs for topics: `pub` and `sub`.
+//! Arguments of the verbs for topics: `pub`, `sub` and `spy`.
 
 use std::net::Ipv4Addr;
 
@@ -101,6 +101,26 @@ pub(crate) struct TopicArgs {
     #[arg(short, long, conflicts_with = "csv")]
     pub(crate) quiet: bool,
 }
+
+/// Arguments of `spy`.
+#[derive(Args, Debug)]
+#[command(after_help = SPY_CODES)]
+pub(crate) struct SpyArgs {
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    /// How long to listen
+    #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
+    pub(crate) duration: Duration,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per writer and reader
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const SPY_CODES: &str = "Exit codes: 0 somebody was there and all writers and readers of a topic \
+match, 1 some do not, 3 nobody was there, 4 the machine cannot do it, 130 interrupted.";
 
 /// Where in the network a participant is.
 #[derive(Args, Debug)]

@@ -1,4 +1,4 @@
-//! `rtether pub` and `sub`: mistakes on loopback, and two hosts with a wire.
+//! `rtether pub`, `sub` and `spy`: mistakes on loopback, and two hosts with a wire.
 //!
 //! What needs two hosts needs root and iproute2; a test that cannot run says why.
 
@@ -33,6 +33,7 @@ fn mistakes_are_told_before_anything_is_opened() {
             "miss each deadline",
         ),
         (&["sub", "Square", "--json", "--csv"], "cannot be used"),
+        (&["spy", "--interface", "wire"], "address"),
     ] {
         let output = run(arguments);
         assert_eq!(code(&output), Some(2), "{arguments:?}: {}", stderr(&output));
@@ -45,7 +46,7 @@ fn mistakes_are_told_before_anything_is_opened() {
 #[test]
 fn an_address_of_somebody_else_is_refused() {
     // Oracle: RFC 5737 keeps the address for documentation, so that no host has it.
-    for verb in [&["pub", "Square"][..], &["sub", "Square"]] {
+    for verb in [&["pub", "Square"][..], &["sub", "Square"], &["spy"]] {
         let output = run(&[verb, &["--interface", "203.0.113.7"]].concat());
         assert_eq!(code(&output), Some(4), "{}", stderr(&output));
         assert!(stderr(&output).contains("no device"), "{}", stderr(&output));
@@ -64,7 +65,7 @@ fn nobody_there_is_no_answer() {
         "--for",
         "300 ms",
     ];
-    for verb in [&["pub", "Square"][..], &["sub", "Square"]] {
+    for verb in [&["pub", "Square"][..], &["sub", "Square"], &["spy"]] {
         let output = run(&[verb, &alone].concat());
         assert_eq!(code(&output), Some(3), "{}", stderr(&output));
     }
@@ -240,7 +241,8 @@ fn who_does_not_match_is_told_why() {
     let reading = Hosts::start(&hosts.far, &["sub", "Square", "--reliable", "--for", "9 s"]);
     let writing = Hosts::start(&hosts.near, &["pub", "Square", "--for", "9 s"]);
     let other = Hosts::start(&hosts.far, &["sub", "Square", "--type", "octets"]);
-    std::thread::sleep(Duration::from_secs(4));
+    let spying = Hosts::start(&hosts.near, &["spy", "--for", "4 s", "--json"]);
+    let spied = spying.wait_with_output().unwrap();
     interrupt(&other);
     let other = other.wait_with_output().unwrap();
     let read = reading.wait_with_output().unwrap();
@@ -257,6 +259,14 @@ fn who_does_not_match_is_told_why() {
         "{said}"
     );
     assert!(said.contains("has left"), "{said}");
+    assert_eq!(code(&spied), Some(1), "{}", stderr(&spied));
+    let census: Value = serde_json::from_slice(&spied.stdout).unwrap();
+    assert_eq!(census["participants"].as_array().unwrap().len(), 3);
+    assert_eq!(census["participants"][0]["vendor"], "rtether");
+    assert_eq!(census["endpoints"].as_array().unwrap().len(), 3);
+    let reasons = census["mismatches"].to_string();
+    assert!(reasons.contains(expected), "{census:#}");
+    assert!(reasons.contains("rtether::Octets"), "{census:#}");
 }
 
 #[test]

@@ -27,6 +27,17 @@ pub enum Happening {
         /// Whether it has said good-bye.
         has_left: bool,
     },
+    /// A participant has a writer or a reader of a topic.
+    Endpoint {
+        /// The name and place of the participant.
+        who: String,
+        /// `writes` or `reads`.
+        does: &'static str,
+        /// The topic.
+        topic: String,
+        /// The type.
+        type_name: String,
+    },
     /// Samples go between here and there.
     Matched {
         /// The other side.
@@ -73,6 +84,12 @@ impl Display for Happening {
             Self::Gone { who, .. } => {
                 write!(f, "{who} is gone: silent for longer than its lease")
             }
+            Self::Endpoint {
+                who,
+                does,
+                topic,
+                type_name,
+            } => write!(f, "{who} {does} `{topic}` of type {type_name}"),
             Self::Matched { who } => write!(f, "matched with {who}"),
             Self::Unmatched { who } => write!(f, "no longer matched with {who}"),
             Self::Apart { who, reason } => write!(f, "no match with {who}: {reason}"),

@@ -1,4 +1,4 @@
-//! Topics of a domain over RTPS: publish them and subscribe to them.
+//! Topics of a domain over RTPS: publish them, subscribe to them, and see who else does.
 //!
 //! Everything runs in the calling thread, which also takes what is said: whoever shows samples slowly
 //! measures slowly.
@@ -6,9 +6,12 @@
 mod happening;
 mod kinds;
 mod output;
+mod policies;
 mod publish;
 mod relation;
 mod session;
+mod spy;
+mod spy_output;
 mod subscribe;
 mod text;
 
@@ -22,10 +25,12 @@ pub use happening::Happening;
 pub use kinds::{Kind, Member};
 pub use output::{Form, Lines};
 pub use publish::{PublishOptions, publish};
-pub use relation::Reason;
+pub use relation::{Reason, reason};
 pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
+pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
+pub use spy_output::{census_csv, census_json, census_table};
 pub use subscribe::subscribe;
 
 use kinds::Show;

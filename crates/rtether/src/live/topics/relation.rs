@@ -37,7 +37,7 @@ pub enum Reason {
 }
 
 /// Returns why a writer and a reader of one topic do not meet; `None` if they do.
-pub(super) fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
+pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
     if writer.type_name != reader.type_name {
         return Some(Reason::Type {
             offered: clean(&writer.type_name),
