@@ -25,7 +25,7 @@ pub(crate) use calibrate::CalibrateArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use live::{EchoArgs, PingArgs, SocketArgs, ThreadArgs};
+pub(crate) use live::{EchoArgs, PingArgs, SocketArgs, ThreadArgs, Way};
 #[cfg(target_os = "linux")]
 pub(crate) use load::LoadArgs;
 #[cfg(target_os = "linux")]

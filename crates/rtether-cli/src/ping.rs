@@ -12,8 +12,9 @@ use rtether::live::{
 };
 use rtether::meter::{self, Measurement};
 
-use crate::args::{EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs};
+use crate::args::{EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
+use crate::topic::place;
 use crate::{awake, files, terminal};
 
 /// Milliseconds between two looks at the progress.
@@ -79,7 +80,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         Interval::Fixed(arguments.interval)
     };
     Ok(PingOptions {
-        target: arguments.target.clone(),
+        target: target(arguments)?,
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
         config: Config {
@@ -90,6 +91,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
             timeout: arguments.timeout,
         },
         payload: arguments.size,
+        place: place(&arguments.domain),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         deadline: arguments.deadline,
@@ -99,6 +101,19 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         one_way: arguments.one_way,
         is_same_host: arguments.same_host,
     })
+}
+
+/// Returns whom to ask: somebody, unless it is a topic that is asked.
+fn target(arguments: &PingArgs) -> Result<String, String> {
+    match (&arguments.target, arguments.via) {
+        (Some(target), Way::Rtps) => Err(format!(
+            "`{target}` is no target for `--via rtps`: whoever runs `rtether echo --via rtps` in the \
+             domain answers; `--peer {target}` names a host that multicast does not reach"
+        )),
+        (None, Way::Rtps) => Ok(String::new()),
+        (Some(target), _) => Ok(target.clone()),
+        (None, _) => Err("a target is missing: name the host that runs `rtether echo`".to_owned()),
+    }
 }
 
 fn marks(socket: &SocketArgs) -> Marks {
@@ -272,6 +287,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         listen: arguments.listen.clone(),
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
+        place: place(&arguments.domain),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         delay: arguments.delay,

@@ -89,7 +89,7 @@ fn options(topic: &TopicArgs, qos: Qos) -> TopicOptions {
 }
 
 /// Returns where the participant is to be.
-fn place(domain: &DomainArgs) -> Place {
+pub(crate) fn place(domain: &DomainArgs) -> Place {
     Place {
         domain: domain.domain,
         interface: domain.interface,

@@ -34,6 +34,13 @@ fn mistakes_are_told_before_anything_is_opened() {
         ),
         (&["sub", "Square", "--json", "--csv"], "cannot be used"),
         (&["spy", "--interface", "wire"], "address"),
+        (&["ping"], "a target is missing"),
+        (&["ping", "10.0.0.2", "--via", "rtps"], "--peer 10.0.0.2"),
+        (&["ping", "--via", "rtps", "--stamps"], "not possible"),
+        (
+            &["ping", "--via", "rtps", "--valentim", "100Mbit/s"],
+            "not possible",
+        ),
     ] {
         let output = run(arguments);
         assert_eq!(code(&output), Some(2), "{arguments:?}: {}", stderr(&output));
@@ -267,6 +274,40 @@ fn who_does_not_match_is_told_why() {
     let reasons = census["mismatches"].to_string();
     assert!(reasons.contains(expected), "{census:#}");
     assert!(reasons.contains("rtether::Octets"), "{census:#}");
+}
+
+#[test]
+fn round_trips_over_topics() {
+    let Some(hosts) = Hosts::new("round_trips_over_topics") else {
+        return;
+    };
+    // Oracle: every request has one answer, and the documented exit codes. One is under way at a time:
+    // where two come at once, a reader that keeps the last one has lost the other.
+    let alone = Hosts::start(&hosts.near, &["ping", "--via", "rtps", "--domain", "9"]);
+    let echo = Hosts::start(&hosts.far, &["echo", "--via", "rtps"]);
+    let arguments = [
+        "ping", "--via", "rtps", "-n", "200", "--series", "2", "-s", "4000", "-i", "0 s", "--json",
+    ];
+    let ping = Hosts::start(&hosts.near, &arguments);
+    let ping = ping.wait_with_output().unwrap();
+    assert_eq!(code(&ping), Some(0), "{}", stderr(&ping));
+    let document: Value = serde_json::from_slice(&ping.stdout).unwrap();
+    assert_eq!(document["all"]["count"], 400, "{document:#}");
+    interrupt(&echo);
+    let echo = echo.wait_with_output().unwrap();
+    assert_eq!(code(&echo), Some(0), "{}", stderr(&echo));
+    assert!(
+        stdout(&echo).starts_with("400 answered, 0 malformed"),
+        "{}",
+        stdout(&echo)
+    );
+    let alone = alone.wait_with_output().unwrap();
+    assert_eq!(code(&alone), Some(3), "{}", stderr(&alone));
+    assert!(
+        stdout(&alone).contains("nothing has answered"),
+        "{}",
+        stdout(&alone)
+    );
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub enum Via {
     Cndep,
     /// TCP, one connection.
     Tcp,
+    /// Topics over RTPS.
+    Rtps,
 }
 
 impl Via {
@@ -62,6 +64,7 @@ impl Via {
             Self::Icmp => "icmp",
             Self::Cndep => "cndep",
             Self::Tcp => "tcp",
+            Self::Rtps => "rtps",
         }
     }
 }

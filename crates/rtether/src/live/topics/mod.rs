@@ -9,6 +9,7 @@ mod output;
 mod policies;
 mod publish;
 mod relation;
+mod round_trip;
 mod session;
 mod spy;
 mod spy_output;
@@ -34,6 +35,7 @@ pub use spy_output::{census_csv, census_json, census_table};
 pub use subscribe::subscribe;
 
 use kinds::Show;
+pub(super) use round_trip::{answer, ask};
 
 use super::{LiveError, Thread, keep_cores_awake};
 
