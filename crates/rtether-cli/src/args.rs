@@ -12,6 +12,8 @@ mod load;
 mod shim;
 #[cfg(target_os = "linux")]
 mod testbed;
+#[cfg(target_os = "linux")]
+mod topic;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -23,13 +25,15 @@ pub(crate) use calibrate::CalibrateArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use live::{EchoArgs, PingArgs, SocketArgs};
+pub(crate) use live::{EchoArgs, PingArgs, SocketArgs, ThreadArgs, Way};
 #[cfg(target_os = "linux")]
 pub(crate) use load::LoadArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use shim::{ConfigArgs, DeviceArgs, SetArgs, ShimArgs, ShimVerb, StatusArgs, UpArgs};
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::LiveArgs;
+#[cfg(target_os = "linux")]
+pub(crate) use topic::{DomainArgs, PubArgs, SpyArgs, SubArgs, TopicArgs};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]
@@ -87,6 +91,9 @@ impl Cli {
             | Verb::Doctor(_)
             | Verb::LiveAgent
             | Verb::Load(_)
+            | Verb::Pub(_)
+            | Verb::Sub(_)
+            | Verb::Spy(_)
             | Verb::Shim(_) => None,
             Verb::Admit(_)
             | Verb::New(_)
@@ -144,6 +151,15 @@ pub(crate) enum Verb {
     /// Answer the requests of `ping`, or be a controller board
     #[cfg(target_os = "linux")]
     Echo(EchoArgs),
+    /// Publish samples of a topic over RTPS
+    #[cfg(target_os = "linux")]
+    Pub(PubArgs),
+    /// Subscribe to a topic over RTPS and show its samples
+    #[cfg(target_os = "linux")]
+    Sub(SubArgs),
+    /// Show who is in a domain of RTPS, and which writers and readers do not match
+    #[cfg(target_os = "linux")]
+    Spy(SpyArgs),
     /// Run a scenario on this host, between network namespaces, or on real hosts, and measure it
     #[cfg(target_os = "linux")]
     Live(LiveArgs),

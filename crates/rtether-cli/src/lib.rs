@@ -36,6 +36,8 @@ mod stop;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
+#[cfg(target_os = "linux")]
+mod topic;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -71,6 +73,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Ping(arguments) => ping::ping(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Echo(arguments) => ping::echo(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Pub(arguments) => topic::publish(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Sub(arguments) => topic::subscribe(arguments, global),
+        #[cfg(target_os = "linux")]
+        Verb::Spy(arguments) => topic::spy(arguments, global),
         #[cfg(target_os = "linux")]
         Verb::Live(arguments) => testbed::run(arguments, global),
         #[cfg(target_os = "linux")]

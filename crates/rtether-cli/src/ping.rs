@@ -12,8 +12,9 @@ use rtether::live::{
 };
 use rtether::meter::{self, Measurement};
 
-use crate::args::{EchoArgs, Global, PingArgs, SocketArgs};
+use crate::args::{EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
+use crate::topic::place;
 use crate::{awake, files, terminal};
 
 /// Milliseconds between two looks at the progress.
@@ -33,7 +34,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
-    awake::keep(arguments.socket.awake);
+    awake::keep(arguments.socket.thread.awake);
     let measurement = match measure(&options, arguments.valentim, &stop, global) {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
@@ -79,7 +80,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         Interval::Fixed(arguments.interval)
     };
     Ok(PingOptions {
-        target: arguments.target.clone(),
+        target: target(arguments)?,
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
         config: Config {
@@ -90,8 +91,9 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
             timeout: arguments.timeout,
         },
         payload: arguments.size,
+        place: place(&arguments.domain),
         marks: marks(&arguments.socket),
-        thread: thread_of(&arguments.socket),
+        thread: thread_of(&arguments.socket.thread),
         deadline: arguments.deadline,
         command: command(&arguments.command)?,
         profile: profile(arguments.numbered),
@@ -99,6 +101,19 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
         one_way: arguments.one_way,
         is_same_host: arguments.same_host,
     })
+}
+
+/// Returns whom to ask: somebody, unless it is a topic that is asked.
+fn target(arguments: &PingArgs) -> Result<String, String> {
+    match (&arguments.target, arguments.via) {
+        (Some(target), Way::Rtps) => Err(format!(
+            "`{target}` is no target for `--via rtps`: whoever runs `rtether echo --via rtps` in the \
+             domain answers; `--peer {target}` names a host that multicast does not reach"
+        )),
+        (None, Way::Rtps) => Ok(String::new()),
+        (Some(target), _) => Ok(target.clone()),
+        (None, _) => Err("a target is missing: name the host that runs `rtether echo`".to_owned()),
+    }
 }
 
 fn marks(socket: &SocketArgs) -> Marks {
@@ -109,19 +124,20 @@ fn marks(socket: &SocketArgs) -> Marks {
     }
 }
 
-fn thread_of(socket: &SocketArgs) -> Thread {
+/// Returns what was wished for the thread.
+pub(crate) fn thread_of(wishes: &ThreadArgs) -> Thread {
     Thread {
         placement: Placement {
-            core: socket.core,
-            priority: socket.priority,
-            lock_memory: socket.priority.is_some(),
+            core: wishes.core,
+            priority: wishes.priority,
+            lock_memory: wishes.priority.is_some(),
         },
-        waiting: if socket.spin {
+        waiting: if wishes.spin {
             Waiting::Spin
         } else {
             Waiting::Block
         },
-        awake: socket.awake,
+        awake: wishes.awake,
     }
 }
 
@@ -231,7 +247,8 @@ fn bar(global: &Global, total: u64) -> ProgressBar {
     bar
 }
 
-fn refuse(error: &LiveError) -> Exit {
+/// Says why nothing can be measured.
+pub(crate) fn refuse(error: &LiveError) -> Exit {
     terminal::complain(&error.to_string());
     if error.is_wrong_input() {
         Exit::WrongInput
@@ -270,8 +287,9 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         listen: arguments.listen.clone(),
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
+        place: place(&arguments.domain),
         marks: marks(&arguments.socket),
-        thread: thread_of(&arguments.socket),
+        thread: thread_of(&arguments.socket.thread),
         delay: arguments.delay,
         profile: profile(arguments.numbered),
         board,
@@ -281,7 +299,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
-    awake::keep(arguments.socket.awake);
+    awake::keep(arguments.socket.thread.awake);
     let answered = live::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });

@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rtether::live::{BitRate, Duration, Pcp, Via, Vid};
 
+use super::topic::DomainArgs;
+
 /// Arguments of `ping`.
 #[derive(Args, Debug)]
 #[command(after_help = PING_CODES)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct PingArgs {
-    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for raw and xdp
-    pub(crate) target: String,
+    /// Host name or address, with `:PORT` if not the usual one; Ethernet address for raw and xdp;
+    /// none for rtps, where all who answer are in a domain
+    pub(crate) target: Option<String>,
     /// How payloads travel
     #[arg(long, value_name = "WAY", default_value = "udp")]
     pub(crate) via: Way,
@@ -38,6 +41,8 @@ pub(crate) struct PingArgs {
     pub(crate) deadline: Option<Duration>,
     #[command(flatten)]
     pub(crate) socket: SocketArgs,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
     /// Take round trips apart by the kernel's time stamps, on both sides if `rtether echo --stamps`
     /// answers (udp and raw)
     #[arg(long)]
@@ -93,6 +98,8 @@ pub(crate) struct EchoArgs {
     pub(crate) via: Way,
     #[command(flatten)]
     pub(crate) socket: SocketArgs,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
     /// CNDEP: what the board takes between a request and its answer
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
     pub(crate) delay: Duration,
@@ -122,6 +129,13 @@ pub(crate) struct SocketArgs {
     /// VLAN of the tag of raw frames
     #[arg(long, value_name = "N", value_parser = vid)]
     pub(crate) vlan: Option<Vid>,
+    #[command(flatten)]
+    pub(crate) thread: ThreadArgs,
+}
+
+/// What a measuring thread is like.
+#[derive(Args, Debug)]
+pub(crate) struct ThreadArgs {
     /// Run on this core
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
@@ -151,6 +165,8 @@ pub(crate) enum Way {
     Cndep,
     /// Messages on one TCP connection.
     Tcp,
+    /// Topics over RTPS, in a domain instead of to an address.
+    Rtps,
 }
 
 impl From<Way> for Via {
@@ -162,6 +178,7 @@ impl From<Way> for Via {
             Way::Icmp => Self::Icmp,
             Way::Cndep => Self::Cndep,
             Way::Tcp => Self::Tcp,
+            Way::Rtps => Self::Rtps,
         }
     }
 }

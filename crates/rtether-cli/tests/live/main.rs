@@ -12,6 +12,7 @@ mod load;
 mod shim;
 mod ssh;
 mod testbed;
+mod topic;
 
 use std::fs::OpenOptions;
 use std::io::Write;

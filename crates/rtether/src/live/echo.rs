@@ -9,7 +9,7 @@ use rtether_live::responder::{Answered, Responder, Role};
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::cndep::{Board, Profile};
 
-use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake};
+use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake, topics};
 
 /// What to answer, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct EchoOptions {
     pub via: Via,
     /// Device for raw frames.
     pub device: Option<String>,
+    /// Domain of topics, and where in the network.
+    pub place: topics::Place,
     /// DSCP, PCP, VLAN of the answers.
     pub marks: Marks,
     /// Core, priority, waiting.
@@ -40,6 +42,7 @@ impl Default for EchoOptions {
             listen: "0.0.0.0".into(),
             via: Via::Udp,
             device: None,
+            place: topics::Place::default(),
             marks: Marks::default(),
             thread: Thread::default(),
             delay: Duration::ZERO,
@@ -97,6 +100,7 @@ pub fn echo(
             ready(&format!("{at} via tcp"));
             run(options, service, stop)?.map_err(failed)
         }
+        Via::Rtps => topics::answer(options, stop, ready),
         Via::Icmp => Err(LiveError::Unsuited {
             option: "echo",
             via: options.via.name(),
@@ -126,7 +130,7 @@ fn run<S: Service>(
             profile: options.profile,
             delay: options.delay,
         },
-        Via::Udp | Via::Raw | Via::Xdp | Via::Icmp | Via::Tcp => Role::Echo,
+        Via::Udp | Via::Raw | Via::Xdp | Via::Icmp | Via::Tcp | Via::Rtps => Role::Echo,
     };
     let mut responder = Responder::new(service, role, Clock::start(), options.thread.waiting);
     if options.stamps {

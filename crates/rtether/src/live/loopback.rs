@@ -33,7 +33,7 @@ pub fn valentim(
     let encapsulation = match options.via {
         Via::Udp => Encapsulation::Udp,
         Via::Raw => Encapsulation::Raw,
-        Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp => {
+        Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp | Via::Rtps => {
             return Err(LiveError::Unsuited {
                 option: "--valentim",
                 via: options.via.name(),
@@ -72,7 +72,7 @@ pub fn valentim(
 pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measurement, LiveError> {
     let (target, device) = match options.via {
         Via::Raw => (ADDRESS, Some(DEVICE.to_owned())),
-        Via::Udp | Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp => (LOOPBACK, None),
+        Via::Udp | Via::Xdp | Via::Icmp | Via::Cndep | Via::Tcp | Via::Rtps => (LOOPBACK, None),
     };
     let near = PingOptions {
         target: target.to_owned(),

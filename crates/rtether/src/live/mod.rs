@@ -9,16 +9,19 @@ mod paths;
 mod ping;
 mod ssh;
 pub mod testbed;
+pub mod topics;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 
 use rtether_live::link::{DeviceError, MacAddress, RawOptions, UdpOptions};
+use rtether_live::rtps::DomainError;
 use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
 pub use echo::{EchoOptions, echo};
 pub use loopback::{over_loopback, valentim};
+use ping::session;
 pub use ping::{PingOptions, ping};
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::{AwakeError, Placement, keep_cores_awake};
@@ -47,6 +50,8 @@ pub enum Via {
     Cndep,
     /// TCP, one connection.
     Tcp,
+    /// Topics over RTPS.
+    Rtps,
 }
 
 impl Via {
@@ -59,6 +64,7 @@ impl Via {
             Self::Icmp => "icmp",
             Self::Cndep => "cndep",
             Self::Tcp => "tcp",
+            Self::Rtps => "rtps",
         }
     }
 }
@@ -162,6 +168,12 @@ pub enum LiveError {
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// There can be no participant.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    /// No endpoint can be like that.
+    #[error("{0}")]
+    Topic(String),
     /// The socket cannot be had.
     #[error("{doing}: {source}{remedy}")]
     Socket {
@@ -184,6 +196,8 @@ impl LiveError {
                 | Self::TooLarge { .. }
                 | Self::Unsuited { .. }
                 | Self::Config(_)
+                | Self::Domain(DomainError::Domain(_))
+                | Self::Topic(_)
         )
     }
 

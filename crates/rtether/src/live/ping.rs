@@ -7,7 +7,7 @@ use rtether_live::clock::Clock;
 use rtether_live::host::rights::cores;
 use rtether_live::link::{Icmp, Link, Raw, Tcp, Udp, Xdp};
 use rtether_live::meter::Meter;
-use rtether_live::stall::{Stall, Watcher};
+use rtether_live::stall::{Stall, Stalls, Watcher};
 use rtether_live::thread::Placement;
 use rtether_live::wait::Waiting;
 use rtether_model::quantity::{Duration, Instant};
@@ -16,6 +16,7 @@ use rtether_proto::probe::{Codec, Command, Config, Event, Interval, Prober, Requ
 
 use super::{
     LiveError, Marks, PORT, Thread, Via, address, address_v4, keep_cores_awake, mac_address, paths,
+    topics,
 };
 use crate::meter::{Gap, Measurement, Subject};
 
@@ -32,6 +33,8 @@ pub struct PingOptions {
     pub config: Config,
     /// Octets of the payload; as many as the format needs if fewer.
     pub payload: usize,
+    /// Domain of topics, and where in the network.
+    pub place: topics::Place,
     /// DSCP, PCP, VLAN.
     pub marks: Marks,
     /// Core, priority, waiting.
@@ -64,6 +67,7 @@ impl Default for PingOptions {
                 timeout: Duration::from_secs(1),
             },
             payload: 64,
+            place: topics::Place::default(),
             marks: Marks::default(),
             thread: Thread::default(),
             deadline: None,
@@ -132,6 +136,7 @@ pub fn ping(
             };
             measure(options, link, codec, stop, &mut watch)
         }
+        Via::Rtps => topics::ask(options, stop, &mut watch),
     }
 }
 
@@ -143,7 +148,8 @@ fn check(options: &PingOptions) -> Result<(), LiveError> {
         help,
     };
     match options.via {
-        Via::Udp | Via::Raw => Ok(()),
+        // Topics check for themselves.
+        Via::Udp | Via::Raw | Via::Rtps => Ok(()),
         Via::Xdp | Via::Tcp if options.stamps => Err(unsuited(
             "--stamps",
             "the kernel stamps no single message there, use `--via udp` or `--via raw`",
@@ -186,7 +192,7 @@ fn opening(options: &PingOptions, error: io::Error) -> LiveError {
 }
 
 /// Returns a number that tells this run from others, of this host and of others.
-fn session() -> u32 {
+pub(super) fn session() -> u32 {
     let now = std::time::SystemTime::now();
     let since = now.duration_since(std::time::UNIX_EPOCH);
     let ns = since.map_or(0, |since| since.subsec_nanos());
@@ -252,12 +258,7 @@ fn measure<L: Link>(
         watch(&event);
         measurement.record(event);
     });
-    let mut stalls = meter.stalls().clone();
-    for watcher in watchers {
-        stalls.extend(watcher.finish());
-    }
-    let gap = |Stall { from, until }| Gap { from, until };
-    measurement.gaps = Gap::merged(stalls.found.into_iter().map(gap));
+    measurement.gaps = gaps(meter.stalls().clone(), watchers);
     if let Some(collector) = meter.take_collector() {
         paths::take(options, collector, &mut measurement);
     }
@@ -266,7 +267,7 @@ fn measure<L: Link>(
 }
 
 /// Starts what notices stalls that the measuring thread does not notice itself.
-fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
+pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
     let own = options.thread.placement;
     if options.is_same_host {
         let all = cores.iter().map(|&core| Placement {
@@ -280,6 +281,15 @@ fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher
         .then(|| Watcher::start(own, clock))
         .into_iter()
         .collect()
+}
+
+/// Ends them and returns all stalls.
+pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
+    for watcher in watchers {
+        stalls.extend(watcher.finish());
+    }
+    let gap = |Stall { from, until }| Gap { from, until };
+    Gap::merged(stalls.found.into_iter().map(gap))
 }
 
 fn finish<L: Link>(meter: &Meter<L>, ended: io::Result<()>, measurement: &mut Measurement) {

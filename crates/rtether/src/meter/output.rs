@@ -113,7 +113,8 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     for (name, count) in oddities {
         _ = writeln!(text, "{}: {count}", in_words(name));
     }
-    if counters.answered == 0 && counters.sent > 0 {
+    // On topics nothing is sent before somebody is found who answers.
+    if counters.answered == 0 && (counters.sent > 0 || measurement.subject.via == "rtps") {
         _ = writeln!(text, "nothing has answered{}", hint(measurement));
     }
     split::remark_gaps(measurement, text);

@@ -223,7 +223,7 @@ impl Lab<'_> {
         let (near, far_host) = (host(from), host(to));
         let target = match options.via {
             Via::Raw | Via::Xdp => far_host.mac.to_string(),
-            Via::Udp | Via::Tcp | Via::Icmp | Via::Cndep => far_host.ip.to_string(),
+            Via::Udp | Via::Tcp | Via::Icmp | Via::Cndep | Via::Rtps => far_host.ip.to_string(),
         };
         let options = PingOptions {
             target,

@@ -1,0 +1,218 @@
+//! Arguments of the verbs for topics: `pub`, `sub` and `spy`.
+
+use std::net::Ipv4Addr;
+
+use clap::{Args, ValueEnum};
+use rtether::live::Duration;
+use rtether::live::topics::{Durability, Kind, Ports, Representation, SIZE_MAX};
+
+use super::live::ThreadArgs;
+
+/// Arguments of `pub`.
+#[derive(Args, Debug)]
+#[command(after_help = PUB_CODES)]
+pub(crate) struct PubArgs {
+    #[command(flatten)]
+    pub(crate) topic: TopicArgs,
+    /// Between samples
+    #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = time)]
+    pub(crate) period: Duration,
+    /// Octets that make each sample larger
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=i64::from(SIZE_MAX)))]
+    pub(crate) size: u32,
+    /// Color of shapes, which tells their instances apart
+    #[arg(long, value_name = "COLOR", default_value = "BLUE", value_parser = color)]
+    pub(crate) shape_color: String,
+    /// Exclusive ownership with this strength: of the writers of an instance the strongest counts
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) strength: Option<i32>,
+    /// After which a sample is worth nothing [default: never]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
+    pub(crate) lifespan: Option<Duration>,
+    /// DSCP of IP packets; their PCP inside the host is its upper three bits
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    pub(crate) dscp: u8,
+}
+
+const PUB_CODES: &str = "Exit codes: 0 all was written and every deadline held, 1 a deadline was \
+missed, 3 nobody read, 4 the machine cannot do it, 130 interrupted.";
+
+/// Arguments of `sub`.
+#[derive(Args, Debug)]
+#[command(after_help = SUB_CODES)]
+pub(crate) struct SubArgs {
+    #[command(flatten)]
+    pub(crate) topic: TopicArgs,
+    /// Exclusive ownership, as writers with `--strength` offer it
+    #[arg(long)]
+    pub(crate) exclusive: bool,
+    /// Least time between samples of an instance; those between are left out
+    #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
+    pub(crate) filter: Duration,
+}
+
+const SUB_CODES: &str = "Exit codes: 0 samples came and every deadline held, 1 a deadline was missed \
+or fewer than --count came, 3 none came, 4 the machine cannot do it, 130 interrupted.";
+
+/// A topic, its policies, and how much of it.
+#[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct TopicArgs {
+    /// Name of the topic
+    pub(crate) topic: String,
+    /// Type of its samples
+    #[arg(long = "type", value_name = "TYPE", default_value = "shape")]
+    pub(crate) kind: TypeName,
+    /// Samples that are lost are sent again
+    #[arg(long)]
+    pub(crate) reliable: bool,
+    /// Which samples readers get that come later
+    #[arg(long, value_name = "KIND", default_value = "volatile")]
+    pub(crate) durability: DurabilityName,
+    /// Samples of an instance that are kept; 0 keeps all
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) depth: u32,
+    /// Most time between samples of an instance, offered or asked for [default: none]
+    #[arg(long, value_name = "TIME", value_parser = positive)]
+    pub(crate) deadline: Option<Duration>,
+    /// Name or pattern of a partition; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) partition: Vec<String>,
+    /// Encoding of samples [default: 1 for writers; readers take both]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) xcdr: Option<Xcdr>,
+    /// Samples, after which it ends [default: no end]
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+    /// How long [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = positive)]
+    pub(crate) duration: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    #[command(flatten)]
+    pub(crate) thread: ThreadArgs,
+    /// Print one JSON object per sample, and one at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per sample
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Print the summary only
+    #[arg(short, long, conflicts_with = "csv")]
+    pub(crate) quiet: bool,
+}
+
+/// Arguments of `spy`.
+#[derive(Args, Debug)]
+#[command(after_help = SPY_CODES)]
+pub(crate) struct SpyArgs {
+    #[command(flatten)]
+    pub(crate) domain: DomainArgs,
+    /// How long to listen
+    #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
+    pub(crate) duration: Duration,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print one CSV row per writer and reader
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+const SPY_CODES: &str = "Exit codes: 0 somebody was there and all writers and readers of a topic \
+match, 1 some do not, 3 nobody was there, 4 the machine cannot do it, 130 interrupted.";
+
+/// Where in the network a participant is.
+#[derive(Args, Debug)]
+pub(crate) struct DomainArgs {
+    /// RTPS: the domain
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=i64::from(Ports::DOMAIN_MAX)))]
+    pub(crate) domain: u16,
+    /// RTPS: address of this host whose network is used [default: the first that is not loopback]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) interface: Option<Ipv4Addr>,
+    /// RTPS: address of a host that multicast does not reach; repeatable
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) peer: Vec<Ipv4Addr>,
+    /// RTPS: neither announce itself by multicast nor listen to it; needs `--peer`, there or here
+    #[arg(long)]
+    pub(crate) no_multicast: bool,
+}
+
+/// A type that is built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypeName {
+    /// A colored shape, known to many implementations (`ShapeType`).
+    Shape,
+    /// Octets that mean nothing (`rtether::Octets`).
+    Octets,
+    /// Number, session and time stamp (`rtether::Ping`).
+    Ping,
+}
+
+impl From<TypeName> for Kind {
+    fn from(name: TypeName) -> Self {
+        match name {
+            TypeName::Shape => Self::Shape,
+            TypeName::Octets => Self::Octets,
+            TypeName::Ping => Self::Ping,
+        }
+    }
+}
+
+/// Which samples late readers get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DurabilityName {
+    /// None.
+    Volatile,
+    /// Those that the writer still keeps.
+    TransientLocal,
+}
+
+impl From<DurabilityName> for Durability {
+    fn from(name: DurabilityName) -> Self {
+        match name {
+            DurabilityName::Volatile => Self::Volatile,
+            DurabilityName::TransientLocal => Self::TransientLocal,
+        }
+    }
+}
+
+/// How samples are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Xcdr {
+    /// XCDR1, which everybody knows.
+    #[value(name = "1")]
+    One,
+    /// XCDR2.
+    #[value(name = "2")]
+    Two,
+}
+
+impl From<Xcdr> for Representation {
+    fn from(xcdr: Xcdr) -> Self {
+        match xcdr {
+            Xcdr::One => Self::Xcdr1,
+            Xcdr::Two => Self::Xcdr2,
+        }
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    rtether::scenario::time(text)
+}
+
+fn positive(text: &str) -> Result<Duration, String> {
+    let span = time(text)?;
+    if span == Duration::ZERO {
+        return Err("write a time above zero".into());
+    }
+    Ok(span)
+}
+
+fn color(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 128 {
+        return Err("write 1 to 128 octets".into());
+    }
+    Ok(text.to_owned())
+}

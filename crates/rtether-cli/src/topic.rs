@@ -1,0 +1,242 @@
+//! `pub`, `sub` and `spy`: topics over RTPS.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rtether::live::LiveError;
+use rtether::live::topics::{
+    self, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos, Reliability,
+    Representation, Said, SpyOptions, Summary, TopicOptions, span,
+};
+
+use crate::args::{DomainArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
+use crate::exit::{self, Exit};
+use crate::ping::{refuse, thread_of};
+use crate::{awake, stop, terminal};
+
+/// Runs `pub`.
+pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
+    let topic = &arguments.topic;
+    let mut qos = qos(
+        topic,
+        vec![topic.xcdr.map(Representation::from).unwrap_or_default()],
+    );
+    if let Some(strength) = arguments.strength {
+        qos.ownership = Ownership::Exclusive;
+        qos.strength = strength;
+    }
+    if let Some(lifespan) = arguments.lifespan {
+        qos.lifespan = span(lifespan);
+    }
+    qos.transport_priority = arguments.dscp.into();
+    let options = PublishOptions {
+        topic: options(topic, qos),
+        period: arguments.period,
+        size: arguments.size,
+        color: arguments.shape_color.clone(),
+    };
+    run(topic, global, |stop, on| {
+        topics::publish(&options, stop, on)
+    })
+}
+
+/// Runs `sub`.
+pub(crate) fn subscribe(arguments: &SubArgs, global: &Global) -> Exit {
+    let topic = &arguments.topic;
+    let encodings = match topic.xcdr {
+        Some(xcdr) => vec![xcdr.into()],
+        None => vec![Representation::Xcdr1, Representation::Xcdr2],
+    };
+    let mut qos = qos(topic, encodings);
+    if arguments.exclusive {
+        qos.ownership = Ownership::Exclusive;
+    }
+    qos.time_based_filter = span(arguments.filter);
+    let options = options(topic, qos);
+    run(topic, global, |stop, on| {
+        topics::subscribe(&options, stop, on)
+    })
+}
+
+fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qos {
+    let mut qos = Qos::reader();
+    if topic.reliable {
+        qos.reliability = Reliability::Reliable;
+    }
+    qos.durability = topic.durability.into();
+    qos.history = match topic.depth {
+        0 => History::KeepAll,
+        depth => History::KeepLast(depth),
+    };
+    if let Some(deadline) = topic.deadline {
+        qos.deadline = span(deadline);
+    }
+    qos.partitions.clone_from(&topic.partition);
+    qos.representations = representations;
+    qos
+}
+
+fn options(topic: &TopicArgs, qos: Qos) -> TopicOptions {
+    TopicOptions {
+        place: place(&topic.domain),
+        thread: thread_of(&topic.thread),
+        topic: topic.topic.clone(),
+        kind: topic.kind.into(),
+        qos,
+        count: topic.count,
+        duration: topic.duration,
+    }
+}
+
+/// Returns where the participant is to be.
+pub(crate) fn place(domain: &DomainArgs) -> Place {
+    Place {
+        domain: domain.domain,
+        interface: domain.interface,
+        peers: domain.peer.clone(),
+        multicast: !domain.no_multicast,
+    }
+}
+
+/// Standard output as lines that are written as they come.
+struct Out<'a> {
+    lines: Lines,
+    is_quiet: bool,
+    /// Set when nobody reads any more.
+    stop: &'a AtomicBool,
+    failed: Option<io::Error>,
+}
+
+impl Out<'_> {
+    fn write(&mut self, text: &str) {
+        if self.failed.is_some() {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        if let Err(error) = written {
+            self.failed = Some(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn say(&mut self, said: Said<'_>) {
+        match said {
+            Said::Sample(sample) if !self.is_quiet => self.write(&self.lines.sample(sample)),
+            Said::Sample(_) => {}
+            Said::Happening(happening) => terminal::tell(&happening.to_string()),
+        }
+    }
+
+    fn sum_up(&mut self, summary: &Summary) {
+        let text = self.lines.summary(summary);
+        match self.lines.form {
+            // Rows of CSV are all alike.
+            Form::Csv => terminal::tell(&text),
+            Form::Table | Form::Json => self.write(&text),
+        }
+    }
+}
+
+fn run(
+    topic: &TopicArgs,
+    global: &Global,
+    work: impl FnOnce(&AtomicBool, &mut dyn FnMut(Said<'_>)) -> Result<Summary, LiveError>,
+) -> Exit {
+    terminal::choose_color(global);
+    let stop = match stop::on_signal() {
+        Ok(stop) => stop,
+        Err(exit) => return exit,
+    };
+    awake::keep(topic.thread.awake);
+    let form = match (topic.json, topic.csv) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Csv,
+        _ => Form::Table,
+    };
+    let lines = Lines {
+        form,
+        kind: topic.kind.into(),
+    };
+    let mut out = Out {
+        lines,
+        is_quiet: topic.quiet,
+        stop: &stop,
+        failed: None,
+    };
+    let mut head = lines.head().filter(|_| !topic.quiet);
+    let summary = work(&stop, &mut |said| {
+        // Not before it is certain that there is a participant.
+        if let Some(head) = head.take() {
+            out.write(&head);
+        }
+        out.say(said);
+    });
+    let summary = match summary {
+        Ok(summary) => summary,
+        Err(error) => return refuse(&error),
+    };
+    out.sum_up(&summary);
+    match out.failed {
+        // A reader that has seen enough is no failure.
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Ok,
+        Some(error) => return exit::fail(&format!("writing to standard output: {error}")),
+        None => {}
+    }
+    conclude(topic, &summary, stop.load(Ordering::Relaxed))
+}
+
+fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit {
+    if is_interrupted {
+        return Exit::Interrupted;
+    }
+    if let Some(why) = &summary.ended {
+        return exit::fail(&format!("it ended early: {why}"));
+    }
+    let is_short = !summary.is_writer && topic.count.is_some_and(|count| summary.samples < count);
+    if summary.samples == 0 || summary.is_writer && summary.matched == 0 {
+        Exit::NoAnswer
+    } else if summary.deadlines_missed > 0 || is_short {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}
+
+/// Runs `spy`.
+pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
+    let stop = match stop::on_signal() {
+        Ok(stop) => stop,
+        Err(exit) => return exit,
+    };
+    let options = SpyOptions {
+        place: place(&arguments.domain),
+        duration: arguments.duration,
+    };
+    let tell = |happening: &Happening| terminal::tell(&happening.to_string());
+    let census = match topics::spy(&options, &stop, tell) {
+        Ok(census) => census,
+        Err(error) => return refuse(&error),
+    };
+    let printed = terminal::print(&if arguments.json {
+        topics::census_json(&census)
+    } else if arguments.csv {
+        topics::census_csv(&census)
+    } else {
+        topics::census_table(&census)
+    });
+    if printed != Exit::Ok {
+        printed
+    } else if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else if let Some(why) = &census.ended {
+        exit::fail(&format!("it ended early: {why}"))
+    } else if census.participants.is_empty() {
+        Exit::NoAnswer
+    } else if !census.apart.is_empty() {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    }
+}

@@ -1,0 +1,280 @@
+//! Samples as lines of a table, of CSV or of JSON, and the summary.
+
+use std::fmt::Write;
+
+use rtether_model::quantity::Duration;
+use serde_json::{Map, Value, json};
+
+use super::{Kind, Member, Sample, Summary};
+use crate::report::text::{plural, time};
+
+/// How samples are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Columns for people.
+    #[default]
+    Table,
+    /// One CSV row per sample.
+    Csv,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Turns samples of a type into lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines {
+    /// The form.
+    pub form: Form,
+    /// The type of the samples.
+    pub kind: Kind,
+}
+
+/// Columns before the members, with their names in CSV.
+const HEAD: [(&str, &str); 5] = [
+    ("time", "time_ns"),
+    ("writer", "writer"),
+    ("sequence", "sequence"),
+    ("latency", "latency_ns"),
+    ("state", "state"),
+];
+
+/// Width of a column of the table.
+fn width(name: &str) -> usize {
+    match name {
+        "state" | "color" => 10,
+        "sent_ns" => 19,
+        "x" | "y" => 5,
+        _ => name.len().max(9),
+    }
+}
+
+impl Lines {
+    /// Returns what comes before all samples.
+    pub fn head(self) -> Option<String> {
+        let members = self.kind.columns().iter().copied();
+        match self.form {
+            Form::Table => {
+                let head = HEAD.iter().map(|(name, _)| *name);
+                let names = head.filter(|name| *name != "writer").chain(members);
+                let cells = names.map(|name| cell(name, name));
+                Some(line(&cells.collect::<Vec<_>>().concat()))
+            }
+            Form::Csv => {
+                let head = HEAD.iter().map(|(_, name)| *name);
+                Some(row(head.chain(members).map(str::to_owned)))
+            }
+            Form::Json => None,
+        }
+    }
+
+    /// Returns the line of a sample.
+    pub fn sample(self, sample: &Sample) -> String {
+        match self.form {
+            Form::Table => self.columns(sample),
+            Form::Csv => {
+                let head = [
+                    sample.at.as_ns_floor().to_string(),
+                    sample.writer.clone(),
+                    sample.sequence.to_string(),
+                    sample
+                        .latency
+                        .map_or_else(String::new, |latency| latency.as_ns_floor().to_string()),
+                    sample.state.to_owned(),
+                ];
+                let columns = self.kind.columns().len();
+                let members = (0..columns).map(|at| sample.members.get(at));
+                let members = members.map(|member| member.map_or_else(String::new, text));
+                row(head.into_iter().chain(members))
+            }
+            Form::Json => {
+                let names = self.kind.columns().iter().copied();
+                let members = names.zip(&sample.members).map(|(name, member)| {
+                    let value = match member {
+                        Member::Text(text) => json!(text),
+                        Member::Number(number) => json!(number),
+                    };
+                    (name.to_owned(), value)
+                });
+                let object = json!({
+                    "event": "sample",
+                    "time_ns": sample.at.as_ns_floor(),
+                    "writer": sample.writer,
+                    "sequence": sample.sequence,
+                    "latency_ns": sample.latency.map(Duration::as_ns_floor),
+                    "state": sample.state,
+                    "value": members.collect::<Map<String, Value>>(),
+                });
+                format!("{object}\n")
+            }
+        }
+    }
+
+    fn columns(self, sample: &Sample) -> String {
+        let mut cells = String::new();
+        cells.push_str(&cell("time", &time(sample.at)));
+        cells.push_str(&cell("sequence", &sample.sequence.to_string()));
+        let latency = sample.latency.map_or_else(|| "-".to_owned(), time);
+        cells.push_str(&cell("latency", &latency));
+        cells.push_str(&cell("state", sample.state));
+        for (name, member) in self.kind.columns().iter().zip(&sample.members) {
+            cells.push_str(&cell(name, &text(member)));
+        }
+        line(&cells)
+    }
+
+    /// Returns the summary: a line for people, or an object.
+    pub fn summary(self, summary: &Summary) -> String {
+        if self.form == Form::Json {
+            return format!("{}\n", object(summary));
+        }
+        let mut text = String::new();
+        let does = if summary.is_writer {
+            "written"
+        } else {
+            "received"
+        };
+        _ = write!(
+            text,
+            "{} {does}, {} lost, {} rejected, {} missed",
+            plural_u64(summary.samples, "sample"),
+            summary.lost,
+            summary.rejected,
+            plural_u64(summary.deadlines_missed, "deadline"),
+        );
+        for (count, name) in [
+            (summary.filtered, "filtered"),
+            (summary.expired, "expired"),
+            (summary.malformed, "malformed"),
+        ] {
+            if count > 0 {
+                _ = write!(text, ", {count} {name}");
+            }
+        }
+        let other = if summary.is_writer {
+            "reader"
+        } else {
+            "writer"
+        };
+        _ = write!(text, "; {} matched", plural_u64(summary.matched, other));
+        if summary.mismatched > 0 {
+            _ = write!(text, ", {} did not", summary.mismatched);
+        }
+        if summary.is_writer && !summary.is_acknowledged {
+            text.push_str("; not everything was acknowledged");
+        }
+        line(&text)
+    }
+}
+
+fn object(summary: &Summary) -> Value {
+    json!({
+        "event": "summary",
+        "schema": "rtether.topic/1",
+        "role": if summary.is_writer { "writer" } else { "reader" },
+        "samples": summary.samples,
+        "lost": summary.lost,
+        "rejected": summary.rejected,
+        "filtered": summary.filtered,
+        "expired": summary.expired,
+        "malformed": summary.malformed,
+        "deadlines_missed": summary.deadlines_missed,
+        "matched": summary.matched,
+        "mismatched": summary.mismatched,
+        "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),
+        "ended_early": summary.ended,
+    })
+}
+
+fn plural_u64(count: u64, name: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), name)
+}
+
+fn text(member: &Member) -> String {
+    match member {
+        Member::Text(text) => text.clone(),
+        Member::Number(number) => number.to_string(),
+    }
+}
+
+fn cell(name: &str, text: &str) -> String {
+    let width = width(name);
+    match name {
+        "state" | "color" => format!("  {text:<width$}"),
+        _ => format!("  {text:>width$}"),
+    }
+}
+
+fn line(text: &str) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+/// Returns a row of CSV.
+pub(super) fn row(cells: impl Iterator<Item = String>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // A vector takes everything.
+    drop(writer.write_record(cells));
+    let octets = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&octets).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+    use super::*;
+
+    fn sample() -> Sample {
+        Sample {
+            at: Duration::from_ms(1_500),
+            sequence: 7,
+            writer: "01fe:00000102".to_owned(),
+            latency: Some(Duration::from_us(80)),
+            state: "alive",
+            members: vec![
+                Member::Text("BL,UE".to_owned()),
+                Member::Number(1),
+                Member::Number(2),
+                Member::Number(30),
+                Member::Number(0),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_sample_in_each_form() {
+        // Oracle: RFC 4180 for the quotes, the documented columns and units for the rest.
+        let lines = |form| Lines {
+            form,
+            kind: Kind::Shape,
+        };
+        let csv = lines(Form::Csv);
+        assert_eq!(
+            csv.head().as_deref(),
+            Some("time_ns,writer,sequence,latency_ns,state,color,x,y,shapesize,payload_bytes\n")
+        );
+        assert_eq!(
+            csv.sample(&sample()),
+            "1500000000,01fe:00000102,7,80000,alive,\"BL,UE\",1,2,30,0\n"
+        );
+        let object: Value = serde_json::from_str(&lines(Form::Json).sample(&sample())).unwrap();
+        assert_eq!(object["latency_ns"], 80_000);
+        assert_eq!(object["value"]["color"], "BL,UE");
+        let table = lines(Form::Table);
+        let (head, line) = (table.head().unwrap(), table.sample(&sample()));
+        assert_eq!(head.trim_end().len(), line.trim_end().len(), "{head}{line}");
+    }
+
+    #[test]
+    fn an_instance_that_ended_has_empty_members() {
+        // Oracle: the number of columns of the head.
+        let lines = Lines {
+            form: Form::Csv,
+            kind: Kind::Shape,
+        };
+        let ended = Sample {
+            state: "disposed",
+            members: vec![Member::Text("RED".to_owned())],
+            ..sample()
+        };
+        assert!(lines.sample(&ended).ends_with("disposed,RED,,,,\n"));
+    }
+}

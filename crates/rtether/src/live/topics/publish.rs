@@ -1,0 +1,208 @@
+//! The side that writes.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use rtether_model::quantity::Duration;
+use rtether_rtps::qos::{Durability, Reliability};
+use rtether_rtps::time;
+use rtether_rtps::typed::{Publication, PublishError};
+use rtether_rtps::types::{Octets, Ping, ShapeType};
+use rtether_rtps::writer::WriteError;
+
+use super::session::Session;
+use super::{Happening, Kind, Said, Sample, Show, Summary, TopicOptions, no_room, shown, span};
+use crate::live::{LiveError, why_ended};
+
+/// From the first match to the first sample: the other side may need longer to know of it.
+const SETTLE: time::Duration = time::Duration::from_ms(500);
+/// Longest wait for acknowledgments in the end.
+const ACKNOWLEDGED: time::Duration = time::Duration::from_s(5);
+/// Between two looks whether there is room again.
+const FULL: time::Duration = time::Duration::from_ms(1);
+
+/// What to write, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublishOptions {
+    /// The topic.
+    pub topic: TopicOptions,
+    /// Between samples.
+    pub period: Duration,
+    /// Octets that make each sample larger.
+    pub size: u32,
+    /// The color of shapes.
+    pub color: String,
+}
+
+/// Writes until all samples are written, the time is over, or until `stop`.
+///
+/// A volatile writer begins when somebody reads: nobody would ever see what it wrote before. Others
+/// begin at once and, where a time is given, stay for those who come later.
+///
+/// # Errors
+/// If nothing can be written at all.
+pub fn publish(
+    options: &PublishOptions,
+    stop: &AtomicBool,
+    on: impl FnMut(Said<'_>),
+) -> Result<Summary, LiveError> {
+    options.topic.check()?;
+    match options.topic.kind {
+        Kind::Shape => publish_as::<ShapeType>(options, stop, on),
+        Kind::Octets => publish_as::<Octets>(options, stop, on),
+        Kind::Ping => publish_as::<Ping>(options, stop, on),
+    }
+}
+
+fn publish_as<T: Show>(
+    options: &PublishOptions,
+    stop: &AtomicBool,
+    mut on: impl FnMut(Said<'_>),
+) -> Result<Summary, LiveError> {
+    let topic = &options.topic;
+    let mut domain = topic.place.open("rtether pub", topic.thread)?;
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    let publication = Publication::<T>::create(participant, now, &topic.topic, topic.qos.clone());
+    let publication = publication.ok_or_else(no_room)?;
+    let guid = participant.writer_guid(publication.id());
+    let own = (guid.unwrap_or_default(), true);
+    let session = Session::new::<T>(domain, topic, own, stop);
+    on(Said::Happening(&session.opened(topic.place.domain)));
+    let mut writer = Writer {
+        options,
+        session,
+        publication,
+        written: 0,
+        name: own.0.to_string(),
+    };
+    let ended = writer.run(&mut on);
+    let session = &writer.session;
+    let is_acknowledged = session
+        .domain
+        .participant()
+        .is_acknowledged(writer.publication.id());
+    Ok(Summary {
+        is_writer: true,
+        samples: writer.written,
+        matched: session.matched,
+        mismatched: session.mismatched(),
+        deadlines_missed: session.deadlines_missed,
+        is_acknowledged,
+        ended: ended.err(),
+        ..Summary::default()
+    })
+}
+
+struct Writer<'a, T> {
+    options: &'a PublishOptions,
+    session: Session<'a>,
+    publication: Publication<T>,
+    written: u64,
+    name: String,
+}
+
+impl<T: Show> Writer<'_, T> {
+    /// Writes all there is to write; an error says why it ended early.
+    fn run(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
+        let failed = |error: io::Error| why_ended(&error);
+        let qos = &self.options.topic.qos;
+        let (is_volatile, is_reliable) = (
+            qos.durability == Durability::Volatile,
+            qos.reliability == Reliability::Reliable,
+        );
+        if is_volatile {
+            self.await_reader(on).map_err(failed)?;
+        }
+        self.write_all(on)?;
+        let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+        let session = &mut self.session;
+        let patience = session.domain.now() + ACKNOWLEDGED;
+        session.domain.flush().map_err(failed)?;
+        while is_reliable
+            && !session
+                .domain
+                .participant()
+                .is_acknowledged(self.publication.id())
+            && !session.is_over()
+            && session.domain.now() < patience
+        {
+            session.step(patience, tell).map_err(failed)?;
+        }
+        if !is_volatile && self.options.topic.duration.is_some() {
+            session.wait(session.end, tell).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn await_reader(&mut self, on: &mut impl FnMut(Said<'_>)) -> io::Result<()> {
+        let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+        let session = &mut self.session;
+        while !session.is_matched() && !session.is_over() {
+            session.step(session.end, tell)?;
+        }
+        let settled = session.domain.now() + SETTLE;
+        session.wait(settled, tell)
+    }
+
+    fn write_all(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
+        let size = usize::try_from(self.options.size).unwrap_or(usize::MAX);
+        let mut value = T::first(size, &self.options.color);
+        let count = self.options.topic.count.unwrap_or(u64::MAX);
+        let mut due = self.session.domain.now();
+        while self.written < count && !self.session.is_over() {
+            let wall = self.session.wall_ns(self.session.domain.now());
+            value.advance(self.written + 1, wall);
+            let Some(sample) = self.write(&value, on)? else {
+                break;
+            };
+            self.written += 1;
+            on(Said::Sample(&sample));
+            due = due + span(self.options.period);
+            if self.written < count {
+                let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+                let waited = self.session.wait(due, tell);
+                waited.map_err(|error| why_ended(&error))?;
+                // Without a period there is no waiting, but something may have come.
+                let now = self.session.domain.now();
+                let stepped = self.session.step(now, tell);
+                stepped.map_err(|error| why_ended(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a value as soon as there is room for it; `None` if all is over before.
+    fn write(
+        &mut self,
+        value: &T,
+        on: &mut impl FnMut(Said<'_>),
+    ) -> Result<Option<Sample>, String> {
+        let failed = |error: io::Error| why_ended(&error);
+        loop {
+            let session = &mut self.session;
+            let now = session.domain.now();
+            let participant = session.domain.participant_mut();
+            match self.publication.publish(participant, now, value) {
+                Ok(sequence) => {
+                    session.domain.flush().map_err(failed)?;
+                    return Ok(Some(Sample {
+                        at: shown(now - session.begin),
+                        sequence: sequence.0,
+                        writer: self.name.clone(),
+                        latency: None,
+                        state: "alive",
+                        members: value.members(),
+                    }));
+                }
+                Err(PublishError::Write(WriteError::Full)) => {
+                    let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+                    session.step(now + FULL, tell).map_err(failed)?;
+                    if session.is_over() {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Why a writer and a reader of one topic do not meet.
+//!
+//! The engine says so only where policies differ. Types and partitions that differ are no mismatch by
+//! the standard, but they puzzle people more often.
+
+use std::fmt::{self, Display};
+
+use rtether_rtps::discovery::EndpointData;
+use rtether_rtps::matching::{Mismatch, mismatches, partitions_match};
+
+use super::text::clean;
+
+/// Why a writer and a reader of one topic do not meet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Their types have different names.
+    Type {
+        /// That of the writer.
+        offered: String,
+        /// That of the reader.
+        requested: String,
+    },
+    /// For one of them the topic has keys.
+    Key {
+        /// Whether it is the writer.
+        is_writer: bool,
+    },
+    /// They have no partition in common.
+    Partition {
+        /// Those of the writer.
+        offered: String,
+        /// Those of the reader.
+        requested: String,
+    },
+    /// The reader asks for more than the writer offers.
+    Policies(Vec<Mismatch>),
+}
+
+/// Returns why a writer and a reader of one topic do not meet; `None` if they do.
+pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
+    if writer.type_name != reader.type_name {
+        return Some(Reason::Type {
+            offered: clean(&writer.type_name),
+            requested: clean(&reader.type_name),
+        });
+    }
+    let (offered, requested) = (&writer.qos.partitions, &reader.qos.partitions);
+    if !partitions_match(offered, requested) {
+        return Some(Reason::Partition {
+            offered: names(offered),
+            requested: names(requested),
+        });
+    }
+    if writer.guid.entity.has_key() != reader.guid.entity.has_key() {
+        let is_writer = writer.guid.entity.has_key();
+        return Some(Reason::Key { is_writer });
+    }
+    let policies = mismatches(&writer.qos, &reader.qos);
+    (!policies.is_empty()).then_some(Reason::Policies(policies))
+}
+
+/// Returns names of partitions for people.
+pub(super) fn names(partitions: &[String]) -> String {
+    if partitions.is_empty() {
+        return "the unnamed one".to_owned();
+    }
+    let names = partitions.iter().map(|name| format!("`{}`", clean(name)));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Type { offered, requested } => {
+                write!(f, "type: {offered} is written, {requested} is read")
+            }
+            Self::Key { is_writer } => {
+                let who = if *is_writer { "writer" } else { "reader" };
+                write!(f, "type: it has a key for the {who} alone")
+            }
+            Self::Partition { offered, requested } => {
+                write!(f, "partition: written in {offered}, read in {requested}")
+            }
+            Self::Policies(policies) => {
+                for (index, mismatch) in policies.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str("; ")?;
+                    }
+                    write!(f, "{mismatch}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
+    use rtether_rtps::qos::{Durability, Qos};
+
+    use super::*;
+
+    fn endpoint(entity: EntityId, type_name: &str, qos: Qos) -> EndpointData {
+        EndpointData {
+            guid: Guid::new(GuidPrefix([7; 12]), entity),
+            topic: "Square".to_owned(),
+            type_name: type_name.to_owned(),
+            qos,
+            unicast: Vec::new(),
+            multicast: Vec::new(),
+            expects_inline_qos: false,
+            content_filter: None,
+        }
+    }
+
+    #[test]
+    fn each_reason_has_its_words() {
+        // Oracle: the pairs by hand, after DDS 1.4, 2.2.3: durability is offered or not, partitions
+        // are common or not, and names of types are equal or not.
+        let write = EntityId::writer(1, true);
+        let read = EntityId::reader(2, true);
+        let writer = endpoint(write, "ShapeType", Qos::writer());
+        let said = |reader: EndpointData| reason(&writer, &reader).map(|why| why.to_string());
+        assert_eq!(said(endpoint(read, "ShapeType", Qos::reader())), None);
+        assert_eq!(
+            said(endpoint(read, "Shape\u{7}", Qos::reader())).as_deref(),
+            Some("type: ShapeType is written, Shape\\u{7} is read")
+        );
+        let keyless = EntityId::reader(2, false);
+        assert_eq!(
+            said(endpoint(keyless, "ShapeType", Qos::reader())).as_deref(),
+            Some("type: it has a key for the writer alone")
+        );
+        let qos = Qos {
+            partitions: vec!["hall".to_owned()],
+            ..Qos::reader()
+        };
+        assert_eq!(
+            said(endpoint(read, "ShapeType", qos)).as_deref(),
+            Some("partition: written in the unnamed one, read in `hall`")
+        );
+        let qos = Qos {
+            durability: Durability::TransientLocal,
+            ..Qos::reader()
+        };
+        assert_eq!(
+            said(endpoint(read, "ShapeType", qos)).as_deref(),
+            Some("durability: volatile is offered, transient local is requested")
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Names and addresses of others, made fit for a terminal.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use rtether_rtps::locator::Locator;
+
+/// Characters of a name that are shown.
+const SHOWN: usize = 80;
+
+/// Returns a name as it may be shown: control characters, which could do anything to a terminal, are
+/// written as escapes, and what is too long is cut off.
+pub(super) fn clean(text: &str) -> String {
+    let mut cleaned = String::new();
+    for (index, character) in text.chars().enumerate() {
+        if index >= SHOWN {
+            cleaned.push('\u{2026}');
+            break;
+        }
+        if character.is_control() {
+            _ = write!(cleaned, "{}", character.escape_default());
+        } else {
+            cleaned.push(character);
+        }
+    }
+    cleaned
+}
+
+/// Returns an address for people.
+pub(super) fn place(locator: &Locator) -> String {
+    match locator {
+        Locator::Udp(address) => SocketAddr::to_string(address),
+        Locator::Ethernet { address, port } => {
+            let octets = address.iter().map(|octet| format!("{octet:02x}"));
+            format!("{} port {port}", octets.collect::<Vec<_>>().join(":"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn escapes_do_not_reach_a_terminal() {
+        // Oracle: the escape sequence that clears a screen begins with U+001B.
+        assert_eq!(clean("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(clean("Gr\u{fc}n"), "Gr\u{fc}n");
+        assert_eq!(clean(&"x".repeat(500)).chars().count(), 81);
+    }
+}
