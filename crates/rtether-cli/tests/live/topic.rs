@@ -330,5 +330,5 @@ fn ctrl_c_leaves_properly() {
         stderr(&written)
     );
     let text = stdout(&written);
-    assert!(text.contains("written, 0 lost"), "{text}");
+    assert!(text.contains("written, 0 deadlines missed"), "{text}");
 }

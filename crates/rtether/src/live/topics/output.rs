@@ -133,14 +133,13 @@ impl Lines {
         } else {
             "received"
         };
-        _ = write!(
-            text,
-            "{} {does}, {} lost, {} rejected, {} missed",
-            plural_u64(summary.samples, "sample"),
-            summary.lost,
-            summary.rejected,
-            plural_u64(summary.deadlines_missed, "deadline"),
-        );
+        _ = write!(text, "{} {does}", plural_u64(summary.samples, "sample"));
+        if !summary.is_writer {
+            let (lost, rejected) = (summary.lost, summary.rejected);
+            _ = write!(text, ", {lost} lost, {rejected} rejected");
+        }
+        let missed = plural_u64(summary.deadlines_missed, "deadline");
+        _ = write!(text, ", {missed} missed");
         for (count, name) in [
             (summary.filtered, "filtered"),
             (summary.expired, "expired"),

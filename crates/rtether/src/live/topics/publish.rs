@@ -85,7 +85,7 @@ fn publish_as<T: Show>(
         is_writer: true,
         samples: writer.written,
         matched: session.matched,
-        mismatched: session.mismatched(),
+        mismatched: session.mismatched,
         deadlines_missed: session.deadlines_missed,
         is_acknowledged,
         ended: ended.err(),

@@ -62,6 +62,7 @@ pub(super) struct Session<'a> {
     apart: BTreeMap<Guid, Reason>,
     matched_now: BTreeSet<Guid>,
     pub(super) matched: u64,
+    pub(super) mismatched: u64,
     pub(super) deadlines_missed: u64,
     looked_at: Instant,
     stop: &'a AtomicBool,
@@ -99,6 +100,7 @@ impl<'a> Session<'a> {
             apart: BTreeMap::new(),
             matched_now: BTreeSet::new(),
             matched: 0,
+            mismatched: 0,
             deadlines_missed: 0,
             looked_at: begin,
             stop,
@@ -126,11 +128,6 @@ impl<'a> Session<'a> {
 
     pub(super) fn is_matched(&self) -> bool {
         !self.matched_now.is_empty()
-    }
-
-    /// Returns how many endpoints of others on the topic do not match.
-    pub(super) fn mismatched(&self) -> u64 {
-        u64::try_from(self.apart.len()).unwrap_or(u64::MAX)
     }
 
     /// Waits until something comes or is due, but neither long nor beyond `until`, and says what has
@@ -190,7 +187,9 @@ impl<'a> Session<'a> {
             | Event::WriterMatched { writer: other, .. } => {
                 self.matched += 1;
                 self.matched_now.insert(other);
-                self.apart.remove(&other);
+                if self.apart.remove(&other).is_some() {
+                    self.mismatched -= 1;
+                }
                 let who = self.who(other.prefix);
                 Happening::Matched { who }
             }
@@ -227,7 +226,9 @@ impl<'a> Session<'a> {
         if is_known || (self.apart.len() >= APART_MAX && !self.apart.contains_key(&other)) {
             return None;
         }
-        self.apart.insert(other, reason.clone());
+        if self.apart.insert(other, reason.clone()).is_none() {
+            self.mismatched += 1;
+        }
         let who = self.who(other.prefix);
         Some(Happening::Apart { who, reason })
     }

@@ -59,7 +59,7 @@ fn subscribe_as<T: Show>(
         is_writer: false,
         samples,
         matched: session.matched,
-        mismatched: session.mismatched(),
+        mismatched: session.mismatched,
         lost: counters.lost,
         rejected: counters.rejected,
         filtered: counters.filtered,
