@@ -270,6 +270,7 @@ impl Reader {
     /// Takes in that a participant is alive, for its writers of which that, or the word of its
     /// application, is enough.
     pub(crate) fn on_alive(&mut self, now: Instant, from: GuidPrefix, is_manual: bool) {
+        let mut due = Instant::NEVER;
         for proxy in self.of_participant(from) {
             let counts = match proxy.remote.liveliness.kind {
                 LivelinessKind::Automatic => true,
@@ -278,20 +279,22 @@ impl Reader {
             };
             if counts {
                 proxy.touch(now);
+                due = due.min(proxy.due_at());
             }
         }
-        self.next_at = self.next_at.min(now);
+        self.next_at = self.next_at.min(due);
     }
 
     /// Asks the writers of a participant that have not said yet what they have; it is still there.
     ///
     /// Where only one side has taken the other for dead, the other believes that all is said.
     pub(crate) fn ask_silent(&mut self, now: Instant, from: GuidPrefix) {
+        let mut due = Instant::NEVER;
         let silent = self.of_participant(from).iter_mut();
         for proxy in silent.filter(|proxy| proxy.is_silent()) {
-            proxy.ack_at.get_or_insert(now);
+            due = due.min(*proxy.ack_at.get_or_insert(now));
         }
-        self.next_at = self.next_at.min(now);
+        self.next_at = self.next_at.min(due);
     }
 
     /// Returns the writers of a participant.
