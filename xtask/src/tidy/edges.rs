@@ -78,6 +78,7 @@ const ROOMS: &[Room] = &[
             "rtether-live",
             "rtether-model",
             "rtether-proto",
+            "rtether-rtps",
             "rtether-sim",
         ],
         outside: Outside::WithReason,
