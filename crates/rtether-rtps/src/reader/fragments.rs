@@ -34,7 +34,7 @@ impl Reader {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };
-        if frag.sequence < proxy.next {
+        if proxy.has(frag.sequence) {
             self.counters.duplicates += 1;
             return;
         }

@@ -157,6 +157,8 @@ impl WriterProxy {
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();
         self.sure = self.next;
+        // Fragments of what has been delivered since they came would keep their places for good.
+        self.reassembly.forget_before(self.next);
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
         self.since_ack += 1;
         self.ask_after = Duration::ZERO;
@@ -263,6 +265,12 @@ impl WriterProxy {
         if self.held.len() < HELD_MAX {
             self.held.entry(start).or_insert(Held::Gap(end));
         }
+    }
+
+    /// Returns whether a sample has been delivered, or is held.
+    pub(crate) fn has(&self, sequence: SequenceNumber) -> bool {
+        let held = || matches!(self.held.get(&sequence), Some(Held::Sample(_)));
+        sequence < self.next || held()
     }
 
     /// Counts samples that will never come.

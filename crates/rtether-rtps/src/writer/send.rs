@@ -280,10 +280,20 @@ impl Writer {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return Step::Full;
         };
-        let found = self.cache.get(sequence).filter(|_| sequence >= proxy.start);
+        let (reader, start) = (proxy.remote.guid.entity, proxy.start);
+        let found = self.cache.get(sequence).filter(|_| sequence >= start);
+        if found.is_none() && sequence <= self.cache.last() {
+            // It is gone, or was not meant for this reader, which has fragments of it all the same: a
+            // heartbeat would not say so.
+            proxy.on_fragments_sent(None);
+            let next = self.cache.at_or_after(sequence.max(start));
+            let next = next.map_or(self.cache.last().next(), |change| change.sequence);
+            let is_said = message.gap(&gap(reader, self.entity, sequence, next));
+            return if is_said { Step::Sent } else { Step::Full };
+        }
         let found = found.filter(|change| number <= change.fragments(sending.fragment));
         let Some(change) = found else {
-            // A heartbeat tells that it is gone.
+            // There is no such thing; a heartbeat tells what there is.
             proxy.on_fragments_sent(None);
             proxy.wants_heartbeat = true;
             return Step::Again;
@@ -296,7 +306,6 @@ impl Writer {
         };
         let inline = inline_qos(change, self.qos.lifespan);
         message.info_timestamp(Some(change.time));
-        let reader = proxy.remote.guid.entity;
         message.data_frag(reader, self.entity, sequence, &inline, fragment);
         proxy.on_fragments_sent(Some(number));
         Step::Last

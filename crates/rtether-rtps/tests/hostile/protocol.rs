@@ -335,3 +335,26 @@ fn one_question_for_a_long_history() {
     assert_eq!(last[36], 7, "a heartbeat behind the destination");
     assert!(ask(&mut world, 2) <= (2 << 20) + 20_000);
 }
+
+#[test]
+fn fragments_of_what_is_not_meant_for_a_reader() {
+    // Oracle: a GAP (kind 8) behind the destination. A reader that had seen some fragments before it was
+    // matched would ask for the rest for good, and get heartbeats that say nothing of it.
+    let (mut world, mut forger, _, _) = matched();
+    assert!(world.write());
+    let late = EntityId::reader(3, false);
+    let data = endpoint(forger.guid(late), Reliability::Reliable);
+    let datagram = forger.endpoint(&data);
+    world.feed(&datagram);
+    world.sent.clear();
+    let nack = NackFrag {
+        reader: late,
+        writer: own_writer(&world),
+        sequence: SequenceNumber(1),
+        set: full(1),
+        count: 1,
+    };
+    world.feed(&forger.message(|message| assert!(message.nack_frag(&nack))));
+    assert_eq!(world.sent.len(), 1);
+    assert_eq!(world.sent[0].1[36], 8);
+}
