@@ -126,6 +126,7 @@ impl Participant {
             payload,
             inline,
             time: context.time,
+            at: now,
         };
         if data.writer == EntityId::SPDP_WRITER {
             self.handle_announcement(now, context.from, &arrived);

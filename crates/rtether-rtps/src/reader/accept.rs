@@ -101,7 +101,6 @@ impl Reader {
 
     fn sample(
         &mut self,
-        now: Instant,
         writer: Guid,
         index: usize,
         arrived: &Arrived<'_>,
@@ -115,7 +114,7 @@ impl Reader {
                 writer,
                 sequence: arrived.sequence,
                 source_time: arrived.time,
-                received_at: now,
+                received_at: arrived.at,
                 is_valid: arrived.kind == ChangeKind::Alive,
                 state: InstanceState::Alive,
                 key_hash: arrived.inline.key_hash,
@@ -133,7 +132,7 @@ impl Reader {
         let (writer, strength) = (remote.guid, remote.strength);
         let lifespan = arrived.inline.lifespan.unwrap_or(remote.lifespan);
         let persistence = remote.deadline.min(self.qos.deadline);
-        let sample = self.sample(now, writer, index, arrived, now + lifespan);
+        let sample = self.sample(writer, index, arrived, arrived.at + lifespan);
         let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let deadline = self.qos.deadline;
         let Some(instance) = self.instances.get_mut(index) else {
@@ -148,7 +147,7 @@ impl Reader {
             return;
         };
         if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
-            let until = now + persistence.min(lifespan);
+            let until = (now + persistence).min(arrived.at + lifespan);
             instance.stand_by(strength, until, sample);
             self.counters.filtered += 1;
             return;
@@ -220,7 +219,7 @@ impl Reader {
         let state = instance.state;
         instance.deadline_at = None;
         if state != before {
-            let mut sample = self.sample(now, writer, index, arrived, Instant::NEVER);
+            let mut sample = self.sample(writer, index, arrived, Instant::NEVER);
             sample.info.state = state;
             self.enqueue(now, index, sample);
         }

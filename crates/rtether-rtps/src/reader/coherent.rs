@@ -166,6 +166,7 @@ mod tests {
                 ..InlineQos::default()
             },
             time: None,
+            at: NOW,
         };
         reader.on_data(NOW, writer(), &arrived);
     }
@@ -204,5 +205,32 @@ mod tests {
         hand_in(&mut reader, 8, Some(8));
         hand_in(&mut reader, 9, Some(0));
         assert_eq!(taken(&mut reader), [8]);
+    }
+
+    #[test]
+    fn a_sample_that_waited_for_others_expires_by_its_arrival() {
+        // Oracle: a lifespan of 100 ms by hand; 2 waits 60 ms for 1 and is taken 50 ms later.
+        let mut reader = reader(Reliability::Reliable);
+        let hand_in = |reader: &mut Reader, sequence, ms| {
+            let at = NOW + Duration::from_ms(ms);
+            let arrived = Arrived {
+                sequence: SequenceNumber(sequence),
+                kind: ChangeKind::Alive,
+                payload: &[0, 1, 0, 0],
+                inline: InlineQos {
+                    lifespan: Some(Duration::from_ms(100)),
+                    ..InlineQos::default()
+                },
+                time: None,
+                at,
+            };
+            reader.on_data(at, writer(), &arrived);
+        };
+        hand_in(&mut reader, 2, 0);
+        hand_in(&mut reader, 1, 60);
+        let late = NOW + Duration::from_ms(110);
+        let numbers = core::iter::from_fn(|| reader.take(late, |info, _, _| info.sequence.0));
+        assert_eq!(numbers.collect::<Vec<_>>(), [1]);
+        assert_eq!(reader.all_counters().expired, 1);
     }
 }

@@ -72,6 +72,7 @@ impl Reader {
             payload: &whole.octets,
             inline: whole.inline,
             time: whole.time,
+            at: now,
         };
         self.on_data(now, from, &arrived);
     }

@@ -45,6 +45,7 @@ pub(crate) struct Owned {
     pub(crate) payload: Vec<u8>,
     pub(crate) inline: InlineQos,
     pub(crate) time: Option<WallTime>,
+    at: Instant,
 }
 
 impl Owned {
@@ -54,6 +55,7 @@ impl Owned {
             payload: arrived.payload.to_vec(),
             inline: arrived.inline,
             time: arrived.time,
+            at: arrived.at,
         }
     }
 
@@ -64,6 +66,7 @@ impl Owned {
             payload: &self.payload,
             inline: self.inline,
             time: self.time,
+            at: self.at,
         }
     }
 }

@@ -74,6 +74,8 @@ pub(crate) struct Arrived<'a> {
     pub(crate) payload: &'a [u8],
     pub(crate) inline: InlineQos,
     pub(crate) time: Option<WallTime>,
+    /// When it came; it may have been held since.
+    pub(crate) at: Instant,
 }
 
 /// What has happened at a reader.
