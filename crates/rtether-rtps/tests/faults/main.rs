@@ -1,7 +1,9 @@
 //! Participants on a network that loses, doubles, delays and cuts off datagrams, in virtual time.
 //!
 //! Oracle: what was written. A strictly reliable subscription gets every sample of a writer from the
-//! first one it gets, in order, none twice; after the faults all participants find each other again.
+//! first one it gets, in order, none twice, unless one of the two has lost sight of the other meanwhile;
+//! of what was written before its writer knew of it, a volatile one is promised nothing. After the
+//! faults all participants find each other again.
 //! A failure prints the command that repeats it.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
@@ -28,6 +30,9 @@ struct Had {
     of: BTreeMap<Guid, u32>,
     /// Writers that this reader, or that have, lost sight of the other: samples may be missing.
     broken: BTreeSet<Guid>,
+    /// What each writer had written when it came to know of this reader: a volatile one is not promised
+    /// any of it, although some may reach it by chance.
+    before: BTreeMap<Guid, u32>,
 }
 
 struct Side {
@@ -141,15 +146,27 @@ impl Plant {
         };
         let clock = one.clock(now);
         let own = one.participant.writer_guid(side.publication.id()).unwrap();
-        let mut left = Vec::new();
+        let (mut left, mut come) = (Vec::new(), Vec::new());
         while let Some(event) = one.participant.poll_event() {
             if let Event::WriterUnmatched { writer, .. } = event {
                 side.had.broken.insert(writer);
             } else if let Event::ReaderUnmatched { reader, .. } = event {
                 left.push(reader);
+            } else if let Event::ReaderMatched { reader, .. } = event {
+                come.push(reader);
             }
         }
-        self.note_left(own, &left);
+        let written = side.written;
+        for reader in left {
+            if let Some(had) = self.had_of(reader) {
+                had.broken.insert(own);
+            }
+        }
+        for reader in come {
+            if let Some(had) = self.had_of(reader) {
+                had.before.insert(own, written);
+            }
+        }
         let (Some(one), Some(side)) = (&mut self.net.hosts[host], &mut self.sides[host]) else {
             return;
         };
@@ -166,7 +183,10 @@ impl Plant {
             let is_broken = side.had.broken.remove(&writer);
             let had = side.had.of.entry(writer).or_insert(value.sequence - 1);
             let is_next = value.sequence == *had + 1;
-            let is_later = is_broken && value.sequence > *had;
+            let before = side.had.before.get(&writer).copied().unwrap_or(0);
+            let is_unpromised =
+                self.durability == Durability::Volatile && value.sequence <= before + 1;
+            let is_later = (is_broken || is_unpromised) && value.sequence > *had;
             if !is_next && !is_later {
                 wrong = Some(format!("{} after {had} from {writer}", value.sequence));
             }
@@ -180,17 +200,14 @@ impl Plant {
         }
     }
 
-    /// A writer has lost sight of readers.
-    fn note_left(&mut self, writer: Guid, left: &[Guid]) {
-        for (one, side) in self.net.hosts.iter().zip(&mut self.sides) {
-            let (Some(one), Some(side)) = (one, side) else {
-                continue;
-            };
-            let reader = one.participant.reader_guid(side.subscription.id());
-            if reader.is_some_and(|reader| left.contains(&reader)) {
-                side.had.broken.insert(writer);
-            }
-        }
+    /// Returns what a reader has had, if it is still there.
+    fn had_of(&mut self, reader: Guid) -> Option<&mut Had> {
+        let mut all = self.net.hosts.iter().zip(&mut self.sides);
+        all.find_map(|(one, side)| {
+            let (one, side) = (one.as_ref()?, side.as_mut()?);
+            let own = one.participant.reader_guid(side.subscription.id());
+            (own == Some(reader)).then_some(&mut side.had)
+        })
     }
 
     fn run_until(&mut self, until: i64) {
