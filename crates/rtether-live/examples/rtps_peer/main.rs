@@ -74,7 +74,6 @@ fn main() -> ExitCode {
 fn open(options: &Options) -> Result<Domain, Failure> {
     let frames = |device: &String| EthernetOptions {
         vlan: options.vlan,
-        past_queues: options.past_queues,
         ..EthernetOptions::on(device)
     };
     Ok(Domain::open(&DomainOptions {

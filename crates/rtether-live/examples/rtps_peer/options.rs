@@ -45,7 +45,6 @@ pub(crate) struct Options {
     /// Ethernet frames on a device instead of UDP.
     pub(crate) device: Option<String>,
     pub(crate) vlan: u16,
-    pub(crate) past_queues: bool,
     pub(crate) waits: bool,
     pub(crate) spins: bool,
     pub(crate) loss: u16,
@@ -97,7 +96,6 @@ impl Options {
             interface: None,
             device: None,
             vlan: 0,
-            past_queues: false,
             waits: false,
             spins: false,
             loss: 0,
@@ -121,7 +119,6 @@ impl Options {
                 "--reliable" => this.qos.reliability = Reliability::Reliable,
                 "--wait-match" => this.waits = true,
                 "--spin" => this.spins = true,
-                "--past-queues" => this.past_queues = true,
                 _ => {
                     let value = words.next().ok_or(format!("{name} needs a value"))?;
                     this.set(&name, &value)?;

@@ -109,9 +109,9 @@ impl Ethernet {
             source,
         };
         let inlet = inlet(&device, frames.ethertype, sieve, hears_group).map_err(refused)?;
-        let line = (!is_loopback).then(|| outlet(&device, frames.past_queues));
+        let line = (!is_loopback).then(|| outlet(&device));
         let line = line.transpose().map_err(refused)?;
-        let local = outlet(&loopback, false).map_err(refused)?;
+        let local = outlet(&loopback).map_err(refused)?;
         let this = Self {
             inlet,
             line,
@@ -304,14 +304,10 @@ fn inlet(device: &Device, ethertype: u16, sieve: Sieve, hears_group: bool) -> io
 }
 
 /// Opens a socket that sends and hears nothing.
-fn outlet(device: &Device, past_queues: bool) -> io::Result<Socket> {
+fn outlet(device: &Device) -> io::Result<Socket> {
     let socket = Socket::new(Family::PACKET, Type::RAW, None)?;
     socket.set_nonblocking(true)?;
     make_room(&socket)?;
-    if past_queues {
-        let on: libc::c_int = 1;
-        option::set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-    }
     socket.bind(&link_address(device.index(), 0))?;
     Ok(socket)
 }

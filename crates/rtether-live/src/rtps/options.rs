@@ -58,9 +58,6 @@ pub struct EthernetOptions {
     pub vlan: u16,
     /// Stations that the group does not reach.
     pub peers: Vec<MacAddress>,
-    /// Hands frames to the driver past the queues of the device, and so past all that shapes, diverts or
-    /// captures there (`PACKET_QDISC_BYPASS`).
-    pub past_queues: bool,
 }
 
 impl EthernetOptions {
@@ -71,7 +68,6 @@ impl EthernetOptions {
             ethertype: ETHERTYPE,
             vlan: 0,
             peers: Vec::new(),
-            past_queues: false,
         }
     }
 }
