@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtether::live::topics::Place;
 use rtether::live::{
     self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
     Marks, PingOptions, Placement, Profile, Thread, Waiting,
 };
-use rtether::live::topics::Place;
 use rtether::meter::{self, Measurement};
 
 use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};

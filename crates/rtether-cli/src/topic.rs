@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether::live::{LiveError, Vid};
 use rtether::live::topics::{
-    self, EthernetOptions, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos, Reliability,
-    Representation, Said, SpyOptions, Summary, TopicOptions, span,
+    self, EthernetOptions, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos,
+    Reliability, Representation, Said, SpyOptions, Summary, TopicOptions, span,
 };
+use rtether::live::{LiveError, Vid};
 
 use crate::args::{DomainArgs, FrameArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
 use crate::exit::{self, Exit};

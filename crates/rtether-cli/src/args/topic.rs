@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use clap::{Args, ValueEnum};
-use rtether::live::{Duration, Vid};
 use rtether::live::topics::{Durability, Kind, Peer, Ports, Representation, SIZE_MAX};
+use rtether::live::{Duration, Vid};
 
 use super::live::{ThreadArgs, vid};
 
