@@ -329,6 +329,12 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
             dice.pick(&[100, 500, 2_000, 10_000, 50_000]),
         ));
     }
+    let is_packets = !matches!(flow.traffic, Traffic::Bulk(_));
+    if is_packets && flow.delivery == Delivery::Unicast && dice.chance(2) {
+        flow.encapsulation = Encapsulation::Rtps {
+            is_reliable: dice.chance(50),
+        };
+    }
 }
 
 fn bulk(dice: &mut Dice) -> Bulk {
