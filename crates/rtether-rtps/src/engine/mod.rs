@@ -13,7 +13,7 @@ mod remotes;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
 pub use endpoints::NewSample;
 
 use crate::discovery::{EndpointData, ParticipantData};
