@@ -229,6 +229,14 @@ fn keys() {
         decode_key(&payload(&[&NAMES[32..], &participant])),
         Ok(WRITER)
     );
+    // Written: the same, little-endian.
+    for (guid, id) in [(WRITER, 0x5A), (guid, 0x50)] {
+        let mut out = Vec::new();
+        encode_key(guid, &mut out);
+        let octets = guid.octets();
+        let expected = [&[0, 3, 0, 0, id, 0, 16, 0], &octets[..], &[1, 0, 0, 0]].concat();
+        assert_eq!(out, expected);
+    }
 }
 
 #[test]

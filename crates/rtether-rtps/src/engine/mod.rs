@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
 pub use endpoints::NewSample;
 
-use crate::discovery::{EndpointData, ParticipantData};
+use crate::discovery::{EndpointData, ParticipantData, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
@@ -268,14 +268,11 @@ impl Participant {
             message.data(reader, writer, first, &InlineQos::default(), content);
             return;
         }
-        let own = self.config.guid(EntityId::PARTICIPANT).octets();
-        // PL_CDR_LE with the name of the participant as its key, and the sentinel.
-        let mut key = [0; 28];
-        key[..8].copy_from_slice(&[0, 3, 0, 0, 0x50, 0, 16, 0]);
-        key[8..24].copy_from_slice(&own);
-        key[24] = 1;
+        let own = self.config.guid(EntityId::PARTICIPANT);
+        let mut key = Vec::new();
+        encode_key(own, &mut key);
         let inline = InlineQos {
-            key_hash: Some(own),
+            key_hash: Some(own.octets()),
             status: Status {
                 is_disposed: true,
                 is_unregistered: true,

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{
     ANNOUNCE_AFTER_MIN, Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS,
 };
-use crate::discovery::{EndpointData, ParticipantData, decode_key};
+use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Liveliness, Reliability};
@@ -340,10 +340,7 @@ impl Participant {
         if kind.is_alive() {
             endpoint.encode(&mut payload, is_writer);
         } else {
-            // PL_CDR_LE with the name of the endpoint as its key, and the sentinel.
-            payload.extend_from_slice(&[0, 3, 0, 0, 0x5A, 0, 16, 0]);
-            payload.extend_from_slice(&guid);
-            payload.extend_from_slice(&[1, 0, 0, 0]);
+            encode_key(endpoint.guid, &mut payload);
         }
         let new = crate::writer::New {
             kind,

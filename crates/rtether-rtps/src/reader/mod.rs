@@ -13,6 +13,8 @@ mod queue;
 mod reassembly;
 mod sample;
 mod send;
+#[cfg(test)]
+mod tests;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;

@@ -36,6 +36,7 @@ impl Reader {
 
     /// Takes in what was held for want of room, and asks for the rest.
     fn offer_again(&mut self, now: Instant) {
+        self.offer_pending(now);
         for index in 0..self.proxies.len() {
             self.deliver_held(now, index);
             if let Some(proxy) = self.proxies.get_mut(index)

@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn what_is_written_in_a_set_names_its_first_sample() {
-        // Oracle: 8.7.5 by hand; a set without samples leaves no trace, others have an end of their own.
+        // Oracle: 8.7.6 by hand; a set without samples leaves no trace, others have an end of their own.
         let mut cache = Cache::new(&Qos {
             history: History::KeepAll,
             ..Qos::writer()

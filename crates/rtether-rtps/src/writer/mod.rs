@@ -81,8 +81,6 @@ pub(crate) struct Writer {
     is_asked: bool,
     /// Whether samples may go to groups.
     may_multicast: bool,
-    /// Whether a new reader gets the history at once, or only when it asks.
-    pushes_history: bool,
 }
 
 impl Writer {
@@ -104,7 +102,6 @@ impl Writer {
             heartbeat_count: 0,
             is_asked: false,
             may_multicast,
-            pushes_history: false,
         }
     }
 
@@ -169,7 +166,7 @@ impl Writer {
                 let mut remote = remote;
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
-                let proxy = ReaderProxy::new(remote, first, last, self.pushes_history);
+                let proxy = ReaderProxy::new(remote, first, last);
                 if proxy.is_reliable() {
                     self.heartbeat_after = self.timing.heartbeat_min;
                     let at = now + self.heartbeat_after;
@@ -216,7 +213,7 @@ impl Writer {
         self.proxies.get_mut(index)
     }
 
-    /// Returns the readers that have not acknowledged everything.
+    /// Returns whether all reliable readers have acknowledged everything.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.acknowledged() >= self.cache.last()
     }

@@ -103,12 +103,7 @@ impl Count {
 
 impl ReaderProxy {
     /// Returns a reader that is matched while the writer has samples from `first` to `last`.
-    pub(crate) fn new(
-        remote: RemoteReader,
-        first: SequenceNumber,
-        last: SequenceNumber,
-        is_pushed: bool,
-    ) -> Self {
+    pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
         let start = if remote.wants_history {
             SequenceNumber::FIRST
         } else {
@@ -116,7 +111,7 @@ impl ReaderProxy {
         };
         let has_history = remote.wants_history && first <= last;
         // A reliable reader asks for what it lacks.
-        let is_sent = has_history && (is_pushed || remote.reliability == Reliability::BestEffort);
+        let is_sent = has_history && remote.reliability == Reliability::BestEffort;
         Self {
             wants_heartbeat: remote.reliability == Reliability::Reliable,
             remote,
