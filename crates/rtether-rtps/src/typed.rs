@@ -7,9 +7,13 @@ use crate::cdr::{
     self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
     to_payload, write_key,
 };
-use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
+use crate::engine::{
+    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, ReaderId, TopicName,
+    WriterId,
+};
+use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
-use crate::reader::{KeyOf, SampleInfo};
+use crate::reader::SampleInfo;
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
@@ -61,6 +65,21 @@ impl<T: Data> Publication<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, None).ok()
+    }
+
+    /// Makes a publication of a topic that spares subscriptions what their filters do not let through,
+    /// if it is told how they look at values ([`Judge::of`]).
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        judge: Option<Judge>,
+    ) -> Result<Self, CreateError> {
         let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
             Encoding::Xcdr2
@@ -71,8 +90,14 @@ impl<T: Data> Publication<T> {
             topic,
             type_name: T::NAME,
         };
-        let id = participant.create_writer(now, name, T::HAS_KEY, qos)?;
-        Some(Self {
+        let new = NewWriter {
+            name,
+            has_key: T::HAS_KEY,
+            qos,
+            judge,
+        };
+        let id = participant.add_writer(now, new)?;
+        Ok(Self {
             id,
             encoding,
             payload: Vec::new(),
@@ -196,13 +221,32 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, None).ok()
+    }
+
+    /// Makes a subscription to those samples of a topic that pass a filter, if there is one.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or the filter does not fit the type.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        filter: Option<NewFilter<'_>>,
+    ) -> Result<Self, CreateError> {
         let name = TopicName {
             topic,
             type_name: T::NAME,
         };
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
-        let id = participant.create_reader(now, name, keys, qos)?;
-        Some(Self {
+        let new = NewReader {
+            name,
+            key_of: T::HAS_KEY.then_some(key_of::<T>),
+            qos,
+            filter,
+        };
+        let id = participant.add_reader(now, new)?;
+        Ok(Self {
             id,
             malformed: 0,
             of: PhantomData,

@@ -2,6 +2,7 @@
 //! anybody listens.
 
 use rtether_rtps::engine::Participant;
+use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::typed::{Publication, PublishError};
@@ -79,9 +80,9 @@ fn create(session: &mut Session, options: &Options) -> Result<Vec<Topic>, Failur
     for name in options.topics() {
         let now = session.domain.now();
         let (participant, qos) = (session.domain.participant_mut(), options.qos.clone());
-        let publication = Publication::create(participant, now, &name, qos);
-        let publication =
-            publication.ok_or_else(|| Failure::begin("there are too many writers"))?;
+        let judge = Some(Judge::of::<ShapeType>());
+        let publication = Publication::open(participant, now, &name, qos, judge);
+        let publication = publication.map_err(Failure::begin)?;
         session.writers.insert(publication.id(), name.clone());
         print::line(format_args!(
             "Create writer for topic: {name} color: {color}"

@@ -30,6 +30,9 @@ pub const LOCATORS_MAX: usize = 8;
 pub const PARTITIONS_MAX: usize = 32;
 /// The most octets of user data.
 pub const USER_DATA_MAX: usize = 1_024;
+/// The most octets of the expression of a content filter with its NUL; of its parameters and names it
+/// is [`crate::wire::STRING_SIZE_MAX`].
+pub const FILTER_SIZE_MAX: usize = crate::filter::TEXT_MAX + 1;
 /// The most parameters of a content filter.
 pub const FILTER_PARAMETERS_MAX: usize = 16;
 

@@ -4,6 +4,7 @@
 //! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
 mod config;
+mod create;
 mod endpoints;
 mod liveliness;
 mod matching;
@@ -14,9 +15,11 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 
 use crate::discovery::{EndpointData, ParticipantData, encode_key};
+use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
@@ -44,6 +47,8 @@ struct LocalWriter {
     writer: Writer,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    /// How it tells what readers with filters want.
+    judge: Option<Judge>,
 }
 
 /// A reader of this participant.
@@ -157,6 +162,7 @@ impl Participant {
             self.writers.push(Some(LocalWriter {
                 writer,
                 endpoint: None,
+                judge: None,
             }));
         }
         let qos = Qos {

@@ -197,6 +197,7 @@ impl Participant {
                     wants_history: true,
                     unicast: unicast.clone(),
                     multicast: multicast.clone(),
+                    filter: None,
                 };
                 if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
                     local.writer.add_reader(now, remote);

@@ -12,6 +12,9 @@ use crate::writer::ChangeKind;
 impl Reader {
     /// Takes in a sample that belongs to no set; returns whether it has been dealt with.
     pub(super) fn accept_one(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
+        if !self.passes(arrived) {
+            return true;
+        }
         let index = match self.instance_of(arrived) {
             Ok(Some(index)) => index,
             // Of an instance that was never heard of nothing can end.
@@ -35,6 +38,22 @@ impl Reader {
             self.accept_end(now, proxy, index, arrived);
         }
         true
+    }
+
+    /// Returns whether the content filter lets a sample through; to the reader one that it does not has
+    /// never been written.
+    fn passes(&mut self, arrived: &Arrived<'_>) -> bool {
+        let filter = self.filter.as_ref().filter(|_| arrived.kind.is_alive());
+        let Some((filter, judge)) = filter else {
+            return true;
+        };
+        let passes = judge.passes(filter, arrived.payload);
+        match passes {
+            Some(true) => {}
+            Some(false) => self.counters.filtered += 1,
+            None => self.counters.malformed += 1,
+        }
+        passes == Some(true)
     }
 
     /// Finds no room: for strict reliability the writer has to wait; others lose the sample.

@@ -26,6 +26,7 @@ pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
 
+use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
@@ -51,6 +52,8 @@ pub(crate) struct Reader {
     pub(crate) proxies: Vec<WriterProxy>,
     pub(crate) counters: ReaderCounters,
     key_of: Option<KeyOf>,
+    /// Which samples it wants.
+    pub(crate) filter: Option<(Filter, Judge)>,
     timing: ReaderTiming,
     depth: Option<usize>,
     samples_max: usize,
@@ -97,6 +100,7 @@ impl Reader {
             proxies: Vec::new(),
             counters: ReaderCounters::default(),
             key_of,
+            filter: None,
             timing,
             depth,
             samples_max: limit(qos.limits.samples, SAMPLES_DEFAULT).max(1),

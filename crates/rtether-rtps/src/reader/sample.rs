@@ -91,7 +91,7 @@ pub struct ReaderCounters {
     pub rejected: u64,
     /// Samples whose payload makes no sense.
     pub malformed: u64,
-    /// Samples of a weaker writer, or too soon after another.
+    /// Samples of a weaker writer, too soon after another, or kept out by the content filter.
     pub filtered: u64,
     /// Samples of coherent sets of which a part was lost.
     pub incoherent: u64,

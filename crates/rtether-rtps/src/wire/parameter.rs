@@ -294,11 +294,16 @@ pub(crate) fn duration(cursor: &mut Cursor<'_>) -> Result<Duration, Malformed> {
 
 /// Reads a string, and goes on behind its padding.
 pub(crate) fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
+    string_within(cursor, STRING_SIZE_MAX)
+}
+
+/// Reads a string of at most `max` octets with its NUL, and goes on behind its padding.
+pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&'a str, Malformed> {
     let error = Malformed::Value {
         offset: cursor.at(),
     };
     let len = cursor.count()?;
-    if len > STRING_SIZE_MAX {
+    if len > max {
         return Err(error);
     }
     let octets = cursor.take(len)?;

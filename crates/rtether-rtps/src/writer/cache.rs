@@ -195,6 +195,11 @@ impl Cache {
         self.changes.get(self.position(sequence))
     }
 
+    /// Returns the samples from this number on.
+    pub(crate) fn from(&self, sequence: SequenceNumber) -> impl Iterator<Item = &Change> {
+        self.changes.range(self.position(sequence)..)
+    }
+
     /// Returns the sample of this number.
     pub(crate) fn get(&self, sequence: SequenceNumber) -> Option<&Change> {
         let found = self.at_or_after(sequence);

@@ -24,6 +24,9 @@ use crate::wire::{AckNack, NackFrag};
 /// Readers that a writer knows at most.
 pub(crate) const READERS_MAX: usize = 1_024;
 
+/// Readers for which a writer filters at most; the others filter for themselves, as all do.
+const FILTERS_MAX: usize = 32;
+
 /// How a writer keeps its readers up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterTiming {
@@ -73,6 +76,8 @@ pub(crate) struct Writer {
     /// In the order of their names.
     pub(crate) proxies: Vec<ReaderProxy>,
     destinations: Vec<Destination>,
+    /// Whether a reader wants only some samples.
+    has_filters: bool,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
@@ -96,6 +101,7 @@ impl Writer {
             qos,
             proxies: Vec::new(),
             destinations: Vec::new(),
+            has_filters: false,
             timing,
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
@@ -149,8 +155,13 @@ impl Writer {
     }
 
     /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
-    pub(crate) fn add_reader(&mut self, now: Instant, remote: RemoteReader) -> bool {
+    pub(crate) fn add_reader(&mut self, now: Instant, mut remote: RemoteReader) -> bool {
         self.is_asked = true;
+        let others = self.proxies.iter().map(|proxy| &proxy.remote);
+        let others = others.filter(|other| other.guid != remote.guid);
+        if others.filter(|other| other.filter.is_some()).count() >= FILTERS_MAX {
+            remote.filter = None;
+        }
         match self.find(remote.guid) {
             Ok(index) => {
                 if let Some(proxy) = self.proxies.get_mut(index) {
@@ -163,7 +174,6 @@ impl Writer {
                 if self.proxies.len() >= READERS_MAX {
                     return false;
                 }
-                let mut remote = remote;
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
                 let proxy = ReaderProxy::new(remote, first, last);
@@ -223,6 +233,8 @@ impl Writer {
     fn rebuild_destinations(&mut self) {
         let next = self.destinations.iter().map(|there| there.next).min();
         let next = next.unwrap_or(self.cache.last().next());
+        let mut readers = self.proxies.iter();
+        self.has_filters = readers.any(|proxy| proxy.remote.filter.is_some());
         // Sorted, since with many readers looking for each among all takes long.
         let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
         places.sort_unstable();
