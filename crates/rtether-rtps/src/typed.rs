@@ -8,8 +8,8 @@ use crate::cdr::{
     to_payload, write_key,
 };
 use crate::engine::{
-    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, ReaderId, TopicName,
-    WriterId,
+    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
+    SubscriberId, TopicName, WriterId,
 };
 use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
@@ -47,6 +47,25 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
+/// What may be said of a publication beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PublicationOptions {
+    /// How filters look at values ([`Judge::of`]): subscriptions are spared what theirs does not let
+    /// through.
+    pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
+}
+
+/// What may be said of a subscription beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubscriptionOptions<'a> {
+    /// Which samples it wants; all if none.
+    pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
+}
+
 /// A writer of values of one type.
 #[derive(Debug)]
 pub struct Publication<T> {
@@ -65,20 +84,19 @@ impl<T: Data> Publication<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        Self::open(participant, now, topic, qos, None).ok()
+        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
     }
 
-    /// Makes a publication of a topic that spares subscriptions what their filters do not let through,
-    /// if it is told how they look at values ([`Judge::of`]).
+    /// Makes a publication of a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow.
+    /// If there are as many endpoints as the limits allow, or there is no such publisher.
     pub fn open(
         participant: &mut Participant,
         now: Instant,
         topic: &str,
         qos: Qos,
-        judge: Option<Judge>,
+        options: PublicationOptions,
     ) -> Result<Self, CreateError> {
         let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
@@ -94,7 +112,8 @@ impl<T: Data> Publication<T> {
             name,
             has_key: T::HAS_KEY,
             qos,
-            judge,
+            judge: options.judge,
+            publisher: options.publisher,
         };
         let id = participant.add_writer(now, new)?;
         Ok(Self {
@@ -221,19 +240,20 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        Self::open(participant, now, topic, qos, None).ok()
+        Self::open(participant, now, topic, qos, SubscriptionOptions::default()).ok()
     }
 
-    /// Makes a subscription to those samples of a topic that pass a filter, if there is one.
+    /// Makes a subscription to a topic.
     ///
     /// # Errors
-    /// If there are as many endpoints as the limits allow, or the filter does not fit the type.
+    /// If there are as many endpoints as the limits allow, the filter does not fit the type, or there is
+    /// no such subscriber.
     pub fn open(
         participant: &mut Participant,
         now: Instant,
         topic: &str,
         qos: Qos,
-        filter: Option<NewFilter<'_>>,
+        options: SubscriptionOptions<'_>,
     ) -> Result<Self, CreateError> {
         let name = TopicName {
             topic,
@@ -243,7 +263,8 @@ impl<T: Data> Subscription<T> {
             name,
             key_of: T::HAS_KEY.then_some(key_of::<T>),
             qos,
-            filter,
+            filter: options.filter,
+            subscriber: options.subscriber,
         };
         let id = participant.add_reader(now, new)?;
         Ok(Self {

@@ -23,7 +23,9 @@ use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::{History, Ownership, Qos, Reliability, Representation};
 use rtether_rtps::reader::InstanceState;
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::typed::{Publication, PublishError, Subscription};
+use rtether_rtps::typed::{
+    Publication, PublicationOptions, PublishError, Subscription, SubscriptionOptions,
+};
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::writer::WriteError;
 
@@ -143,9 +145,12 @@ fn publish(options: &Options) -> Result<(), Failure> {
     let mut domain = open(options)?;
     let now = domain.now();
     let (topic, qos) = (options.topic.as_str(), options.qos.clone());
-    let judge = Some(Judge::of::<ShapeType>());
+    let more = PublicationOptions {
+        judge: Some(Judge::of::<ShapeType>()),
+        ..PublicationOptions::default()
+    };
     let participant = domain.participant_mut();
-    let mut publication = Publication::<ShapeType>::open(participant, now, topic, qos, judge)?;
+    let mut publication = Publication::<ShapeType>::open(participant, now, topic, qos, more)?;
     let mut matched = 0;
     let end = end(&domain, options);
     if options.waits {
@@ -218,8 +223,12 @@ fn subscribe(options: &Options) -> Result<(), Failure> {
         parameters: &[],
         judge: Judge::of::<ShapeType>(),
     });
+    let more = SubscriptionOptions {
+        filter,
+        ..SubscriptionOptions::default()
+    };
     let participant = domain.participant_mut();
-    let mut subscription = Subscription::<ShapeType>::open(participant, now, topic, qos, filter)?;
+    let mut subscription = Subscription::<ShapeType>::open(participant, now, topic, qos, more)?;
     let (mut matched, mut samples) = (0, 0);
     let end = end(&domain, options);
     while domain.now() < end && (options.count == 0 || samples < options.count) {

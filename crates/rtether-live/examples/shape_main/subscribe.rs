@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rtether_rtps::engine::{CreateError, NewFilter};
+use rtether_rtps::engine::{CreateError, NewFilter, SubscriberId};
 use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::AccessScope;
-use rtether_rtps::typed::{Received, Subscription};
+use rtether_rtps::typed::{Received, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
 use super::options::Options;
@@ -22,11 +22,14 @@ type Taken = (usize, Received<ShapeType>);
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut session = Session::open(options)?;
-    let mut topics = create(&mut session, options)?;
+    let participant = session.domain.participant_mut();
+    let subscriber = participant.create_subscriber();
+    let subscriber = subscriber.ok_or_else(|| Failure::begin("there are too many subscribers"))?;
+    let mut topics = create(&mut session, subscriber, options)?;
     let mut round = 0;
     while !session.is_over() && options.rounds.is_none_or(|rounds| round < rounds) {
         announce(options, round);
-        let taken = take(&mut session, &mut topics, options);
+        let taken = take(&mut session, &mut topics, subscriber, options);
         for (index, received) in &taken {
             if let Some(topic) = topics.get(*index) {
                 show(&topic.name, received);
@@ -54,7 +57,11 @@ fn filter(options: &Options) -> Option<(&str, Option<String>)> {
     }
 }
 
-fn create(session: &mut Session, options: &Options) -> Result<Vec<Topic>, Failure> {
+fn create(
+    session: &mut Session,
+    subscriber: SubscriberId,
+    options: &Options,
+) -> Result<Vec<Topic>, Failure> {
     let mut topics = Vec::new();
     let filter = filter(options);
     for name in options.topics() {
@@ -72,7 +79,11 @@ fn create(session: &mut Session, options: &Options) -> Result<Vec<Topic>, Failur
             parameters: &parameters,
             judge: Judge::of::<ShapeType>(),
         });
-        let subscription = Subscription::open(participant, now, &name, qos, filter);
+        let more = SubscriptionOptions {
+            filter,
+            subscriber: Some(subscriber),
+        };
+        let subscription = Subscription::open(participant, now, &name, qos, more);
         let subscription = subscription.map_err(|error| {
             if matches!(error, CreateError::Filter(_)) {
                 print::line(format_args!("failed to create content filtered topic"));
@@ -98,25 +109,33 @@ fn announce(options: &Options, round: u64) {
 }
 
 /// Takes what is there, in the order of presentation.
-fn take(session: &mut Session, topics: &mut [Topic], options: &Options) -> Vec<Taken> {
+fn take(
+    session: &mut Session,
+    topics: &mut [Topic],
+    subscriber: SubscriberId,
+    options: &Options,
+) -> Vec<Taken> {
     let mut taken = Vec::new();
-    for (index, topic) in topics.iter_mut().enumerate() {
-        let now = session.domain.now();
-        let participant = session.domain.participant_mut();
-        while let Some(received) = topic.subscription.take(participant, now) {
-            taken.push((index, received));
-        }
+    let now = session.domain.now();
+    let participant = session.domain.participant_mut();
+    while let Some(reader) = participant.next_in_group(now, subscriber) {
+        let mut all = topics.iter_mut().enumerate();
+        let next = all.find(|(_, topic)| topic.subscription.id() == reader);
+        let Some((index, topic)) = next else { break };
+        let received = topic.subscription.take(participant, now);
+        taken.extend(received.map(|received| (index, received)));
     }
     let presentation = options.qos.presentation;
-    let keeps_order = options.takes_all && presentation.is_ordered;
+    if !options.takes_all || !presentation.is_ordered {
+        return by_instance(taken);
+    }
     match presentation.scope {
-        AccessScope::Topic if keeps_order => taken,
-        AccessScope::Group if keeps_order => {
-            // Within a topic the sort changes nothing, as long as there is one publisher.
-            taken.sort_by_key(|(_, received)| received.info.source_time);
+        AccessScope::Group => taken,
+        AccessScope::Topic => {
+            taken.sort_by_key(|(index, _)| *index);
             taken
         }
-        AccessScope::Instance | AccessScope::Topic | AccessScope::Group => by_instance(taken),
+        AccessScope::Instance => by_instance(taken),
     }
 }
 

@@ -23,6 +23,8 @@ pub struct EndpointData {
     pub type_name: String,
     /// Its policies.
     pub qos: Qos,
+    /// Its publisher or subscriber, if it says so.
+    pub group: Option<EntityId>,
     /// Where it listens; where its participant's endpoints do if there are none.
     pub unicast: Vec<Locator>,
     /// Groups in which it listens.
@@ -58,6 +60,9 @@ impl EndpointData {
         let participant = Guid::new(self.guid.prefix, EntityId::PARTICIPANT);
         list.guid(pid::PARTICIPANT_GUID, participant);
         list.guid(pid::ENDPOINT_GUID, self.guid);
+        if let Some(group) = self.group {
+            list.octets(pid::GROUP_ENTITY, &group.0);
+        }
         list.string(pid::TOPIC_NAME, &self.topic);
         list.string(pid::TYPE_NAME, &self.type_name);
         list.locators(pid::UNICAST_LOCATOR, &self.unicast);
@@ -84,7 +89,7 @@ impl EndpointData {
     pub fn decode(payload: &[u8], is_writer: bool) -> Result<Self, Malformed> {
         let (mut guid, mut topic, mut type_name) = (None, None, None);
         let (mut unicast, mut multicast) = (Vec::new(), Vec::new());
-        let (mut expects_inline_qos, mut content_filter) = (false, None);
+        let (mut expects_inline_qos, mut content_filter, mut group) = (false, None, None);
         let mut qos = if is_writer {
             Qos::writer()
         } else {
@@ -93,6 +98,8 @@ impl EndpointData {
         each(payload, |id, parameter| {
             match id {
                 pid::ENDPOINT_GUID => guid = Some(parameter.guid()?),
+                pid::GROUP_ENTITY => group = Some(EntityId(parameter.array()?)),
+                pid::GROUP_GUID => group = group.or(Some(parameter.guid()?.entity)),
                 // The endpoint's name says it, too.
                 pid::PARTICIPANT_GUID => {}
                 pid::TOPIC_NAME => topic = Some(parameter.string()?),
@@ -111,6 +118,8 @@ impl EndpointData {
             topic: topic.ok_or(missing(pid::TOPIC_NAME))?.into(),
             type_name: type_name.ok_or(missing(pid::TYPE_NAME))?.into(),
             qos,
+            // No group has this name.
+            group: group.filter(|group| *group != EntityId::UNKNOWN),
             unicast,
             multicast,
             expects_inline_qos,

@@ -340,6 +340,7 @@ fn what_is_too_long_is_cut() {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        group: None,
     };
     let mut out = Vec::new();
     data.encode(&mut out, true);

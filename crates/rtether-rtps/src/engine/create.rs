@@ -3,11 +3,13 @@
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-use super::{LocalReader, LocalWriter, Participant, ReaderId, TopicName, WriterId};
+use super::{
+    LocalReader, LocalWriter, Participant, PublisherId, ReaderId, SubscriberId, TopicName, WriterId,
+};
 use crate::discovery::{ContentFilter, EndpointData};
 use crate::filter::{self, Filter, FilterError, Judge};
 use crate::guid::EntityId;
-use crate::qos::Qos;
+use crate::qos::{AccessScope, Qos};
 use crate::reader::{KeyOf, Reader};
 use crate::time::Instant;
 use crate::writer::{ChangeKind, Writer};
@@ -24,6 +26,8 @@ pub struct NewWriter<'a> {
     /// How filters look at its samples: readers are spared those that they do not want. None: they get
     /// all, and filter for themselves.
     pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
 }
 
 /// A reader that is to be.
@@ -37,6 +41,8 @@ pub struct NewReader<'a> {
     pub qos: Qos,
     /// Which samples it wants; all if none.
     pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
 }
 
 /// Which samples a reader wants (DDSI-RTPS 2.5, 8.7.3).
@@ -58,6 +64,9 @@ pub enum CreateError {
     /// There are as many as the limits allow.
     #[error("there are as many endpoints as the limits allow")]
     Full,
+    /// There is no such publisher or subscriber.
+    #[error("there is no such publisher or subscriber")]
+    Group,
     /// The filter says nothing about samples of this type.
     #[error(transparent)]
     Filter(#[from] FilterError),
@@ -77,6 +86,7 @@ impl Participant {
             has_key,
             qos,
             judge: None,
+            publisher: None,
         };
         self.add_writer(now, new).ok()
     }
@@ -95,6 +105,7 @@ impl Participant {
             key_of,
             qos,
             filter: None,
+            subscriber: None,
         };
         self.add_reader(now, new).ok()
     }
@@ -108,10 +119,16 @@ impl Participant {
         now: Instant,
         new: NewWriter<'_>,
     ) -> Result<WriterId, CreateError> {
+        let publisher = new
+            .publisher
+            .map(|id| self.publisher(id).ok_or(CreateError::Group));
+        let group = publisher.transpose()?.map(|publisher| publisher.entity);
         let number = self.number().ok_or(CreateError::Full)?;
         let entity = EntityId::writer(number, new.has_key);
-        let endpoint = self.endpoint(new.name, entity, &new.qos);
+        let mut endpoint = self.endpoint(new.name, entity, &new.qos);
+        endpoint.group = group;
         let multicast = self.config.may_multicast;
+        let scope = new.qos.presentation.scope;
         let writer = Writer::new(entity, new.qos, self.config.writer, multicast);
         self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
         let id = WriterId(self.writers.len());
@@ -119,7 +136,11 @@ impl Participant {
             writer,
             endpoint: Some(endpoint),
             judge: new.judge,
+            publisher: new.publisher,
         }));
+        if let Some(publisher) = new.publisher.filter(|_| scope == AccessScope::Group) {
+            self.join_group_set(publisher, id.0);
+        }
         self.match_own_writer(now, id);
         self.plan_liveliness(now);
         Ok(id)
@@ -140,17 +161,28 @@ impl Participant {
             Ok::<_, FilterError>((filter, new.judge))
         });
         let filter = filter.transpose()?;
+        if new.subscriber.is_some_and(|id| !self.has_subscriber(id)) {
+            return Err(CreateError::Group);
+        }
         let number = self.number().ok_or(CreateError::Full)?;
         let entity = EntityId::reader(number, new.key_of.is_some());
         let mut endpoint = self.endpoint(new.name, entity, &new.qos);
         endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
         let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
+        let presentation = new.qos.presentation;
         let mut reader = Reader::new(entity, new.qos, timing, new.key_of, sample_max);
         reader.filter = filter;
+        let is_in_group = new.subscriber.is_some() && presentation.scope == AccessScope::Group;
+        reader.is_grouped = is_in_group && presentation.is_coherent;
+        reader.is_group_ordered = is_in_group && presentation.is_ordered;
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
         let id = ReaderId(self.readers.len());
         let endpoint = Some(endpoint);
-        self.readers.push(Some(LocalReader { reader, endpoint }));
+        self.readers.push(Some(LocalReader {
+            reader,
+            endpoint,
+            subscriber: new.subscriber,
+        }));
         self.match_own_reader(now, id);
         Ok(id)
     }
@@ -177,6 +209,7 @@ impl Participant {
             unicast: Vec::new(),
             multicast: Vec::new(),
             expects_inline_qos: false,
+            group: None,
             content_filter: None,
         }
     }

@@ -86,6 +86,9 @@ impl Participant {
     ) -> Result<SequenceNumber, WriteError> {
         let time = self.wall(now);
         let sample_max = self.sending.sample_max;
+        let local = self.writer(id).ok_or(WriteError::Unknown)?;
+        let (publisher, scope) = (local.publisher, local.writer.qos.presentation.scope);
+        let group_sequence = self.next_of_group(publisher, scope);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(WriteError::Unknown)?;
         let new = New {
@@ -94,14 +97,17 @@ impl Participant {
             key: sample.key,
             key_hash: sample.key_hash,
             time,
+            group_sequence,
         };
-        local.writer.write(now, sample_max, new)
+        let number = local.writer.write(now, sample_max, new)?;
+        self.on_group_sample(publisher, group_sequence);
+        Ok(number)
     }
 
     /// Begins a coherent set: what the writer writes from now on belongs together.
     pub fn begin_set(&mut self, id: WriterId) {
         if let Some(local) = self.writers.get_mut(id.0).and_then(Option::as_mut) {
-            local.writer.cache.begin_set();
+            local.writer.cache.begin_set(None);
         }
     }
 
@@ -112,7 +118,10 @@ impl Participant {
     pub fn end_set(&mut self, now: Instant, id: WriterId) -> Result<(), WriteError> {
         let time = self.wall(now);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
-        local.ok_or(WriteError::Unknown)?.writer.end_set(now, time)
+        local
+            .ok_or(WriteError::Unknown)?
+            .writer
+            .end_set(now, time, None)
     }
 
     /// Hands the next sample of a reader to `read`, with its payload and the key of its instance;
@@ -124,7 +133,11 @@ impl Participant {
         read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
     ) -> Option<R> {
         let local = self.readers.get_mut(id.0).and_then(Option::as_mut)?;
-        local.reader.take(now, read)
+        let taken = local.reader.take(now, read);
+        if local.reader.has_group_news {
+            self.deliver_group_sets(now);
+        }
+        taken
     }
 
     /// Returns how many samples wait at a reader.

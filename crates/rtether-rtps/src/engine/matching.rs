@@ -90,6 +90,7 @@ impl Participant {
             Relation::Matched => {
                 let remote = RemoteWriter {
                     guid,
+                    group: writer.group,
                     is_reliable: writer.qos.reliability == Reliability::Reliable,
                     strength: writer.qos.strength,
                     deadline: writer.qos.deadline,

@@ -6,6 +6,7 @@
 mod config;
 mod create;
 mod endpoints;
+mod groups;
 mod liveliness;
 mod matching;
 mod receive;
@@ -17,6 +18,9 @@ use alloc::vec::Vec;
 pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
+pub use groups::{PublisherId, SubscriberId};
+
+use groups::Publisher;
 
 use crate::discovery::{EndpointData, ParticipantData, encode_key};
 use crate::filter::Judge;
@@ -49,6 +53,7 @@ struct LocalWriter {
     endpoint: Option<EndpointData>,
     /// How it tells what readers with filters want.
     judge: Option<Judge>,
+    publisher: Option<PublisherId>,
 }
 
 /// A reader of this participant.
@@ -56,6 +61,7 @@ struct LocalReader {
     reader: Reader,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    subscriber: Option<SubscriberId>,
 }
 
 /// Another participant.
@@ -87,6 +93,10 @@ pub struct Participant {
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
+    publishers: Vec<Publisher>,
+    subscribers: usize,
+    /// Whether a set of a publisher may be complete now.
+    has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     /// Not later than the end of the first of their leases.
     lease_at: Instant,
@@ -129,6 +139,9 @@ impl Participant {
             writers: Vec::new(),
             readers: Vec::new(),
             next_entity: 1,
+            publishers: Vec::new(),
+            subscribers: 0,
+            has_group_news: false,
             remotes: BTreeMap::new(),
             lease_at: Instant::NEVER,
             alive_at: None,
@@ -163,6 +176,7 @@ impl Participant {
                 writer,
                 endpoint: None,
                 judge: None,
+                publisher: None,
             }));
         }
         let qos = Qos {
@@ -179,6 +193,7 @@ impl Participant {
             self.readers.push(Some(LocalReader {
                 reader,
                 endpoint: None,
+                subscriber: None,
             }));
         }
     }
@@ -315,6 +330,7 @@ impl Participant {
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);
         self.handle_readers(now);
+        self.deliver_group_sets(now);
     }
 
     fn announce(&mut self, to: Locator) {

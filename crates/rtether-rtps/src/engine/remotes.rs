@@ -180,6 +180,7 @@ impl Participant {
             if is_writer {
                 let remote = RemoteWriter {
                     guid,
+                    group: None,
                     is_reliable: true,
                     strength: 0,
                     deadline: Duration::INFINITE,
@@ -306,6 +307,7 @@ impl Participant {
             return;
         }
         known.insert(entity, endpoint.clone());
+        self.has_group_news |= endpoint.group.is_some();
         if is_writer {
             self.match_remote_writer(now, &endpoint);
         } else {
@@ -321,6 +323,7 @@ impl Participant {
         let Some(remote) = self.remotes.get_mut(&from) else {
             return;
         };
+        self.has_group_news = true;
         if remote.writers.remove(&guid.entity).is_some() {
             self.remove_remote_writer(now, guid);
         } else if remote.readers.remove(&guid.entity).is_some() {
@@ -349,6 +352,7 @@ impl Participant {
             key: &guid,
             key_hash: Some(guid),
             time: self.wall(now),
+            group_sequence: None,
         };
         let place = if is_writer {
             PUBLICATIONS

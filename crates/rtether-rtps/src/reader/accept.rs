@@ -136,6 +136,7 @@ impl Reader {
                 is_valid: arrived.kind == ChangeKind::Alive,
                 state: InstanceState::Alive,
                 key_hash: arrived.inline.key_hash,
+                group_sequence: arrived.inline.group_sequence,
                 instance: index,
             },
             payload,
@@ -229,7 +230,8 @@ impl Reader {
         } else if let Some(instance) = self.instances.get_mut(index) {
             instance.queued += 1;
         }
-        self.queue.push_back(sample);
+        let place = self.place(&sample.info);
+        self.queue.insert(place, sample);
         self.counters.delivered += 1;
     }
 
@@ -301,6 +303,7 @@ impl Reader {
                         is_valid: false,
                         state: InstanceState::NoWriters,
                         key_hash: None,
+                        group_sequence: None,
                         instance: index,
                     },
                     payload: Vec::new(),

@@ -2,13 +2,13 @@
 //! of them or none.
 //!
 //! A set is complete once its writer says so, or writes something else. One of which a part is lost, or
-//! that had begun before the reader came, is dropped. Sets of several writers stay separate, so that
-//! coherence within a group is not there.
+//! that had begun before the reader came, is dropped. Sets of a publisher wait in `group` for those of
+//! its other writers.
 
 use alloc::vec::Vec;
 
 use super::proxy::{HELD_OCTETS_MAX, Owned};
-use super::{Arrived, Reader};
+use super::{Arrived, Reader, WriterProxy};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::Status;
@@ -20,16 +20,18 @@ const SAMPLES_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct OpenSet {
     start: SequenceNumber,
-    samples: Vec<(SequenceNumber, Owned)>,
+    /// The first number of the publisher's set.
+    pub(super) group: Option<SequenceNumber>,
+    pub(super) samples: Vec<(SequenceNumber, Owned)>,
     /// Of the samples; all sets of a reader share the room.
-    octets: usize,
+    pub(super) octets: usize,
     /// Samples of the writer that were lost before the set.
     lost: u64,
     is_whole: bool,
 }
 
 /// Returns whether it says no more than that a set is complete.
-fn is_end(arrived: &Arrived<'_>) -> bool {
+pub(super) fn is_end(arrived: &Arrived<'_>) -> bool {
     arrived.inline.coherent_set == Some(SequenceNumber::UNKNOWN)
         && arrived.payload.is_empty()
         && arrived.inline.status == Status::default()
@@ -43,7 +45,7 @@ impl Reader {
             if !self.close_set(now, proxy, arrived) {
                 return self.refuse();
             }
-            if self.keep_in_set(proxy, arrived) {
+            if self.keep_in_set(proxy, arrived) || self.keep_for_group(proxy, arrived) {
                 return true;
             }
         }
@@ -63,6 +65,12 @@ impl Reader {
             return true;
         }
         let is_whole = open.is_whole && open.lost == proxy.lost;
+        if self.is_grouped && open.group.is_some() && proxy.remote.group.is_some() {
+            if let Some(set) = proxy.set.take() {
+                self.wait_for_group(index, set, is_whole, arrived);
+            }
+            return true;
+        }
         if is_whole && self.depth.is_none() && waiting + open.samples.len() > self.samples_max {
             return false;
         }
@@ -80,6 +88,11 @@ impl Reader {
         true
     }
 
+    /// Returns the octets that samples of all sets may take.
+    pub(super) fn set_room(&self) -> usize {
+        self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX)
+    }
+
     /// Keeps a sample of a set until the set is complete; returns whether it is one.
     fn keep_in_set(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
         let start = arrived.inline.coherent_set;
@@ -87,9 +100,8 @@ impl Reader {
             return false;
         };
         let samples_max = SAMPLES_MAX.min(self.samples_max);
-        let sets = self.proxies.iter().filter_map(|proxy| proxy.set.as_ref());
-        let kept: usize = sets.map(|set| set.octets).sum();
-        let room = self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX);
+        let kept: usize = self.proxies.iter().map(WriterProxy::set_octets).sum();
+        let room = self.set_room();
         let is_room = kept.saturating_add(arrived.payload.len()) <= room;
         let Some(proxy) = self.proxies.get_mut(index) else {
             return false;
@@ -97,6 +109,7 @@ impl Reader {
         let lost = proxy.lost;
         let set = proxy.set.get_or_insert_with(|| OpenSet {
             start,
+            group: arrived.inline.group_set,
             samples: Vec::new(),
             octets: 0,
             lost,
@@ -147,6 +160,7 @@ mod tests {
         let mut reader = Reader::new(entity, qos, ReaderTiming::default(), None, 1_024);
         let remote = RemoteWriter {
             guid: writer(),
+            group: None,
             is_reliable: reliability == Reliability::Reliable,
             strength: 0,
             deadline: Duration::INFINITE,

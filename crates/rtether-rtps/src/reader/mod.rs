@@ -7,6 +7,7 @@
 mod accept;
 mod coherent;
 mod fragments;
+mod group;
 mod instance;
 mod proxy;
 mod queue;
@@ -70,6 +71,12 @@ pub(crate) struct Reader {
     spare: Vec<Vec<u8>>,
     /// Numbers what is told to writers.
     count: i32,
+    /// Whether sets of publishers are to come as a whole, from all readers of the subscriber.
+    pub(crate) is_grouped: bool,
+    /// Whether the samples of a publisher are to be taken by their numbers there.
+    pub(crate) is_group_ordered: bool,
+    /// Whether a set of a publisher may be complete now.
+    pub(crate) has_group_news: bool,
     /// Whether a sample was refused for want of room.
     is_starved: bool,
     /// Reliable writers that are gone, and the next sample of each, lest it come twice when one is
@@ -115,6 +122,9 @@ impl Reader {
             key: Vec::new(),
             spare: Vec::new(),
             count: 0,
+            is_grouped: false,
+            is_group_ordered: false,
+            has_group_news: false,
             is_starved: false,
             gone: VecDeque::new(),
         }
@@ -158,6 +168,7 @@ impl Reader {
             return false;
         };
         let proxy = self.proxies.remove(index);
+        self.has_group_news |= proxy.remote.group.is_some();
         self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {

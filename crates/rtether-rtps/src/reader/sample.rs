@@ -55,6 +55,8 @@ pub struct SampleInfo {
     pub state: InstanceState,
     /// The hash of the key, if the writer has sent it.
     pub key_hash: Option<[u8; 16]>,
+    /// Its number among the samples of its publisher, if the writer has sent it.
+    pub group_sequence: Option<SequenceNumber>,
     pub(crate) instance: usize,
 }
 

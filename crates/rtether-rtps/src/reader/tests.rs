@@ -44,6 +44,7 @@ impl Bed {
         for number in 1..=3 {
             let remote = RemoteWriter {
                 guid: guid(number),
+                group: None,
                 is_reliable: true,
                 strength: number.into(),
                 deadline: Duration::from_ms(100),

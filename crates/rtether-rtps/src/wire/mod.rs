@@ -16,7 +16,9 @@ mod tests;
 
 pub use build::{Builder, Fragment, data_frag_size, data_size};
 pub(crate) use cursor::Cursor;
-pub use parameter::{InlineQos, Parameter, ParameterList, Parameters, STRING_SIZE_MAX, Status};
+pub use parameter::{
+    GroupDigest, InlineQos, Parameter, ParameterList, Parameters, STRING_SIZE_MAX, Status,
+};
 pub(crate) use parameter::{
     duration, is_must_understand, is_vendor, pid, string, string_within, without_flags,
 };

@@ -19,7 +19,7 @@ use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{AckNack, NackFrag};
+use crate::wire::{AckNack, GroupDigest, NackFrag};
 
 /// Readers that a writer knows at most.
 pub(crate) const READERS_MAX: usize = 1_024;
@@ -128,8 +128,14 @@ impl Writer {
     }
 
     /// Says that the samples since the begin of the set belong together.
-    pub(crate) fn end_set(&mut self, now: Instant, time: WallTime) -> Result<(), WriteError> {
-        if self.cache.end_set(now, time, self.acknowledged())? {
+    pub(crate) fn end_set(
+        &mut self,
+        now: Instant,
+        time: WallTime,
+        digest: Option<GroupDigest>,
+    ) -> Result<(), WriteError> {
+        let acknowledged = self.acknowledged();
+        if self.cache.end_set(now, time, acknowledged, digest)? {
             self.plan_heartbeat(now);
         }
         Ok(())

@@ -18,7 +18,7 @@ const LOOKED_AT_MAX: usize = 256;
 /// Octets of the heads of a message, of its destination and of its time.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
 /// Octets of the head of a fragment with the longest inline policies.
-const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 12 + 4;
+const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 3 * 12 + 8 + 4;
 
 /// Returns the octets of a fragment in datagrams of this length: a multiple of 4.
 pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
@@ -43,6 +43,9 @@ fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
         },
         lifespan: (!lifespan.is_infinite()).then_some(lifespan),
         coherent_set: change.set,
+        group_sequence: change.group.sequence,
+        group_set: change.group.set,
+        group_digest: change.group.digest,
     }
 }
 

@@ -11,7 +11,7 @@ use net::{Faults, Net};
 use rtether_rtps::engine::{CreateError, NewFilter};
 use rtether_rtps::filter::{FilterErrorKind, Judge};
 use rtether_rtps::qos::{History, Qos, Reliability};
-use rtether_rtps::typed::{Publication, Subscription};
+use rtether_rtps::typed::{Publication, PublicationOptions, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
 const MS: i64 = 1_000_000;
@@ -58,15 +58,24 @@ impl Plant {
             net.start(host + 1, |_| {});
             let one = net.hosts[host + 1].as_mut().unwrap();
             let now = one.clock(net.now);
-            let made =
-                Subscription::open(&mut one.participant, now, "shapes", qos.clone(), *filter);
+            let options = SubscriptionOptions {
+                filter: *filter,
+                subscriber: None,
+            };
+            let participant = &mut one.participant;
+            let made = Subscription::open(participant, now, "shapes", qos.clone(), options);
             subscriptions.push(made.unwrap());
         }
         net.start(0, |_| {});
         let one = net.hosts[0].as_mut().unwrap();
         let now = one.clock(net.now);
-        let publication =
-            Publication::open(&mut one.participant, now, "shapes", qos.clone(), judge).unwrap();
+        let options = PublicationOptions {
+            judge,
+            publisher: None,
+        };
+        let participant = &mut one.participant;
+        let publication = Publication::open(participant, now, "shapes", qos.clone(), options);
+        let publication = publication.unwrap();
         let mut this = Self {
             had: vec![Had::new(); filters.len()],
             net,
@@ -222,10 +231,12 @@ fn a_filter_that_does_not_fit_is_refused() {
     let one = net.hosts[0].as_mut().unwrap();
     let now = one.clock(net.now);
     let mut kind = |expression: &str| {
-        let filter = Some(filter(expression, &[]));
-        let participant = &mut one.participant;
-        let made =
-            Subscription::<ShapeType>::open(participant, now, "shapes", Qos::reader(), filter);
+        let options = SubscriptionOptions {
+            filter: Some(filter(expression, &[])),
+            subscriber: None,
+        };
+        let (participant, qos) = (&mut one.participant, Qos::reader());
+        let made = Subscription::<ShapeType>::open(participant, now, "shapes", qos, options);
         match made {
             Err(CreateError::Filter(error)) => Some(error.kind),
             _ => None,

@@ -7,7 +7,7 @@ use rtether_rtps::engine::{NewWriter, Participant, TopicName};
 use rtether_rtps::filter::Judge;
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::{Qos, Reliability};
-use rtether_rtps::typed::{Publication, Subscription};
+use rtether_rtps::typed::{Publication, PublicationOptions, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
 use crate::world::{Forger, ON_LINK, World, endpoint};
@@ -25,8 +25,12 @@ fn qos() -> Qos {
 }
 
 fn publication(world: &mut World) -> Publication<ShapeType> {
-    let (now, judge) = (world.clock(), Some(Judge::of::<ShapeType>()));
-    Publication::open(&mut world.participant, now, NAME.topic, qos(), judge).unwrap()
+    let now = world.clock();
+    let options = PublicationOptions {
+        judge: Some(Judge::of::<ShapeType>()),
+        publisher: None,
+    };
+    Publication::open(&mut world.participant, now, NAME.topic, qos(), options).unwrap()
 }
 
 /// Announces a reader of the publication.
@@ -138,8 +142,11 @@ fn samples_that_no_filter_can_look_at() {
     };
     let (now, topic) = (world.clock(), NAME.topic);
     let participant = &mut world.participant;
-    let subscription =
-        Subscription::<ShapeType>::open(participant, now, topic, qos(), Some(filter));
+    let options = SubscriptionOptions {
+        filter: Some(filter),
+        subscriber: None,
+    };
+    let subscription = Subscription::<ShapeType>::open(participant, now, topic, qos(), options);
     let mut subscription = subscription.unwrap();
     let mut forger = Forger::new(0, ON_LINK);
     world.feed(&forger.announcement());
@@ -165,6 +172,7 @@ fn samples_that_no_filter_can_look_at() {
         has_key: true,
         qos: qos(),
         judge: None,
+        publisher: None,
     };
     assert!(world.participant.add_writer(now, new).is_ok());
 }
