@@ -25,6 +25,14 @@ pub enum PublishError {
     Write(#[from] WriteError),
 }
 
+/// Returns the full name of a topic of a type.
+pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
+    TopicName {
+        topic,
+        type_name: T::NAME,
+    }
+}
+
 /// Octets of a serialized key at least. Fast DDS takes a shorter one for the hash, although that comes
 /// with it; zeros after a key mean nothing.
 const KEY_MIN: usize = 20;
@@ -43,22 +51,21 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
-/// A writer of values of one type.
+/// What a publication is but for the type of its values.
 #[derive(Debug)]
-pub struct Publication<T> {
-    id: WriterId,
+pub(crate) struct Outlet {
+    pub(crate) id: WriterId,
     encoding: Encoding,
     payload: Vec<u8>,
     key: Vec<u8>,
-    of: PhantomData<fn(&T)>,
 }
 
-impl<T: Data> Publication<T> {
-    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
-    pub fn create(
+impl Outlet {
+    pub(crate) fn create(
         participant: &mut Participant,
         now: Instant,
-        topic: &str,
+        name: TopicName<'_>,
+        has_key: bool,
         qos: Qos,
     ) -> Option<Self> {
         let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
@@ -67,78 +74,16 @@ impl<T: Data> Publication<T> {
         } else {
             Encoding::Xcdr1
         };
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
-        };
-        let id = participant.create_writer(now, name, T::HAS_KEY, qos)?;
+        let id = participant.create_writer(now, name, has_key, qos)?;
         Some(Self {
             id,
             encoding,
             payload: Vec::new(),
             key: Vec::new(),
-            of: PhantomData,
         })
     }
 
-    /// Returns the writer.
-    pub fn id(&self) -> WriterId {
-        self.id
-    }
-
-    /// Publishes a value.
-    ///
-    /// # Errors
-    /// If it cannot be encoded, or if there is no room for it.
-    pub fn publish(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Alive, value)
-    }
-
-    /// Says that the instance to which a value belongs is gone.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn dispose(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Disposed, value)
-    }
-
-    /// Says that the instance to which a value belongs is no longer written here.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn unregister(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Unregistered, value)
-    }
-
-    /// Begins a coherent set: what is published from now on belongs together.
-    pub fn begin_set(&self, participant: &mut Participant) {
-        participant.begin_set(self.id);
-    }
-
-    /// Ends the coherent set.
-    ///
-    /// # Errors
-    /// If there is no room for the word that it has ended; the set goes on.
-    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
-        Ok(participant.end_set(now, self.id)?)
-    }
-
-    fn write(
+    pub(crate) fn write<T: Data>(
         &mut self,
         participant: &mut Participant,
         now: Instant,
@@ -170,6 +115,89 @@ impl<T: Data> Publication<T> {
     }
 }
 
+/// A writer of values of one type.
+#[derive(Debug)]
+pub struct Publication<T> {
+    outlet: Outlet,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T: Data> Publication<T> {
+    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
+    pub fn create(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+    ) -> Option<Self> {
+        let outlet = Outlet::create(participant, now, name::<T>(topic), T::HAS_KEY, qos)?;
+        Some(Self {
+            outlet,
+            of: PhantomData,
+        })
+    }
+
+    /// Returns the writer.
+    pub fn id(&self) -> WriterId {
+        self.outlet.id
+    }
+
+    /// Publishes a value.
+    ///
+    /// # Errors
+    /// If it cannot be encoded, or if there is no room for it.
+    pub fn publish(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Alive, value)
+    }
+
+    /// Says that the instance to which a value belongs is gone.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn dispose(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Disposed, value)
+    }
+
+    /// Says that the instance to which a value belongs is no longer written here.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn unregister(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Unregistered, value)
+    }
+
+    /// Begins a coherent set: what is published from now on belongs together.
+    pub fn begin_set(&self, participant: &mut Participant) {
+        participant.begin_set(self.outlet.id);
+    }
+
+    /// Ends the coherent set.
+    ///
+    /// # Errors
+    /// If there is no room for the word that it has ended; the set goes on.
+    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
+        Ok(participant.end_set(now, self.outlet.id)?)
+    }
+}
+
 /// A sample of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received<T> {
@@ -196,12 +224,8 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
-        };
         let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
-        let id = participant.create_reader(now, name, keys, qos)?;
+        let id = participant.create_reader(now, name::<T>(topic), keys, qos)?;
         Some(Self {
             id,
             malformed: 0,
@@ -221,19 +245,29 @@ impl<T: Data> Subscription<T> {
 
     /// Takes the next sample.
     pub fn take(&mut self, participant: &mut Participant, now: Instant) -> Option<Received<T>> {
-        loop {
-            let taken = participant.take(now, self.id, |info, payload, key| {
-                let value = if info.is_valid {
-                    from_payload(payload).map(Some)
-                } else {
-                    Ok(value_of_key(payload, key))
-                };
-                value.map(|value| Received { info: *info, value })
-            })?;
-            match taken {
-                Ok(received) => return Some(received),
-                Err(_) => self.malformed += 1,
-            }
+        take(participant, now, self.id, &mut self.malformed)
+    }
+}
+
+/// Takes the next sample of a reader that is a value; counts those that are not.
+pub(crate) fn take<T: Data>(
+    participant: &mut Participant,
+    now: Instant,
+    id: ReaderId,
+    malformed: &mut u64,
+) -> Option<Received<T>> {
+    loop {
+        let taken = participant.take(now, id, |info, payload, key| {
+            let value = if info.is_valid {
+                from_payload(payload).map(Some)
+            } else {
+                Ok(value_of_key(payload, key))
+            };
+            value.map(|value| Received { info: *info, value })
+        })?;
+        match taken {
+            Ok(received) => return Some(received),
+            Err(_) => *malformed += 1,
         }
     }
 }
