@@ -110,6 +110,12 @@ impl Participant {
         next
     }
 
+    /// Returns whether an event or a sighting waits for the host.
+    pub fn has_news(&self) -> bool {
+        let is_seen = self.watch.as_ref().is_some_and(|watch| !watch.is_empty());
+        is_seen || !self.events.is_empty()
+    }
+
     /// Lets somebody count who was seen.
     pub fn admit(&mut self, now: Instant, sighting: &Sighting) {
         match (sighting.change, &sighting.of) {

@@ -1,0 +1,266 @@
+//! Who is seen, the veto, and patterns of topics.
+
+use rtether_rtps::application::{
+    Context, Notice, PatternOptions, PublicationHandle, PublicationOptions, SubscriptionOptions,
+    Verdict,
+};
+use rtether_rtps::engine::{Change, Sighted, Sighting};
+use rtether_rtps::types::{Octets, Ping};
+
+use crate::world::{Log, MS, World, participant};
+
+fn line(sighting: &Sighting) -> String {
+    let change = match sighting.change {
+        Change::New => "new",
+        Change::Changed => "changed",
+        Change::Gone => "gone",
+    };
+    match &sighting.of {
+        Sighted::Participant(data) => format!("{change} participant {}", data.name),
+        Sighted::Publication(data) => format!("{change} publication {}", data.topic),
+        Sighted::Subscription(data) => format!("{change} subscription {}", data.topic),
+    }
+}
+
+/// Lets a node write down whom it sees, and leave out those of a line.
+fn observe(world: &mut World, node: usize, ignored: &'static str) -> Log<String> {
+    let seen = Log::new();
+    let log = seen.clone();
+    world.at(node).observe(move |_, sighting| {
+        let line = line(sighting);
+        let is_ignored = line == ignored;
+        log.push(line);
+        if is_ignored {
+            Verdict::Ignore
+        } else {
+            Verdict::Admit
+        }
+    });
+    seen
+}
+
+fn publish(context: &mut Context<'_>, topic: &str) -> PublicationHandle<Ping> {
+    context
+        .publish(topic, &PublicationOptions::default())
+        .unwrap()
+}
+
+fn nothing<T>(_: &mut Context<'_>, _: Notice<T>) {}
+
+#[test]
+fn all_that_is_new_changed_or_gone_is_seen() {
+    let mut world = World::new(2);
+    let seen = observe(&mut world, 0, "");
+    let options = SubscriptionOptions::default();
+    let publication = publish(&mut world.at(1), "one");
+    let subscription = world.at(1).subscribe::<Ping>("two", &options, nothing);
+    world.run_until(100 * MS);
+    assert_eq!(
+        seen.take(),
+        [
+            "new participant node",
+            "new publication one",
+            "new subscription two"
+        ]
+    );
+    drop(publication);
+    world.run_until(200 * MS);
+    assert_eq!(seen.take(), ["gone publication one"]);
+    world.run_until(1_000 * MS);
+    assert!(seen.take().is_empty());
+
+    // It says something else of itself: it has begun anew under the same name.
+    let now = world.clock();
+    world.node(1).participant = participant(1, "other", now);
+    world.settle();
+    assert_eq!(seen.take()[0], "changed participant other");
+    world.run_until(1_100 * MS);
+    seen.take();
+
+    world.nodes[1] = None;
+    world.run_until(3_000 * MS);
+    let gone = seen.take();
+    assert_eq!(gone.last().unwrap(), "gone participant other", "{gone:?}");
+    assert!(gone.iter().all(|line| line.starts_with("gone ")));
+    drop(subscription);
+}
+
+#[test]
+fn of_several_endpoints_that_end_at_once_each_is_gone() {
+    let mut world = World::new(2);
+    let seen = observe(&mut world, 0, "");
+    let all = ["a", "b", "c"].map(|topic| publish(&mut world.at(1), topic));
+    world.run_until(100 * MS);
+    seen.take();
+    drop(all);
+    world.run_until(200 * MS);
+    let gone = [
+        "gone publication a",
+        "gone publication b",
+        "gone publication c",
+    ];
+    assert_eq!(seen.take(), gone);
+    assert_eq!(world.at(0).participant().endpoints().count(), 0);
+}
+
+/// What of three pairs of endpoints matches if one of those seen is left out.
+fn matched(ignored: &'static str) -> [usize; 3] {
+    let mut world = World::new(3);
+    let _seen = observe(&mut world, 0, ignored);
+    let options = SubscriptionOptions::default();
+    let from = world
+        .at(0)
+        .subscribe::<Ping>("a", &options, nothing)
+        .unwrap();
+    let to = publish(&mut world.at(0), "b");
+    let third = world
+        .at(0)
+        .subscribe::<Ping>("c", &options, nothing)
+        .unwrap();
+    let a = publish(&mut world.at(1), "a");
+    let b = world
+        .at(1)
+        .subscribe::<Ping>("b", &options, nothing)
+        .unwrap();
+    let c = publish(&mut world.at(2), "c");
+    world.run_until(2_000 * MS);
+    let context = world.at(0);
+    let reader = |handle| context.readers(handle).next().unwrap();
+    let writer = context.writer(&to).unwrap();
+    let counts = [
+        context.participant().writers_of(reader(&from)),
+        context.participant().readers_of(writer),
+        context.participant().writers_of(reader(&third)),
+    ];
+    drop((a, b, c));
+    counts
+}
+
+#[test]
+fn who_is_left_out_is_not_matched_and_all_others_are() {
+    assert_eq!(matched(""), [1, 1, 1]);
+    assert_eq!(matched("new publication a"), [0, 1, 1]);
+    assert_eq!(matched("new subscription b"), [1, 0, 1]);
+    // All nodes have the same name.
+    assert_eq!(matched("new participant node"), [0, 0, 0]);
+}
+
+#[test]
+fn a_participant_that_was_left_out_is_asked_about_again_when_it_has_changed() {
+    let mut world = World::new(2);
+    let seen = observe(&mut world, 0, "new participant node");
+    let publication = publish(&mut world.at(1), "one");
+    world.run_until(1_000 * MS);
+    assert_eq!(seen.take(), ["new participant node"]);
+    assert_eq!(world.at(0).participant().participants().count(), 0);
+    drop(publication);
+    let now = world.clock();
+    world.node(1).participant = participant(1, "other", now);
+    world.run_until(2_000 * MS);
+    assert_eq!(seen.take(), ["changed participant other"]);
+    assert_eq!(world.at(0).participant().participants().count(), 1);
+}
+
+#[test]
+fn what_a_host_does_not_decide_on_in_time_waits_and_nothing_is_left_out() {
+    // Oracle: the number of endpoints, which is more than sightings are kept.
+    const EACH: usize = 500;
+    let mut world = World::new(4);
+    let mut handles = Vec::new();
+    for node in 1..4 {
+        for number in 0..EACH {
+            handles.push(publish(&mut world.at(node), &format!("topic {number}")));
+        }
+    }
+    // It has no application that would decide: the test does, seldom.
+    let mut lonely = participant(0, "lonely", world.clock());
+    lonely.watch();
+    world.node(0).participant = lonely;
+    let mut decided = 0;
+    for round in 1..100 {
+        world.run_watched(0, round * 50 * MS);
+        let now = world.clock();
+        let participant = &mut world.node(0).participant;
+        let mut once = 0;
+        while once < 100
+            && let Some(sighting) = participant.poll_sighting(now)
+        {
+            once += 1;
+            decided += usize::from(matches!(sighting.of, Sighted::Publication(_)));
+            participant.admit(now, &sighting);
+        }
+    }
+    assert_eq!(decided, 3 * EACH);
+    let participant = &world.node(0).participant;
+    assert_eq!(participant.endpoints().count(), 3 * EACH);
+    assert_eq!(participant.counters().events_dropped, 0);
+}
+
+#[test]
+fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
+    let mut world = World::new(2);
+    let told = Log::new();
+    let (log, asked) = (told.clone(), Log::new());
+    let asks = asked.clone();
+    let pattern = PatternOptions {
+        topic: "line/*",
+        readers_max: 2,
+        options: SubscriptionOptions::default(),
+    };
+    let before = publish(&mut world.at(1), "line/1");
+    world.run_until(100 * MS);
+    let subscription = world.at(0).subscribe_pattern::<Ping>(
+        &pattern,
+        move |writer| {
+            asks.push(writer.topic.clone());
+            writer.topic != "line/declined"
+        },
+        move |_, topic, notice| {
+            if let Notice::Sample(received) = notice {
+                log.push((topic.to_owned(), received.value.unwrap().sequence));
+            }
+        },
+    );
+    let other_type = world
+        .at(1)
+        .publish::<Octets>("line/octets", &PublicationOptions::default())
+        .unwrap();
+    let declined = publish(&mut world.at(1), "line/declined");
+    let elsewhere = publish(&mut world.at(1), "cell/1");
+    let second = publish(&mut world.at(1), "line/2");
+    let third = publish(&mut world.at(1), "line/3");
+    world.run_until(200 * MS);
+    assert_eq!(asked.take(), ["line/1", "line/declined", "line/2"]);
+    assert_eq!(world.at(0).readers(&subscription).count(), 2);
+    assert_eq!(world.node(0).application.counters().patterns_full, 1);
+
+    let send = |world: &mut World, publication: &PublicationHandle<Ping>, sequence| {
+        let value = Ping {
+            sequence,
+            ..Ping::default()
+        };
+        world.at(1).send(publication, &value).unwrap();
+        world.run_for(MS);
+    };
+    for (publication, sequence) in [(&before, 1), (&declined, 2), (&elsewhere, 3), (&second, 4)] {
+        send(&mut world, publication, sequence);
+    }
+    assert_eq!(
+        told.take(),
+        [("line/1".to_owned(), 1), ("line/2".to_owned(), 4)]
+    );
+
+    // A topic that is gone makes room for another that is found.
+    drop((second, third, other_type));
+    world.run_until(300 * MS);
+    assert_eq!(world.at(0).readers(&subscription).count(), 1);
+    let third = publish(&mut world.at(1), "line/3");
+    world.run_until(400 * MS);
+    send(&mut world, &third, 5);
+    assert_eq!(told.take(), [("line/3".to_owned(), 5)]);
+
+    drop(subscription);
+    world.run_until(500 * MS);
+    let left = world.at(1).participant().endpoints().count();
+    assert_eq!(left, 0, "the others are told");
+}
