@@ -105,6 +105,29 @@ impl<'a> Context<'a> {
         self.send_value(publication.number, value)
     }
 
+    /// Sends a value if there is room in the queue; returns `None` if there is not, which is not counted:
+    /// the host tries again when something has come in, for as long as it likes to wait. What a dead
+    /// subscription takes up is free again when its lease is over.
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn send_if_room<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<Option<SequenceNumber>, PublishError> {
+        match self.send(publication, value) {
+            Err(PublishError::Write(WriteError::Full)) => {
+                let slot = self.application.publications.get_mut(&publication.number);
+                if let Some(slot) = slot {
+                    slot.counters.refused -= 1;
+                }
+                Ok(None)
+            }
+            sent => sent.map(Some),
+        }
+    }
+
     /// Says that the instance to which a value belongs is gone.
     ///
     /// # Errors

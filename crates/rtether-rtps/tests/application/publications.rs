@@ -110,13 +110,13 @@ fn callbacks_own_handles_and_a_handle_that_is_dropped_takes_its_endpoint_along()
         .unwrap();
     let answers =
         context.subscribe::<Ping>("pong", &SubscriptionOptions::default(), move |_, notice| {
-            match notice {
-                Notice::Sample(received) => {
-                    log.push(format!("{}", received.value.unwrap().sequence))
-                }
-                Notice::Matched { .. } => log.push("matched".to_owned()),
-                Notice::Unmatched { .. } => log.push("unmatched".to_owned()),
-                other => panic!("{other:?}"),
+            if let Notice::Sample(received) = &notice {
+                log.push(received.value.as_ref().unwrap().sequence.to_string());
+            } else if matches!(notice, Notice::Matched { .. }) {
+                log.push("matched".to_owned());
+            } else {
+                assert!(matches!(notice, Notice::Unmatched { .. }), "{notice:?}");
+                log.push("unmatched".to_owned());
             }
         });
     world.run_until(50 * MS);

@@ -66,6 +66,16 @@ fn queue() -> Queue {
 }
 
 impl Queue {
+    /// Sends if there is room; returns whether there was.
+    fn sends(&mut self, sequence: u32) -> bool {
+        let value = Ping {
+            sequence,
+            ..Ping::default()
+        };
+        let sent = self.world.at(0).send_if_room(&self.publication, &value);
+        sent.unwrap().is_some()
+    }
+
     fn send(&mut self, sequence: u32) -> Result<(), PublishError> {
         let value = Ping {
             sequence,
@@ -104,7 +114,7 @@ fn a_dead_subscription_holds_up_a_publication_for_no_longer_than_its_lease() {
     for sequence in 0..8 {
         queue.send(sequence).unwrap();
     }
-    while queue.send(8) == FULL {
+    while !queue.sends(8) {
         queue.world.run_for(MS);
         assert!(queue.world.now - died <= LEASE.as_ns() + MS);
     }
@@ -112,4 +122,6 @@ fn a_dead_subscription_holds_up_a_publication_for_no_longer_than_its_lease() {
     assert!(queue.world.now - died >= LEASE.as_ns() - 300 * MS);
     queue.world.run_for(MS);
     assert_eq!(queue.told.take(), ["critical 8", "unmatched", "relieved"]);
+    let counters = queue.world.at(0).publication_counters(&queue.publication);
+    assert_eq!((counters.sent, counters.refused), (9, 0));
 }

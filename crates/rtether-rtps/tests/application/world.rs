@@ -116,7 +116,7 @@ impl World {
 
     fn carry(&mut self, from: usize, to: usize, datagram: &[u8]) {
         self.sent += 1;
-        let is_lost = self.loss.is_some_and(|loss| self.sent % loss == 0);
+        let is_lost = self.loss.is_some_and(|loss| self.sent.is_multiple_of(loss));
         if is_lost || self.cut.contains(&from) || self.cut.contains(&to) {
             return;
         }
