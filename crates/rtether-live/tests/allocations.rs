@@ -11,12 +11,16 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use rtether_rtps::application::{Application, Notice, PublicationOptions, SubscriptionOptions};
+use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
-use rtether_rtps::time::Instant;
+use rtether_rtps::time::{Duration, Instant};
 
 thread_local! {
     /// Whether to count, and what has been counted: without a destructor and with a constant start
@@ -62,6 +66,14 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// What is sent each period.
+#[derive(Default, Data)]
+#[rtps(final)]
+struct Setpoint {
+    number: u64,
+    axes: [i32; 6],
+}
 
 const NAME: TopicName<'_> = TopicName {
     topic: "allocations",
@@ -123,6 +135,23 @@ impl Pair {
         }
     }
 
+    /// Lets applications run for so many periods.
+    fn run_applications(&mut self, applications: &mut [Application; 2], periods: i64) {
+        for _ in 0..periods {
+            self.now += PERIOD;
+            // What one sends the other has at once, and the answer as well.
+            for _ in 0..3 {
+                let now = self.clock();
+                for (application, participant) in
+                    applications.iter_mut().zip(&mut self.participants)
+                {
+                    application.dispatch(participant, now);
+                }
+                self.carry();
+            }
+        }
+    }
+
     fn samples(&mut self, count: i64, writer: WriterId, reader: ReaderId) {
         let payload = [7; 64];
         for _ in 0..count {
@@ -174,6 +203,53 @@ fn samples_of_participants_that_have_started_allocate_nothing() {
     );
     assert_eq!(taken, 10_000);
     assert_eq!(COUNT.get(), 0);
+}
+
+/// The same pair with an application each, of which one sends by itself and the other is called back.
+#[test]
+fn callbacks_of_applications_that_have_started_allocate_nothing() {
+    let mut applications = [Application::new(), Application::new()];
+    let mut pair = Pair {
+        now: 0,
+        participants: [participant(1), participant(2)],
+        buffer: Vec::with_capacity(1_472),
+        datagrams: 0,
+        taken: 0,
+    };
+    let had = Arc::new(AtomicU64::new(0));
+    let [one, other] = &mut applications;
+    let mut context = one.context(&mut pair.participants[0], Instant::ZERO);
+    let publication = context
+        .publish::<Setpoint>("allocations", &PublicationOptions::default())
+        .unwrap();
+    let period = Duration::from_ns(PERIOD);
+    context.send_every(&publication, period, Setpoint::default(), |_, value| {
+        value.number += 1;
+        true
+    });
+    let strict = SubscriptionOptions {
+        reliability: Reliability::Reliable,
+        ..SubscriptionOptions::default()
+    };
+    let log = Arc::clone(&had);
+    let mut context = other.context(&mut pair.participants[1], Instant::ZERO);
+    let subscription = context.subscribe::<Setpoint>("allocations", &strict, move |_, notice| {
+        if let Notice::Sample(received) = notice {
+            log.store(received.value.unwrap().number, Relaxed);
+        }
+    });
+    pair.run_applications(&mut applications, 1_100);
+    let begin = had.load(Relaxed);
+    assert!(begin > 1_000);
+
+    IS_COUNTED.set(true);
+    pair.run_applications(&mut applications, 10_000);
+    IS_COUNTED.set(false);
+
+    println!("{} allocations", COUNT.get());
+    assert_eq!(had.load(Relaxed) - begin, 10_000);
+    assert_eq!(COUNT.get(), 0);
+    drop(subscription);
 }
 
 #[test]
