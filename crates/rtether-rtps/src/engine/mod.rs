@@ -5,6 +5,7 @@
 
 mod config;
 mod endpoints;
+mod expected;
 mod liveliness;
 mod matching;
 mod receive;
@@ -16,6 +17,7 @@ use alloc::vec::Vec;
 
 pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
 pub use endpoints::NewSample;
+pub use expected::ExpectedEndpoint;
 pub use sightings::{Change, Running, Sighted, Sighting};
 
 use crate::discovery::{EndpointData, ParticipantData};
@@ -94,6 +96,7 @@ pub struct Participant {
     events: VecDeque<Event>,
     counters: Counters,
     silent: Vec<Guid>,
+    expected: expected::Expected,
     watch: sightings::Watch,
     running: Running,
 }
@@ -136,6 +139,7 @@ impl Participant {
             events: VecDeque::new(),
             counters: Counters::default(),
             silent: Vec::new(),
+            expected: BTreeMap::new(),
             watch: None,
             running: Running::ALL,
             config,

@@ -17,6 +17,9 @@ use crate::writer::{ChangeKind, RemoteReader};
 /// Answers to new participants in a second.
 const ANSWERS_PER_SECOND: u32 = 64;
 
+/// Bits of the four that tell of endpoints.
+const ENDPOINTS_OF_DISCOVERY: u32 = 0b11_1100;
+
 /// Built-in endpoints of a participant, by bit (table 9.13): whether it writes, the endpoint there,
 /// and ours that belongs to it.
 const BUILT_IN: [(u32, bool, EntityId, usize); 6] = [
@@ -176,7 +179,12 @@ impl Participant {
         };
         let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
         let multicast = self.reachable(&remote.data.metatraffic_multicast, true);
-        let endpoints = remote.data.endpoints;
+        // Of those that are known beforehand only the signs of life.
+        let endpoints = if self.is_expected(prefix) {
+            remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
+        } else {
+            remote.data.endpoints
+        };
         for (bit, is_writer, entity, place) in BUILT_IN {
             if endpoints >> bit & 1 == 0 {
                 continue;
@@ -208,6 +216,7 @@ impl Participant {
                 }
             }
         }
+        self.take_in_expected(now, prefix);
     }
 
     /// Forgets participants that have been silent for longer than their lease.

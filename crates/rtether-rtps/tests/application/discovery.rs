@@ -4,7 +4,9 @@ use rtether_rtps::application::{
     Context, Notice, PatternOptions, PublicationHandle, PublicationOptions, SubscriptionOptions,
     Verdict,
 };
-use rtether_rtps::engine::{Change, Sighted, Sighting};
+use rtether_rtps::engine::{Change, ExpectedEndpoint, Sighted, Sighting};
+use rtether_rtps::qos::Reliability;
+use rtether_rtps::time::Duration;
 use rtether_rtps::types::{Octets, Ping};
 
 use crate::world::{Log, MS, World, participant};
@@ -263,4 +265,87 @@ fn a_pattern_takes_topics_as_they_are_found_up_to_its_limit() {
     world.run_until(500 * MS);
     let left = world.at(1).participant().endpoints().count();
     assert_eq!(left, 0, "the others are told");
+}
+
+/// Lets two nodes run for a second with a publication and a subscription each; returns what came, and how
+/// many datagrams it took.
+fn traffic(is_expected: bool) -> (Vec<u32>, u64) {
+    let mut world = World::new(2);
+    let had = Log::new();
+    for node in 0..2 {
+        let name = ["a", "b"][node];
+        world.node(node).participant = participant(node, name, world.clock());
+        let options = SubscriptionOptions {
+            reliability: Reliability::Reliable,
+            ..SubscriptionOptions::default()
+        };
+        if is_expected {
+            let other = [("b", "from b", "from a"), ("a", "from a", "from b")][node];
+            let endpoint = |number, is_writer, topic: &str| ExpectedEndpoint {
+                number,
+                is_writer,
+                has_key: false,
+                topic: topic.to_owned(),
+                type_name: "rtether::Ping".to_owned(),
+                qos: if is_writer {
+                    PublicationOptions::default().qos()
+                } else {
+                    options.qos()
+                },
+            };
+            let endpoints = [endpoint(1, true, other.1), endpoint(2, false, other.2)];
+            assert!(world.node(node).participant.expect(other.0, &endpoints));
+        }
+        let (own, theirs) = [("from a", "from b"), ("from b", "from a")][node];
+        let log = had.clone();
+        let publication = publish(&mut world.at(node), own);
+        let subscription = world
+            .at(node)
+            .subscribe::<Ping>(theirs, &options, move |_, notice| {
+                if let Notice::Sample(received) = notice {
+                    log.push(received.value.unwrap().sequence);
+                }
+            });
+        let value = Ping {
+            sequence: u32::try_from(node).unwrap(),
+            ..Ping::default()
+        };
+        let period = Duration::from_ms(200);
+        world
+            .at(node)
+            .send_every(&publication, period, value, |_, value| {
+                value.sequence += 10;
+                true
+            });
+        world.at(node).keep(publication);
+        world.at(node).keep(subscription.unwrap());
+    }
+    world.run_until(900 * MS);
+    (had.take(), world.sent)
+}
+
+#[test]
+fn endpoints_that_are_expected_are_matched_without_being_told_of() {
+    let (found, datagrams) = traffic(false);
+    let (expected, fewer) = traffic(true);
+    // Oracle: what comes if they tell each other; volatile samples may be lost before they have.
+    let last = |all: &[u32]| all.iter().copied().max();
+    assert_eq!(last(&found), Some(51));
+    assert_eq!(last(&expected), Some(51));
+    assert!(expected.len() >= found.len(), "{expected:?} {found:?}");
+    println!("{datagrams} datagrams, {fewer} without discovery of endpoints");
+    assert!(fewer < datagrams);
+}
+
+#[test]
+fn a_node_with_the_name_of_an_expected_one_has_no_other_endpoints() {
+    let mut world = World::new(2);
+    let expects = |world: &mut World| world.node(0).participant.expect("node", &[]);
+    assert!(expects(&mut world));
+    let seen = observe(&mut world, 0, "");
+    let publication = publish(&mut world.at(1), "unexpected");
+    world.run_until(500 * MS);
+    assert_eq!(seen.take(), ["new participant node"]);
+    assert_eq!(world.at(0).participant().endpoints().count(), 0);
+    drop(publication);
 }
