@@ -5,9 +5,12 @@ use rtether_rtps::application::{
     Verdict,
 };
 use rtether_rtps::engine::{Change, ExpectedEndpoint, Sighted, Sighting};
+use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::Reliability;
+use rtether_rtps::sequence::SequenceNumber;
 use rtether_rtps::time::Duration;
 use rtether_rtps::types::{Octets, Ping};
+use rtether_rtps::wire::{Builder, Content, InlineQos};
 
 use crate::world::{Log, MS, World, participant};
 
@@ -103,6 +106,43 @@ fn of_several_endpoints_that_end_at_once_each_is_gone() {
     ];
     assert_eq!(seen.take(), gone);
     assert_eq!(world.at(0).participant().endpoints().count(), 0);
+}
+
+#[test]
+fn an_endpoint_that_changes_is_decided_on_again() {
+    for (ignored, left) in [("", 1), ("changed publication one", 0)] {
+        let mut world = World::new(2);
+        let seen = observe(&mut world, 0, ignored);
+        let options = SubscriptionOptions::default();
+        let subscription = world.at(0).subscribe::<Ping>("one", &options, nothing);
+        let publication = publish(&mut world.at(1), "one");
+        world.run_until(100 * MS);
+        seen.take();
+        let (_, known) = world.node(0).participant.endpoints().next().unwrap();
+        let mut changed = known.clone();
+        changed.qos.transport_priority = 5;
+        // What its participant would say then, with the second sample that it has on publications.
+        let (mut payload, mut datagram) = (Vec::new(), Vec::new());
+        changed.encode(&mut payload, true);
+        let mut message = Builder::new(&mut datagram, changed.guid.prefix, 1_472);
+        message.data(
+            EntityId::PUBLICATIONS_READER,
+            EntityId::PUBLICATIONS_WRITER,
+            SequenceNumber::FIRST.next(),
+            &InlineQos::default(),
+            Content::Data(&payload),
+        );
+        let now = world.clock();
+        world.node(0).participant.handle_datagram(now, &datagram);
+        world.run_until(101 * MS);
+        assert_eq!(seen.take(), ["changed publication one"]);
+        let participant = &world.node(0).participant;
+        assert_eq!(participant.endpoints().count(), left);
+        let subscription = subscription.unwrap();
+        let reader = world.at(0).readers(&subscription).next().unwrap();
+        assert_eq!(world.node(0).participant.writers_of(reader), left);
+        drop(publication);
+    }
 }
 
 /// What of three pairs of endpoints matches if one of those seen is left out.
