@@ -7,9 +7,13 @@ use crate::cdr::{
     self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
     to_payload, write_key,
 };
-use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
+use crate::engine::{
+    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
+    SubscriberId, TopicName, WriterId,
+};
+use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
-use crate::reader::{KeyOf, SampleInfo};
+use crate::reader::SampleInfo;
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
@@ -23,14 +27,6 @@ pub enum PublishError {
     /// There is no room for it.
     #[error(transparent)]
     Write(#[from] WriteError),
-}
-
-/// Returns the full name of a topic of a type.
-pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
-    TopicName {
-        topic,
-        type_name: T::NAME,
-    }
 }
 
 /// Octets of a serialized key at least. Fast DDS takes a shorter one for the hash, although that comes
@@ -51,6 +47,33 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
+/// Returns the full name of a topic of a type.
+pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
+    TopicName {
+        topic,
+        type_name: T::NAME,
+    }
+}
+
+/// What may be said of a publication beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PublicationOptions {
+    /// How filters look at values ([`Judge::of`]): subscriptions are spared what theirs does not let
+    /// through.
+    pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
+}
+
+/// What may be said of a subscription beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubscriptionOptions<'a> {
+    /// Which samples it wants; all if none.
+    pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
+}
+
 /// What a publication is but for the type of its values.
 #[derive(Debug)]
 pub(crate) struct Outlet {
@@ -61,21 +84,19 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    pub(crate) fn create(
+    pub(crate) fn open(
         participant: &mut Participant,
         now: Instant,
-        name: TopicName<'_>,
-        has_key: bool,
-        qos: Qos,
-    ) -> Option<Self> {
-        let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
+        new: NewWriter<'_>,
+    ) -> Result<Self, CreateError> {
+        let is_second = new.qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
             Encoding::Xcdr2
         } else {
             Encoding::Xcdr1
         };
-        let id = participant.create_writer(now, name, has_key, qos)?;
-        Some(Self {
+        let id = participant.add_writer(now, new)?;
+        Ok(Self {
             id,
             encoding,
             payload: Vec::new(),
@@ -130,8 +151,29 @@ impl<T: Data> Publication<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        let outlet = Outlet::create(participant, now, name::<T>(topic), T::HAS_KEY, qos)?;
-        Some(Self {
+        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
+    }
+
+    /// Makes a publication of a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or there is no such publisher.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: PublicationOptions,
+    ) -> Result<Self, CreateError> {
+        let new = NewWriter {
+            name: name::<T>(topic),
+            has_key: T::HAS_KEY,
+            qos,
+            judge: options.judge,
+            publisher: options.publisher,
+        };
+        let outlet = Outlet::open(participant, now, new)?;
+        Ok(Self {
             outlet,
             of: PhantomData,
         })
@@ -224,9 +266,30 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
-        let id = participant.create_reader(now, name::<T>(topic), keys, qos)?;
-        Some(Self {
+        Self::open(participant, now, topic, qos, SubscriptionOptions::default()).ok()
+    }
+
+    /// Makes a subscription to a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, the filter does not fit the type, or there is
+    /// no such subscriber.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: SubscriptionOptions<'_>,
+    ) -> Result<Self, CreateError> {
+        let new = NewReader {
+            name: name::<T>(topic),
+            key_of: T::HAS_KEY.then_some(key_of::<T>),
+            qos,
+            filter: options.filter,
+            subscriber: options.subscriber,
+        };
+        let id = participant.add_reader(now, new)?;
+        Ok(Self {
             id,
             malformed: 0,
             of: PhantomData,

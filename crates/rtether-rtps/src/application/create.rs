@@ -15,7 +15,7 @@ use super::slots::{
 use super::{Context, NoRoom, PublicationHandle, SubscriptionHandle};
 use crate::cdr::Data;
 use crate::discovery::EndpointData;
-use crate::engine::{ReaderId, TopicName};
+use crate::engine::{NewWriter, ReaderId, TopicName};
 use crate::qos::Qos;
 use crate::reader::KeyOf;
 use crate::typed::{self, Outlet, Received};
@@ -78,8 +78,15 @@ impl Context<'_> {
         has_key: bool,
         qos: Qos,
     ) -> Result<(u32, Token), NoRoom> {
-        let outlet = Outlet::create(self.participant, self.now, name, has_key, qos);
-        let outlet = outlet.ok_or(NoRoom)?;
+        let new = NewWriter {
+            name,
+            has_key,
+            qos,
+            judge: None,
+            publisher: None,
+        };
+        // Nothing else can be wrong.
+        let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;
         let number = self.number();
         let token = Token::default();
         self.application.writers.insert(outlet.id, number);

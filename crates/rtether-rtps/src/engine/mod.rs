@@ -4,8 +4,10 @@
 //! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
 mod config;
+mod create;
 mod endpoints;
 mod expected;
+mod groups;
 mod liveliness;
 mod matching;
 mod receive;
@@ -15,12 +17,17 @@ mod sightings;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
+pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use expected::ExpectedEndpoint;
+pub use groups::{PublisherId, SubscriberId};
 pub use sightings::{Change, Running, Sighted, Sighting};
 
-use crate::discovery::{EndpointData, ParticipantData};
+use groups::Publisher;
+
+use crate::discovery::{EndpointData, ParticipantData, encode_key};
+use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
@@ -48,6 +55,9 @@ struct LocalWriter {
     writer: Writer,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    /// How it tells what readers with filters want.
+    judge: Option<Judge>,
+    publisher: Option<PublisherId>,
 }
 
 /// A reader of this participant.
@@ -55,6 +65,7 @@ struct LocalReader {
     reader: Reader,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    subscriber: Option<SubscriberId>,
 }
 
 /// Another participant.
@@ -88,6 +99,10 @@ pub struct Participant {
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
+    publishers: Vec<Publisher>,
+    subscribers: usize,
+    /// Whether a set of a publisher may be complete now.
+    has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     /// Not later than the end of the first of their leases.
     lease_at: Instant,
@@ -133,6 +148,9 @@ impl Participant {
             writers: Vec::new(),
             readers: Vec::new(),
             next_entity: 1,
+            publishers: Vec::new(),
+            subscribers: 0,
+            has_group_news: false,
             remotes: BTreeMap::new(),
             lease_at: Instant::NEVER,
             alive_at: None,
@@ -169,6 +187,8 @@ impl Participant {
             self.writers.push(Some(LocalWriter {
                 writer,
                 endpoint: None,
+                judge: None,
+                publisher: None,
             }));
         }
         let qos = Qos {
@@ -185,6 +205,7 @@ impl Participant {
             self.readers.push(Some(LocalReader {
                 reader,
                 endpoint: None,
+                subscriber: None,
             }));
         }
     }
@@ -284,14 +305,11 @@ impl Participant {
             message.data(reader, writer, first, &InlineQos::default(), content);
             return;
         }
-        let own = self.config.guid(EntityId::PARTICIPANT).octets();
-        // PL_CDR_LE with the name of the participant as its key, and the sentinel.
-        let mut key = [0; 28];
-        key[..8].copy_from_slice(&[0, 3, 0, 0, 0x50, 0, 16, 0]);
-        key[8..24].copy_from_slice(&own);
-        key[24] = 1;
+        let own = self.config.guid(EntityId::PARTICIPANT);
+        let mut key = Vec::new();
+        encode_key(own, &mut key);
         let inline = InlineQos {
-            key_hash: Some(own),
+            key_hash: Some(own.octets()),
             status: Status {
                 is_disposed: true,
                 is_unregistered: true,
@@ -331,6 +349,7 @@ impl Participant {
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);
         self.handle_readers(now);
+        self.deliver_group_sets(now);
     }
 
     fn announce(&mut self, to: Locator) {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::sightings::{Change, Sighted};
 use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
-use crate::discovery::{EndpointData, ParticipantData, decode_key};
+use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Liveliness, Reliability};
@@ -193,6 +193,7 @@ impl Participant {
             if is_writer {
                 let remote = RemoteWriter {
                     guid,
+                    group: None,
                     is_reliable: true,
                     strength: 0,
                     deadline: Duration::INFINITE,
@@ -210,6 +211,7 @@ impl Participant {
                     wants_history: true,
                     unicast: unicast.clone(),
                     multicast: multicast.clone(),
+                    filter: None,
                 };
                 if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
                     local.writer.add_reader(now, remote);
@@ -338,6 +340,7 @@ impl Participant {
             return;
         }
         known.insert(guid.entity, endpoint.clone());
+        self.has_group_news |= endpoint.group.is_some();
         if is_writer {
             self.match_remote_writer(now, endpoint);
         } else {
@@ -369,10 +372,7 @@ impl Participant {
         if kind.is_alive() {
             endpoint.encode(&mut payload, is_writer);
         } else {
-            // PL_CDR_LE with the name of the endpoint as its key, and the sentinel.
-            payload.extend_from_slice(&[0, 3, 0, 0, 0x5A, 0, 16, 0]);
-            payload.extend_from_slice(&guid);
-            payload.extend_from_slice(&[1, 0, 0, 0]);
+            encode_key(endpoint.guid, &mut payload);
         }
         let new = crate::writer::New {
             kind,
@@ -380,6 +380,7 @@ impl Participant {
             key: &guid,
             key_hash: Some(guid),
             time: self.wall(now),
+            group_sequence: None,
         };
         let place = if is_writer {
             PUBLICATIONS

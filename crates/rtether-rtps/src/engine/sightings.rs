@@ -253,6 +253,7 @@ impl Participant {
     /// Forgets an endpoint of somebody; returns what it was.
     pub(super) fn end_endpoint(&mut self, now: Instant, guid: Guid) -> Option<Sighted> {
         let remote = self.remotes.get_mut(&guid.prefix)?;
+        self.has_group_news = true;
         if let Some(data) = remote.writers.remove(&guid.entity) {
             self.remove_remote_writer(now, guid);
             return Some(Sighted::Publication(data));
