@@ -358,7 +358,7 @@ fn frames_that_make_no_sense_are_counted() {
         ..DomainOptions::default()
     };
     let mut domains = [open(&wire.near, &options), open(&wire.far, &options)];
-    let out = writer(&mut domains[0], reliable());
+    writer(&mut domains[0], reliable());
     let back = reader(&mut domains[1]);
     let capture = capture(&wire.near);
     until(&mut domains, |all| {
