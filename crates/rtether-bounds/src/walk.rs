@@ -191,6 +191,10 @@ impl Walker<'_> {
         let stations: Vec<NodeId> = stations
             .filter(|&id| network.end_station(id).is_some())
             .collect();
+        // Every switch floods it, wherever that leads.
+        let ports = network.iter_nodes();
+        let ports = ports.flat_map(|(id, _)| routing.hops_from(network, id));
+        let ports: BTreeSet<PortId> = ports.map(|hop| hop.egress).collect();
         let ends = core::iter::once(flow.talker).chain(flow.listeners.iter().copied());
         for talker in ends {
             let others = stations.iter().copied().filter(|&other| other != talker);
@@ -209,12 +213,6 @@ impl Walker<'_> {
                 reply: None,
                 ..flow.clone()
             };
-            let mut ports = BTreeSet::new();
-            for &other in &others {
-                if let Ok(hops) = routing.path(network, talker, other) {
-                    ports.extend(hops.iter().map(|hop| hop.egress));
-                }
-            }
             let way = Way {
                 flow: &said,
                 number: self.flow,
@@ -222,7 +220,7 @@ impl Walker<'_> {
                 to: None,
                 is_answer: false,
             };
-            let target = Target::Group(others, ports);
+            let target = Target::Group(others, ports.clone());
             // What does not get through is no matter of this flow.
             let _ = self.send(&way, &target, Token::released(Frame::of(&said, false)));
         }

@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) topic: String,
     pub(crate) color: String,
     pub(crate) qos: Qos,
+    /// Which samples a subscriber wants.
+    pub(crate) content: Option<String>,
     pub(crate) period_ms: i64,
     pub(crate) count: u64,
     pub(crate) size: usize,
@@ -82,6 +84,7 @@ impl Options {
             topic: "Square".to_owned(),
             color: "BLUE".to_owned(),
             qos,
+            content: None,
             period_ms: if verb == Verb::Publish { 100 } else { 0 },
             count: match verb {
                 Verb::Publish => 10,
@@ -133,6 +136,7 @@ impl Options {
             "--domain" => self.domain = number(name, value)?,
             "--topic" => value.clone_into(&mut self.topic),
             "--color" => value.clone_into(&mut self.color),
+            "--content" => self.content = Some(value.to_owned()),
             "--period" => self.period_ms = number(name, value)?,
             "--count" => self.count = number(name, value)?,
             "--size" => self.size = number(name, value)?,

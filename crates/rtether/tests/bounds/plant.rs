@@ -331,9 +331,17 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
     }
     let is_packets = !matches!(flow.traffic, Traffic::Bulk(_));
     if is_packets && flow.delivery == Delivery::Unicast && dice.chance(2) {
-        flow.encapsulation = Encapsulation::Rtps {
-            is_reliable: dice.chance(50),
-        };
+        publish(flow, dice.chance(50));
+    }
+}
+
+/// Lets a flow be published over RTPS, as far as its packets fit.
+pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
+    let over = Encapsulation::Rtps { is_reliable };
+    let most = over.max_payload();
+    let answer = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
+    if flow.payload.max(answer) <= most {
+        flow.encapsulation = over;
     }
 }
 

@@ -110,6 +110,7 @@ proptest! {
             unicast,
             multicast,
             expects_inline_qos: !is_writer,
+            group: (strength % 2 == 0).then(|| EntityId::publisher(9)),
             content_filter: (!is_writer).then(|| ContentFilter {
                 topic: filter[0].clone(),
                 related_topic: filter[1].clone(),
