@@ -169,12 +169,10 @@ impl Participant {
         let mut endpoint = self.endpoint(new.name, entity, &new.qos);
         endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
         let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
-        let presentation = new.qos.presentation;
+        let scope = new.qos.presentation.scope;
         let mut reader = Reader::new(entity, new.qos, timing, new.key_of, sample_max);
         reader.filter = filter;
-        let is_in_group = new.subscriber.is_some() && presentation.scope == AccessScope::Group;
-        reader.is_grouped = is_in_group && presentation.is_coherent;
-        reader.is_group_ordered = is_in_group && presentation.is_ordered;
+        reader.is_in_group = new.subscriber.is_some() && scope == AccessScope::Group;
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
         let id = ReaderId(self.readers.len());
         let endpoint = Some(endpoint);

@@ -9,6 +9,7 @@ mod endpoints;
 mod groups;
 mod liveliness;
 mod matching;
+mod policies;
 mod receive;
 mod remotes;
 
@@ -19,6 +20,8 @@ pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use groups::{PublisherId, SubscriberId};
+pub use policies::ChangeError;
+pub(crate) use policies::due_anew;
 
 use groups::Publisher;
 

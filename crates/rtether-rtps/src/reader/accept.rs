@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use super::instance::{Instance, InstanceState};
 use super::{Arrived, Reader, Sample, SampleInfo};
+use crate::engine::due_anew;
 use crate::guid::Guid;
-use crate::qos::Ownership;
+use crate::qos::{Ownership, Qos};
 use crate::time::{Duration, Instant};
 use crate::writer::ChangeKind;
 
@@ -332,6 +333,27 @@ impl Reader {
             self.separate(now, index, sample);
         }
         self.set_timer(index);
+    }
+
+    /// Changes its policies, as far as they may change.
+    pub(crate) fn set_qos(&mut self, now: Instant, mut qos: Qos) {
+        qos.deadline = qos.deadline.or_never();
+        let is_new = qos.deadline != self.qos.deadline;
+        self.qos = qos;
+        for index in 0..self.instances.len() {
+            if let Some(instance) = self.instances.get_mut(index).filter(|_| is_new) {
+                let is_alive = instance.state == InstanceState::Alive;
+                instance.deadline_at = due_anew(now, self.qos.deadline, is_alive);
+            }
+            self.set_timer(index);
+        }
+    }
+
+    /// Takes in that a writer is stronger or weaker than before.
+    pub(super) fn set_strength(&mut self, writer: Guid, strength: i32) {
+        for instance in &mut self.instances {
+            instance.set_strength(writer, strength);
+        }
     }
 
     fn set_timer(&mut self, index: usize) {

@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
+use crate::engine::due_anew;
 use crate::qos::{History, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
@@ -156,6 +157,18 @@ impl Cache {
             is_in_set: false,
             set: None,
             group_set: None,
+        }
+    }
+
+    /// Takes in changed policies.
+    pub(crate) fn set_qos(&mut self, now: Instant, qos: &Qos) {
+        self.lifespan = qos.lifespan;
+        let deadline = qos.deadline.or_never();
+        if deadline != self.deadline {
+            self.deadline = deadline;
+            for instance in &mut self.instances {
+                instance.deadline_at = due_anew(now, deadline, instance.is_registered);
+            }
         }
     }
 

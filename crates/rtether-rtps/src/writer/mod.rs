@@ -111,6 +111,12 @@ impl Writer {
         }
     }
 
+    /// Changes its policies, as far as they may change.
+    pub(crate) fn set_qos(&mut self, now: Instant, qos: Qos) {
+        self.cache.set_qos(now, &qos);
+        self.qos = qos;
+    }
+
     /// Writes a sample.
     pub(crate) fn write(
         &mut self,
