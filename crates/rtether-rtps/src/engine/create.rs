@@ -28,6 +28,9 @@ pub struct NewWriter<'a> {
     pub judge: Option<Judge>,
     /// To which publisher it belongs.
     pub publisher: Option<PublisherId>,
+    /// Whether best-effort readers with a time-based filter are sent no more than that lets through, and
+    /// the last value of an instance when the time is over.
+    pub separates: bool,
 }
 
 /// A reader that is to be.
@@ -87,6 +90,7 @@ impl Participant {
             qos,
             judge: None,
             publisher: None,
+            separates: false,
         };
         self.add_writer(now, new).ok()
     }
@@ -129,7 +133,8 @@ impl Participant {
         endpoint.group = group;
         let multicast = self.config.may_multicast;
         let scope = new.qos.presentation.scope;
-        let writer = Writer::new(entity, new.qos, self.config.writer, multicast);
+        let mut writer = Writer::new(entity, new.qos, self.config.writer, multicast);
+        writer.separates = new.separates;
         self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
         let id = WriterId(self.writers.len());
         self.writers.push(Some(LocalWriter {

@@ -173,6 +173,7 @@ impl Participant {
                     unicast,
                     multicast,
                     filter,
+                    separation: reader.qos.time_based_filter,
                 };
                 if local.writer.add_reader(now, remote) {
                     self.tell(Event::ReaderMatched {

@@ -187,6 +187,11 @@ impl Reader {
             }
             return;
         }
+        // What waited for its time is old now, although nobody was there when it came.
+        let older = instance.pending.take_if(|_| filter > Duration::ZERO);
+        if let Some(older) = older {
+            self.recycle(older.payload);
+        }
         self.enqueue_or_keep(now, index, sample);
     }
 
@@ -268,6 +273,8 @@ impl Reader {
         }
         if is_disposed {
             instance.state = InstanceState::Disposed;
+            // A value after its end would be none.
+            instance.pending = None;
         } else if instance.writers.is_empty() && before == InstanceState::Alive {
             instance.state = InstanceState::NoWriters;
         }

@@ -50,7 +50,7 @@ pub(crate) struct Change {
     /// The first sample of its set; the unknown number for what ends a set and is no sample itself.
     pub(crate) set: Option<SequenceNumber>,
     pub(crate) group: GroupMark,
-    instance: u32,
+    pub(super) instance: u32,
 }
 
 /// What a sample is to the publisher of its writer (8.7.5, 8.7.6).
@@ -214,6 +214,12 @@ impl Cache {
             instance: u32::MAX,
         });
         Ok(true)
+    }
+
+    /// Gives a number to nothing, and returns it.
+    pub(crate) fn skip(&mut self) -> SequenceNumber {
+        self.last = self.last.next();
+        self.last
     }
 
     /// Returns the last number that was given.

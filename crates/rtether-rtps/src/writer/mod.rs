@@ -6,6 +6,7 @@
 mod cache;
 mod proxy;
 mod send;
+mod spacing;
 
 use alloc::vec::Vec;
 
@@ -13,6 +14,7 @@ pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
 pub(crate) use proxy::{Count, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
+use spacing::Spacing;
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
@@ -78,6 +80,10 @@ pub(crate) struct Writer {
     destinations: Vec<Destination>,
     /// Whether a reader wants only some samples.
     has_filters: bool,
+    /// What keeps samples apart, for each of them, if the writer does that.
+    spacings: Vec<Spacing>,
+    /// Whether it keeps samples apart for readers that want them so.
+    pub(crate) separates: bool,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
@@ -102,6 +108,8 @@ impl Writer {
             proxies: Vec::new(),
             destinations: Vec::new(),
             has_filters: false,
+            spacings: Vec::new(),
+            separates: false,
             timing,
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
@@ -276,6 +284,7 @@ impl Writer {
                 })
             })
             .collect();
+        self.rebuild_spacings();
     }
 
     /// Takes in an ACKNACK from a reader.
@@ -315,10 +324,7 @@ impl Writer {
 
     /// Returns when it has something to do although nothing comes in.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let deadline = self.cache.deadline_at();
-        match (self.heartbeat_at, deadline) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        let all = [self.heartbeat_at, self.cache.deadline_at(), self.late_at()];
+        all.into_iter().flatten().min()
     }
 }
