@@ -15,7 +15,7 @@ mod rates;
 use std::process::ExitCode;
 
 use options::{Final, Options, Verb};
-use rtether_live::rtps::{Domain, DomainOptions};
+use rtether_live::rtps::{Domain, DomainOptions, EthernetOptions};
 use rtether_live::wait::Waiting;
 use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::{Event, NewFilter};
@@ -75,12 +75,17 @@ fn main() -> ExitCode {
 }
 
 fn open(options: &Options) -> Result<Domain, Failure> {
+    let frames = |device: &String| EthernetOptions {
+        vlan: options.vlan,
+        ..EthernetOptions::on(device)
+    };
     Ok(Domain::open(&DomainOptions {
         domain: options.domain,
         interface: options.interface,
         peers: options.peers.clone(),
         multicast: options.multicast,
         loss: options.loss,
+        ethernet: options.device.as_ref().map(frames),
         waiting: if options.spins {
             Waiting::Spin
         } else {

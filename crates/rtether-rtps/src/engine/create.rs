@@ -134,7 +134,9 @@ impl Participant {
         let multicast = self.config.may_multicast;
         let scope = new.qos.presentation.scope;
         let mut writer = Writer::new(entity, new.qos, self.config.writer, multicast);
-        writer.separates = new.separates;
+        if new.separates {
+            writer.keep_apart();
+        }
         self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
         let id = WriterId(self.writers.len());
         self.writers.push(Some(LocalWriter {

@@ -16,7 +16,7 @@ mod remotes;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use groups::{PublisherId, SubscriberId};

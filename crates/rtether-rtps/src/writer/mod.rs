@@ -80,10 +80,8 @@ pub(crate) struct Writer {
     destinations: Vec<Destination>,
     /// Whether a reader wants only some samples.
     has_filters: bool,
-    /// What keeps samples apart, for each of them, if the writer does that.
-    spacings: Vec<Spacing>,
-    /// Whether it keeps samples apart for readers that want them so.
-    pub(crate) separates: bool,
+    /// What keeps samples apart, for each of them; none if the writer does not do that.
+    spacings: Option<Vec<Spacing>>,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
@@ -108,8 +106,7 @@ impl Writer {
             proxies: Vec::new(),
             destinations: Vec::new(),
             has_filters: false,
-            spacings: Vec::new(),
-            separates: false,
+            spacings: None,
             timing,
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,

@@ -170,7 +170,8 @@ impl Writer {
 
     /// Returns the next sample for a place: one that somebody there wants now.
     fn wanted_at(&self, index: usize, there: &Destination) -> Option<&Change> {
-        let spacing = self.spacings.get(index);
+        let spacings = self.spacings.as_ref();
+        let spacing = spacings.and_then(|spacings| spacings.get(index));
         if !self.has_filters && spacing.is_none() {
             return self.cache.at_or_after(there.next);
         }

@@ -61,12 +61,18 @@ impl Destination {
 }
 
 impl Writer {
+    /// Keeps samples apart from now on for readers that want them so.
+    pub(crate) fn keep_apart(&mut self) {
+        self.spacings = Some(Vec::new());
+        self.rebuild_spacings();
+    }
+
     /// Works out which places want samples how far apart.
     pub(super) fn rebuild_spacings(&mut self) {
-        let mut old = core::mem::take(&mut self.spacings);
-        if !self.separates {
+        let Some(mut old) = self.spacings.take() else {
             return;
-        }
+        };
+        let mut spacings = Vec::new();
         for there in &self.destinations {
             let readers = self.proxies.iter().filter(|reader| there.has(reader));
             let spans = readers.map(|reader| {
@@ -91,14 +97,17 @@ impl Writer {
                 |index| old.swap_remove(index),
             );
             spacing.span = span;
-            self.spacings.push(spacing);
+            spacings.push(spacing);
         }
+        self.spacings = Some(spacings);
     }
 
     /// Decides which new samples are not sent to a place yet.
     pub(super) fn hold_back(&mut self, now: Instant, index: usize, sending: &Sending) {
         let there = self.destinations.get(index);
-        let (Some(there), Some(spacing)) = (there, self.spacings.get_mut(index)) else {
+        let spacings = self.spacings.as_mut();
+        let spacing = spacings.and_then(|spacings| spacings.get_mut(index));
+        let (Some(there), Some(spacing)) = (there, spacing) else {
             return;
         };
         spacing.held = spacing.held.split_off(&there.next);
@@ -111,18 +120,18 @@ impl Writer {
                 && change.set.is_none()
                 && !is_fragmented(change, &inline, sending);
             let spaced = spacing.instances.get_mut(&id);
-            match spaced.filter(|one| is_apart && one.sent_at + spacing.span > now) {
-                Some(spaced) => {
-                    spaced.pending = Some(sequence);
-                    spacing.held.insert(sequence);
-                }
-                None => {
-                    let pending = None;
-                    let sent_at = now;
-                    spacing.instances.insert(id, Spaced { sent_at, pending });
-                    spacing.top = sequence;
-                }
+            let is_early = |one: &&mut Spaced| is_apart && one.sent_at + spacing.span > now;
+            if let Some(spaced) = spaced.filter(is_early) {
+                spaced.pending = Some(sequence);
+                spacing.held.insert(sequence);
+                continue;
             }
+            let new = Spaced {
+                sent_at: now,
+                pending: None,
+            };
+            spacing.instances.insert(id, new);
+            spacing.top = sequence;
         }
     }
 
@@ -134,7 +143,7 @@ impl Writer {
         sending: &Sending,
         buffer: &mut Vec<u8>,
     ) -> Option<Locator> {
-        let spacing = self.spacings.get_mut(index)?;
+        let spacing = self.spacings.as_mut()?.get_mut(index)?;
         let span = spacing.span;
         let sequence = loop {
             let mut all = spacing.instances.values_mut();
@@ -163,6 +172,7 @@ impl Writer {
 
     /// Returns when the next value is due that was held back.
     pub(super) fn late_at(&self) -> Option<Instant> {
-        self.spacings.iter().filter_map(Spacing::due_at).min()
+        let spacings = self.spacings.iter().flatten();
+        spacings.filter_map(Spacing::due_at).min()
     }
 }

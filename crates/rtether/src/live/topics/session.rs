@@ -118,7 +118,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn opened(&self, domain: u16) -> Happening {
         Happening::Opened {
-            address: self.domain.address(),
+            address: place(&self.domain.address()),
             domain,
         }
     }
