@@ -63,6 +63,9 @@ pub struct PublicationOptions {
     pub judge: Option<Judge>,
     /// To which publisher it belongs.
     pub publisher: Option<PublisherId>,
+    /// Whether best-effort subscriptions with a minimum separation are sent no more than that lets
+    /// through, and the last value of an instance when the time is over.
+    pub separates: bool,
 }
 
 /// What may be said of a subscription beside its policies.
@@ -171,6 +174,7 @@ impl<T: Data> Publication<T> {
             qos,
             judge: options.judge,
             publisher: options.publisher,
+            separates: options.separates,
         };
         let outlet = Outlet::open(participant, now, new)?;
         Ok(Self {

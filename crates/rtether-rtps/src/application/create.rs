@@ -84,6 +84,8 @@ impl Context<'_> {
             qos,
             judge: None,
             publisher: None,
+            // As ORTE does: nobody is sent what the minimum separation keeps from the application.
+            separates: true,
         };
         // Nothing else can be wrong.
         let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;
