@@ -4,6 +4,7 @@
 //! application, which is called back or takes samples where it drives the [`Domain`].
 
 mod socket;
+mod store;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,6 +21,7 @@ use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::host::address::{Interface, interfaces};
 use crate::wait::Waiting;
 use socket::{Port, open_group, open_unicast};
+pub use store::{Kept, Store, StoreError, StoreOptions};
 
 /// Octets of the largest datagram.
 const DATAGRAM_MAX: usize = 65_507;
