@@ -5,7 +5,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rtether-store-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("rtether-store-{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("a folder");
         Self(path)
