@@ -8,6 +8,7 @@
 
 mod discovery;
 mod fragments;
+mod keys;
 mod mutations;
 mod protocol;
 mod world;
