@@ -1,7 +1,8 @@
 //! Two participants that have started allocate nothing for the samples that go between them.
 //!
 //! Oracle: an allocator that counts. It counts only on the thread of the test, since the harness has
-//! threads of its own.
+//! threads of its own. With sockets it needs root and iproute2; a test that cannot run prints why, and is
+//! counted.
 #![allow(
     unsafe_code,
     reason = "an allocator cannot be written without; it hands everything on to that of the system"
@@ -10,8 +11,12 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::Ipv4Addr;
 
+use rtether_live::namespace::Namespace;
+use rtether_live::rtps::{Domain, DomainOptions, EthernetOptions};
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::Locator;
@@ -174,6 +179,88 @@ fn samples_of_participants_that_have_started_allocate_nothing() {
     );
     assert_eq!(taken, 10_000);
     assert_eq!(COUNT.get(), 0);
+}
+
+/// Two participants on the loopback device of a host.
+fn neighbors(ethernet: Option<EthernetOptions>) -> [Domain; 2] {
+    let options = DomainOptions {
+        ethernet,
+        ..DomainOptions::default()
+    };
+    [(); 2].map(|()| Domain::open(&options).unwrap())
+}
+
+/// Lets samples go from the one to the other; returns how many came.
+fn carry([one, other]: &mut [Domain; 2], writer: WriterId, reader: ReaderId, count: u32) -> u32 {
+    let mut taken = 0;
+    for _ in 0..count {
+        let now = one.now();
+        let sample = NewSample::value(&[7; 64]);
+        let written = one.participant_mut().write(now, writer, &sample);
+        assert!(written.is_ok());
+        one.flush().unwrap();
+        for _ in 0..10 {
+            other.step(other.now()).unwrap();
+            one.step(one.now()).unwrap();
+            let now = other.now();
+            let take = |_: &_, payload: &[u8], _: &[u8]| assert_eq!(payload.len(), 64);
+            let participant = other.participant_mut();
+            if participant.take(now, reader, take).is_some() {
+                taken += 1;
+                break;
+            }
+        }
+    }
+    taken
+}
+
+#[test]
+fn sockets_and_frames_allocate_nothing() {
+    let host = match Namespace::create(&format!("al{}", std::process::id())) {
+        Ok(host) => host,
+        Err(error) => return skip("sockets_and_frames_allocate_nothing", &error.to_string()),
+    };
+    host.enter().unwrap();
+    for ethernet in [None, Some(EthernetOptions::on("lo"))] {
+        let name = if ethernet.is_some() { "frames" } else { "UDP" };
+        let mut pair = neighbors(ethernet);
+        let mut qos = Qos::writer();
+        qos.reliability = Reliability::Reliable;
+        qos.history = History::KeepAll;
+        qos.limits.samples = Some(256);
+        let now = pair[0].now();
+        let writer = pair[0].participant_mut();
+        let writer = writer.create_writer(now, NAME, false, qos.clone()).unwrap();
+        let reader = pair[1].participant_mut();
+        let reader = reader.create_reader(now, NAME, None, qos).unwrap();
+        while pair[0].participant().readers_of(writer) == 0
+            || pair[1].participant().writers_of(reader) == 0
+        {
+            for domain in &mut pair {
+                domain.step(domain.now()).unwrap();
+            }
+        }
+        carry(&mut pair, writer, reader, 1_000);
+
+        COUNT.set(0);
+        IS_COUNTED.set(true);
+        let taken = carry(&mut pair, writer, reader, 10_000);
+        IS_COUNTED.set(false);
+
+        println!("{name}: {} allocations, {taken} samples", COUNT.get());
+        assert_eq!((taken, COUNT.get()), (10_000, 0), "{name}");
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
 }
 
 #[test]

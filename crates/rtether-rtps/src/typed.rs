@@ -7,9 +7,13 @@ use crate::cdr::{
     self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in,
     to_bare_key_payload, to_key_payload, to_payload, write_key,
 };
-use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
+use crate::engine::{
+    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
+    SubscriberId, TopicName, WriterId,
+};
+use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
-use crate::reader::{KeyOf, SampleInfo};
+use crate::reader::SampleInfo;
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
@@ -43,6 +47,25 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
+/// What may be said of a publication beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PublicationOptions {
+    /// How filters look at values ([`Judge::of`]): subscriptions are spared what theirs does not let
+    /// through.
+    pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
+}
+
+/// What may be said of a subscription beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubscriptionOptions<'a> {
+    /// Which samples it wants; all if none.
+    pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
+}
+
 /// A writer of values of one type.
 #[derive(Debug)]
 pub struct Publication<T> {
@@ -61,6 +84,20 @@ impl<T: Data> Publication<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
+    }
+
+    /// Makes a publication of a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or there is no such publisher.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: PublicationOptions,
+    ) -> Result<Self, CreateError> {
         let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
             Encoding::Xcdr2
@@ -71,8 +108,15 @@ impl<T: Data> Publication<T> {
             topic,
             type_name: T::NAME,
         };
-        let id = participant.create_writer(now, name, T::HAS_KEY, qos)?;
-        Some(Self {
+        let new = NewWriter {
+            name,
+            has_key: T::HAS_KEY,
+            qos,
+            judge: options.judge,
+            publisher: options.publisher,
+        };
+        let id = participant.add_writer(now, new)?;
+        Ok(Self {
             id,
             encoding,
             payload: Vec::new(),
@@ -201,13 +245,34 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, SubscriptionOptions::default()).ok()
+    }
+
+    /// Makes a subscription to a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, the filter does not fit the type, or there is
+    /// no such subscriber.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: SubscriptionOptions<'_>,
+    ) -> Result<Self, CreateError> {
         let name = TopicName {
             topic,
             type_name: T::NAME,
         };
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
-        let id = participant.create_reader(now, name, keys, qos)?;
-        Some(Self {
+        let new = NewReader {
+            name,
+            key_of: T::HAS_KEY.then_some(key_of::<T>),
+            qos,
+            filter: options.filter,
+            subscriber: options.subscriber,
+        };
+        let id = participant.add_reader(now, new)?;
+        Ok(Self {
             id,
             malformed: 0,
             of: PhantomData,

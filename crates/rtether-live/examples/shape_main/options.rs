@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rtether_rtps::qos::{AccessScope, Qos, Reliability};
+use rtether_rtps::qos::{Qos, Reliability};
 use rtether_rtps::time::Duration;
 
 use super::policies::{self, ms, number, word};
@@ -213,11 +213,6 @@ impl Options {
     pub(crate) fn lacking(&self) -> Option<&'static str> {
         if self.reads {
             return Some("reading without taking");
-        }
-        let presentation = self.qos.presentation;
-        let has_sets = self.role == Role::Subscribe || self.set_rounds > 0;
-        if presentation.is_coherent && presentation.scope == AccessScope::Group && has_sets {
-            return Some("coherent sets of a group");
         }
         None
     }

@@ -4,7 +4,9 @@
 //! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
 mod config;
+mod create;
 mod endpoints;
+mod groups;
 mod liveliness;
 mod matching;
 mod receive;
@@ -13,10 +15,15 @@ mod remotes;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
+pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
+pub use groups::{PublisherId, SubscriberId};
 
-use crate::discovery::{EndpointData, ParticipantData};
+use groups::Publisher;
+
+use crate::discovery::{EndpointData, ParticipantData, encode_key};
+use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
@@ -44,6 +51,9 @@ struct LocalWriter {
     writer: Writer,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    /// How it tells what readers with filters want.
+    judge: Option<Judge>,
+    publisher: Option<PublisherId>,
 }
 
 /// A reader of this participant.
@@ -51,6 +61,7 @@ struct LocalReader {
     reader: Reader,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    subscriber: Option<SubscriberId>,
 }
 
 /// Another participant.
@@ -82,6 +93,10 @@ pub struct Participant {
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
+    publishers: Vec<Publisher>,
+    subscribers: usize,
+    /// Whether a set of a publisher may be complete now.
+    has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     /// Not later than the end of the first of their leases.
     lease_at: Instant,
@@ -124,6 +139,9 @@ impl Participant {
             writers: Vec::new(),
             readers: Vec::new(),
             next_entity: 1,
+            publishers: Vec::new(),
+            subscribers: 0,
+            has_group_news: false,
             remotes: BTreeMap::new(),
             lease_at: Instant::NEVER,
             alive_at: None,
@@ -157,6 +175,8 @@ impl Participant {
             self.writers.push(Some(LocalWriter {
                 writer,
                 endpoint: None,
+                judge: None,
+                publisher: None,
             }));
         }
         let qos = Qos {
@@ -173,6 +193,7 @@ impl Participant {
             self.readers.push(Some(LocalReader {
                 reader,
                 endpoint: None,
+                subscriber: None,
             }));
         }
     }
@@ -268,14 +289,11 @@ impl Participant {
             message.data(reader, writer, first, &InlineQos::default(), content);
             return;
         }
-        let own = self.config.guid(EntityId::PARTICIPANT).octets();
-        // PL_CDR_LE with the name of the participant as its key, and the sentinel.
-        let mut key = [0; 28];
-        key[..8].copy_from_slice(&[0, 3, 0, 0, 0x50, 0, 16, 0]);
-        key[8..24].copy_from_slice(&own);
-        key[24] = 1;
+        let own = self.config.guid(EntityId::PARTICIPANT);
+        let mut key = Vec::new();
+        encode_key(own, &mut key);
         let inline = InlineQos {
-            key_hash: Some(own),
+            key_hash: Some(own.octets()),
             status: Status {
                 is_disposed: true,
                 is_unregistered: true,
@@ -312,6 +330,7 @@ impl Participant {
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);
         self.handle_readers(now);
+        self.deliver_group_sets(now);
     }
 
     fn announce(&mut self, to: Locator) {

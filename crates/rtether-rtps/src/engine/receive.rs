@@ -34,10 +34,11 @@ impl Participant {
             let Ok(submessage) = submessage else {
                 // What follows cannot be told apart.
                 self.counters.malformed += 1;
-                return;
+                break;
             };
             self.handle(now, &mut context, submessage);
         }
+        self.deliver_group_sets(now);
     }
 
     fn handle(&mut self, now: Instant, context: &mut Context, submessage: Submessage<'_>) {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::{
     ANNOUNCE_AFTER_MIN, Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS,
 };
-use crate::discovery::{EndpointData, ParticipantData, decode_key};
+use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Liveliness, Reliability};
@@ -180,6 +180,7 @@ impl Participant {
             if is_writer {
                 let remote = RemoteWriter {
                     guid,
+                    group: None,
                     is_reliable: true,
                     strength: 0,
                     deadline: Duration::INFINITE,
@@ -197,6 +198,7 @@ impl Participant {
                     wants_history: true,
                     unicast: unicast.clone(),
                     multicast: multicast.clone(),
+                    filter: None,
                 };
                 if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
                     local.writer.add_reader(now, remote);
@@ -305,6 +307,7 @@ impl Participant {
             return;
         }
         known.insert(entity, endpoint.clone());
+        self.has_group_news |= endpoint.group.is_some();
         if is_writer {
             self.match_remote_writer(now, &endpoint);
         } else {
@@ -320,6 +323,7 @@ impl Participant {
         let Some(remote) = self.remotes.get_mut(&from) else {
             return;
         };
+        self.has_group_news = true;
         if remote.writers.remove(&guid.entity).is_some() {
             self.remove_remote_writer(now, guid);
         } else if remote.readers.remove(&guid.entity).is_some() {
@@ -340,10 +344,7 @@ impl Participant {
         if kind.is_alive() {
             endpoint.encode(&mut payload, is_writer);
         } else {
-            // PL_CDR_LE with the name of the endpoint as its key, and the sentinel.
-            payload.extend_from_slice(&[0, 3, 0, 0, 0x5A, 0, 16, 0]);
-            payload.extend_from_slice(&guid);
-            payload.extend_from_slice(&[1, 0, 0, 0]);
+            encode_key(endpoint.guid, &mut payload);
         }
         let new = crate::writer::New {
             kind,
@@ -351,6 +352,7 @@ impl Participant {
             key: &guid,
             key_hash: Some(guid),
             time: self.wall(now),
+            group_sequence: None,
         };
         let place = if is_writer {
             PUBLICATIONS

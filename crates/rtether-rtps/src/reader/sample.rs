@@ -55,6 +55,8 @@ pub struct SampleInfo {
     pub state: InstanceState,
     /// The hash of the key, if the writer has sent it.
     pub key_hash: Option<[u8; 16]>,
+    /// Its number among the samples of its publisher, if the writer has sent it.
+    pub group_sequence: Option<SequenceNumber>,
     pub(crate) instance: usize,
 }
 
@@ -91,7 +93,7 @@ pub struct ReaderCounters {
     pub rejected: u64,
     /// Samples whose payload makes no sense.
     pub malformed: u64,
-    /// Samples of a weaker writer, or too soon after another.
+    /// Samples of a weaker writer, too soon after another, or kept out by the content filter.
     pub filtered: u64,
     /// Samples of coherent sets of which a part was lost.
     pub incoherent: u64,
