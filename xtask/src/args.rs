@@ -1,5 +1,9 @@
 //! Command line of `cargo xtask`.
 
+use std::path::PathBuf;
+
+use crate::interop::Suite;
+
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
@@ -11,6 +15,9 @@ usage: cargo xtask <command>
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
   fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
   interop                       build what interoperability tests run, and say how
+  interop --suite FOLDER [--peer PROGRAM] [-- ARGS]
+                                run the suite of the OMG with our program, in both roles against
+                                PROGRAM; ARGS go to its script
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -25,7 +32,7 @@ pub(crate) enum Command {
     Test(TestOptions),
     Tidy,
     Generate,
-    Interop,
+    Interop { suite: Option<Suite> },
     Bless,
     Bench { rest: Vec<String> },
     Fuzz { seconds: u32 },
@@ -51,7 +58,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "test" => parse_test(&rest).map(Command::Test),
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
-        "interop" => no_arguments(&verb, &rest, Command::Interop),
+        "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => Ok(Command::Bench { rest }),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
@@ -76,6 +83,27 @@ fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
         }
     }
     Ok(options)
+}
+
+fn parse_interop(rest: &[String]) -> Result<Option<Suite>, String> {
+    let (mut folder, mut peer) = (None, None);
+    let mut rest = rest.iter();
+    while let Some(name) = rest.next() {
+        let place = match name.as_str() {
+            "--" => break,
+            "--suite" => &mut folder,
+            "--peer" => &mut peer,
+            _ => return Err(format!("`interop` has no option `{name}`")),
+        };
+        let value = rest.next().ok_or(format!("`{name}` needs a path"))?;
+        *place = Some(PathBuf::from(value));
+    }
+    let rest: Vec<String> = rest.cloned().collect();
+    match folder {
+        Some(folder) => Ok(Some(Suite { folder, peer, rest })),
+        None if peer.is_none() && rest.is_empty() => Ok(None),
+        None => Err("`interop` needs `--suite FOLDER` for that".to_owned()),
+    }
 }
 
 fn parse_fuzz(rest: &[String]) -> Result<u32, String> {
@@ -108,7 +136,16 @@ mod tests {
             Ok(Command::Test(nightly))
         );
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
-        assert_eq!(parsed("interop"), Ok(Command::Interop));
+        assert_eq!(parsed("interop"), Ok(Command::Interop { suite: None }));
+        let suite = Some(Suite {
+            folder: PathBuf::from("s"),
+            peer: Some(PathBuf::from("p")),
+            rest: vec!["-x".to_owned(), "1".to_owned()],
+        });
+        assert_eq!(
+            parsed("interop --suite s --peer p -- -x 1"),
+            Ok(Command::Interop { suite })
+        );
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
@@ -130,6 +167,8 @@ mod tests {
                 .unwrap_err()
                 .contains("`long`")
         );
+        assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
+        assert!(parsed("interop --suite").unwrap_err().contains("path"));
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
     }
 }

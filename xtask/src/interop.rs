@@ -3,6 +3,8 @@
 //! The suite itself is fetched by whoever runs it: its license allows its use for tests, and no copy
 //! of it elsewhere.
 
+mod suite;
+
 use std::fs;
 use std::process::Command;
 
@@ -10,14 +12,18 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::repo::Repo;
+pub(crate) use suite::Suite;
 
 const FOLDER: &str = "target/interop";
 
-/// Builds the programs, and says how to run them.
-pub(crate) fn run(repo: &Repo) -> Result<bool> {
+/// Builds our program and runs the suite with it, or builds all programs and says how to run them.
+pub(crate) fn run(repo: &Repo, suite: Option<&Suite>) -> Result<bool> {
     let folder = repo.root.join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let program = shape_main(repo)?;
+    if let Some(suite) = suite {
+        return suite::run(suite, &folder.join(program));
+    }
     let script = repo.root.join("interop/build.sh");
     let status = Command::new(&script).arg(&folder).status();
     let has_peers = status
@@ -73,9 +79,9 @@ the peers against ours: interop/README.md
 the suite of the OMG, whose license allows its use for tests only:
   git clone https://github.com/omg-dds/dds-rtps && cd dds-rtps
   python3 -m venv venv && venv/bin/pip install -r requirements.txt
-  EXE=PATH_OF_THIS_CHECKOUT/{FOLDER}/{program}
-  venv/bin/python interoperability_report.py -P $EXE -S $EXE -o report.xml
-a single case: -t with its name; both roles: change -P and -S"
+  cargo xtask interop --suite PATH_OF_THE_SUITE [--peer PROGRAM] [-- -t CASE ...]
+which runs {FOLDER}/{program} against itself, or in both roles against
+the program of another implementation"
     )
 }
 

@@ -52,7 +52,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Test(options) => test::run(&repo, options),
         Command::Tidy => tidy::run(&repo),
         Command::Generate => generate::write(&repo),
-        Command::Interop => interop::run(&repo),
+        Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),
         Command::Fuzz { seconds } => upkeep::fuzz(&repo, seconds),

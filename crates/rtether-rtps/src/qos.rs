@@ -23,9 +23,10 @@ pub enum Durability {
     Volatile,
     /// Those in the history of the writer.
     TransientLocal,
-    /// Those that a service keeps; there is none here, so only offered by others.
+    /// Those that outlive their writer. The engine keeps none: whoever offers them gives a new writer
+    /// what the one before has left, as `rtether_live::rtps::Store` does.
     Transient,
-    /// Those that a service keeps on disk.
+    /// Those that outlive the system, on disk.
     Persistent,
 }
 

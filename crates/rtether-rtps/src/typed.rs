@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use crate::cdr::{
-    self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
-    to_payload, write_key,
+    self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in,
+    to_bare_key_payload, to_key_payload, to_payload, write_key,
 };
 use crate::engine::{
     CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
@@ -118,6 +118,11 @@ impl Outlet {
         if kind == ChangeKind::Alive {
             to_payload(value, self.encoding, &mut self.payload)?;
         } else {
+            let to_key_payload = if participant.wants_bare_keys(self.id) {
+                to_bare_key_payload
+            } else {
+                to_key_payload
+            };
             to_key_payload(value, self.encoding, &mut self.payload)?;
             self.payload.resize(self.payload.len().max(KEY_MIN), 0);
         }

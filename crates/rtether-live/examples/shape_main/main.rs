@@ -12,6 +12,7 @@
     reason = "an example for the terminal"
 )]
 
+mod keep;
 mod options;
 mod policies;
 mod print;

@@ -1,6 +1,8 @@
 //! The command line.
 
-use rtether_rtps::qos::{Durability, Qos, Reliability};
+use std::path::PathBuf;
+
+use rtether_rtps::qos::{Qos, Reliability};
 use rtether_rtps::time::Duration;
 
 use super::policies::{self, ms, number, word};
@@ -18,6 +20,7 @@ usage: shape_main -P|-S -t TOPIC [options]
   -c COLOR                   color to publish (BLUE), or to filter for
   -p NAME                    partition
   -D v|l|t|p                 durability: volatile, transient local, transient, persistent (v)
+  --store FOLDER             where transient and persistent samples outlive their writer
   -x 1|2                     data representation: XCDR1 or XCDR2 (1)
   -w                         show what is published
   -z N                       size of the shape; 0: grows from 1 (20)
@@ -86,6 +89,8 @@ pub(crate) struct Options {
     pub(crate) takes_all: bool,
     pub(crate) announce_period: Option<Duration>,
     pub(crate) fragment: Option<usize>,
+    /// Where samples are kept that outlive their writer, unless at the usual place.
+    pub(crate) store: Option<PathBuf>,
 }
 
 impl Options {
@@ -112,6 +117,7 @@ impl Options {
             takes_all: false,
             announce_period: None,
             fragment: None,
+            store: None,
         }
     }
 
@@ -151,6 +157,7 @@ impl Options {
             "-t" => text.clone_into(&mut self.topic),
             "-d" => self.domain = number(name, text)?,
             "-c" => self.color = Some(text.to_owned()),
+            "--store" => self.store = Some(PathBuf::from(text)),
             "--cft" => self.filter = Some(text.to_owned()),
             "-z" => self.size = number(name, text)?,
             "--size-modulo" => {
@@ -206,9 +213,6 @@ impl Options {
     pub(crate) fn lacking(&self) -> Option<&'static str> {
         if self.reads {
             return Some("reading without taking");
-        }
-        if self.role == Role::Publish && self.qos.durability > Durability::TransientLocal {
-            return Some("samples that outlive their writer");
         }
         None
     }

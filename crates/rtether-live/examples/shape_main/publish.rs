@@ -9,6 +9,7 @@ use rtether_rtps::typed::{Publication, PublicationOptions, PublishError};
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::writer::WriteError;
 
+use super::keep::Keeper;
 use super::options::{Final, Options};
 use super::session::Session;
 use super::{Failure, print};
@@ -25,6 +26,7 @@ const LOOK: Duration = Duration::from_ms(1);
 struct Topic {
     name: String,
     publication: Publication<ShapeType>,
+    keeper: Option<Keeper>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -52,10 +54,10 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         for topic in &mut topics {
             for color in &colors {
                 shape.color.clone_from(color);
-                let publication = &mut topic.publication;
-                until_there_is_room(&mut session, |participant, now| {
-                    publication.publish(participant, now, &shape)
-                })?;
+                if let Some(keeper) = &mut topic.keeper {
+                    keeper.keep(&shape)?;
+                }
+                publish(&mut session, &mut topic.publication, &shape)?;
                 if options.shows {
                     print::sample(&topic.name, &shape);
                 }
@@ -101,9 +103,29 @@ fn create(
         print::line(format_args!(
             "Create writer for topic: {name} color: {color}"
         ));
-        topics.push(Topic { name, publication });
+        let mut topic = Topic {
+            keeper: Keeper::open(options, &name)?,
+            name,
+            publication,
+        };
+        if let Some(keeper) = &topic.keeper {
+            for shape in keeper.left(options.qos.lifespan) {
+                publish(session, &mut topic.publication, &shape)?;
+            }
+        }
+        topics.push(topic);
     }
     Ok(topics)
+}
+
+fn publish(
+    session: &mut Session,
+    publication: &mut Publication<ShapeType>,
+    shape: &ShapeType,
+) -> Result<(), Failure> {
+    until_there_is_room(session, |participant, now| {
+        publication.publish(participant, now, shape)
+    })
 }
 
 /// Returns whether a coherent set begins with a round, and whether one ends with it.
@@ -202,6 +224,10 @@ fn end(
                 Some(Final::Dispose) => publication.dispose(participant, now, &key),
             };
             done.map_err(Failure::run)?;
+            let is_gone = options.at_end == Some(Final::Dispose);
+            if let Some(keeper) = topic.keeper.as_mut().filter(|_| is_gone) {
+                keeper.forget(&key)?;
+            }
         }
     }
     session.domain.flush().map_err(Failure::run)?;

@@ -8,6 +8,7 @@ mod ethernet;
 mod options;
 mod rests;
 mod sieve;
+mod store;
 mod transport;
 mod udp;
 
@@ -24,6 +25,7 @@ use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
+pub use store::{Kept, Store, StoreError, StoreOptions};
 use rests::Rests;
 use transport::{Source, Transport};
 

@@ -56,18 +56,37 @@ pub fn to_payload_in<T: Data>(
 
 /// Adds the payload of a value's key, little-endian: what DATA has that disposes of an instance or
 /// unregisters it. Of types without keys it is the header alone.
-///
-/// An appendable type has no length before its members here, as Cyclone DDS 0.10 has it on the wire.
 pub fn to_key_payload<T: Data>(
     value: &T,
     encoding: Encoding,
+    out: &mut Vec<u8>,
+) -> Result<(), CdrError> {
+    write_key_payload(value, encoding, true, out)
+}
+
+/// Adds the payload of a value's key without the length that the header of an appendable type in XCDR2
+/// announces: Cyclone DDS 0.10 sends it so, and reads no other.
+pub fn to_bare_key_payload<T: Data>(
+    value: &T,
+    encoding: Encoding,
+    out: &mut Vec<u8>,
+) -> Result<(), CdrError> {
+    write_key_payload(value, encoding, false, out)
+}
+
+fn write_key_payload<T: Data>(
+    value: &T,
+    encoding: Encoding,
+    has_length: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
     write::<T>(encoding, ByteOrder::Little, out, |encoder| {
         if !T::HAS_KEY {
             return Ok(());
         }
-        encoder.leave_out_length();
+        if !has_length {
+            encoder.leave_out_length();
+        }
         value.encode_key(encoder)
     })
 }

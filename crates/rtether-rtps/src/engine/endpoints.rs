@@ -33,6 +33,9 @@ impl<'a> NewSample<'a> {
     }
 }
 
+/// The vendor of Cyclone DDS.
+const CYCLONE: [u8; 2] = [1, 16];
+
 impl Participant {
     /// Ends a writer.
     pub fn delete_writer(&mut self, now: Instant, id: WriterId) {
@@ -149,6 +152,22 @@ impl Participant {
     pub fn readers_of(&self, id: WriterId) -> usize {
         self.writer(id)
             .map_or(0, |local| local.writer.proxies.len())
+    }
+
+    /// Returns whether all readers of a writer are of an implementation that reads keys without the
+    /// length of an appendable type only (`cdr::to_bare_key_payload`): Cyclone DDS 0.10, which names
+    /// RTPS 2.1, where later ones name 2.5.
+    pub fn wants_bare_keys(&self, id: WriterId) -> bool {
+        let Some(local) = self.writer(id) else {
+            return false;
+        };
+        let is_old = |prefix| {
+            let remote = self.remotes.get(prefix);
+            remote.is_some_and(|one| (one.data.vendor, one.data.version) == (CYCLONE, [2, 1]))
+        };
+        let proxies = &local.writer.proxies;
+        let mut prefixes = proxies.iter().map(|proxy| &proxy.remote.guid.prefix);
+        !proxies.is_empty() && prefixes.all(is_old)
     }
 
     /// Returns how many writers a reader has.

@@ -10,6 +10,7 @@ mod discovery;
 mod filters;
 mod fragments;
 mod groups;
+mod keys;
 mod mutations;
 mod protocol;
 mod world;

@@ -110,8 +110,8 @@ fn key_payload<T: Data>(value: &T, encoding: Encoding) -> Vec<u8> {
 
 #[test]
 fn payloads_of_keys_are_those_of_cyclone() {
-    // Oracle: what Cyclone DDS 11.0.1 makes of the same keys; header and padding by hand. Its Python
-    // binding has a length before an appendable type, its C library 0.10.2 on the wire has none.
+    // Oracle: what Cyclone DDS 11.0.1 makes of the same keys; header and padding by hand. Of an
+    // appendable type in XCDR2 it sends a length first, as the header says; its version 0.10.2 sends none.
     let shape = ShapeType {
         color: "BLUE".into(),
         x: 1,
@@ -123,8 +123,18 @@ fn payloads_of_keys_are_those_of_cyclone() {
     );
     assert_eq!(
         hex(&key_payload(&shape, Encoding::Xcdr2)),
-        "0009000305000000424c554500000000"
+        "000900030900000005000000424c554500000000"
     );
+    for (encoding, expected) in [
+        (Encoding::Xcdr1, "0001000305000000424c554500000000"),
+        (Encoding::Xcdr2, "0009000305000000424c554500000000"),
+    ] {
+        let mut bare = Vec::new();
+        to_bare_key_payload(&shape, encoding, &mut bare).expect("a key");
+        assert_eq!(hex(&bare), expected);
+        let read: ShapeType = from_key_payload(&bare).expect("a key");
+        assert_eq!(read.color, "BLUE");
+    }
     assert_eq!(
         hex(&key_payload(&mix(), Encoding::Xcdr1)),
         "00010002010000000000000008070605040302010300\
