@@ -6,11 +6,12 @@ usage: cargo xtask <command>
 
   test [--nightly] [--no-skip]  set up, then run every check and every test
   tidy                          crate edges, file lengths, words, links, dependency reasons
-  generate                      write the generated reference pages
+  generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
   fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
   interop                       build what interoperability tests run, and say how
+  c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Tidy,
     Generate,
     Interop,
+    CLibrary { folder: Option<String> },
     Bless,
     Bench { rest: Vec<String> },
     Fuzz { seconds: u32 },
@@ -51,6 +53,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "test" => parse_test(&rest).map(Command::Test),
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
+        "c-library" => parse_folder(&rest),
         "interop" => no_arguments(&verb, &rest, Command::Interop),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => Ok(Command::Bench { rest }),
@@ -63,6 +66,16 @@ fn no_arguments(verb: &str, rest: &[String], command: Command) -> Result<Command
     match rest.first() {
         None => Ok(command),
         Some(extra) => Err(format!("`{verb}` takes no argument, found `{extra}`")),
+    }
+}
+
+fn parse_folder(rest: &[String]) -> Result<Command, String> {
+    match rest {
+        [] => Ok(Command::CLibrary { folder: None }),
+        [folder] if !folder.starts_with('-') => Ok(Command::CLibrary {
+            folder: Some(folder.clone()),
+        }),
+        _ => Err("`c-library` takes one folder".to_owned()),
     }
 }
 
@@ -109,6 +122,8 @@ mod tests {
         );
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
         assert_eq!(parsed("interop"), Ok(Command::Interop));
+        let folder = Some("out".to_owned());
+        assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
@@ -130,6 +145,7 @@ mod tests {
                 .unwrap_err()
                 .contains("`long`")
         );
+        assert!(parsed("c-library --fast").is_err());
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
     }
 }

@@ -200,7 +200,7 @@ impl<T: Data> Subscription<T> {
             topic,
             type_name: T::NAME,
         };
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(key_of::<T>);
+        let keys: Option<KeyOf> = T::HAS_KEY.then_some(KeyOf::Function(key_of::<T>));
         let id = participant.create_reader(now, name, keys, qos)?;
         Some(Self {
             id,

@@ -1,5 +1,6 @@
 //! Samples on their way through a reader.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::instance::InstanceState;
@@ -11,7 +12,31 @@ use crate::writer::ChangeKind;
 
 /// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
 /// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
-pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]>;
+pub type WriteKey = dyn Fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]> + Send + Sync;
+
+/// How the keys of a type are found in its payloads, as [`WriteKey`] says.
+#[derive(Clone)]
+pub enum KeyOf {
+    /// By a function, for types that are known when the program is compiled.
+    Function(fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]>),
+    /// By a closure, for types that are described at run time.
+    Closure(Arc<WriteKey>),
+}
+
+impl KeyOf {
+    /// Writes the key of a payload.
+    pub(super) fn write(
+        &self,
+        payload: &[u8],
+        is_key: bool,
+        key: &mut Vec<u8>,
+    ) -> Option<[u8; 16]> {
+        match self {
+            Self::Function(write) => write(payload, is_key, key),
+            Self::Closure(write) => write(payload, is_key, key),
+        }
+    }
+}
 
 /// How a reader keeps its writers up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,1 @@
+//! What C cannot make happen from outside.
