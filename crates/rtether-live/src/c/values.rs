@@ -84,7 +84,12 @@ impl InstanceType {
         payload.clear();
         payload.extend_from_slice(&[high, low, 0, 0]);
         // The length before the members of an appendable type does not count.
-        let limit = self.max_size.saturating_add(4);
+        let own = if representation.form == Form::Delimited {
+            4
+        } else {
+            0
+        };
+        let limit = self.max_size.saturating_add(own);
         let mut encoder = Encoder::new(payload, encoding, order).with_limit(limit);
         content(&mut encoder)?;
         let padding = encoder.position().wrapping_neg() & 3;
