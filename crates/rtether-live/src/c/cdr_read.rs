@@ -1,4 +1,8 @@
 //! Reading values in C: what deserialize functions call.
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method is one for a single lifetime of decoders, a closure for all"
+)]
 
 use std::ffi::{c_char, c_void};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rtether_rtps::time::Instant;
 
 use super::event::{EventKind, Told};
-use super::handle::{Core, DomainHandle};
+use super::handle::{Core, DomainHandle, now};
 use super::publication::PublicationHandle;
 use super::status::{Failure, Status};
 use super::subscription::{SubscriptionHandle, SubscriptionMode};
@@ -76,10 +76,10 @@ impl DomainHandle {
     fn send_due(&self) -> Result<(), Failure> {
         let mut index = 0;
         while let Some(one) = self.publication(index)? {
-            if let Err(failure) = one.send_if_due(self.now()) {
+            if let Err(failure) = one.send_if_due(now()) {
                 let mut told = Told::new(EventKind::SendFailed);
                 told.publication = Some(index);
-                told.text = failure.text().to_owned();
+                failure.text().clone_into(&mut told.text);
                 self.tell(&told);
             }
             index += 1;
@@ -89,10 +89,10 @@ impl DomainHandle {
 
     /// Says which subscriptions wait for their first sample longer than their deadline.
     fn tell_first_deadlines(&self) -> Result<(), Failure> {
-        let now = self.now();
+        let at = now();
         let mut index = 0;
         while let Some(one) = self.subscription(index)? {
-            if one.is_first_overdue(self.core()?.live()?, now) {
+            if one.is_first_overdue(self.core()?.live()?, at) {
                 let mut told = Told::new(EventKind::DeadlineMissed);
                 told.subscription = Some(index);
                 told.count = 1;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rtether_rtps::time::{Duration, Instant};
 
 use super::event::{EventCall, EventFn};
-use super::handle::{DomainHandle, on, put};
+use super::handle::{DomainHandle, now, on, put};
 use super::memory::{Grows, User, init, read, span, text, texts};
 use super::status::{Failure, Status, guard};
 use crate::rtps::{Domain, DomainError, DomainOptions};
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> St
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns: i64) -> Status {
     let step = |domain: &DomainHandle, _: &DomainHandle| {
-        let until = domain.now() + span(limit_ns, "limit_ns")?;
+        let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| domain.step(until))
     };
     // SAFETY: the caller's.
@@ -204,10 +204,10 @@ pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_run(domain: *mut DomainHandle, limit_ns: i64) -> Status {
     let run = |domain: &DomainHandle, _: &DomainHandle| {
-        let until = domain.now() + span(limit_ns, "limit_ns")?;
+        let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| {
-            while !domain.stop.swap(false, Ordering::Relaxed) && domain.now() < until {
-                domain.step(until.min(domain.now() + LOOK))?;
+            while !domain.stop.swap(false, Ordering::Relaxed) && now() < until {
+                domain.step(until.min(now() + LOOK))?;
             }
             Ok(())
         })
@@ -257,7 +257,7 @@ impl DomainHandle {
         limit_ns: i64,
         mut holds: impl FnMut(&mut super::handle::Core) -> Result<bool, Failure>,
     ) -> Result<(), Failure> {
-        let until: Instant = self.now() + span(limit_ns, "limit_ns")?;
+        let until: Instant = now() + span(limit_ns, "limit_ns")?;
         self.stepping(|domain| {
             loop {
                 let mut core = domain.core()?;
@@ -265,11 +265,11 @@ impl DomainHandle {
                     return Ok(());
                 }
                 drop(core);
-                let is_over = domain.now() >= until;
+                let is_over = now() >= until;
                 if is_over || domain.stop.swap(false, Ordering::Relaxed) {
                     return Err(Failure::quiet(Status::Timeout));
                 }
-                domain.step(until.min(domain.now() + LOOK))?;
+                domain.step(until.min(now() + LOOK))?;
             }
         })
     }

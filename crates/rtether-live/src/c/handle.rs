@@ -132,11 +132,6 @@ impl DomainHandle {
         self.core.try_borrow_mut().map_err(busy)
     }
 
-    /// Returns the clock of the domain.
-    pub(super) fn now(&self) -> Instant {
-        Instant::from_ns(crate::clock::monotonic_ns())
-    }
-
     /// Returns another owner of the domain that a C program names.
     ///
     /// # Safety
@@ -151,6 +146,11 @@ impl DomainHandle {
             Some(Arc::from_raw(pointer))
         }
     }
+}
+
+/// Returns what the clock shows that domains go by.
+pub(super) fn now() -> Instant {
+    Instant::from_ns(crate::clock::monotonic_ns())
 }
 
 /// Does the work of a call on what a pointer of a C program names.

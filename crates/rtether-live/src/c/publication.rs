@@ -11,7 +11,7 @@ use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::writer::ChangeKind;
 
 use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, on, put};
+use super::handle::{Belongs, DomainHandle, now, on, put};
 use super::instance_type::InstanceType;
 use super::memory::{Grows, User, choice, init, read, span, text, texts};
 use super::status::{Failure, Status, guard};
@@ -145,6 +145,11 @@ pub struct PublicationHandle {
     pub(super) mismatch: RefCell<String>,
     room: RefCell<Buffers>,
 }
+
+// SAFETY: as for its domain, into which each of its functions goes first.
+unsafe impl Send for PublicationHandle {}
+// SAFETY: as above.
+unsafe impl Sync for PublicationHandle {}
 
 struct Timer {
     call: SendCall,
@@ -303,7 +308,7 @@ impl PublicationHandle {
         ];
         let encoding = choice(options.encoding, "encoding", &all)?;
         let qos = qos(&options, encoding)?;
-        let now = handle.now();
+        let now = now();
         let timer = timer(&options, now)?;
         let mut core = handle.core()?;
         let kind = find_type(&core.types, type_name)?;

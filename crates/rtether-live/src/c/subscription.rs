@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rtether_rtps::engine::{ReaderId, TopicName};
 use rtether_rtps::qos::{Qos, Representation};
 use rtether_rtps::reader::{InstanceState, SampleInfo};
-use rtether_rtps::time::{Duration, Instant};
+use rtether_rtps::time::{Duration, Instant, WallTime};
 
 use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, Room, on, put};
+use super::handle::{Belongs, DomainHandle, Room, now, on, put};
 use super::instance_type::InstanceType;
 use super::memory::{Grows, User, can_tell, choice, init, read, span, tell, text, texts};
 use super::publication::{
@@ -195,6 +195,11 @@ pub struct SubscriptionHandle {
     first_missed: Cell<u64>,
 }
 
+// SAFETY: as for its domain, into which each of its functions goes first.
+unsafe impl Send for SubscriptionHandle {}
+// SAFETY: as above.
+unsafe impl Sync for SubscriptionHandle {}
+
 impl Belongs for SubscriptionHandle {
     fn domain(&self) -> &DomainHandle {
         &self.domain
@@ -275,7 +280,7 @@ impl SubscriptionHandle {
         }
         let qos = qos(&options)?;
         let deadline = qos.deadline;
-        let now = handle.now();
+        let now = now();
         let mut core = handle.core()?;
         let kind = find_type(&core.types, type_name)?;
         let mut own = options
@@ -338,7 +343,7 @@ impl SubscriptionHandle {
             has_value: i32::from(has_value),
             publication: sample.writer.octets(),
             sequence: sample.sequence.0,
-            source_time_ns: sample.source_time.map_or(-1, |time| time.as_ns()),
+            source_time_ns: sample.source_time.map_or(-1, WallTime::as_ns),
             received_ns: sample.received_at.as_ns(),
             ..self.info(status)
         }
@@ -367,7 +372,7 @@ impl SubscriptionHandle {
                     unsafe {
                         value
                             .cast::<u8>()
-                            .copy_from(place.cast(), self.kind.value_size)
+                            .copy_from(place.cast(), self.kind.value_size);
                     };
                 }
                 return taken;

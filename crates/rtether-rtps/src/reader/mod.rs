@@ -22,7 +22,7 @@ pub use instance::InstanceState;
 use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
-pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey};
+pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::qos::{History, LivelinessKind, Qos, Reliability};

@@ -14,11 +14,14 @@ use crate::writer::ChangeKind;
 /// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
 pub type WriteKey = dyn Fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]> + Send + Sync;
 
+/// The same, by itself.
+pub type WriteKeyFn = fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]>;
+
 /// How the keys of a type are found in its payloads, as [`WriteKey`] says.
 #[derive(Clone)]
 pub enum KeyOf {
     /// By a function, for types that are known when the program is compiled.
-    Function(fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]>),
+    Function(WriteKeyFn),
     /// By a closure, for types that are described at run time.
     Closure(Arc<WriteKey>),
 }
