@@ -20,7 +20,9 @@ const ORDER: &[&str] = &[
     "instance_type.rs",
     "cdr_write.rs",
     "cdr_read.rs",
+    "policy.rs",
     "publication.rs",
+    "info.rs",
     "subscription.rs",
     "place.rs",
 ];

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use rtether_rtps::time::{Duration, Instant};
 
 use super::event::{EventCall, EventFn};
-use super::handle::{DomainHandle, now, on, put};
+use super::handle::{DomainHandle, now, on, put, shared};
 use super::memory::{Grows, User, init, read, span, text, texts};
 use super::status::{Failure, Status, guard};
 use crate::rtps::{Domain, DomainError, DomainOptions};
@@ -165,12 +165,13 @@ pub unsafe extern "C" fn rtether_domain_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
     // SAFETY: the caller's.
-    let Some(handle) = (unsafe { domain.as_ref() }) else {
+    let Some(handle) = (unsafe { shared(domain) }) else {
         return Status::Ok;
     };
     let status = handle.with_poisoned(|domain| {
         let mut core = domain.core()?;
-        if core.is_stepping {
+        // After a panic nobody has said that the step is over.
+        if core.is_stepping && !domain.is_poisoned() {
             let text = "a domain cannot be destroyed from within its callbacks";
             return Err(Failure::new(Status::Busy, text));
         }
@@ -183,7 +184,7 @@ pub unsafe extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> St
     if status == Status::Busy {
         return status;
     }
-    // SAFETY: it came from `Arc::into_raw`, and the caller does not use it any more.
+    // SAFETY: it came from `Arc::into_raw`, and the application does not use it any more.
     drop(unsafe { Arc::from_raw(domain) });
     Status::Ok
 }

@@ -102,9 +102,14 @@ impl DomainHandle {
         })
     }
 
+    /// Returns whether a call has panicked.
+    pub(super) fn is_poisoned(&self) -> bool {
+        self.is_poisoned.load(Ordering::Acquire)
+    }
+
     /// Does the work of a call with the domain to itself; after a panic it does none any more.
     pub(super) fn with(&self, work: impl FnOnce(&Self) -> Result<(), Failure>) -> Status {
-        if self.is_poisoned.load(Ordering::Acquire) {
+        if self.is_poisoned() {
             let text = "an earlier call has panicked; the domain can only be destroyed";
             return fail(&Failure::new(Status::Poisoned, text));
         }
@@ -131,21 +136,6 @@ impl DomainHandle {
         let busy = |_| Failure::new(Status::Busy, text);
         self.core.try_borrow_mut().map_err(busy)
     }
-
-    /// Returns another owner of the domain that a C program names.
-    ///
-    /// # Safety
-    /// The pointer is NULL or came from `rtether_domain_create` and has not been destroyed.
-    pub(super) unsafe fn shared(pointer: *const Self) -> Option<Arc<Self>> {
-        if pointer.is_null() {
-            return None;
-        }
-        // SAFETY: the pointer came from `Arc::into_raw` and its count is not used up.
-        unsafe {
-            Arc::increment_strong_count(pointer);
-            Some(Arc::from_raw(pointer))
-        }
-    }
 }
 
 /// Returns what the clock shows that domains go by.
@@ -153,19 +143,34 @@ pub(super) fn now() -> Instant {
     Instant::from_ns(crate::clock::monotonic_ns())
 }
 
+/// Returns another owner of what a C program names: callbacks may end what is being used.
+///
+/// # Safety
+/// The pointer is NULL or came from a function that makes handles, and has not been destroyed.
+pub(super) unsafe fn shared<T>(pointer: *const T) -> Option<Arc<T>> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: the pointer came from `Arc::into_raw` and its count is not used up.
+    unsafe {
+        Arc::increment_strong_count(pointer);
+        Some(Arc::from_raw(pointer))
+    }
+}
+
 /// Does the work of a call on what a pointer of a C program names.
 ///
 /// # Safety
-/// The pointer is NULL or a handle that has not been destroyed.
+/// As for [`shared`].
 pub(super) unsafe fn on<T: Belongs>(
     pointer: *const T,
     work: impl FnOnce(&T, &DomainHandle) -> Result<(), Failure>,
 ) -> Status {
     // SAFETY: as the caller has it.
-    let Some(handle) = (unsafe { pointer.as_ref() }) else {
+    let Some(handle) = (unsafe { shared(pointer) }) else {
         return fail(&Failure::argument("the handle is NULL"));
     };
-    handle.domain().with(|domain| work(handle, domain))
+    handle.domain().with(|domain| work(&handle, domain))
 }
 
 /// A handle within a domain.

@@ -51,6 +51,35 @@ pub(super) unsafe fn texts(
     all.map(|one| one.map(str::to_owned)).collect()
 }
 
+/// Copies a text, with a zero at its end.
+///
+/// # Safety
+/// The buffer is NULL or has as many octets.
+pub(super) unsafe fn copy_text(
+    text: &str,
+    buffer: *mut c_char,
+    capacity: usize,
+) -> Result<(), Failure> {
+    if buffer.is_null() {
+        return Err(Failure::argument("the buffer is NULL"));
+    }
+    if text.len() >= capacity {
+        let text = format!(
+            "the buffer has {capacity} octets, {} are needed",
+            text.len() + 1
+        );
+        return Err(Failure::new(Status::TooLong, text));
+    }
+    // SAFETY: not NULL, and there is room for the text and its end.
+    unsafe {
+        buffer
+            .cast::<u8>()
+            .copy_from_nonoverlapping(text.as_ptr(), text.len());
+        buffer.cast::<u8>().add(text.len()).write(0);
+    }
+    Ok(())
+}
+
 /// Texts in an array at most.
 const TEXTS_MAX: usize = 256;
 

@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use rtether_rtps::cdr::Encoding;
 use rtether_rtps::engine::{NewSample, TopicName, WriterId};
-use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
+use rtether_rtps::qos::{Qos, Representation};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::writer::ChangeKind;
 
 use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, now, on, put};
+use super::handle::{Belongs, DomainHandle, now, on, put, shared};
 use super::instance_type::InstanceType;
-use super::memory::{Grows, User, choice, init, read, span, text, texts};
+use super::memory::{Grows, User, copy_text, init, read, span, text, texts};
+use super::policy::{
+    DurabilityKind, EncodingKind, OwnershipKind, ReliabilityKind, encoding, shared_qos,
+};
 use super::status::{Failure, Status, guard};
 
 /// Fills in the value that is about to be sent; returns 0, or something else to send nothing this time.
@@ -21,47 +24,6 @@ use super::status::{Failure, Status, guard};
 pub type SendFn = Option<unsafe extern "C" fn(value: *mut c_void, user: *mut c_void) -> i32>;
 
 type SendCall = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
-
-/// Whether samples may be lost (DDS 1.4, 2.2.3.14).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub enum ReliabilityKind {
-    /// They may.
-    BestEffort = 0,
-    /// Lost ones are sent again.
-    StrictReliable = 1,
-}
-
-/// Which samples a subscription gets that comes later than they (DDS 1.4, 2.2.3.4).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub enum DurabilityKind {
-    /// None.
-    Volatile = 0,
-    /// Those in the history of the publication.
-    TransientLocal = 1,
-}
-
-/// Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides have to say the
-/// same.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub enum OwnershipKind {
-    /// They may; strength means nothing.
-    Shared = 0,
-    /// The strongest one counts, for as long as its persistence lasts.
-    Exclusive = 1,
-}
-
-/// How values are written (DDS-XTypes 1.3, 7.4).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub enum EncodingKind {
-    /// Alignment up to 8 octets.
-    Xcdr1 = 0,
-    /// Alignment up to 4 octets, and lengths before what may grow.
-    Xcdr2 = 1,
-}
 
 /// What a publication is.
 #[repr(C)]
@@ -171,42 +133,6 @@ impl Belongs for PublicationHandle {
     }
 }
 
-/// Returns the policies that publications and subscriptions have in common.
-pub(super) fn shared_qos(
-    qos: &mut Qos,
-    reliability: i32,
-    durability: i32,
-    ownership: i32,
-    depth: u32,
-) -> Result<(), Failure> {
-    let all = [
-        (ReliabilityKind::BestEffort as i32, Reliability::BestEffort),
-        (
-            ReliabilityKind::StrictReliable as i32,
-            Reliability::Reliable,
-        ),
-    ];
-    qos.reliability = choice(reliability, "reliability", &all)?;
-    let all = [
-        (DurabilityKind::Volatile as i32, Durability::Volatile),
-        (
-            DurabilityKind::TransientLocal as i32,
-            Durability::TransientLocal,
-        ),
-    ];
-    qos.durability = choice(durability, "durability", &all)?;
-    let all = [
-        (OwnershipKind::Shared as i32, Ownership::Shared),
-        (OwnershipKind::Exclusive as i32, Ownership::Exclusive),
-    ];
-    qos.ownership = choice(ownership, "ownership", &all)?;
-    qos.history = match depth {
-        0 => History::KeepAll,
-        depth => History::KeepLast(depth),
-    };
-    Ok(())
-}
-
 fn qos(options: &PublicationOptions, encoding: Encoding) -> Result<Qos, Failure> {
     let mut qos = Qos::writer();
     let (reliability, durability) = (options.reliability, options.durability);
@@ -302,11 +228,7 @@ impl PublicationHandle {
         let topic = unsafe { text(options.topic, "the topic") }?;
         // SAFETY: the caller's.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
-        let all = [
-            (EncodingKind::Xcdr1 as i32, Encoding::Xcdr1),
-            (EncodingKind::Xcdr2 as i32, Encoding::Xcdr2),
-        ];
-        let encoding = choice(options.encoding, "encoding", &all)?;
+        let encoding = encoding(options.encoding)?;
         let qos = qos(&options, encoding)?;
         let now = now();
         let timer = timer(&options, now)?;
@@ -319,7 +241,7 @@ impl PublicationHandle {
         let id = id.ok_or_else(no_room)?;
         live.flush()?;
         // SAFETY: the caller's.
-        let domain = unsafe { DomainHandle::shared(domain) };
+        let domain = unsafe { shared(domain) };
         let this = Arc::new(Self {
             domain: domain.ok_or_else(no_room)?,
             id,
@@ -405,7 +327,7 @@ pub unsafe extern "C" fn rtether_publication_destroy(
     publication: *mut PublicationHandle,
 ) -> Status {
     // SAFETY: the caller's.
-    let Some(handle) = (unsafe { publication.as_ref() }) else {
+    let Some(handle) = (unsafe { shared(publication) }) else {
         return Status::Ok;
     };
     let id = handle.id;
@@ -422,7 +344,7 @@ pub unsafe extern "C" fn rtether_publication_destroy(
     if matches!(status, Status::Busy) {
         return status;
     }
-    // SAFETY: it came from `Arc::into_raw`, and the caller does not use it any more.
+    // SAFETY: it came from `Arc::into_raw`, and the application does not use it any more.
     drop(unsafe { Arc::from_raw(publication) });
     Status::Ok
 }
@@ -539,33 +461,4 @@ pub unsafe extern "C" fn rtether_publication_mismatch(
     };
     // SAFETY: the caller's.
     unsafe { on(publication, tell) }
-}
-
-/// Copies a text, with a zero at its end.
-///
-/// # Safety
-/// The buffer is NULL or has as many octets.
-pub(super) unsafe fn copy_text(
-    text: &str,
-    buffer: *mut c_char,
-    capacity: usize,
-) -> Result<(), Failure> {
-    if buffer.is_null() {
-        return Err(Failure::argument("the buffer is NULL"));
-    }
-    if text.len() >= capacity {
-        let text = format!(
-            "the buffer has {capacity} octets, {} are needed",
-            text.len() + 1
-        );
-        return Err(Failure::new(Status::TooLong, text));
-    }
-    // SAFETY: not NULL, and there is room for the text and its end.
-    unsafe {
-        buffer
-            .cast::<u8>()
-            .copy_from_nonoverlapping(text.as_ptr(), text.len());
-        buffer.cast::<u8>().add(text.len()).write(0);
-    }
-    Ok(())
 }

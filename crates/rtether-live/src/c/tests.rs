@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use rtether_rtps::cdr::Encoding;
 use rtether_rtps::types::ShapeType;
@@ -13,6 +14,7 @@ use super::cdr_read::{
 use super::cdr_write::{
     CdrWriter, rtether_cdr_put_i32, rtether_cdr_put_octets, rtether_cdr_put_string,
 };
+use super::domain::{rtether_domain_destroy, rtether_domain_step};
 use super::handle::DomainHandle;
 use super::instance_type::{InstanceType, KeyFns};
 use super::status::{Status, rtether_last_error};
@@ -202,11 +204,19 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
         interface: Some(Ipv4Addr::LOCALHOST),
         ..DomainOptions::default()
     };
-    let domain = DomainHandle::new(Domain::open(&options).unwrap(), None);
-    assert_eq!(domain.with(|_| panic!("on purpose")), Status::Panic);
+    let domain = Arc::new(DomainHandle::new(Domain::open(&options).unwrap(), None));
+    let broken = domain.with(|domain| domain.stepping(|_| panic!("on purpose")));
+    assert_eq!(broken, Status::Panic);
     // SAFETY: the text lives until the next failure of this thread.
     let text = unsafe { CStr::from_ptr(rtether_last_error()) };
     assert!(text.to_str().unwrap().contains("on purpose"));
     assert_eq!(domain.with(|_| Ok(())), Status::Poisoned);
-    assert_eq!(domain.with_poisoned(|_| Ok(())), Status::Ok);
+    let kept = Arc::downgrade(&domain);
+    let handle = Arc::into_raw(domain).cast_mut();
+    // SAFETY: the handle is one, and is not used any more.
+    unsafe {
+        assert_eq!(rtether_domain_step(handle, 0), Status::Poisoned);
+        assert_eq!(rtether_domain_destroy(handle), Status::Ok);
+    }
+    assert_eq!(kept.strong_count(), 0);
 }
