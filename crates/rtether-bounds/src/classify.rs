@@ -80,7 +80,7 @@ impl Way<'_> {
 
     fn protocol(&self) -> Option<u8> {
         match self.flow.encapsulation {
-            Encapsulation::Udp => Some(UDP),
+            Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(UDP),
             Encapsulation::Tcp => Some(TCP),
             Encapsulation::Icmp => Some(ICMP),
             Encapsulation::Raw
@@ -119,7 +119,10 @@ impl Way<'_> {
     /// Numbers of the IEEE registry; 0x88B5 is for local experiments.
     const fn ether_type(&self) -> u16 {
         match self.flow.encapsulation {
-            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => IPV4,
+            Encapsulation::Udp
+            | Encapsulation::Rtps { .. }
+            | Encapsulation::Tcp
+            | Encapsulation::Icmp => IPV4,
             Encapsulation::Raw => 0x88B5,
             Encapsulation::Goose => 0x88B8,
             Encapsulation::SampledValues => 0x88BA,

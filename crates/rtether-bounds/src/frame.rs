@@ -45,6 +45,11 @@ impl Frame {
             } else {
                 (segments(bulk.tcp.segment), Kind::File)
             }
+        } else if flow.is_published() {
+            // Samples, heartbeats, acknowledgements, discovery.
+            let most = Encapsulation::Udp.max_payload();
+            let largest = wire::frame_size(most, Encapsulation::Udp);
+            ([wire::MIN_FRAME, largest], Kind::Datagram)
         } else {
             let payload = match flow.reply {
                 Some(reply) if is_reply => reply.payload,

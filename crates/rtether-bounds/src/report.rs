@@ -135,8 +135,7 @@ fn bound(
     flow: &Flow,
 ) -> Result<Bound, Reason> {
     let (last, gap) = stream.end.clone()?;
-    let has_one_size =
-        flow.connection.is_none() && !matches!(flow.traffic, rtether_model::flow::Traffic::Bulk(_));
+    let has_one_size = !flow.is_acknowledged();
     let total = latency(plant, solution, stream).filter(|_| has_one_size);
     let Some(total) = total else {
         return Err(reason(plant, solution, last, stream.flow));

@@ -68,7 +68,8 @@ impl Source {
 
     /// Returns the releases of a flow; `round_trip_min` is a lower bound on its request and answer.
     pub(crate) fn of(flow: &Flow, round_trip_min: i64) -> Self {
-        if flow.connection.is_some() {
+        // What is lost is sent again, and discovery and acknowledgements are not counted at all.
+        if flow.connection.is_some() || flow.is_published() {
             return Self::UNLIMITED;
         }
         let (period, burst, jitter) = match flow.traffic {

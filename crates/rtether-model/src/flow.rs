@@ -203,6 +203,17 @@ impl Flow {
         !matches!(self.traffic, Traffic::Flood { .. } | Traffic::Bulk(_))
     }
 
+    /// Returns whether listeners send frames back that are no answers of the application:
+    /// acknowledgements of TCP, or what readers of RTPS say.
+    pub const fn is_acknowledged(&self) -> bool {
+        self.connection.is_some() || self.is_published() || matches!(self.traffic, Traffic::Bulk(_))
+    }
+
+    /// Returns whether its packets are samples over RTPS, with all that comes with these.
+    pub const fn is_published(&self) -> bool {
+        matches!(self.encapsulation, Encapsulation::Rtps { .. })
+    }
+
     /// Returns the mean time between two frames to a listener, or `None` if the network decides
     /// (adaptive requests, bulk TCP).
     pub fn mean_interval(&self) -> Option<Duration> {

@@ -40,14 +40,31 @@ pub enum Encapsulation {
     SampledValues,
     /// PROFINET IO cyclic data: frame id 2, cycle counter and status 4 octets.
     Profinet,
+    /// RTPS 2.5 over UDP over IPv4, with samples that are a sequence of octets: message 20, time 12,
+    /// DATA 24, encapsulation of CDR 4, length of the sequence 4, and a HEARTBEAT of 32 behind a
+    /// sample that would be sent again. Other messages (discovery, acknowledgements) have sizes of
+    /// their own.
+    Rtps {
+        /// Whether lost samples are sent again.
+        is_reliable: bool,
+    },
 }
+
+/// IPv4 and UDP.
+const IP_UDP: u64 = 28;
+/// What a sample over RTPS has before its octets, and what follows a reliable one (DDSI-RTPS 2.5, 9.4.4
+/// and 9.4.5; DDS-XTypes 1.3, 7.4.3).
+const RTPS_SAMPLE: u64 = 20 + 12 + 24 + 4 + 4;
+const RTPS_HEARTBEAT: u64 = 32;
 
 impl Encapsulation {
     /// Returns the octets of protocol headers inside the frame payload.
     pub const fn header_size(self) -> Bytes {
         Bytes::new(match self {
             Self::Raw => 0,
-            Self::Udp | Self::Icmp => 28,
+            Self::Udp | Self::Icmp => IP_UDP,
+            Self::Rtps { is_reliable: false } => IP_UDP + RTPS_SAMPLE,
+            Self::Rtps { is_reliable: true } => IP_UDP + RTPS_SAMPLE + RTPS_HEARTBEAT,
             Self::Tcp => 40,
             Self::Goose | Self::SampledValues => 8,
             Self::Profinet => 6,

@@ -18,10 +18,13 @@ use rtether_model::wire::{self, Encapsulation};
 use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::conversation::{Conversation, LISTENER, TALKER};
-use crate::kernel::{Action, BuildError, Config, FlowState, Listeners, ReplyState, Simulation};
+use crate::kernel::{
+    Action, BuildError, Carrier, Config, FlowState, Listeners, ReplyState, Simulation,
+};
 use crate::layer::LayerState;
 use crate::packet::{NONE, Pool, TAGGED};
 use crate::port::Owner;
+use crate::publication::Publications;
 use crate::random::{Draw, Purpose};
 use crate::servers::StackState;
 use crate::source::Source;
@@ -126,6 +129,7 @@ impl Simulation {
             flows: Vec::new(),
             bulk: Vec::new(),
             conversations: Vec::new(),
+            publications: Publications::default(),
             streams: Vec::new(),
             broadcasts_from: u32::MAX,
             visitors: Vec::new(),
@@ -133,6 +137,7 @@ impl Simulation {
         for flow in flows {
             simulation.add_flow(flow, &numbers)?;
         }
+        simulation.add_publications(flows)?;
         simulation.give_slots()?;
         Ok(simulation)
     }
@@ -195,8 +200,11 @@ impl Simulation {
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
             number: 0,
             counted: 0,
-            bulk,
-            conversation,
+            carrier: match (bulk, conversation) {
+                (Some(bulk), _) => Carrier::Bulk(bulk),
+                (None, Some(first)) => Carrier::Conversation(first),
+                (None, None) => Carrier::Packets,
+            },
             awaited: 0,
         });
         Ok(())
@@ -249,9 +257,7 @@ impl Simulation {
 
     /// Checks that frames reach the listeners, and replies or acknowledgements the talker.
     fn check_routes(&self, flow: &Flow) -> Result<(), RouteError> {
-        let is_answered = flow.reply.is_some()
-            || flow.connection.is_some()
-            || matches!(flow.traffic, Traffic::Bulk(_));
+        let is_answered = flow.reply.is_some() || flow.is_acknowledged();
         for &listener in &flow.listeners {
             self.routing.flow_path(&self.network, flow, listener)?;
             if is_answered {
@@ -311,6 +317,10 @@ impl Simulation {
                 give(Action::TcpEnd(index, LISTENER))?,
             ];
         }
+        let parties = &mut self.publications.parties;
+        for (index, party) in numbered(parties.len()).zip(parties) {
+            party.slot = give(Action::Party(index))?;
+        }
         for (index, flow) in numbered(self.flows.len()).zip(&mut self.flows) {
             flow.slot = give(Action::Release(index))?;
         }
@@ -327,6 +337,9 @@ impl Simulation {
         }
         for bulk in &self.bulk {
             self.agenda.set(bulk.sender_slot, bulk.wake_at());
+        }
+        for party in &self.publications.parties {
+            self.agenda.set(party.slot, party.wake_at(0));
         }
         for station in numbered(self.stations.len()) {
             if self.stations[station as usize].layer != NONE {

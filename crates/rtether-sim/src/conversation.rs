@@ -24,11 +24,12 @@ use rtether_model::wire::{self, Encapsulation};
 
 use crate::agenda::NEVER;
 use crate::bulk::engine_config;
-use crate::kernel::{FlowState, Simulation};
+use crate::kernel::{Carrier, FlowState, Simulation};
 use crate::observe::Observer;
-use crate::packet::{COUNTED, NONE, Packet, REVERSE, TAGGED};
+use crate::packet::{NONE, Packet, REVERSE, TAGGED};
 use crate::station::frame_octets;
 use crate::tcp;
+use crate::whole::{Released, Spent};
 
 /// Messages of one connection that may be on the way. The list of them grows as they come, to at
 /// most about 15 MB.
@@ -72,42 +73,9 @@ struct Answer {
 
 /// A message on its way.
 struct Message {
-    released_at: i64,
-    number: u32,
-    is_counted: bool,
+    released: Released,
     /// When the listener answers; meaningful once it has the message.
     answer_at: i64,
-    /// Time spent on the way to the listener and in its application.
-    spent: Spent,
-}
-
-/// The parts of a latency, and the largest with its place.
-#[derive(Clone, Copy, Default)]
-struct Spent {
-    segments: [i64; Segment::COUNT],
-    worst: i64,
-    worst_place: u32,
-}
-
-impl Spent {
-    const fn of(packet: &Packet) -> Self {
-        Self {
-            segments: packet.segments,
-            worst: packet.worst,
-            worst_place: packet.worst_place,
-        }
-    }
-
-    /// Adds these parts to those of a packet.
-    fn add_to(&self, packet: &mut Packet) {
-        for (sum, part) in packet.segments.iter_mut().zip(self.segments) {
-            *sum += part;
-        }
-        if self.worst > packet.worst {
-            packet.worst = self.worst;
-            packet.worst_place = self.worst_place;
-        }
-    }
 }
 
 impl Conversation {
@@ -189,7 +157,7 @@ impl Conversation {
         while self.received < complete {
             if let Some(message) = self.message_at(self.received) {
                 message.answer_at = now.as_ps() + after;
-                message.spent = spent;
+                message.released.spent = spent;
             }
             self.received += 1;
         }
@@ -222,9 +190,12 @@ impl Conversation {
 
     /// Returns how many counted messages on the way are older than `deadline`.
     pub(crate) fn overdue(&self, now: i64, deadline: i64) -> usize {
-        let counted = self.outstanding.iter().filter(|message| message.is_counted);
+        let counted = self
+            .outstanding
+            .iter()
+            .filter(|message| message.released.is_counted);
         counted
-            .filter(|message| now - message.released_at > deadline)
+            .filter(|message| now - message.released.at > deadline)
             .count()
     }
 
@@ -258,21 +229,18 @@ impl Simulation {
         let is_counted = self.now >= self.config.warmup.as_ps();
         let conversation = &mut self.conversations[index as usize];
         if conversation.outstanding.len() >= LIMIT {
-            if is_counted {
-                let stats = &mut self.streams[conversation.stream as usize];
-                stats.rest.record.dropped += 1;
-                if stats.deadline != i64::MAX {
-                    stats.note_missed();
-                }
-            }
+            let stream = conversation.stream;
+            self.book_lost_message(stream, is_counted);
             return;
         }
         conversation.outstanding.push_back(Message {
-            released_at: now.as_ps(),
-            number,
-            is_counted,
+            released: Released {
+                at: now.as_ps(),
+                number,
+                is_counted,
+                spent: Spent::default(),
+            },
             answer_at: NEVER,
-            spent: Spent::default(),
         });
         let size = Bytes::new(conversation.message);
         conversation.ends[usize::from(TALKER)].write(now, size);
@@ -369,38 +337,19 @@ impl Simulation {
     fn book_message<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let conversation = &mut self.conversations[index as usize];
         conversation.booked += 1;
-        let (flow, talker) = (conversation.flow, conversation.talker);
-        let Some(message) = conversation.outstanding.pop_front() else {
-            return;
-        };
-        // One packet may complete several messages, and booking ends a packet.
-        let copy = self.pool.duplicate(id);
-        let packet = self.pool.get_mut(copy);
-        message.spent.add_to(packet);
-        let latency = self.now - message.released_at;
-        let in_tcp = latency - packet.segments.iter().sum::<i64>();
-        if in_tcp < 0 {
-            // Sent before the message was written and overtaken by it: its way says nothing.
-            packet.segments = [0; Segment::COUNT];
-            packet.worst = 0;
+        let talker = conversation.talker;
+        if let Some(message) = conversation.outstanding.pop_front() {
+            self.book_whole(id, talker, &message.released, observer);
         }
-        packet.spend(
-            Segment::TalkerStack,
-            talker,
-            if in_tcp < 0 { latency } else { in_tcp },
-        );
-        packet.released_at = message.released_at;
-        packet.number = message.number;
-        packet.put(COUNTED, message.is_counted);
-        self.note_answer(flow, message.number);
-        self.book_delivery(copy, None, observer);
     }
 }
 
 impl FlowState {
     /// Returns the connection behind one of the flow's streams.
     fn conversation_of(&self, stream: u32) -> Option<u32> {
-        let first = self.conversation?;
+        let Carrier::Conversation(first) = self.carrier else {
+            return None;
+        };
         Some(first + (stream - self.first_stream))
     }
 }

@@ -85,6 +85,11 @@ impl Simulation {
             let count = conversation.overdue(self.now, self.streams[stream].deadline);
             overdue.extend(core::iter::repeat_n(stream, count));
         }
+        self.publications.overdue(
+            self.now,
+            |stream| self.streams[stream].deadline,
+            |stream, count| overdue.extend(core::iter::repeat_n(stream, count)),
+        );
         for stream in overdue {
             self.streams[stream].note_missed();
         }

@@ -17,6 +17,7 @@ use crate::layer::LayerState;
 use crate::observe::{DropReason, Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
 use crate::port::{Port, PortRest};
+use crate::publication::{Message, Publications};
 use crate::queues::EgressQueues;
 use crate::servers::StackState;
 use crate::shared::{Attachment, Shared};
@@ -127,6 +128,14 @@ pub enum BuildError {
         /// What is in the way.
         reason: &'static str,
     },
+    /// The samples of a flow cannot be published.
+    #[error("flow `{flow}` cannot be published over RTPS: {reason}")]
+    Publication {
+        /// Name of the flow.
+        flow: alloc::string::String,
+        /// What is in the way.
+        reason: &'static str,
+    },
     /// More timers or ports than can be counted.
     #[error("the network is too large")]
     TooLarge,
@@ -158,6 +167,8 @@ pub(crate) enum Action {
     TcpReceiver(u32),
     /// An end of a connection for messages wakes up: connection, end.
     TcpEnd(u32, u8),
+    /// A participant of RTPS has something to do.
+    Party(u32),
     /// A flow releases.
     Release(u32),
     /// A shared medium has something to do.
@@ -186,14 +197,32 @@ pub(crate) struct FlowState {
     /// Releases so far, and those after warm-up.
     pub(crate) number: u32,
     pub(crate) counted: u64,
-    /// Position among the bulk flows.
-    pub(crate) bulk: Option<u32>,
-    /// Position of its first listener's connection, if its messages travel over TCP.
-    pub(crate) conversation: Option<u32>,
+    pub(crate) carrier: Carrier,
     /// Answers that are missing before an adaptive flow goes on; zero for others.
     pub(crate) awaited: u32,
 }
 const _: () = assert!(size_of::<FlowState>() == 128, "a flow is two cache lines");
+
+/// What carries what a flow releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// Packets of its own.
+    Packets,
+    /// Transfers over TCP: the position among the bulk flows.
+    Bulk(u32),
+    /// Connections over TCP: the position of that with its first listener.
+    Conversation(u32),
+    /// Samples over RTPS: the position among the topics.
+    Publication(u32),
+}
+
+impl FlowState {
+    /// Returns whether participants of RTPS carry what it releases.
+    #[inline]
+    pub(crate) const fn is_published(&self) -> bool {
+        matches!(self.carrier, Carrier::Publication(_))
+    }
+}
 
 /// Stations that listen to a flow; most flows have one, which is kept with the flow.
 pub(crate) enum Listeners {
@@ -266,9 +295,10 @@ pub struct Simulation {
     pub(crate) flows: Vec<FlowState>,
     pub(crate) bulk: Vec<BulkFlow>,
     pub(crate) conversations: Vec<Conversation>,
+    pub(crate) publications: Publications,
     pub(crate) streams: Vec<StreamStats>,
-    /// First of the groups that stand for broadcasts, which every switch floods; none in a
-    /// simulation.
+    /// First of the groups that stand for broadcasts, which every switch floods; in a simulation that
+    /// of discovery, if there are flows over RTPS.
     pub(crate) broadcasts_from: u32,
     /// Frames from outside, by their numbers; none in a simulation.
     pub(crate) visitors: Vec<Visitor>,
@@ -314,6 +344,7 @@ impl Simulation {
                 Action::TcpSender(bulk) => self.wake_sender(bulk, observer),
                 Action::TcpReceiver(bulk) => self.wake_receiver(bulk, observer),
                 Action::TcpEnd(index, end) => self.wake_end(index, end, observer),
+                Action::Party(party) => self.wake_party(party, observer),
                 Action::Release(flow) => self.release(flow, observer),
                 Action::Medium(domain) => self.wake_medium(domain, observer),
                 Action::Wake(port) => self.wake_port(port, observer),
@@ -334,6 +365,12 @@ impl Simulation {
     }
 
     fn release_one<O: Observer>(&mut self, index: u32, observer: &mut O) {
+        let carrier = self.flows[index as usize].carrier;
+        if let Carrier::Publication(topic) = carrier
+            && !self.is_matched(topic)
+        {
+            return;
+        }
         let flow = &mut self.flows[index as usize];
         let number = flow.number;
         flow.number = flow.number.wrapping_add(1);
@@ -349,7 +386,11 @@ impl Simulation {
         if flow.source.is_adaptive() {
             flow.awaited = u32::try_from(flow.listeners.all().len()).unwrap_or(u32::MAX);
         }
-        if let Some(first) = flow.conversation {
+        if let Carrier::Publication(topic) = carrier {
+            self.publish(topic, number, observer);
+            return;
+        }
+        if let Carrier::Conversation(first) = carrier {
             let count = u32::try_from(copies).unwrap_or(u32::MAX);
             for index in first..first + count {
                 self.write_message(index, number, observer);
@@ -454,14 +495,15 @@ impl Simulation {
     pub(crate) fn is_stream_data(&self, id: u32) -> bool {
         let packet = self.pool.get(id);
         let flow = &self.flows[packet.flow as usize];
-        // Streams of messages depend on no single segment.
-        if flow.conversation.is_some() {
-            return false;
+        match flow.carrier {
+            Carrier::Packets => true,
+            // Streams of messages depend on no single segment, those of samples on no single datagram.
+            Carrier::Conversation(_) | Carrier::Publication(_) => false,
+            Carrier::Bulk(_) => {
+                let segment = self.pool.segment(id);
+                !packet.has(REVERSE) && segment.is_some_and(|segment| segment.len > 0)
+            }
         }
-        if flow.bulk.is_none() {
-            return true;
-        }
-        !packet.has(REVERSE) && self.pool.segment(id).is_some_and(|segment| segment.len > 0)
     }
 
     fn leads_to(&self, port: u32, station: u32) -> bool {
@@ -477,7 +519,7 @@ impl Simulation {
         let node_of = |station: u32| self.stations[station as usize].node;
         let is_unicast = packet.destination & GROUP == 0;
         let flow = &self.flows[packet.flow as usize];
-        let is_tcp = flow.bulk.is_some() || flow.conversation.is_some();
+        let is_tcp = matches!(flow.carrier, Carrier::Bulk(_) | Carrier::Conversation(_));
         PacketInfo {
             flow: FlowId(packet.flow),
             number: packet.number,
@@ -493,6 +535,21 @@ impl Simulation {
                 None
             },
         }
+    }
+
+    /// Tells that a frame leaves a port, and what it carries.
+    pub(crate) fn tell_transmitted<O: Observer>(&self, port: u32, id: u32, observer: &mut O) {
+        if let Some(message) = self.message(id) {
+            observer.carries(&message.datagram());
+        }
+        observer.transmitted(self.now(), self.port_id(port), &self.info(id));
+    }
+
+    /// Returns the datagram of a packet of a flow over RTPS.
+    pub(crate) fn message(&self, id: u32) -> Option<&Message> {
+        // The place of a packet may have been that of one with a datagram.
+        let flow = &self.flows[self.pool.get(id).flow as usize];
+        self.pool.message(id).filter(|_| flow.is_published())
     }
 
     /// Returns the port's place in the network.

@@ -38,6 +38,7 @@ pub mod medium;
 pub mod observe;
 mod packet;
 mod port;
+mod publication;
 mod queues;
 mod random;
 pub mod release;
@@ -49,5 +50,6 @@ mod stats;
 mod switch;
 pub mod tcp;
 pub mod trace;
+mod whole;
 
 pub use kernel::{BuildError, Config, Simulation};

@@ -33,6 +33,17 @@ pub struct PacketInfo {
     pub tcp: Option<tcp::Segment>,
 }
 
+/// A datagram of RTPS over UDP.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    /// What it says.
+    pub octets: &'a [u8],
+    /// Port of the sender, and of the receiver.
+    pub ports: [u16; 2],
+    /// Differentiated services code point.
+    pub dscp: u8,
+}
+
 /// A packet that reached the application it was for.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
@@ -74,6 +85,11 @@ pub trait Observer {
     /// An application released a packet, or TCP sent a segment.
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         let _ = (now, packet);
+    }
+
+    /// What RTPS says in the frame that leaves a port next.
+    fn carries(&mut self, datagram: &Datagram<'_>) {
+        let _ = datagram;
     }
 
     /// The first bit of a frame leaves a port; on a shared medium the last bit, when it is known
@@ -199,6 +215,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         self.0.released(now, packet);
         self.1.released(now, packet);
+    }
+
+    fn carries(&mut self, datagram: &Datagram<'_>) {
+        self.0.carries(datagram);
+        self.1.carries(datagram);
     }
 
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {

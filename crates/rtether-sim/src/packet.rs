@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use rtether_model::record::Segment;
 
+use crate::publication::Message;
 use crate::tcp;
 
 /// No packet.
@@ -105,6 +106,8 @@ pub(crate) struct Pool {
     packets: Vec<Packet>,
     /// TCP header of each packet; shorter than `packets` until TCP is used.
     segments: Vec<tcp::Segment>,
+    /// Datagram in each packet; shorter than `packets` until RTPS is used.
+    messages: Vec<Option<Message>>,
     free: Fifo,
 }
 
@@ -132,11 +135,14 @@ impl Pool {
         self.free = free;
     }
 
-    /// Copies a packet with its TCP header.
+    /// Copies a packet with its TCP header or its datagram.
     pub(crate) fn duplicate(&mut self, id: u32) -> u32 {
         let copy = self.insert(self.packets[id as usize]);
         if let Some(&segment) = self.segments.get(id as usize) {
             self.set_segment(copy, segment);
+        }
+        if let Some(message) = self.message(id).cloned() {
+            self.set_message(copy, message);
         }
         copy
     }
@@ -165,6 +171,27 @@ impl Pool {
             self.segments.resize(needed, tcp::Segment::default());
         }
         self.segments[id as usize] = segment;
+    }
+}
+
+impl Pool {
+    /// Returns the datagram of a packet of a flow over RTPS.
+    pub(crate) fn message(&self, id: u32) -> Option<&Message> {
+        self.messages.get(id as usize)?.as_ref()
+    }
+
+    /// Attaches a datagram.
+    pub(crate) fn set_message(&mut self, id: u32, message: Message) {
+        let needed = id as usize + 1;
+        if self.messages.len() < needed {
+            self.messages.resize(needed, None);
+        }
+        self.messages[id as usize] = Some(message);
+    }
+
+    /// Takes the datagram out of a packet.
+    pub(crate) fn take_message(&mut self, id: u32) -> Option<Message> {
+        self.messages.get_mut(id as usize)?.take()
     }
 }
 

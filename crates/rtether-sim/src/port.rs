@@ -225,7 +225,7 @@ impl Simulation {
     #[inline]
     fn transmit<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         if O::ACTIVE {
-            observer.transmitted(self.now(), self.port_id(index), &self.info(id));
+            self.tell_transmitted(index, id, observer);
         }
         let now = self.now;
         let port = &mut self.ports[index as usize];

@@ -127,7 +127,7 @@ impl StackState {
             return self.cost(size, is_outbound);
         };
         let cost = match kind {
-            Kind::Message => rtos.datagram,
+            Kind::Message | Kind::Middleware => rtos.datagram,
             Kind::MessageSegment | Kind::Data => rtos.segment,
             Kind::Control => rtos.acknowledgement,
         };

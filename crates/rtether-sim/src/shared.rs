@@ -246,7 +246,7 @@ impl Simulation {
     /// The last bit of a frame has left its station: books what it took.
     fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         if O::ACTIVE {
-            observer.transmitted(self.now(), self.port_id(index), &self.info(id));
+            self.tell_transmitted(index, id, observer);
         }
         let now = self.now;
         let port = &mut self.ports[index as usize];
@@ -331,8 +331,7 @@ impl Simulation {
         let is_addressed = if packet.destination & GROUP == 0 {
             packet.destination == number
         } else {
-            let flow = &self.flows[packet.flow as usize];
-            flow.listeners.all().contains(&number)
+            self.is_in_group(number, packet.flow)
         };
         if !is_addressed {
             let station = &mut self.stations[number as usize];

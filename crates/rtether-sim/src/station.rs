@@ -8,7 +8,7 @@ use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::Segment;
 
-use crate::kernel::Simulation;
+use crate::kernel::{Carrier, Simulation};
 use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 
@@ -68,7 +68,7 @@ impl Simulation {
             self.hear(index, id);
             station = &mut self.stations[index as usize];
         }
-        let packet = self.pool.get_mut(id);
+        let packet = *self.pool.get(id);
         if packet.has(CORRUPTED) {
             station.discarded += 1;
             let node = station.node;
@@ -78,17 +78,16 @@ impl Simulation {
         let is_for_me = if packet.destination & GROUP == 0 {
             packet.destination == index
         } else {
-            self.flows[packet.flow as usize]
-                .listeners
-                .all()
-                .contains(&index)
+            self.is_in_group(index, packet.flow)
         };
         if !is_for_me {
+            let station = &mut self.stations[index as usize];
             station.filtered += 1;
             let node = station.node;
             self.end_superfluous(id, node, observer);
             return;
         }
+        let station = &self.stations[index as usize];
         let servers = station.servers;
         if O::ACTIVE {
             let node = station.node;
@@ -106,6 +105,17 @@ impl Simulation {
         } else {
             self.enter_stack(index, id, observer);
         }
+    }
+
+    /// Returns whether a station is in the group to which frames of a flow go; those of a flow over RTPS
+    /// are discovery, which is for all that take part.
+    #[inline]
+    pub(crate) fn is_in_group(&self, station: u32, flow: u32) -> bool {
+        let flow = &self.flows[flow as usize];
+        if flow.is_published() {
+            return self.publications.party_of(station).is_some();
+        }
+        flow.listeners.all().contains(&station)
     }
 
     /// Ends a copy that no listener depends on.
@@ -285,13 +295,11 @@ impl Simulation {
         let packet = self.pool.get(id);
         let flow_index = packet.flow;
         let flow = &self.flows[flow_index as usize];
-        if let Some(bulk) = flow.bulk {
-            self.deliver_segment(bulk, id, observer);
-            return;
-        }
-        if flow.conversation.is_some() {
-            self.deliver_to_end(id, observer);
-            return;
+        match flow.carrier {
+            Carrier::Packets => {}
+            Carrier::Bulk(bulk) => return self.deliver_segment(bulk, id, observer),
+            Carrier::Conversation(_) => return self.deliver_to_end(id, observer),
+            Carrier::Publication(_) => return self.deliver_datagram(index, id, observer),
         }
         if packet.destination & GROUP != 0 {
             let position = flow

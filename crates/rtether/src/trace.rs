@@ -11,7 +11,7 @@ use rtether_model::quantity::Instant;
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
-use rtether_sim::observe::{Delivery, Observer, PacketInfo};
+use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
 
@@ -25,6 +25,10 @@ pub struct CaptureLog<'a, W> {
     interfaces: Vec<Vec<Option<InterfaceId>>>,
     frame: Vec<u8>,
     block: Vec<u8>,
+    /// What RTPS says in the next frame; empty for others.
+    datagram: Vec<u8>,
+    ports: [u16; 2],
+    dscp: u8,
     writer: W,
     error: Option<io::Error>,
 }
@@ -59,6 +63,9 @@ impl<'a, W: Write> CaptureLog<'a, W> {
             interfaces,
             frame: Vec::new(),
             block,
+            datagram: Vec::new(),
+            ports: [0; 2],
+            dscp: 0,
             writer,
             error: None,
         };
@@ -83,6 +90,12 @@ impl<'a, W: Write> CaptureLog<'a, W> {
 }
 
 impl<W: Write> Observer for CaptureLog<'_, W> {
+    fn carries(&mut self, datagram: &Datagram<'_>) {
+        self.datagram.clear();
+        self.datagram.extend(datagram.octets);
+        (self.ports, self.dscp) = (datagram.ports, datagram.dscp);
+    }
+
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         let ports = &self.interfaces[port.node.index()];
         let Some(Some(interface)) = ports.get(usize::from(port.port)) else {
@@ -90,7 +103,16 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
         };
         let flow = &self.scenario.flows[packet.flow.index()];
         self.frame.clear();
-        describe(flow, packet).append_to(&mut self.frame);
+        let description = describe(flow, packet);
+        if flow.is_published() {
+            let description = FrameDescription {
+                dscp: self.dscp,
+                ..description
+            };
+            description.append_rtps_to(self.ports, &self.datagram, &mut self.frame);
+        } else {
+            description.append_to(&mut self.frame);
+        }
         self.capture
             .add_frame(&mut self.block, *interface, now, &self.frame);
         self.write_block();

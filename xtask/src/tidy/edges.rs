@@ -52,7 +52,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "rtether-sim",
-        ours: &["rtether-model", "rtether-proto"],
+        ours: &["rtether-model", "rtether-proto", "rtether-rtps"],
         outside: Outside::Only(&[
             "etherparse",
             "libm",

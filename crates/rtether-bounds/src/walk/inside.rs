@@ -103,8 +103,8 @@ impl Walker<'_> {
 /// Returns the limit of the answers to packets with this one.
 pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     let limit = limit?;
-    // Messages over TCP may be answered by any number of segments.
-    if flow.connection.is_some() {
+    // Messages over TCP may be answered by any number of segments, samples by any number of datagrams.
+    if flow.connection.is_some() || flow.is_published() {
         return None;
     }
     let delay = if let Traffic::Bulk(bulk) = &flow.traffic {

@@ -15,7 +15,7 @@ use super::cdr_write::{
     CdrWriter, rtether_cdr_put_i32, rtether_cdr_put_octets, rtether_cdr_put_string,
 };
 use super::domain::{rtether_domain_destroy, rtether_domain_step};
-use super::handle::DomainHandle;
+use super::handle::{DomainHandle, on};
 use super::instance_type::{InstanceType, KeyFns};
 use super::status::{Status, rtether_last_error};
 use crate::rtps::{Domain, DomainOptions};
@@ -197,14 +197,35 @@ fn values_above_the_limit_are_refused() {
     assert_eq!(refused.unwrap_err().status, Status::TooLong);
 }
 
-#[test]
-fn a_panic_is_a_status_and_poisons_the_domain() {
+fn open(domain: u16) -> Arc<DomainHandle> {
     let options = DomainOptions {
-        domain: 99,
+        domain,
         interface: Some(Ipv4Addr::LOCALHOST),
         ..DomainOptions::default()
     };
-    let domain = Arc::new(DomainHandle::new(Domain::open(&options).unwrap(), None));
+    Arc::new(DomainHandle::new(Domain::open(&options).unwrap(), None))
+}
+
+#[test]
+fn what_a_call_uses_outlives_its_end() {
+    let domain = open(98);
+    let kept = Arc::downgrade(&domain);
+    let handle = Arc::into_raw(domain).cast_mut();
+    // SAFETY: the handle is one, and is not used any more.
+    let status = unsafe {
+        on(handle, |_, _| {
+            assert_eq!(rtether_domain_destroy(handle), Status::Ok);
+            assert_eq!(kept.strong_count(), 1);
+            Ok(())
+        })
+    };
+    assert_eq!(status, Status::Ok);
+    assert_eq!(kept.strong_count(), 0);
+}
+
+#[test]
+fn a_panic_is_a_status_and_poisons_the_domain() {
+    let domain = open(99);
     let broken = domain.with(|domain| domain.stepping(|_| panic!("on purpose")));
     assert_eq!(broken, Status::Panic);
     // SAFETY: the text lives until the next failure of this thread.

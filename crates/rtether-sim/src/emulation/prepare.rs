@@ -9,7 +9,7 @@ use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::route::Routing;
 
 use super::EmulationError;
-use crate::kernel::{Action, FlowState, Listeners, Simulation};
+use crate::kernel::{Action, Carrier, FlowState, Listeners, Simulation};
 use crate::packet::NONE;
 use crate::source::Source;
 
@@ -36,8 +36,7 @@ impl Simulation {
                 vid: 0,
                 number: 0,
                 counted: 0,
-                bulk: None,
-                conversation: None,
+                carrier: Carrier::Packets,
                 awaited: 0,
             });
         }
@@ -81,7 +80,8 @@ pub(super) fn release_slot(simulation: &Simulation) -> u32 {
         | Action::Reply(_)
         | Action::TcpSender(_)
         | Action::TcpReceiver(_)
-        | Action::TcpEnd(..) => false,
+        | Action::TcpEnd(..)
+        | Action::Party(_) => false,
     };
     let actions = &simulation.actions;
     let position = actions.iter().position(comes_after);

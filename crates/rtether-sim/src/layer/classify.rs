@@ -10,7 +10,7 @@ use rtether_proto::endnode::{FrameKey, Tag};
 use rtether_proto::smoother;
 
 use crate::emulation::{Content, Visitor};
-use crate::kernel::Simulation;
+use crate::kernel::{Carrier, Simulation};
 use crate::packet::{GROUP, REVERSE, TAGGED};
 use crate::trace::frame;
 
@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Data,
     /// A TCP segment without data.
     Control,
+    /// What participants of RTPS say without a sample; no task has to do with it.
+    Middleware,
 }
 
 /// IANA protocol numbers.
@@ -35,7 +37,7 @@ const UDP: u8 = 17;
 
 const fn protocol(encapsulation: Encapsulation) -> Option<u8> {
     match encapsulation {
-        Encapsulation::Udp => Some(UDP),
+        Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(UDP),
         Encapsulation::Tcp => Some(TCP),
         Encapsulation::Icmp => Some(ICMP),
         Encapsulation::Raw
@@ -66,10 +68,19 @@ impl Simulation {
             return visitor.headers.content.into();
         }
         let flow = &self.flows[self.pool.get(id).flow as usize];
-        let with_data = match (flow.bulk, flow.conversation) {
-            (None, None) => return Kind::Message,
-            (Some(_), _) => Kind::Data,
-            (None, Some(_)) => Kind::MessageSegment,
+        let with_data = match flow.carrier {
+            Carrier::Packets => return Kind::Message,
+            Carrier::Bulk(_) => Kind::Data,
+            Carrier::Conversation(_) => Kind::MessageSegment,
+            Carrier::Publication(_) => {
+                let message = self.pool.message(id);
+                let is_sample = message.is_some_and(|message| message.is_sample);
+                return if is_sample {
+                    Kind::Message
+                } else {
+                    Kind::Middleware
+                };
+            }
         };
         match self.pool.segment(id) {
             Some(segment) if segment.len > 0 => with_data,
@@ -110,6 +121,22 @@ impl Simulation {
             };
         };
         let number = |station: u32| self.stations[station as usize].node.0;
+        if let Some(message) = self.message(id) {
+            return FrameKey {
+                tag,
+                ethertype,
+                tos: Some(message.dscp << 2),
+                protocol: Some(protocol),
+                source: Some(address(10, number(packet.source))),
+                destination: Some(if packet.destination & GROUP == 0 {
+                    address(10, number(packet.destination))
+                } else {
+                    rtether_rtps::locator::DISCOVERY_GROUP.into()
+                }),
+                source_port: Some(frame::RTPS_PORT),
+                destination_port: Some(message.port),
+            };
+        }
         let destination = if packet.destination & GROUP == 0 {
             address(10, number(packet.destination))
         } else {
@@ -138,20 +165,27 @@ impl Simulation {
         let packet = self.pool.get(id);
         let flow = &self.flow_list[packet.flow as usize];
         let protocol = protocol(flow.encapsulation)?;
-        let class = smoother::classify(rule, flow.dscp << 2, protocol);
+        let message = self.message(id);
+        let dscp = message.map_or(flow.dscp, |message| message.dscp);
+        let class = smoother::classify(rule, dscp << 2, protocol);
         let frame = Bytes::new(u64::from(packet.size));
         let whole = frame - wire::HEADER - wire::FCS;
         if frame > wire::MIN_FRAME {
             return Some((whole, class));
         }
         // Padding is no part of the datagram.
+        if let Some(message) = message {
+            let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
+            let headers = Encapsulation::Udp.header_size();
+            return Some((whole.min(headers + Bytes::new(octets)), class));
+        }
         let payload = match (&flow.reply, self.packet_kind(id)) {
             (_, Kind::MessageSegment | Kind::Data | Kind::Control) => {
                 let segment = self.pool.segment(id);
                 segment.map_or(Bytes::ZERO, crate::tcp::Segment::payload_size)
             }
             (Some(reply), Kind::Message) if packet.has(REVERSE) => reply.payload,
-            (_, Kind::Message) => flow.payload,
+            (_, Kind::Message | Kind::Middleware) => flow.payload,
         };
         Some((whole.min(flow.encapsulation.header_size() + payload), class))
     }

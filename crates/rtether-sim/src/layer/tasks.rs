@@ -89,6 +89,7 @@ impl Simulation {
         let (class, cost) = match self.packet_kind(id) {
             Kind::Message | Kind::MessageSegment => (MESSAGES, message),
             Kind::Data => (FILES, segment),
+            Kind::Middleware => return false,
             Kind::Control if self.pool.get(id).has(REVERSE) => return false,
             Kind::Control => (FILES, Duration::ZERO),
         };
@@ -116,7 +117,7 @@ impl Simulation {
                 self.queue_for_task(index, NONE, FILES, segment, observer);
                 return false;
             }
-            Kind::Control => return false,
+            Kind::Control | Kind::Middleware => return false,
         }
         true
     }

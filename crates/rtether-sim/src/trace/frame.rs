@@ -40,6 +40,11 @@ const PROFINET_STATUS: u8 = 0x35;
 /// APPIDs reserved for GOOSE begin at 0, those for sampled values here (IEC 61850-8-1, annex C).
 const SAMPLED_VALUES_APPID: u16 = 0x4000;
 
+/// Group of discovery, 239.255.0.1 (DDSI-RTPS 2.5, 9.6.2.4.1).
+const RTPS_GROUP: u32 = 0x00FF_0001;
+/// From where participants of RTPS send: that of the first of a host (DDSI-RTPS 2.5, 9.6.2.3).
+pub(crate) const RTPS_PORT: u16 = 7_410;
+
 const ZEROS: [u8; 1500] = [0; 1500];
 
 /// Where a frame goes.
@@ -107,7 +112,9 @@ impl FrameDescription {
         let payload = self.zeros();
         match self.encapsulation {
             Encapsulation::Raw => {}
-            Encapsulation::Udp => self.append_udp(out, payload),
+            Encapsulation::Udp | Encapsulation::Rtps { .. } => {
+                self.append_udp(out, self.ports(), payload);
+            }
             Encapsulation::Tcp => self.append_tcp(out, payload),
             Encapsulation::Icmp => self.append_icmp(out, payload),
             Encapsulation::Goose => self.append_appid(out, 0),
@@ -120,6 +127,32 @@ impl FrameDescription {
         if self.encapsulation == Encapsulation::Profinet {
             self.append_profinet_trailer(out);
         }
+        self.pad(start, out);
+    }
+
+    /// Appends a frame of RTPS with these octets instead of a payload of zeros. What goes to a group
+    /// goes to that of discovery.
+    ///
+    /// # Panics
+    /// If the datagram is larger than [`Encapsulation::max_payload`] of UDP.
+    pub fn append_rtps_to(&self, ports: [u16; 2], datagram: &[u8], out: &mut Vec<u8>) {
+        let description = Self {
+            destination: match self.destination {
+                Destination::Station(number) => Destination::Station(number),
+                Destination::Group(_) | Destination::Broadcast => Destination::Group(RTPS_GROUP),
+            },
+            encapsulation: Encapsulation::Udp,
+            ..*self
+        };
+        let start = out.len();
+        description.append_link_header(out);
+        description.append_udp(out, ports, datagram);
+        out.extend(datagram);
+        description.pad(start, out);
+    }
+
+    /// Fills a frame that began at `start` up to the least that is sent.
+    fn pad(&self, start: usize, out: &mut Vec<u8>) {
         let tag = self.tag.map_or(0, |_| SingleVlanHeader::LEN);
         let length = (out.len() - start).max(MIN_LENGTH + tag);
         out.resize(start + length, 0);
@@ -143,7 +176,10 @@ impl FrameDescription {
     const fn is_ip(&self) -> bool {
         matches!(
             self.encapsulation,
-            Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp
+            Encapsulation::Udp
+                | Encapsulation::Rtps { .. }
+                | Encapsulation::Tcp
+                | Encapsulation::Icmp
         )
     }
 
@@ -200,9 +236,9 @@ impl FrameDescription {
         header
     }
 
-    fn append_udp(&self, out: &mut Vec<u8>, payload: &[u8]) {
+    fn append_udp(&self, out: &mut Vec<u8>, ports: [u16; 2], payload: &[u8]) {
         let ip = self.ip_header(IpNumber::UDP, UdpHeader::LEN + payload.len());
-        let [source, destination] = self.ports();
+        let [source, destination] = ports;
         let udp = UdpHeader::with_ipv4_checksum(source, destination, &ip, payload)
             .expect("the payload was checked");
         out.extend(ip.to_bytes());
@@ -273,7 +309,10 @@ impl FrameDescription {
 pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
     match encapsulation {
         Encapsulation::Raw => ETHERTYPE_RAW,
-        Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp => EtherType::IPV4,
+        Encapsulation::Udp
+        | Encapsulation::Rtps { .. }
+        | Encapsulation::Tcp
+        | Encapsulation::Icmp => EtherType::IPV4,
         Encapsulation::Goose => ETHERTYPE_GOOSE,
         Encapsulation::SampledValues => ETHERTYPE_SAMPLED_VALUES,
         Encapsulation::Profinet => ETHERTYPE_PROFINET,

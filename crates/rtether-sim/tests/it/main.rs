@@ -11,6 +11,7 @@ mod golden;
 mod hub;
 mod layer;
 mod messages;
+mod publications;
 mod random;
 mod refusals;
 mod support;

@@ -86,6 +86,7 @@ pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measure
         via: options.via,
         device,
         marks: Marks::default(),
+        place: options.place.clone(),
         // Free to run on another core: on the same one, a spinning meter would never let it answer.
         thread: Thread::default(),
         ..EchoOptions::default()

@@ -126,6 +126,11 @@ impl Judge {
         }
     }
 
+    /// Returns whether a claim of the experiment is not judged yet.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.open.iter().any(|claim| claim.id == id)
+    }
+
     /// Judges a claim. `reason` is shown if it does not hold.
     pub(super) fn judge(&mut self, id: &str, holds: bool, observed: String, reason: &str) {
         self.decide(id, Some(holds), observed, reason);

@@ -21,6 +21,7 @@ mod kweon;
 #[cfg(target_os = "linux")]
 mod live;
 mod observe;
+mod orte;
 mod output;
 mod plant;
 mod prio;
@@ -147,6 +148,11 @@ const AVAILABLE: &[&[(&str, Run)]] = &[
         ("dolejs-backoff", backoff::run),
         ("dolejs-hub", hub::run),
         ("dolejs-sim-4nodes", dolejs::run_four_nodes),
+        ("dolejs-orte-4nodes", orte::run_four_nodes),
+        ("dolejs-orte-loopback", orte::run_loopback),
+        ("dolejs-orte-repetition", orte::run_repetition),
+        ("dolejs-orte-size", orte::run_size),
+        ("dolejs-orte-surface", orte::run_surface),
         ("valentim-rtt", valentim::run_rtt),
         ("valentim-loopback", valentim::run_loopback),
         ("valentim-decomposition", valentim::run_decomposition),
@@ -287,8 +293,6 @@ fn needs(id: &str, mode: Mode) -> &'static str {
         "it has to be measured; use `--live`"
     } else if mode == Mode::Live && has(Mode::Sim) {
         "it is simulated only; leave out `--live`"
-    } else if id.starts_with("dolejs-orte") {
-        "it needs the publish-subscribe middleware"
     } else {
         "it is not in this version"
     }

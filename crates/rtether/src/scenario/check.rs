@@ -65,8 +65,7 @@ fn way_back(
     flow: &Flow,
     listener: NodeId,
 ) -> Result<(), RouteError> {
-    let acknowledged = matches!(flow.traffic, Traffic::Bulk(_)) || flow.connection.is_some();
-    if flow.reply.is_none() && !acknowledged {
+    if flow.reply.is_none() && !flow.is_acknowledged() {
         return Ok(());
     }
     let back = Flow {

@@ -329,6 +329,20 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
             dice.pick(&[100, 500, 2_000, 10_000, 50_000]),
         ));
     }
+    let is_packets = !matches!(flow.traffic, Traffic::Bulk(_));
+    if is_packets && flow.delivery == Delivery::Unicast && dice.chance(2) {
+        publish(flow, dice.chance(50));
+    }
+}
+
+/// Lets a flow be published over RTPS, as far as its packets fit.
+pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
+    let over = Encapsulation::Rtps { is_reliable };
+    let most = over.max_payload();
+    let answer = flow.reply.map_or(Bytes::ZERO, |reply| reply.payload);
+    if flow.payload.max(answer) <= most {
+        flow.encapsulation = over;
+    }
 }
 
 fn bulk(dice: &mut Dice) -> Bulk {

@@ -66,7 +66,7 @@ impl<'a> Seen<'a> {
     fn headers(&self, packet: &PacketInfo, frame: Bytes) -> Headers {
         let flow = &self.flows[packet.flow.index()];
         let (ethertype, protocol) = match flow.encapsulation {
-            Encapsulation::Udp => (0x0800, Some(17)),
+            Encapsulation::Udp | Encapsulation::Rtps { .. } => (0x0800, Some(17)),
             Encapsulation::Tcp => (0x0800, Some(6)),
             Encapsulation::Icmp => (0x0800, Some(1)),
             Encapsulation::Raw => (0x88B5, None),

@@ -204,7 +204,6 @@ fn offer(
         let always = Offer::always(medium.rate);
         medium.add(access.port, forward.unwrap_or(always), longest(flow, false));
     }
-    let acknowledges = flow.connection.is_some() || matches!(flow.traffic, Traffic::Bulk(_));
     for access in back {
         let medium = &mut media[access.domain];
         if let Some(answer) = answer {
@@ -212,7 +211,7 @@ fn offer(
         } else if flow.reply.is_some() {
             medium.add(access.port, Offer::always(medium.rate), longest(flow, true));
         }
-        if acknowledges {
+        if flow.is_acknowledged() {
             // One for each message, and for so many segments of a file.
             let every = if let Traffic::Bulk(bulk) = &flow.traffic {
                 f64::from(bulk.tcp.ack_every.max(1))

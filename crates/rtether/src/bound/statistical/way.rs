@@ -8,6 +8,7 @@ use rtether_model::network::{
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::record::Segment;
 use rtether_model::route::Routing;
+use rtether_model::wire::Encapsulation;
 
 use crate::scenario::{Domains, Scenario};
 
@@ -143,6 +144,14 @@ fn switch_for(hub: &Hub) -> Switch {
 }
 
 fn seldom(flow: &Flow) -> Flow {
+    // A sample is a packet as any other, with the headers that it has.
+    let (encapsulation, headers) = match flow.encapsulation {
+        Encapsulation::Rtps { .. } => {
+            let (all, udp) = (flow.encapsulation, Encapsulation::Udp);
+            (udp, all.header_size() - udp.header_size())
+        }
+        other => (other, Bytes::ZERO),
+    };
     let (segment, connection) = match (&flow.traffic, flow.connection) {
         (Traffic::Bulk(bulk), _) => (bulk.tcp.segment, None),
         (_, Some(tcp)) => (tcp.segment, None),
@@ -154,12 +163,13 @@ fn seldom(flow: &Flow) -> Flow {
             phase: Phase::Random,
             release_jitter: Duration::ZERO,
         },
-        payload: flow.payload.min(segment),
+        encapsulation,
+        payload: flow.payload.min(segment) + headers,
         connection,
         reply: flow.reply.map(|reply| rtether_model::flow::Reply {
             payload: match flow.connection {
                 Some(tcp) => reply.payload.min(tcp.segment),
-                None => reply.payload,
+                None => reply.payload + headers,
             },
             ..reply
         }),

@@ -233,7 +233,7 @@ fn carrier(encapsulation: Encapsulation, number: u8) -> (Carrier, Peer) {
     let header = usize::try_from(encapsulation.header_size().get()).unwrap_or(0);
     let raw = |ethertype| Carrier::Raw { ethertype, header };
     let carrier = match encapsulation {
-        Encapsulation::Udp | Encapsulation::Tcp => Carrier::Udp,
+        Encapsulation::Udp | Encapsulation::Rtps { .. } | Encapsulation::Tcp => Carrier::Udp,
         Encapsulation::Icmp => Carrier::Echo,
         Encapsulation::Raw => raw(0x88B5),
         Encapsulation::Goose => raw(0x88B8),

@@ -176,6 +176,12 @@ fn of_flow(flow: &Flow) -> Option<String> {
         && let Some(why) = of_echo(flow)
     {
         Some(format!("is ICMP, {why}"))
+    } else if flow.is_published() {
+        Some(
+            "is published over RTPS, which the stations of a test bed do not do; write `over: udp`, or \
+             measure with `rtether ping --via rtps`"
+                .into(),
+        )
     } else if flow.payload.get().min(answer) < least {
         Some(format!(
             "has packets of less than {least} B, which what is measured with them needs; write \

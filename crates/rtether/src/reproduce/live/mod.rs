@@ -7,6 +7,7 @@ mod bucket;
 mod dolejs;
 mod kakanakov;
 pub(super) mod lab;
+mod orte;
 mod prio;
 mod valentim;
 
@@ -35,6 +36,11 @@ pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
         ("kweon-linux-sequence", kweon::sequence),
         ("kweon-nt-greedy", kweon::nt),
         ("dolejs-hub", dolejs::hub),
+        ("dolejs-orte-4nodes", orte::run_four_nodes),
+        ("dolejs-orte-loopback", orte::run_loopback),
+        ("dolejs-orte-repetition", orte::run_repetition),
+        ("dolejs-orte-size", orte::run_size),
+        ("dolejs-orte-surface", orte::run_surface),
         ("valentim-rtt", valentim::rtt),
         ("valentim-loopback", valentim::loopback),
         ("valentim-outliers", valentim::outliers),

@@ -48,7 +48,7 @@ const fn protocol(flow: &Flow) -> Option<u8> {
     match flow.encapsulation {
         Encapsulation::Icmp => Some(1),
         Encapsulation::Tcp => Some(6),
-        Encapsulation::Udp => Some(17),
+        Encapsulation::Udp | Encapsulation::Rtps { .. } => Some(17),
         Encapsulation::Raw
         | Encapsulation::Goose
         | Encapsulation::SampledValues

@@ -199,6 +199,8 @@ fn encapsulation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Encapsulation 
         Some("profinet") => Encapsulation::Profinet,
         Some("icmp") => Encapsulation::Icmp,
         Some("tcp") => Encapsulation::Tcp,
+        Some("rtps") => Encapsulation::Rtps { is_reliable: true },
+        Some("rtps-best-effort") => Encapsulation::Rtps { is_reliable: false },
         // Transfers need no second word for TCP.
         None if !fields.has("over") && says_bulk(fields) => Encapsulation::Tcp,
         _ => Encapsulation::Udp,
@@ -224,7 +226,7 @@ fn tag(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Tag> {
 fn dscp(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> u8 {
     let ip = matches!(
         over,
-        Encapsulation::Udp | Encapsulation::Tcp | Encapsulation::Icmp
+        Encapsulation::Udp | Encapsulation::Rtps { .. } | Encapsulation::Tcp | Encapsulation::Icmp
     );
     if !ip {
         reader.misplaced(fields, &["dscp"], "a flow without IP");
@@ -239,9 +241,15 @@ fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -
         Some(word) => word == "multicast",
         None => matches!(over, Encapsulation::Goose | Encapsulation::SampledValues),
     };
-    if let (true, Encapsulation::Tcp, Some(word)) = (multicast, over, word) {
-        let title = "TCP has no multicast";
-        let label = "a connection has one receiver";
+    let obstacle = match over {
+        Encapsulation::Tcp => Some(("TCP has no multicast", "a connection has one receiver")),
+        Encapsulation::Rtps { .. } => Some((
+            "samples over RTPS are sent to each reader",
+            "only discovery goes to a group",
+        )),
+        _ => None,
+    };
+    if let (true, Some((title, label)), Some(word)) = (multicast, obstacle, word) {
         reader.report(
             Diagnostic::new(&codes::CONFLICTING_KEYS, title, word.span, label)
                 .help("remove `delivery`, or use `over: udp`"),

@@ -38,10 +38,20 @@ pub(in crate::scenario) static FLOW: Section = Section {
         ),
         key(
             "over",
-            Kind::Word(&["udp", "raw", "goose", "sv", "profinet", "icmp", "tcp"]),
+            Kind::Word(&[
+                "udp",
+                "raw",
+                "goose",
+                "sv",
+                "profinet",
+                "icmp",
+                "tcp",
+                "rtps",
+                "rtps-best-effort",
+            ]),
             Default("udp"),
             "raw",
-            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4. Messages over TCP travel in order over one connection with each listener, open from the start.",
+            "Protocol headers: UDP over IPv4, none, IEC 61850 GOOSE and sampled values, PROFINET IO, ICMP echo, TCP over IPv4, RTPS over UDP. Messages over TCP travel in order over one connection with each listener, open from the start. Over RTPS a flow is a topic: its samples are published once its listeners are found, and lost ones are sent again, unless `rtps-best-effort` is said.",
         ),
         key(
             "kind",

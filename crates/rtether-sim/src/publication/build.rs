@@ -1,0 +1,227 @@
+//! Participants, writers and readers of flows over RTPS.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::quantity::Bytes;
+use rtether_model::wire::Encapsulation;
+use rtether_rtps::cdr::{Encoding, to_payload};
+use rtether_rtps::engine::{Config, Participant, TopicName};
+use rtether_rtps::guid::GuidPrefix;
+use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
+use rtether_rtps::qos::{History, Qos, Reliability};
+use rtether_rtps::time::Instant;
+use rtether_rtps::types::Octets;
+use rtether_rtps::wire::VENDOR;
+
+use super::series::Series;
+use super::{AnswerOf, Listener, Party, Role, Topic};
+use crate::kernel::{BuildError, Carrier, Simulation};
+use crate::packet::NONE;
+use crate::trace::frame;
+
+/// The type of all samples.
+const TYPE: &str = "rtether::Octets";
+/// Octets of a datagram that fits a frame: 1500 less the headers of IPv4 and UDP.
+const DATAGRAM_MAX: usize = 1_472;
+
+/// Returns whether a flow is published, and if so, whether lost samples are sent again.
+pub(crate) fn is_reliable(flow: &Flow) -> Option<bool> {
+    match flow.encapsulation {
+        Encapsulation::Rtps { is_reliable } => Some(is_reliable),
+        _ => None,
+    }
+}
+
+/// Returns what keeps a flow from being published.
+fn obstacle(flow: &Flow) -> Option<&'static str> {
+    if matches!(flow.traffic, Traffic::Bulk(_)) {
+        Some("it is a transfer")
+    } else if flow.delivery == Delivery::Multicast {
+        Some("samples go to each reader, and it is multicast")
+    } else {
+        None
+    }
+}
+
+fn qos(is_reliable: bool, dscp: u8, is_writer: bool) -> Qos {
+    let mut qos = if is_writer {
+        Qos::writer()
+    } else {
+        Qos::reader()
+    };
+    (qos.reliability, qos.history) = if is_reliable {
+        (Reliability::Reliable, History::KeepAll)
+    } else {
+        (Reliability::BestEffort, History::KeepLast(1))
+    };
+    if !is_writer {
+        // What comes is taken at once.
+        qos.history = History::KeepAll;
+    }
+    qos.transport_priority = i32::from(dscp);
+    qos
+}
+
+fn payload(size: Bytes) -> Option<Vec<u8>> {
+    let octets = vec![0; usize::try_from(size.get()).ok()?];
+    let mut payload = Vec::new();
+    to_payload(&Octets { octets }, Encoding::Xcdr1, &mut payload).ok()?;
+    Some(payload)
+}
+
+const fn named(topic: &str) -> TopicName<'_> {
+    TopicName {
+        topic,
+        type_name: TYPE,
+    }
+}
+
+impl Simulation {
+    /// Makes the participants, writers and readers of all flows over RTPS.
+    pub(crate) fn add_publications(&mut self, flows: &[Flow]) -> Result<(), BuildError> {
+        if !flows.iter().any(|flow| is_reliable(flow).is_some()) {
+            return Ok(());
+        }
+        // Discovery goes to a group of its own, which every switch floods.
+        self.broadcasts_from = u32::try_from(self.flows.len()).map_err(|_| BuildError::TooLarge)?;
+        self.publications.by_station = vec![NONE; self.stations.len()];
+        for (index, flow) in (0u32..).zip(flows) {
+            let Some(is_reliable) = is_reliable(flow) else {
+                continue;
+            };
+            let refused = |reason| BuildError::Publication {
+                flow: flow.name.clone(),
+                reason,
+            };
+            if let Some(reason) = obstacle(flow) {
+                return Err(refused(reason));
+            }
+            self.add_topic(index, flow, is_reliable)
+                .ok_or_else(|| refused("it is more than the engine of RTPS takes"))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the participant of a station, which is made if there is none.
+    fn party(&mut self, station: u32, flow: u32) -> u32 {
+        if let Some(party) = self.publications.party_of(station) {
+            return party;
+        }
+        let node = self.stations[station as usize].node;
+        let address = Ipv4Addr::from(frame::ipv4(10, node.0));
+        let mut prefix = [0; 12];
+        prefix[..2].copy_from_slice(&VENDOR);
+        prefix[8..].copy_from_slice(&node.0.to_be_bytes());
+        let mut config = Config::new(GuidPrefix(prefix), 0);
+        config.name.clone_from(&self.network.node(node).name);
+        if let Some(ports) = Ports::new(0)
+            && let Some(port) = ports.discovery_unicast(0)
+        {
+            config.metatraffic_unicast = vec![Locator::udp(address, port)];
+            config
+                .default_unicast
+                .clone_from(&config.metatraffic_unicast);
+            let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
+            config.announce_to = vec![group];
+        }
+        config.networks = vec![(Ipv4Addr::new(10, 0, 0, 0), 8)];
+        config.datagram_max = DATAGRAM_MAX;
+        config.may_multicast = false;
+        // A plant may have more of both than strangers on a wire are trusted with.
+        config.participants_max = config.participants_max.max(self.stations.len());
+        config.endpoints_max = u32::MAX >> 8;
+        config.remote_endpoints_max = usize::MAX;
+        let party = u32::try_from(self.publications.parties.len()).unwrap_or(NONE);
+        self.publications.parties.push(Party {
+            participant: Participant::new(config, Instant::from_ns(0)),
+            station,
+            slot: NONE,
+            flow,
+            number: 0,
+            due: BTreeMap::new(),
+            planned: 0,
+        });
+        self.publications.by_station[station as usize] = party;
+        party
+    }
+
+    fn add_topic(&mut self, index: u32, flow: &Flow, is_reliable: bool) -> Option<()> {
+        let state = &self.flows[index as usize];
+        let (talker, first_stream) = (state.talker, state.first_stream);
+        let stations: Vec<u32> = state.listeners.all().into();
+        let now = Instant::from_ns(0);
+        let position = u32::try_from(self.publications.topics.len()).ok()?;
+        let party = self.party(talker, index);
+        let offered = || qos(is_reliable, flow.dscp, true);
+        let requested = || qos(is_reliable, flow.dscp, false);
+        let writer =
+            self.participant(party)
+                .create_writer(now, named(&flow.name), false, offered())?;
+        self.note_writer(party, writer, position, None)?;
+        let mut listeners = Vec::new();
+        for (place, station) in (0u32..).zip(stations) {
+            let own = self.party(station, index);
+            let participant = self.participant(own);
+            let reader = participant.create_reader(now, named(&flow.name), None, requested())?;
+            let mut back = None;
+            if flow.reply.is_some() {
+                let topic: String = format!("{}/answer/{place}", flow.name);
+                let writer = participant.create_writer(now, named(&topic), false, offered())?;
+                let talker = self.participant(party);
+                let reader = talker.create_reader(now, named(&topic), None, requested())?;
+                self.note_writer(own, writer, position, Some(place))?;
+                back = Some((writer, reader));
+            }
+            listeners.push(Listener {
+                party: own,
+                stream: first_stream + place,
+                reader,
+                samples: Series::default(),
+                back,
+                answers: Series::default(),
+            });
+        }
+        let answer = match flow.reply {
+            Some(reply) => Some(AnswerOf {
+                payload: payload(reply.payload)?,
+                after: reply.after.as_ps(),
+            }),
+            None => None,
+        };
+        self.flows[index as usize].carrier = Carrier::Publication(position);
+        self.publications.topics.push(Topic {
+            flow: index,
+            talker,
+            party,
+            writer,
+            payload: payload(flow.payload)?,
+            listeners,
+            answer,
+            is_matched: false,
+        });
+        Some(())
+    }
+
+    fn participant(&mut self, party: u32) -> &mut Participant {
+        &mut self.publications.parties[party as usize].participant
+    }
+
+    fn note_writer(
+        &mut self,
+        party: u32,
+        writer: rtether_rtps::engine::WriterId,
+        topic: u32,
+        answers: Option<u32>,
+    ) -> Option<()> {
+        let guid = self.participant(party).writer_guid(writer)?;
+        let role = Role { topic, answers };
+        self.publications.by_writer.insert(guid, role);
+        Some(())
+    }
+}

@@ -1,0 +1,234 @@
+//! Samples over RTPS against arithmetic by hand, and what a lossy link makes of them.
+
+use rtether_model::flow::{Delivery, Phase, Reply, Traffic};
+use rtether_model::network::{NodeKind, PortVlan, Stack, Vid};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
+use rtether_model::record::Record;
+use rtether_model::wire::{self, Encapsulation};
+use rtether_sim::observe::{Datagram, Delivery as Delivered, Fingerprint, Observer, PacketInfo};
+use rtether_sim::{BuildError, Config, Simulation};
+
+use crate::support::{Plant, plain_switch, tag, two_stations};
+
+const FAST: BitRate = BitRate::from_mbps(100);
+
+fn over(is_reliable: bool) -> Encapsulation {
+    Encapsulation::Rtps { is_reliable }
+}
+
+/// 1024 octets every 10 ms from station 1 to station 2, not when participants announce themselves.
+fn issues(is_reliable: bool) -> Plant {
+    let mut plant = two_stations(&Stack::Zero);
+    let flow = &mut plant.flows[0];
+    flow.encapsulation = over(is_reliable);
+    flow.payload = Bytes::new(1_024);
+    flow.traffic = Traffic::Periodic {
+        period: Duration::from_ms(10),
+        phase: Phase::Fixed(Duration::from_ms(3)),
+        release_jitter: Duration::ZERO,
+    };
+    plant
+}
+
+fn error(plant: &Plant) -> BuildError {
+    let config = Config {
+        seed: 1,
+        warmup: Duration::ZERO,
+        bucket: Duration::ZERO,
+    };
+    let built = Simulation::new(&plant.network, &plant.flows, &config);
+    built.err().expect("is refused")
+}
+
+fn two_links(payload: u64, is_reliable: bool) -> Duration {
+    let frame = wire::frame_size(Bytes::new(payload), over(is_reliable));
+    wire::wire_time(frame, FAST) * 2
+}
+
+/// Oracle: two serializations by `wire`, whose headers are those of the standard.
+#[test]
+fn a_sample_takes_two_serializations() {
+    for is_reliable in [false, true] {
+        let record = issues(is_reliable).run(1_000);
+        let stream = &record.streams[0];
+        let expected = two_links(1_024, is_reliable);
+        assert_eq!(stream.latency.min, expected, "{is_reliable}");
+        assert_eq!(stream.latency.max, expected, "{is_reliable}");
+        assert_eq!(stream.released, 100);
+        assert_eq!(stream.latency.count, stream.released);
+    }
+}
+
+/// Oracle: the sum of both ways and what the application takes.
+#[test]
+fn a_round_trip_is_both_ways_and_the_application() {
+    let mut plant = issues(true);
+    let after = Duration::from_us(37);
+    plant.flows[0].reply = Some(Reply {
+        payload: Bytes::new(64),
+        after,
+    });
+    let record = plant.run(1_000);
+    let stream = &record.streams[0];
+    let expected = two_links(1_024, true) + two_links(64, true) + after;
+    assert_eq!(stream.latency.min, expected);
+    assert!(stream.released >= 98 && stream.latency.count == stream.released);
+    assert_eq!(stream.dropped, 0);
+}
+
+/// Numbers of delivered samples by stream, and what is said on the wire.
+#[derive(Default)]
+struct Seen {
+    numbers: Vec<Vec<u32>>,
+    datagrams: u64,
+    malformed: u64,
+    sizes: u64,
+}
+
+impl Observer for Seen {
+    fn delivered(&mut self, _: Instant, packet: &PacketInfo, delivery: &Delivered) {
+        let needed = self.numbers.len().max(delivery.stream + 1);
+        self.numbers.resize(needed, Vec::new());
+        self.numbers[delivery.stream].push(packet.number);
+        let parts: Duration = delivery.segments.iter().copied().sum();
+        assert_eq!(parts, delivery.latency, "the parts are the whole");
+    }
+
+    fn carries(&mut self, datagram: &Datagram<'_>) {
+        self.datagrams += 1;
+        self.sizes += datagram.octets.len() as u64;
+        let message = rtether_rtps::wire::parse(datagram.octets);
+        let is_whole = message.is_ok_and(|message| message.submessages().all(|part| part.is_ok()));
+        self.malformed += u64::from(!is_whole);
+    }
+}
+
+fn lossy(is_reliable: bool, listeners: usize) -> Plant {
+    let mut plant = issues(is_reliable);
+    for _ in 1..listeners {
+        let station = plant.station(Stack::Zero);
+        let switch = rtether_model::network::NodeId(0);
+        plant.join(switch, station, 100);
+        plant.flows[0].listeners.push(station);
+    }
+    for link in &mut plant.network.links {
+        link.errors_per_billion = 100_000_000;
+    }
+    plant
+}
+
+/// Oracle: strict reliability (D4, R139): each sample once, in order, whatever the links lose.
+#[test]
+fn reliable_samples_survive_a_lossy_network() {
+    for seed in 1..=5 {
+        let plant = lossy(true, 3);
+        let mut seen = Seen::default();
+        let record = plant.run_with(5_000, seed, &mut seen);
+        assert_eq!(seen.malformed, 0);
+        for (stream, numbers) in record.streams.iter().zip(&seen.numbers) {
+            assert_eq!(stream.dropped, 0);
+            assert!(numbers.is_sorted_by(|a, b| a + 1 == *b), "{numbers:?}");
+            assert!(stream.released > 300, "{}", stream.released);
+            // All but the last are there.
+            assert!(stream.latency.count + 20 > stream.released);
+            assert!(stream.latency.max > Duration::from_ms(1), "none was lost");
+        }
+    }
+}
+
+/// Oracle: what is released is delivered, lost, or still under way; none comes twice or late.
+#[test]
+fn best_effort_samples_are_lost_and_counted() {
+    let mut seen = Seen::default();
+    let record = lossy(false, 3).run_with(5_000, 1, &mut seen);
+    for (stream, numbers) in record.streams.iter().zip(&seen.numbers) {
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+        let known = stream.latency.count + stream.dropped;
+        assert!(known <= stream.released && known + 5 > stream.released);
+        let lost = stream.dropped * 100 / stream.released.max(1);
+        // Two links: 1 - 0.9^2 = 19 %.
+        assert!((13..=26).contains(&lost), "{lost} %");
+    }
+}
+
+/// Oracle: the same seed, the same trajectory; another one, another.
+#[test]
+fn runs_are_repeated_octet_by_octet() {
+    let run = |seed| {
+        let mut fingerprint = Fingerprint::default();
+        lossy(true, 2).run_with(2_000, seed, &mut fingerprint);
+        fingerprint.value()
+    };
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
+
+/// Oracle: a talker in another VLAN never finds its listener, and so has nothing to release.
+#[test]
+fn who_is_not_found_gets_nothing() {
+    let mut plant = issues(true);
+    plant.flows[0].tag = tag(5, 0);
+    for (port, vid) in [(0, 7), (1, 8)] {
+        plant.vlan(
+            rtether_model::network::NodeId(0),
+            port,
+            PortVlan::Access(Vid::new(vid).unwrap()),
+        );
+    }
+    assert!(matches!(error(&plant), BuildError::NoRoute { .. }));
+}
+
+/// Oracle: what the documentation says cannot be.
+#[test]
+fn what_cannot_be_published_is_refused() {
+    let mut plant = issues(true);
+    plant.flows[0].delivery = Delivery::Multicast;
+    assert!(matches!(error(&plant), BuildError::Publication { .. }));
+    let mut plant = issues(true);
+    plant.flows[0].payload = over(true).max_payload() + Bytes::new(1);
+    assert!(matches!(error(&plant), BuildError::Payload { .. }));
+}
+
+/// Oracle: many topics between the same stations, and others of which they know nothing, do not meet;
+/// a flow of packets on the same links is not disturbed but by the frames there are.
+#[test]
+fn topics_keep_apart_and_share_their_participants() {
+    let mut plant = Plant::default();
+    let switch = plant.switch(plain_switch());
+    let stations: Vec<_> = (0..6).map(|_| plant.station(Stack::Zero)).collect();
+    for station in &stations {
+        plant.join(switch, *station, 100);
+    }
+    let template = issues(true).flows.remove(0);
+    for (number, talker) in stations.iter().enumerate().take(4) {
+        for other in 1..3 {
+            let mut flow = template.clone();
+            flow.name = format!("{number}-{other}");
+            flow.talker = *talker;
+            flow.listeners = vec![stations[(number + other) % 4]];
+            flow.payload = Bytes::new(100);
+            flow.encapsulation = over(other == 1);
+            plant.flow(flow);
+        }
+    }
+    let mut plain = template;
+    plain.name = "plain".into();
+    plain.encapsulation = Encapsulation::Udp;
+    (plain.talker, plain.listeners) = (stations[4], vec![stations[5]]);
+    plant.flow(plain);
+    let mut seen = Seen::default();
+    let record: Record = plant.run_with(1_000, 1, &mut seen);
+    for stream in &record.streams[..8] {
+        assert!(stream.released >= 98 && stream.dropped == 0);
+        assert!(stream.latency.count + 1 >= stream.released);
+    }
+    assert_eq!(record.streams[8].latency.count, 100);
+    assert_eq!(seen.malformed, 0);
+    let NodeKind::Switch(_) = plant.network.nodes[0].kind else {
+        panic!("the first node is the switch");
+    };
+    // Those who do not take part drop what is for all, and say nothing.
+    assert_eq!(record.nodes[stations[4].index()].released, 100);
+    assert!(record.nodes[stations[5].index()].filtered > 0);
+    assert!(seen.datagrams > 800 && seen.sizes > 100 * 800);
+}

@@ -1,0 +1,246 @@
+//! Response time of applications over publish-subscribe (003 Dolejs, 4.1, figures 9, 10, 12 to 14).
+//!
+//! Publication 1 in one node, subscription 2 and publication 2 in the other, subscription 1 in the
+//! first: half of the round trip is the response time. Over loopback all four are in one node: what
+//! remains is processing (catalogue, D6). The repetition time is the pause from an answer to the next
+//! issue.
+
+mod plant;
+mod show;
+
+use rtether_model::quantity::Duration;
+
+use super::judge::Judge;
+use super::observe::ratio;
+use super::{Comparison, ReproduceError, Reproduction, reference};
+use crate::meter::Statistics;
+use crate::run::Progress;
+pub(super) use plant::network;
+use plant::simulate;
+
+/// Octets of an issue (catalogue 4b, open points).
+pub(super) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
+/// Repetition times in milliseconds; zero is as fast as possible.
+pub(super) const REPETITIONS: [i64; 8] = [0, 1, 2, 5, 10, 20, 50, 100];
+/// What the paper measures most.
+pub(super) const SIZE: u64 = 1024;
+pub(super) const REPETITION: Duration = Duration::from_ms(10);
+/// Issues of a series of the paper, and of one point of a simulated figure.
+const ISSUES: u32 = 5_000;
+const FEWER: u32 = 1_000;
+
+/// Response times and their parts, in one direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Series {
+    pub(super) response: Statistics,
+    pub(super) processing: Statistics,
+    pub(super) communication: Statistics,
+}
+
+/// One point of figures 12 to 14.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Point {
+    pub(super) size: u64,
+    pub(super) repetition: Duration,
+    pub(super) mean: Duration,
+}
+
+/// Returns points for these sizes and repetition times.
+fn points(
+    sizes: &[u64],
+    repetitions: &[i64],
+    progress: &Progress,
+) -> Result<Vec<Point>, ReproduceError> {
+    let mut all = Vec::new();
+    for &size in sizes {
+        for &ms in repetitions {
+            let repetition = Duration::from_ms(ms);
+            let found = simulate(size, repetition, FEWER, progress)?;
+            all.push(Point {
+                size,
+                repetition,
+                mean: found.response.mean,
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// Judges the claims on four nodes and on loopback: both experiments need both measurements.
+pub(super) fn judge_parts(
+    judge: &mut Judge,
+    response: &Statistics,
+    processing: &Statistics,
+    communication: Option<&Statistics>,
+) {
+    let difference = response.mean - processing.mean;
+    if judge.has("C077") && communication.is_some() {
+        let accepted = Duration::from_us(140)..=Duration::from_us(220);
+        judge.judge(
+            "C077",
+            accepted.contains(&difference),
+            format!("{} - {} = {difference}", response.mean, processing.mean),
+            "the difference of the means is outside the range",
+        );
+    }
+    if judge.has("C078") {
+        let share = ratio(processing.mean, response.mean);
+        judge.judge(
+            "C078",
+            share >= 0.7,
+            format!("{:.0} % of {}", share * 100.0, response.mean),
+            "processing is not 70 % of the response time",
+        );
+    }
+    if judge.has("C079") {
+        let (whole, alone) = (response.standard_deviation, processing.standard_deviation);
+        let alike = ratio(whole, alone);
+        // Of what was measured only, the jitter of the network is what is left of the variances.
+        let rest = communication.map_or_else(
+            || {
+                let [whole, alone] = [whole, alone].map(|time| time.as_ns_f64().powi(2));
+                Duration::from_ns((whole - alone).max(0.0).sqrt().round() as i64)
+            },
+            |own| own.standard_deviation,
+        );
+        judge.judge(
+            "C079",
+            (0.8..=1.25).contains(&alike) && ratio(rest, alone) <= 0.2,
+            format!(
+                "standard deviation: four nodes {whole}, processing {alone}, communication {rest}"
+            ),
+            "the jitter is not that of the processing",
+        );
+    }
+}
+
+/// Judges that the repetition time does not matter much (C080).
+pub(super) fn judge_repetition(judge: &mut Judge, points: &[Point]) {
+    let means = points.iter().map(|point| point.mean);
+    let (least, most) = means.fold((Duration::MAX, Duration::ZERO), |(least, most), mean| {
+        (least.min(mean), most.max(mean))
+    });
+    let spread = ratio(most, least);
+    judge.judge(
+        "C080",
+        spread <= 1.5,
+        format!("{least} to {most}: {spread:.2}"),
+        "means differ by more than half",
+    );
+}
+
+/// Judges that the response time grows slowly with the size (C081).
+pub(super) fn judge_size(judge: &mut Judge, points: &[Point]) {
+    let means: Vec<Duration> = points.iter().map(|point| point.mean).collect();
+    let (Some(first), Some(last)) = (means.first(), means.last()) else {
+        return;
+    };
+    let growth = ratio(*last, *first);
+    judge.judge(
+        "C081",
+        (1.0..=2.0).contains(&growth) && means.is_sorted(),
+        format!("{first} to {last}: {growth:.2}"),
+        "does not grow everywhere, or by more than double",
+    );
+}
+
+fn parts(
+    id: &'static str,
+    title: &'static str,
+    progress: &Progress,
+    is_whole: bool,
+) -> Result<Reproduction, ReproduceError> {
+    let found = simulate(SIZE, REPETITION, ISSUES, progress)?;
+    let mut judge = Judge::new(id);
+    judge_parts(
+        &mut judge,
+        &found.response,
+        &found.processing,
+        Some(&found.communication),
+    );
+    let own = if is_whole {
+        &found.response
+    } else {
+        &found.processing
+    };
+    Ok(Reproduction {
+        id,
+        title,
+        mode: "sim",
+        comparisons: show::values(id, own, &found),
+        claims: judge.finish(),
+        figures: vec![show::decomposition(&found)],
+        notes: vec![show::note(&found)],
+    })
+}
+
+pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let title = "Response time over a switch, four nodes";
+    parts("dolejs-orte-4nodes", title, progress, true)
+}
+
+pub(super) fn run_loopback(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let title = "Response time within one node";
+    parts("dolejs-orte-loopback", title, progress, false)
+}
+
+pub(super) fn run_repetition(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let found = points(&[SIZE], &REPETITIONS, progress)?;
+    let mut judge = Judge::new("dolejs-orte-repetition");
+    judge_repetition(&mut judge, &found);
+    Ok(show::reproduction(
+        "dolejs-orte-repetition",
+        "Response time against repetition time",
+        "sim",
+        (&found, judge),
+    ))
+}
+
+pub(super) fn run_size(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let found = points(&SIZES, &[REPETITION.as_ns_floor() / 1_000_000], progress)?;
+    let mut judge = Judge::new("dolejs-orte-size");
+    judge_size(&mut judge, &found);
+    Ok(show::reproduction(
+        "dolejs-orte-size",
+        "Response time against size",
+        "sim",
+        (&found, judge),
+    ))
+}
+
+pub(super) fn run_surface(progress: &Progress) -> Result<Reproduction, ReproduceError> {
+    let found = points(&SIZES, &REPETITIONS, progress)?;
+    let judge = Judge::new("dolejs-orte-surface");
+    let mut all = show::reproduction(
+        "dolejs-orte-surface",
+        "Response time against size and repetition time",
+        "sim",
+        (&found, judge),
+    );
+    all.notes.push(
+        "The paper's growth with the repetition time comes from caches that grow cold, which \
+         the simulator does not model; `--live` measures it."
+            .into(),
+    );
+    Ok(all)
+}
+
+/// Renders points that were measured.
+pub(super) fn measured(
+    id: &'static str,
+    title: &'static str,
+    points: &[Point],
+    judge: Judge,
+) -> Reproduction {
+    show::reproduction(id, title, "live", (points, judge))
+}
+
+/// Returns rows with the paper's values beside these.
+pub(super) fn values(id: &'static str, own: &Statistics) -> Vec<Comparison> {
+    show::rows(id, own)
+}
+
+/// Returns what the paper prints of an experiment.
+fn printed(id: &str, metric: &str) -> Option<Duration> {
+    reference::times(id, metric).into_values().next()
+}
