@@ -978,16 +978,16 @@ rtether_status rtether_publication_unregister(rtether_publication *publication, 
 rtether_status rtether_publication_matched(rtether_publication *publication, size_t *count);
 
 /**
- * Steps the domain until at least `count` subscriptions match, or `limit_ns` is over
- * (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+ * Steps the domain, callbacks included, until at least `count` subscriptions match, or `limit_ns` is
+ * over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
  */
 rtether_status rtether_publication_wait_matched(rtether_publication *publication,
                                                 size_t count,
                                                 int64_t limit_ns);
 
 /**
- * Steps the domain until all reliable subscriptions have everything, or `limit_ns` is over
- * (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+ * Steps the domain, callbacks included, until all reliable subscriptions have everything, or
+ * `limit_ns` is over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
  */
 rtether_status rtether_publication_wait_acknowledged(rtether_publication *publication,
                                                      int64_t limit_ns);

@@ -23,6 +23,7 @@ static void stop(int number)
 typedef struct progress {
     int32_t sent;
     int32_t count;
+    int is_running; /* callbacks come also while something is waited for */
 } progress;
 
 /* What D4's sendCallBack is: fills in the instance before it is sent. */
@@ -30,9 +31,13 @@ static int32_t fill_in(void *value, void *user)
 {
     shape *it = (shape *)value;
     progress *so_far = (progress *)user;
-    if (so_far->sent == so_far->count) {
-        rtether_domain_stop(domain);
+    if (!so_far->is_running) {
         return 1; /* nothing to send */
+    }
+    if (so_far->sent == so_far->count) {
+        so_far->is_running = 0;
+        rtether_domain_stop(domain);
+        return 1;
     }
     so_far->sent += 1;
     it->x = so_far->sent;
@@ -43,7 +48,7 @@ static int32_t fill_in(void *value, void *user)
 int main(int argc, char **argv)
 {
     static shape instance;
-    progress so_far = {0, 10};
+    progress so_far = {0, 10, 0};
     rtether_domain_options where;
     rtether_publication_options what;
     rtether_publication *publication;
@@ -80,6 +85,7 @@ int main(int argc, char **argv)
     (void)signal(SIGINT, stop);
     (void)signal(SIGTERM, stop);
     if (rtether_publication_wait_matched(publication, 1, 20000000000) == RTETHER_STATUS_OK) {
+        so_far.is_running = 1;
         check("run", rtether_domain_run(domain, RTETHER_INFINITE));
         /* Explicitly, besides the period: one more, and that the shape is gone. */
         instance.x = -1;

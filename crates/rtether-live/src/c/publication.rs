@@ -413,8 +413,8 @@ pub unsafe extern "C" fn rtether_publication_matched(
     unsafe { on(publication, tell) }
 }
 
-/// Steps the domain until at least `count` subscriptions match, or `limit_ns` is over
-/// (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+/// Steps the domain, callbacks included, until at least `count` subscriptions match, or `limit_ns` is
+/// over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_wait_matched(
     publication: *mut PublicationHandle,
@@ -430,8 +430,8 @@ pub unsafe extern "C" fn rtether_publication_wait_matched(
     unsafe { on(publication, wait) }
 }
 
-/// Steps the domain until all reliable subscriptions have everything, or `limit_ns` is over
-/// (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
+/// Steps the domain, callbacks included, until all reliable subscriptions have everything, or
+/// `limit_ns` is over (`RTETHER_STATUS_TIMEOUT`), or the domain is stopped (the same).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_wait_acknowledged(
     publication: *mut PublicationHandle,
