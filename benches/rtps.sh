@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Round trips of publish-subscribe, side by side in one run: rtether, Cyclone DDS and Fast DDS, and
-# plain UDP datagrams for the floor (root, iproute2, a C compiler; the peers of interop/).
+# Round trips of publish-subscribe, side by side in one run: rtether over UDP and in Ethernet frames,
+# Cyclone DDS and Fast DDS, and plain datagrams and frames for the floor (root, iproute2, a C compiler;
+# the peers of interop/).
 #
 # usage: benches/rtps.sh
 #
@@ -8,12 +9,15 @@
 #   COUNT    round trips of a run (default 5000); a thousand more come before
 #   SIZES    octets of payload (default "64 128 1024")
 #   PATHS    of loopback, veth (default both)
+#   PROGRAMS of udp, cyclone, fastdds, rtether, frames and ethernet; all but the peers also with -spin
+#            behind the name (default all)
 #   PEERS    folder of the peers, built by interop/build.sh (default target/interop)
 #   OWN      the example rtps_peer (default target/release/examples/rtps_peer)
 #
 # Two topics, reliable, keep last 1, XCDR1; the next sample goes out when the answer is there
 # (P1-S2-P2-S1). SCHED_FIFO 60 everywhere, both ends free on all cores but for the spinning ones, which
-# have one each. udp and udp-spin are the programs of benches/floor.sh with the same payload.
+# have one each. udp and frames are the programs of benches/floor.sh with the same payload. ethernet is
+# rtether in frames; on loopback there are no plain ones.
 # Printed: medians over the rounds of median, p99 and p99.9 in microseconds.
 set -euo pipefail
 export LC_ALL=C
@@ -24,6 +28,8 @@ rounds=${ROUNDS:-3}
 count=${COUNT:-5000}
 read -ra sizes <<<"${SIZES:-64 128 1024}"
 read -ra paths <<<"${PATHS:-loopback veth}"
+programs=(udp cyclone fastdds rtether frames ethernet udp-spin rtether-spin frames-spin ethernet-spin)
+if [[ -n ${PROGRAMS:-} ]]; then read -ra programs <<<"$PROGRAMS"; fi
 peers=${PEERS:-target/interop}
 own=${OWN:-${CARGO_TARGET_DIR:-target}/release/examples/rtps_peer}
 near=rtether-rp$$a far=rtether-rp$$b device=wire
@@ -32,7 +38,10 @@ scratch=$(mktemp -d)
 source benches/lib.sh
 trap "leave $near $far" EXIT
 
-need ip gcc chrt taskset "$own" "$peers/peer-cyclone" "$peers/peer-fastdds"
+need ip gcc chrt taskset "$own"
+for peer in cyclone fastdds; do
+    if [[ " ${programs[*]} " == *" $peer "* ]]; then need "$peers/peer-$peer"; fi
+done
 gcc -O2 -o "$scratch/floor" benches/floor/floor.c benches/floor/xdp.c
 
 for host in $near $far; do
@@ -56,14 +65,22 @@ route() {
 
 # dds PROGRAM PATH SIZE [OPTION...]: prints median, p99 and p99.9 in microseconds.
 dds() {
-    local program=$1 path=$2 size=$3 host=$far address=10.79.1 ends=(1 2) cores=(0-1 0-1)
+    local program=$1 path=$2 size=$3 host=$far cores=(0-1 0-1) here there
     shift 3
-    if [[ $path == loopback ]]; then host=$near address=127.0.0 ends=(1 1); fi
     if [[ " $* " == *" --spin "* ]]; then cores=(0 1); fi
-    ip netns exec $host chrt -f 60 taskset -c "${cores[1]}" "$program" echo \
-        --interface "$address.${ends[1]}" --for 60 "$@" >"$scratch/echo" 2>&1 &
-    ip netns exec $near chrt -f 60 taskset -c "${cores[0]}" timeout 60 "$program" ping \
-        --interface "$address.${ends[0]}" --count "$count" --size "$size" "$@" 2>/dev/null |
+    if [[ " $* " == *" --device "* ]]; then
+        here=() there=()
+    else
+        here=(--interface 10.79.1.1) there=(--interface 10.79.1.2)
+    fi
+    if [[ $path == loopback ]]; then
+        host=$near
+        if ((${#here[@]})); then here=(--interface 127.0.0.1) there=("${here[@]}"); fi
+    fi
+    ip netns exec $host chrt -f 60 taskset -c "${cores[1]}" "$program" echo "${there[@]}" --for 60 "$@" \
+        >"$scratch/echo" 2>&1 &
+    ip netns exec $near chrt -f 60 taskset -c "${cores[0]}" timeout 60 "$program" ping "${here[@]}" \
+        --count "$count" --size "$size" "$@" 2>/dev/null |
         awk '$1 == "rtt_us" { print $2, $3, $4 }'
     kill %% 2>/dev/null || true
     wait 2>/dev/null || true
@@ -80,8 +97,25 @@ udp() {
     wait 2>/dev/null || true
 }
 
+# frames SIZE block|spin: the same for plain frames.
+frames() {
+    local station
+    station=$(ip netns exec $far cat /sys/class/net/$device/address)
+    ip netns exec $far "$scratch/floor" serve raw "$2" "$1" "$count" 1 "$station" $device >"$scratch/ready" &
+    await "$scratch/ready" ready
+    ip netns exec $near "$scratch/floor" ping raw "$2" "$1" "$count" 0 "$station" $device |
+        awk '{ printf "%.3f %.3f -\n", $1 / 1000, $2 / 1000 }'
+    wait 2>/dev/null || true
+}
+
 run() { # NAME PATH SIZE
+    local line=$device
+    if [[ $2 == loopback ]]; then line=lo; fi
     case $1 in
+    frames) frames "$3" block ;;
+    frames-spin) frames "$3" spin ;;
+    ethernet) dds "$own" "$2" "$3" --device $line ;;
+    ethernet-spin) dds "$own" "$2" "$3" --device $line --spin ;;
     udp) udp "$2" "$3" block ;;
     udp-spin) udp "$2" "$3" spin ;;
     cyclone | fastdds) dds "$peers/peer-$1" "$2" "$3" ;;
@@ -90,12 +124,12 @@ run() { # NAME PATH SIZE
     esac
 }
 
-programs=(udp cyclone fastdds rtether udp-spin rtether-spin)
 for ((round = 1; round <= rounds; round++)); do
     for path in "${paths[@]}"; do
         route "$path"
         for size in "${sizes[@]}"; do
             for program in "${programs[@]}"; do
+                if [[ $path == loopback && $program == frames* ]]; then continue; fi
                 echo "round $round of $rounds: $path $size $program" >&2
                 echo "$path $size $program $(run "$program" "$path" "$size")" >>"$scratch/runs"
             done

@@ -189,6 +189,12 @@ case_filter() {
 }
 was_filtered() { [[ $(samples) -ge 4 && $(samples) -le 8 ]]; }
 
+case_content() {
+    subscribe --reliable --depth 0 --count 3 --for 8 --content 'x > 2 AND x <> 4'
+    publish --reliable --depth 0 --wait-match --count 6 --for 6
+}
+got_content() { [[ $(xs) == "3 5 6" ]]; }
+
 case_ping() {
     ip netns exec "$far" timeout 40 "$sub" echo --for 20 >>"$work/sub" 2>>"$work/errors" &
     local echo=$!
@@ -227,6 +233,7 @@ check deadline missed_deadline
 check strength strong_prevailed
 check large got_large
 check filter was_filtered
+check content got_content
 check ping got_answers
 incompatible RELIABILITY "" --reliable
 incompatible DURABILITY --reliable "--reliable --durability transient-local"

@@ -33,7 +33,7 @@ pub(crate) use shim::{ConfigArgs, DeviceArgs, SetArgs, ShimArgs, ShimVerb, Statu
 #[cfg(target_os = "linux")]
 pub(crate) use testbed::LiveArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use topic::{DomainArgs, PubArgs, SpyArgs, SubArgs, TopicArgs};
+pub(crate) use topic::{DomainArgs, FrameArgs, PubArgs, SpyArgs, SubArgs, TopicArgs};
 
 /// Know, prove, measure and control application-to-application delay over Ethernet.
 #[derive(Debug, Parser)]

@@ -6,13 +6,14 @@ use std::thread;
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rtether::live::topics::Place;
 use rtether::live::{
     self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
     Marks, PingOptions, Placement, Profile, Thread, Waiting,
 };
 use rtether::meter::{self, Measurement};
 
-use crate::args::{EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
+use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
 use crate::topic::place;
 use crate::{awake, files, terminal};
@@ -91,7 +92,7 @@ fn options(arguments: &PingArgs) -> Result<PingOptions, String> {
             timeout: arguments.timeout,
         },
         payload: arguments.size,
-        place: place(&arguments.domain),
+        place: place_of(&arguments.domain, &arguments.socket),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         deadline: arguments.deadline,
@@ -114,6 +115,10 @@ fn target(arguments: &PingArgs) -> Result<String, String> {
         (Some(target), _) => Ok(target.clone()),
         (None, _) => Err("a target is missing: name the host that runs `rtether echo`".to_owned()),
     }
+}
+
+fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {
+    place(domain, socket.device.as_deref(), socket.vlan)
 }
 
 fn marks(socket: &SocketArgs) -> Marks {
@@ -287,7 +292,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         listen: arguments.listen.clone(),
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
-        place: place(&arguments.domain),
+        place: place_of(&arguments.domain, &arguments.socket),
         marks: marks(&arguments.socket),
         thread: thread_of(&arguments.socket.thread),
         delay: arguments.delay,

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rtether::live::LiveError;
 use rtether::live::topics::{
-    self, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos, Reliability,
-    Representation, Said, SpyOptions, Summary, TopicOptions, span,
+    self, EthernetOptions, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos,
+    Reliability, Representation, Said, SpyOptions, Summary, TopicOptions, span,
 };
+use rtether::live::{LiveError, Vid};
 
-use crate::args::{DomainArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
+use crate::args::{DomainArgs, FrameArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
 use crate::exit::{self, Exit};
 use crate::ping::{refuse, thread_of};
 use crate::{awake, stop, terminal};
@@ -78,7 +78,7 @@ fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qos {
 
 fn options(topic: &TopicArgs, qos: Qos) -> TopicOptions {
     TopicOptions {
-        place: place(&topic.domain),
+        place: place_of(&topic.domain, &topic.frames),
         thread: thread_of(&topic.thread),
         topic: topic.topic.clone(),
         kind: topic.kind.into(),
@@ -88,9 +88,19 @@ fn options(topic: &TopicArgs, qos: Qos) -> TopicOptions {
     }
 }
 
+fn place_of(domain: &DomainArgs, frames: &FrameArgs) -> Place {
+    place(domain, frames.device.as_deref(), frames.vlan)
+}
+
 /// Returns where the participant is to be.
-pub(crate) fn place(domain: &DomainArgs) -> Place {
+pub(crate) fn place(domain: &DomainArgs, device: Option<&str>, vlan: Option<Vid>) -> Place {
+    let ethernet = device.map(|device| EthernetOptions {
+        ethertype: domain.ethertype,
+        vlan: vlan.map_or(0, Vid::get),
+        ..EthernetOptions::on(device)
+    });
     Place {
+        ethernet,
         domain: domain.domain,
         interface: domain.interface,
         peers: domain.peer.clone(),
@@ -211,7 +221,7 @@ pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
         Err(exit) => return exit,
     };
     let options = SpyOptions {
-        place: place(&arguments.domain),
+        place: place_of(&arguments.domain, &arguments.frames),
         duration: arguments.duration,
     };
     let tell = |happening: &Happening| terminal::tell(&happening.to_string());

@@ -32,11 +32,27 @@ pub(crate) fn set<T: Copy>(
 
 /// Has a device also take in frames for others, as long as the packet socket is open.
 pub(crate) fn promiscuous(socket: &impl AsFd, device: i32) -> io::Result<()> {
+    membership(socket, device, libc::PACKET_MR_PROMISC, None)
+}
+
+/// Has a device also take in frames for a group, as long as the packet socket is open.
+pub(crate) fn join(socket: &impl AsFd, device: i32, group: [u8; 6]) -> io::Result<()> {
+    membership(socket, device, libc::PACKET_MR_MULTICAST, Some(group))
+}
+
+fn membership(
+    socket: &impl AsFd,
+    device: i32,
+    kind: libc::c_int,
+    group: Option<[u8; 6]>,
+) -> io::Result<()> {
+    let mut address = [0; 8];
+    address[..6].copy_from_slice(&group.unwrap_or_default());
     let membership = libc::packet_mreq {
         mr_ifindex: device,
-        mr_type: u16::try_from(libc::PACKET_MR_PROMISC).unwrap_or(1),
-        mr_alen: 0,
-        mr_address: [0; 8],
+        mr_type: u16::try_from(kind).unwrap_or_default(),
+        mr_alen: if group.is_some() { 6 } else { 0 },
+        mr_address: address,
     };
     set(
         socket,

@@ -1,7 +1,8 @@
 //! Two participants that have started allocate nothing for the samples that go between them.
 //!
 //! Oracle: an allocator that counts. It counts only on the thread of the test, since the harness has
-//! threads of its own.
+//! threads of its own. With sockets it needs root and iproute2; a test that cannot run prints why, and is
+//! counted.
 #![allow(
     unsafe_code,
     reason = "an allocator cannot be written without; it hands everything on to that of the system"
@@ -10,13 +11,21 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use rtether_live::namespace::Namespace;
+use rtether_live::rtps::{Domain, DomainOptions, EthernetOptions};
+use rtether_rtps::application::{Application, Notice, PublicationOptions, SubscriptionOptions};
+use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
-use rtether_rtps::time::Instant;
+use rtether_rtps::time::{Duration, Instant};
 
 thread_local! {
     /// Whether to count, and what has been counted: without a destructor and with a constant start
@@ -62,6 +71,14 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// What is sent each period.
+#[derive(Default, Data)]
+#[rtps(final)]
+struct Setpoint {
+    number: u64,
+    axes: [i32; 6],
+}
 
 const NAME: TopicName<'_> = TopicName {
     topic: "allocations",
@@ -123,6 +140,23 @@ impl Pair {
         }
     }
 
+    /// Lets applications run for so many periods.
+    fn run_applications(&mut self, applications: &mut [Application; 2], periods: i64) {
+        for _ in 0..periods {
+            self.now += PERIOD;
+            // What one sends the other has at once, and the answer as well.
+            for _ in 0..3 {
+                let now = self.clock();
+                for (application, participant) in
+                    applications.iter_mut().zip(&mut self.participants)
+                {
+                    application.dispatch(participant, now);
+                }
+                self.carry();
+            }
+        }
+    }
+
     fn samples(&mut self, count: i64, writer: WriterId, reader: ReaderId) {
         let payload = [7; 64];
         for _ in 0..count {
@@ -174,6 +208,135 @@ fn samples_of_participants_that_have_started_allocate_nothing() {
     );
     assert_eq!(taken, 10_000);
     assert_eq!(COUNT.get(), 0);
+}
+
+/// Two participants on the loopback device of a host.
+fn neighbors(ethernet: Option<EthernetOptions>) -> [Domain; 2] {
+    let options = DomainOptions {
+        ethernet,
+        ..DomainOptions::default()
+    };
+    [(); 2].map(|()| Domain::open(&options).unwrap())
+}
+
+/// Lets samples go from the one to the other; returns how many came.
+fn carry([one, other]: &mut [Domain; 2], writer: WriterId, reader: ReaderId, count: u32) -> u32 {
+    let mut taken = 0;
+    for _ in 0..count {
+        let now = one.now();
+        let sample = NewSample::value(&[7; 64]);
+        let written = one.participant_mut().write(now, writer, &sample);
+        assert!(written.is_ok());
+        one.flush().unwrap();
+        for _ in 0..10 {
+            other.step(other.now()).unwrap();
+            one.step(one.now()).unwrap();
+            let now = other.now();
+            let take = |_: &_, payload: &[u8], _: &[u8]| assert_eq!(payload.len(), 64);
+            let participant = other.participant_mut();
+            if participant.take(now, reader, take).is_some() {
+                taken += 1;
+                break;
+            }
+        }
+    }
+    taken
+}
+
+#[test]
+fn sockets_and_frames_allocate_nothing() {
+    let host = match Namespace::create(&format!("al{}", std::process::id())) {
+        Ok(host) => host,
+        Err(error) => return skip("sockets_and_frames_allocate_nothing", &error.to_string()),
+    };
+    host.enter().unwrap();
+    for ethernet in [None, Some(EthernetOptions::on("lo"))] {
+        let name = if ethernet.is_some() { "frames" } else { "UDP" };
+        let mut pair = neighbors(ethernet);
+        let mut qos = Qos::writer();
+        qos.reliability = Reliability::Reliable;
+        qos.history = History::KeepAll;
+        qos.limits.samples = Some(256);
+        let now = pair[0].now();
+        let writer = pair[0].participant_mut();
+        let writer = writer.create_writer(now, NAME, false, qos.clone()).unwrap();
+        let reader = pair[1].participant_mut();
+        let reader = reader.create_reader(now, NAME, None, qos).unwrap();
+        while pair[0].participant().readers_of(writer) == 0
+            || pair[1].participant().writers_of(reader) == 0
+        {
+            for domain in &mut pair {
+                domain.step(domain.now()).unwrap();
+            }
+        }
+        carry(&mut pair, writer, reader, 1_000);
+
+        COUNT.set(0);
+        IS_COUNTED.set(true);
+        let taken = carry(&mut pair, writer, reader, 10_000);
+        IS_COUNTED.set(false);
+
+        println!("{name}: {} allocations, {taken} samples", COUNT.get());
+        assert_eq!((taken, COUNT.get()), (10_000, 0), "{name}");
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}
+
+/// The same pair with an application each, of which one sends by itself and the other is called back.
+#[test]
+fn callbacks_of_applications_that_have_started_allocate_nothing() {
+    let mut applications = [Application::new(), Application::new()];
+    let mut pair = Pair {
+        now: 0,
+        participants: [participant(1), participant(2)],
+        buffer: Vec::with_capacity(1_472),
+        datagrams: 0,
+        taken: 0,
+    };
+    let had = Arc::new(AtomicU64::new(0));
+    let [one, other] = &mut applications;
+    let mut context = one.context(&mut pair.participants[0], Instant::ZERO);
+    let publication = context
+        .publish::<Setpoint>("allocations", &PublicationOptions::default())
+        .unwrap();
+    let period = Duration::from_ns(PERIOD);
+    context.send_every(&publication, period, Setpoint::default(), |_, value| {
+        value.number += 1;
+        true
+    });
+    let strict = SubscriptionOptions {
+        reliability: Reliability::Reliable,
+        ..SubscriptionOptions::default()
+    };
+    let log = Arc::clone(&had);
+    let mut context = other.context(&mut pair.participants[1], Instant::ZERO);
+    let subscription = context.subscribe::<Setpoint>("allocations", &strict, move |_, notice| {
+        if let Notice::Sample(received) = notice {
+            log.store(received.value.unwrap().number, Relaxed);
+        }
+    });
+    pair.run_applications(&mut applications, 1_100);
+    let begin = had.load(Relaxed);
+    assert!(begin > 1_000);
+
+    IS_COUNTED.set(true);
+    pair.run_applications(&mut applications, 10_000);
+    IS_COUNTED.set(false);
+
+    println!("{} allocations", COUNT.get());
+    assert_eq!(had.load(Relaxed) - begin, 10_000);
+    assert_eq!(COUNT.get(), 0);
+    drop(subscription);
 }
 
 #[test]

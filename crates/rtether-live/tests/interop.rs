@@ -49,7 +49,7 @@ const LONG_LOSSY: &[&str] = &["reliable", "large"];
 /// Those in which Fast DDS 2.9 has no part, since it neither sends nor compares data representations.
 const REPRESENTATION: &[&str] = &["xcdr2", "dispose_xcdr2", "DATA_REPRESENTATION"];
 /// What a reader of ours does, and those of neither peer.
-const FILTER: &[&str] = &["filter"];
+const FILTER: &[&str] = &["filter", "content"];
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -28,6 +28,7 @@ impl GuidPrefix {
 const WRITER_WITH_KEY: u8 = 0x02;
 const WRITER_NO_KEY: u8 = 0x03;
 const READER_NO_KEY: u8 = 0x04;
+const WRITER_GROUP: u8 = 0x08;
 const READER_WITH_KEY: u8 = 0x07;
 /// Set in the kind of those that are built in.
 const BUILT_IN: u8 = 0xC0;
@@ -76,6 +77,11 @@ impl EntityId {
                 READER_NO_KEY
             },
         )
+    }
+
+    /// Returns the name of the publisher with this number, of which 24 bits count.
+    pub const fn publisher(number: u32) -> Self {
+        Self::user(number, WRITER_GROUP)
     }
 
     const fn user(number: u32, kind: u8) -> Self {

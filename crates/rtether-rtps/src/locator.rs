@@ -1,4 +1,5 @@
-//! Addresses of endpoints (9.3.2), and the ports of a domain (9.6.2).
+//! Addresses of endpoints (9.3.2; in Ethernet frames DDS-TSN 1.0, annex A), and the ports of a domain
+//! (9.6.2).
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,13 +13,18 @@ pub enum Locator {
     Ethernet {
         /// Address of a station or a group.
         address: [u8; 6],
-        /// Number of the service at the station.
+        /// The VLAN of the station; 0 for none.
+        vid: u16,
+        /// Logical port, from the same numbers as those of UDP.
         port: u16,
     },
 }
 
 /// The group to which participants announce themselves.
 pub const DISCOVERY_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
+/// The same in Ethernet frames. DDS-TSN 1.0, A.6.1.4.1 prints `01:00:5E::EF:FF:00:01`, which is none:
+/// taken for [`DISCOVERY_GROUP`] as RFC 1112 maps it.
+pub const ETHERNET_GROUP: [u8; 6] = [0x01, 0x00, 0x5E, 0x7F, 0x00, 0x01];
 
 impl Locator {
     /// UDP over IPv4.
@@ -37,8 +43,10 @@ impl Locator {
 
 const KIND_UDP_V4: i32 = 1;
 const KIND_UDP_V6: i32 = 2;
-/// In the range left to vendors.
-const KIND_ETHERNET: i32 = 0x0100_0E88;
+/// DDS-TSN 1.0, A.3.
+const KIND_ETHERNET: i32 = 0x0200_0000;
+/// Identifiers of VLANs end before this one, which is reserved (IEEE 802.1Q-2018, table 9-2).
+const VID_RESERVED: u16 = 0xFFF;
 
 /// What the wire has for a locator: kind, port, and sixteen octets of address.
 pub type WireLocator = (i32, u32, [u8; 16]);
@@ -46,8 +54,19 @@ pub type WireLocator = (i32, u32, [u8; 16]);
 impl Locator {
     /// Reads what the wire says; `None` for kinds that are not spoken here, and for ports that no
     /// datagram can be sent to.
-    pub fn from_wire((kind, port, address): WireLocator) -> Option<Self> {
-        let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
+    ///
+    /// Of frames, the number of the port is identifier of the VLAN (12 bits), PCP (4) and port (16)
+    /// (DDS-TSN 1.0, table A.1). The PCP is left out: how urgent a frame is, its sender decides.
+    pub fn from_wire((kind, number, address): WireLocator) -> Option<Self> {
+        let [upper @ .., c, d] = number.to_be_bytes();
+        let (vid, port) = if kind == KIND_ETHERNET {
+            (u16::from_be_bytes(upper) >> 4, u16::from_be_bytes([c, d]))
+        } else {
+            (0, u16::try_from(number).ok()?)
+        };
+        if port == 0 || vid == VID_RESERVED {
+            return None;
+        }
         let ([_, _, _, _, _, _, _, _, _, _, station @ ..], [.., a, b, c, d]) = (address, address);
         match kind {
             KIND_UDP_V4 => Some(Self::udp(Ipv4Addr::new(a, b, c, d), port)),
@@ -57,7 +76,7 @@ impl Locator {
             }
             KIND_ETHERNET => {
                 let address = station;
-                Some(Self::Ethernet { address, port })
+                Some(Self::Ethernet { address, vid, port })
             }
             _ => None,
         }
@@ -74,9 +93,10 @@ impl Locator {
                 }
                 IpAddr::V6(ip) => (KIND_UDP_V6, u32::from(address.port()), ip.octets()),
             },
-            Self::Ethernet { address, port } => {
+            Self::Ethernet { address, vid, port } => {
                 octets[10..].copy_from_slice(&address);
-                (KIND_ETHERNET, u32::from(port), octets)
+                let number = u32::from(vid & VID_RESERVED) << 20 | u32::from(port);
+                (KIND_ETHERNET, number, octets)
             }
         }
     }
@@ -86,9 +106,12 @@ impl fmt::Display for Locator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Udp(address) => write!(f, "udp {address}"),
-            Self::Ethernet { address, port } => {
+            Self::Ethernet { address, vid, port } => {
                 for (index, octet) in address.iter().enumerate() {
                     write!(f, "{}{octet:02x}", if index > 0 { ":" } else { "" })?;
+                }
+                if *vid > 0 {
+                    write!(f, " vlan {vid}")?;
                 }
                 write!(f, " port {port}")
             }
@@ -179,6 +202,7 @@ mod tests {
             Locator::Udp("[fe80::1]:7411".parse().unwrap()),
             Locator::Ethernet {
                 address: [2, 3, 4, 5, 6, 7],
+                vid: 0xFFE,
                 port: 9,
             },
         ] {
@@ -188,5 +212,34 @@ mod tests {
         assert_eq!(Locator::from_wire((1, 70_000, [0; 16])), None);
         assert_eq!(Locator::from_wire((-1, 0, [0; 16])), None);
         assert_eq!(Locator::from_wire((16, 7_400, [0; 16])), None);
+    }
+
+    #[test]
+    fn a_place_in_frames_by_hand() {
+        // Oracle: DDS-TSN 1.0, A.3 and table A.1: VLAN 100, PCP 3, port 7410 of station 01:23:45:67:89:ab.
+        let mut address = [0; 16];
+        address[10..].copy_from_slice(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xAB]);
+        let number = 100 << 20 | 3 << 16 | 7_410;
+        let read = Locator::from_wire((0x0200_0000, number, address)).unwrap();
+        let station = Locator::Ethernet {
+            address: [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB],
+            vid: 100,
+            port: 7_410,
+        };
+        assert_eq!(read, station);
+        assert!(read.is_multicast());
+        let written = (0x0200_0000, 100 << 20 | 7_410, address);
+        assert_eq!(read.to_wire(), written);
+        for number in [100 << 20, 0xFFF << 20 | 7_410] {
+            let read = Locator::from_wire((0x0200_0000, number, address));
+            assert_eq!(read, None, "{number:x}");
+        }
+    }
+
+    #[test]
+    fn the_group_by_hand() {
+        // Oracle: RFC 1112, 6.4: the lower 23 bits of the address behind 01:00:5e.
+        let [_, b, c, d] = DISCOVERY_GROUP.octets();
+        assert_eq!(ETHERNET_GROUP, [0x01, 0x00, 0x5E, b & 0x7F, c, d]);
     }
 }

@@ -7,7 +7,11 @@ use crate::cdr::{
     self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in, to_key_payload,
     to_payload, write_key,
 };
-use crate::engine::{NewSample, Participant, ReaderId, TopicName, WriterId};
+use crate::engine::{
+    CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
+    SubscriberId, TopicName, WriterId,
+};
+use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
 use crate::reader::{KeyOf, SampleInfo};
 use crate::sequence::SequenceNumber;
@@ -43,102 +47,64 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
-/// A writer of values of one type.
+/// Returns the full name of a topic of a type.
+pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
+    TopicName {
+        topic,
+        type_name: T::NAME,
+    }
+}
+
+/// What may be said of a publication beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PublicationOptions {
+    /// How filters look at values ([`Judge::of`]): subscriptions are spared what theirs does not let
+    /// through.
+    pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
+}
+
+/// What may be said of a subscription beside its policies.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SubscriptionOptions<'a> {
+    /// Which samples it wants; all if none.
+    pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
+}
+
+/// What a publication is but for the type of its values.
 #[derive(Debug)]
-pub struct Publication<T> {
-    id: WriterId,
+pub(crate) struct Outlet {
+    pub(crate) id: WriterId,
     encoding: Encoding,
     payload: Vec<u8>,
     key: Vec<u8>,
-    of: PhantomData<fn(&T)>,
 }
 
-impl<T: Data> Publication<T> {
-    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
-    pub fn create(
+impl Outlet {
+    pub(crate) fn open(
         participant: &mut Participant,
         now: Instant,
-        topic: &str,
-        qos: Qos,
-    ) -> Option<Self> {
-        let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
+        new: NewWriter<'_>,
+    ) -> Result<Self, CreateError> {
+        let is_second = new.qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
             Encoding::Xcdr2
         } else {
             Encoding::Xcdr1
         };
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
-        };
-        let id = participant.create_writer(now, name, T::HAS_KEY, qos)?;
-        Some(Self {
+        let id = participant.add_writer(now, new)?;
+        Ok(Self {
             id,
             encoding,
             payload: Vec::new(),
             key: Vec::new(),
-            of: PhantomData,
         })
     }
 
-    /// Returns the writer.
-    pub fn id(&self) -> WriterId {
-        self.id
-    }
-
-    /// Publishes a value.
-    ///
-    /// # Errors
-    /// If it cannot be encoded, or if there is no room for it.
-    pub fn publish(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Alive, value)
-    }
-
-    /// Says that the instance to which a value belongs is gone.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn dispose(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Disposed, value)
-    }
-
-    /// Says that the instance to which a value belongs is no longer written here.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn unregister(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Unregistered, value)
-    }
-
-    /// Begins a coherent set: what is published from now on belongs together.
-    pub fn begin_set(&self, participant: &mut Participant) {
-        participant.begin_set(self.id);
-    }
-
-    /// Ends the coherent set.
-    ///
-    /// # Errors
-    /// If there is no room for the word that it has ended; the set goes on.
-    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
-        Ok(participant.end_set(now, self.id)?)
-    }
-
-    fn write(
+    pub(crate) fn write<T: Data>(
         &mut self,
         participant: &mut Participant,
         now: Instant,
@@ -170,6 +136,110 @@ impl<T: Data> Publication<T> {
     }
 }
 
+/// A writer of values of one type.
+#[derive(Debug)]
+pub struct Publication<T> {
+    outlet: Outlet,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T: Data> Publication<T> {
+    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
+    pub fn create(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+    ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
+    }
+
+    /// Makes a publication of a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or there is no such publisher.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: PublicationOptions,
+    ) -> Result<Self, CreateError> {
+        let new = NewWriter {
+            name: name::<T>(topic),
+            has_key: T::HAS_KEY,
+            qos,
+            judge: options.judge,
+            publisher: options.publisher,
+        };
+        let outlet = Outlet::open(participant, now, new)?;
+        Ok(Self {
+            outlet,
+            of: PhantomData,
+        })
+    }
+
+    /// Returns the writer.
+    pub fn id(&self) -> WriterId {
+        self.outlet.id
+    }
+
+    /// Publishes a value.
+    ///
+    /// # Errors
+    /// If it cannot be encoded, or if there is no room for it.
+    pub fn publish(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Alive, value)
+    }
+
+    /// Says that the instance to which a value belongs is gone.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn dispose(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Disposed, value)
+    }
+
+    /// Says that the instance to which a value belongs is no longer written here.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn unregister(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Unregistered, value)
+    }
+
+    /// Begins a coherent set: what is published from now on belongs together.
+    pub fn begin_set(&self, participant: &mut Participant) {
+        participant.begin_set(self.outlet.id);
+    }
+
+    /// Ends the coherent set.
+    ///
+    /// # Errors
+    /// If there is no room for the word that it has ended; the set goes on.
+    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
+        Ok(participant.end_set(now, self.outlet.id)?)
+    }
+}
+
 /// A sample of a subscription.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Received<T> {
@@ -196,13 +266,30 @@ impl<T: Data> Subscription<T> {
         topic: &str,
         qos: Qos,
     ) -> Option<Self> {
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
+        Self::open(participant, now, topic, qos, SubscriptionOptions::default()).ok()
+    }
+
+    /// Makes a subscription to a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, the filter does not fit the type, or there is
+    /// no such subscriber.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: SubscriptionOptions<'_>,
+    ) -> Result<Self, CreateError> {
+        let new = NewReader {
+            name: name::<T>(topic),
+            key_of: T::HAS_KEY.then_some(KeyOf::Function(key_of::<T>)),
+            qos,
+            filter: options.filter,
+            subscriber: options.subscriber,
         };
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(KeyOf::Function(key_of::<T>));
-        let id = participant.create_reader(now, name, keys, qos)?;
-        Some(Self {
+        let id = participant.add_reader(now, new)?;
+        Ok(Self {
             id,
             malformed: 0,
             of: PhantomData,
@@ -221,19 +308,29 @@ impl<T: Data> Subscription<T> {
 
     /// Takes the next sample.
     pub fn take(&mut self, participant: &mut Participant, now: Instant) -> Option<Received<T>> {
-        loop {
-            let taken = participant.take(now, self.id, |info, payload, key| {
-                let value = if info.is_valid {
-                    from_payload(payload).map(Some)
-                } else {
-                    Ok(value_of_key(payload, key))
-                };
-                value.map(|value| Received { info: *info, value })
-            })?;
-            match taken {
-                Ok(received) => return Some(received),
-                Err(_) => self.malformed += 1,
-            }
+        take(participant, now, self.id, &mut self.malformed)
+    }
+}
+
+/// Takes the next sample of a reader that is a value; counts those that are not.
+pub(crate) fn take<T: Data>(
+    participant: &mut Participant,
+    now: Instant,
+    id: ReaderId,
+    malformed: &mut u64,
+) -> Option<Received<T>> {
+    loop {
+        let taken = participant.take(now, id, |info, payload, key| {
+            let value = if info.is_valid {
+                from_payload(payload).map(Some)
+            } else {
+                Ok(value_of_key(payload, key))
+            };
+            value.map(|value| Received { info: *info, value })
+        })?;
+        match taken {
+            Ok(received) => return Some(received),
+            Err(_) => *malformed += 1,
         }
     }
 }

@@ -117,7 +117,7 @@ pub(crate) struct EchoArgs {
 /// What a measuring socket and its thread are like.
 #[derive(Args, Debug)]
 pub(crate) struct SocketArgs {
-    /// Device for raw frames
+    /// Device for raw frames, also for those of RTPS
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// DSCP of IP packets
@@ -196,7 +196,7 @@ fn pcp(text: &str) -> Result<Pcp, String> {
     value.ok_or_else(|| "write a number from 0 to 7".into())
 }
 
-fn vid(text: &str) -> Result<Vid, String> {
+pub(super) fn vid(text: &str) -> Result<Vid, String> {
     let value = text.parse().ok().and_then(Vid::new);
     value.ok_or_else(|| "write a number from 0 to 4094".into())
 }

@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 
 use clap::{Args, ValueEnum};
-use rtether::live::Duration;
-use rtether::live::topics::{Durability, Kind, Ports, Representation, SIZE_MAX};
+use rtether::live::topics::{Durability, Kind, Peer, Ports, Representation, SIZE_MAX};
+use rtether::live::{Duration, Vid};
 
-use super::live::ThreadArgs;
+use super::live::{ThreadArgs, vid};
 
 /// Arguments of `pub`.
 #[derive(Args, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct PubArgs {
     /// After which a sample is worth nothing [default: never]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) lifespan: Option<Duration>,
-    /// DSCP of IP packets; their PCP inside the host is its upper three bits
+    /// DSCP of IP packets; its upper three bits are the PCP, inside the host and in frames on --device
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
     pub(crate) dscp: u8,
 }
@@ -90,6 +90,8 @@ pub(crate) struct TopicArgs {
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
     #[command(flatten)]
+    pub(crate) frames: FrameArgs,
+    #[command(flatten)]
     pub(crate) thread: ThreadArgs,
     /// Print one JSON object per sample, and one at the end
     #[arg(long)]
@@ -108,6 +110,8 @@ pub(crate) struct TopicArgs {
 pub(crate) struct SpyArgs {
     #[command(flatten)]
     pub(crate) domain: DomainArgs,
+    #[command(flatten)]
+    pub(crate) frames: FrameArgs,
     /// How long to listen
     #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
     pub(crate) duration: Duration,
@@ -131,12 +135,26 @@ pub(crate) struct DomainArgs {
     /// RTPS: address of this host whose network is used [default: the first that is not loopback]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) interface: Option<Ipv4Addr>,
-    /// RTPS: address of a host that multicast does not reach; repeatable
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) peer: Vec<Ipv4Addr>,
+    /// RTPS: address of a host that multicast does not reach, with --device of a station; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = peer)]
+    pub(crate) peer: Vec<Peer>,
     /// RTPS: neither announce itself by multicast nor listen to it; needs `--peer`, there or here
     #[arg(long)]
     pub(crate) no_multicast: bool,
+    /// RTPS: `EtherType` of frames on --device
+    #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
+    pub(crate) ethertype: u16,
+}
+
+/// Frames on a device.
+#[derive(Args, Debug)]
+pub(crate) struct FrameArgs {
+    /// RTPS: in Ethernet frames on this device, without IP (needs the right to raw frames)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) device: Option<String>,
+    /// RTPS: VLAN of the tags of frames on --device
+    #[arg(long, value_name = "N", value_parser = vid, requires = "device")]
+    pub(crate) vlan: Option<Vid>,
 }
 
 /// A type that is built in.
@@ -208,6 +226,16 @@ fn positive(text: &str) -> Result<Duration, String> {
         return Err("write a time above zero".into());
     }
     Ok(span)
+}
+
+fn peer(text: &str) -> Result<Peer, String> {
+    let wrong = |_| "write an address, such as 10.0.0.2 or 02:00:00:00:00:01".into();
+    text.parse().map_err(wrong)
+}
+
+fn ethertype(text: &str) -> Result<u16, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u16::from_str_radix(digits, 16).map_err(|_| "write four hexadecimal digits".into())
 }
 
 fn color(text: &str) -> Result<String, String> {

@@ -15,14 +15,17 @@ mod rates;
 use std::process::ExitCode;
 
 use options::{Final, Options, Verb};
-use rtether_live::rtps::{Domain, DomainOptions};
+use rtether_live::rtps::{Domain, DomainOptions, EthernetOptions};
 use rtether_live::wait::Waiting;
 use rtether_rtps::cdr::Data;
-use rtether_rtps::engine::Event;
+use rtether_rtps::engine::{Event, NewFilter};
+use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::{History, Ownership, Qos, Reliability, Representation};
 use rtether_rtps::reader::InstanceState;
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::typed::{Publication, PublishError, Subscription};
+use rtether_rtps::typed::{
+    Publication, PublicationOptions, PublishError, Subscription, SubscriptionOptions,
+};
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::writer::WriteError;
 
@@ -72,12 +75,17 @@ fn main() -> ExitCode {
 }
 
 fn open(options: &Options) -> Result<Domain, Failure> {
+    let frames = |device: &String| EthernetOptions {
+        vlan: options.vlan,
+        ..EthernetOptions::on(device)
+    };
     Ok(Domain::open(&DomainOptions {
         domain: options.domain,
         interface: options.interface,
         peers: options.peers.clone(),
         multicast: options.multicast,
         loss: options.loss,
+        ethernet: options.device.as_ref().map(frames),
         waiting: if options.spins {
             Waiting::Spin
         } else {
@@ -142,8 +150,12 @@ fn publish(options: &Options) -> Result<(), Failure> {
     let mut domain = open(options)?;
     let now = domain.now();
     let (topic, qos) = (options.topic.as_str(), options.qos.clone());
-    let publication = Publication::<ShapeType>::create(domain.participant_mut(), now, topic, qos);
-    let mut publication = publication.ok_or_else(no_room)?;
+    let more = PublicationOptions {
+        judge: Some(Judge::of::<ShapeType>()),
+        ..PublicationOptions::default()
+    };
+    let participant = domain.participant_mut();
+    let mut publication = Publication::<ShapeType>::open(participant, now, topic, qos, more)?;
     let mut matched = 0;
     let end = end(&domain, options);
     if options.waits {
@@ -210,8 +222,18 @@ fn subscribe(options: &Options) -> Result<(), Failure> {
     let mut qos = options.qos.clone();
     qos.lifespan = Duration::INFINITE;
     let topic = options.topic.as_str();
-    let subscription = Subscription::<ShapeType>::create(domain.participant_mut(), now, topic, qos);
-    let mut subscription = subscription.ok_or_else(no_room)?;
+    let filter = options.content.as_ref().map(|expression| NewFilter {
+        topic: "content",
+        expression,
+        parameters: &[],
+        judge: Judge::of::<ShapeType>(),
+    });
+    let more = SubscriptionOptions {
+        filter,
+        ..SubscriptionOptions::default()
+    };
+    let participant = domain.participant_mut();
+    let mut subscription = Subscription::<ShapeType>::open(participant, now, topic, qos, more)?;
     let (mut matched, mut samples) = (0, 0);
     let end = end(&domain, options);
     while domain.now() < end && (options.count == 0 || samples < options.count) {

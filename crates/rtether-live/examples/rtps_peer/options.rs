@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) topic: String,
     pub(crate) color: String,
     pub(crate) qos: Qos,
+    /// Which samples a subscriber wants.
+    pub(crate) content: Option<String>,
     pub(crate) period_ms: i64,
     pub(crate) count: u64,
     pub(crate) size: usize,
@@ -42,6 +44,9 @@ pub(crate) struct Options {
     pub(crate) multicast: bool,
     pub(crate) peers: Vec<Ipv4Addr>,
     pub(crate) interface: Option<Ipv4Addr>,
+    /// Ethernet frames on a device instead of UDP.
+    pub(crate) device: Option<String>,
+    pub(crate) vlan: u16,
     pub(crate) waits: bool,
     pub(crate) spins: bool,
     pub(crate) loss: u16,
@@ -79,6 +84,7 @@ impl Options {
             topic: "Square".to_owned(),
             color: "BLUE".to_owned(),
             qos,
+            content: None,
             period_ms: if verb == Verb::Publish { 100 } else { 0 },
             count: match verb {
                 Verb::Publish => 10,
@@ -91,6 +97,8 @@ impl Options {
             multicast: true,
             peers: Vec::new(),
             interface: None,
+            device: None,
+            vlan: 0,
             waits: false,
             spins: false,
             loss: 0,
@@ -128,6 +136,7 @@ impl Options {
             "--domain" => self.domain = number(name, value)?,
             "--topic" => value.clone_into(&mut self.topic),
             "--color" => value.clone_into(&mut self.color),
+            "--content" => self.content = Some(value.to_owned()),
             "--period" => self.period_ms = number(name, value)?,
             "--count" => self.count = number(name, value)?,
             "--size" => self.size = number(name, value)?,
@@ -135,6 +144,8 @@ impl Options {
             "--loss" => self.loss = number(name, value)?,
             "--for" => self.for_s = Some(number(name, value)?),
             "--peer" => self.peers.push(number(name, value)?),
+            "--device" => self.device = Some(value.to_owned()),
+            "--vlan" => self.vlan = number(name, value)?,
             "--interface" => self.interface = Some(number(name, value)?),
             "--multicast" => {
                 self.multicast = word(name, value, &[("yes", true), ("no", false)])?;
@@ -177,6 +188,7 @@ impl Options {
             }
             "--partition" => qos.partitions.push(value.to_owned()),
             "--filter" => qos.time_based_filter = Duration::from_ms(number(name, value)?),
+            "--dscp" => qos.transport_priority = number(name, value)?,
             "--lifespan" => qos.lifespan = ms(name, value)?,
             "--xcdr" => {
                 let kinds = [("1", Representation::Xcdr1), ("2", Representation::Xcdr2)];

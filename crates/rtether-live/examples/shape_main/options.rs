@@ -1,6 +1,6 @@
 //! The command line.
 
-use rtether_rtps::qos::{AccessScope, Durability, Qos, Reliability};
+use rtether_rtps::qos::{Durability, Qos, Reliability};
 use rtether_rtps::time::Duration;
 
 use super::policies::{self, ms, number, word};
@@ -209,11 +209,6 @@ impl Options {
         }
         if self.role == Role::Publish && self.qos.durability > Durability::TransientLocal {
             return Some("samples that outlive their writer");
-        }
-        let presentation = self.qos.presentation;
-        let has_sets = self.role == Role::Subscribe || self.set_rounds > 0;
-        if presentation.is_coherent && presentation.scope == AccessScope::Group && has_sets {
-            return Some("coherent sets of a group");
         }
         None
     }

@@ -1,10 +1,11 @@
 //! The publisher: shapes that move, a round of them each period, from the start and whether or not
 //! anybody listens.
 
-use rtether_rtps::engine::Participant;
-use rtether_rtps::qos::Reliability;
+use rtether_rtps::engine::{Participant, PublisherId};
+use rtether_rtps::filter::Judge;
+use rtether_rtps::qos::{AccessScope, Reliability};
 use rtether_rtps::time::{Duration, Instant};
-use rtether_rtps::typed::{Publication, PublishError};
+use rtether_rtps::typed::{Publication, PublicationOptions, PublishError};
 use rtether_rtps::types::ShapeType;
 use rtether_rtps::writer::WriteError;
 
@@ -29,18 +30,24 @@ struct Topic {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut session = Session::open(options)?;
     let colors: Vec<String> = options.colors().collect();
-    let mut topics = create(&mut session, options)?;
+    let participant = session.domain.participant_mut();
+    let publisher = participant.create_publisher();
+    let publisher = publisher.ok_or_else(|| Failure::begin("there are too many publishers"))?;
+    let mut topics = create(&mut session, publisher, options)?;
     let mut shape = ShapeType {
         shapesize: options.size,
         additional_payload_size: vec![255; options.payload],
         ..ShapeType::default()
     };
+    // Within smaller scopes each writer has sets of its own.
+    let is_group = options.qos.presentation.scope == AccessScope::Group;
+    let group = is_group.then_some(publisher);
     let mut round = 0;
     while !session.is_over() && options.rounds.is_none_or(|rounds| round < rounds) {
         move_on(&mut shape, round, options);
         let (is_first, is_last) = in_set(round, options);
         if is_first {
-            begin_sets(&mut session, &topics);
+            begin_sets(&mut session, &topics, group);
         }
         for topic in &mut topics {
             for color in &colors {
@@ -55,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             }
         }
         if is_last {
-            end_sets(&mut session, &topics)?;
+            end_sets(&mut session, &topics, group)?;
         }
         round += 1;
         // A round that was late does not bring the next one closer to it.
@@ -73,15 +80,22 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     session.domain.flush().map_err(Failure::run)
 }
 
-fn create(session: &mut Session, options: &Options) -> Result<Vec<Topic>, Failure> {
+fn create(
+    session: &mut Session,
+    publisher: PublisherId,
+    options: &Options,
+) -> Result<Vec<Topic>, Failure> {
     let mut topics = Vec::new();
     let color = options.color.as_deref().unwrap_or("BLUE");
     for name in options.topics() {
         let now = session.domain.now();
         let (participant, qos) = (session.domain.participant_mut(), options.qos.clone());
-        let publication = Publication::create(participant, now, &name, qos);
-        let publication =
-            publication.ok_or_else(|| Failure::begin("there are too many writers"))?;
+        let more = PublicationOptions {
+            judge: Some(Judge::of::<ShapeType>()),
+            publisher: Some(publisher),
+        };
+        let publication = Publication::open(participant, now, &name, qos, more);
+        let publication = publication.map_err(Failure::begin)?;
         session.writers.insert(publication.id(), name.clone());
         print::line(format_args!(
             "Create writer for topic: {name} color: {color}"
@@ -99,17 +113,30 @@ fn in_set(round: u64, options: &Options) -> (bool, bool) {
     }
 }
 
-fn begin_sets(session: &mut Session, topics: &[Topic]) {
+fn begin_sets(session: &mut Session, topics: &[Topic], group: Option<PublisherId>) {
     print::line(format_args!("Started Coherent Set"));
-    for topic in topics {
-        topic
-            .publication
-            .begin_set(session.domain.participant_mut());
+    let participant = session.domain.participant_mut();
+    match group {
+        Some(publisher) => participant.begin_group_set(publisher),
+        None => {
+            for topic in topics {
+                topic.publication.begin_set(participant);
+            }
+        }
     }
 }
 
-fn end_sets(session: &mut Session, topics: &[Topic]) -> Result<(), Failure> {
-    for topic in topics {
+fn end_sets(
+    session: &mut Session,
+    topics: &[Topic],
+    group: Option<PublisherId>,
+) -> Result<(), Failure> {
+    if let Some(publisher) = group {
+        until_there_is_room(session, |participant, now| {
+            Ok(participant.end_group_set(now, publisher)?)
+        })?;
+    }
+    for topic in topics.iter().filter(|_| group.is_none()) {
         let publication = &topic.publication;
         until_there_is_room(session, |participant, now| {
             publication.end_set(participant, now)

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_ms(50);
 /// line that is being written never gets out.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
 /// Octets of a datagram of fragments that are not the sample's.
-const FRAGMENT_HEADS: usize = 140;
+const FRAGMENT_HEADS: usize = 172;
 
 pub(crate) struct Session {
     pub(crate) domain: Domain,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rtether_rtps::filter::Filter;
+use rtether_rtps::engine::{CreateError, NewFilter, SubscriberId};
+use rtether_rtps::filter::Judge;
 use rtether_rtps::qos::AccessScope;
-use rtether_rtps::typed::{Received, Subscription};
+use rtether_rtps::typed::{Received, Subscription, SubscriptionOptions};
 use rtether_rtps::types::ShapeType;
 
 use super::options::Options;
@@ -21,12 +22,14 @@ type Taken = (usize, Received<ShapeType>);
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut session = Session::open(options)?;
-    let filter = filter(options)?;
-    let mut topics = create(&mut session, options, filter.is_some())?;
+    let participant = session.domain.participant_mut();
+    let subscriber = participant.create_subscriber();
+    let subscriber = subscriber.ok_or_else(|| Failure::begin("there are too many subscribers"))?;
+    let mut topics = create(&mut session, subscriber, options)?;
     let mut round = 0;
     while !session.is_over() && options.rounds.is_none_or(|rounds| round < rounds) {
         announce(options, round);
-        let taken = take(&mut session, &mut topics, filter.as_ref(), options);
+        let taken = take(&mut session, &mut topics, subscriber, options);
         for (index, received) in &taken {
             if let Some(topic) = topics.get(*index) {
                 show(&topic.name, received);
@@ -44,38 +47,51 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     session.domain.flush().map_err(Failure::run)
 }
 
-/// Returns the condition of a content-filtered topic.
-fn filter(options: &Options) -> Result<Option<Filter>, Failure> {
-    let parsed = match (&options.filter, &options.color) {
-        (Some(text), _) => Filter::parse(text, &[]),
-        (None, Some(color)) => Filter::parse("color = %0", &[color]),
-        (None, None) => return Ok(None),
-    };
-    let checked = parsed.and_then(|filter| {
-        filter.check(&ShapeType::default())?;
-        Ok(filter)
-    });
-    checked.map(Some).map_err(|error| {
-        print::line(format_args!("failed to create content filtered topic"));
-        Failure::begin(error)
-    })
+/// Returns the condition of a content-filtered topic, and its parameter.
+fn filter(options: &Options) -> Option<(&str, Option<String>)> {
+    let quoted = |color: &String| format!("'{}'", color.replace('\'', "''"));
+    match (&options.filter, &options.color) {
+        (Some(text), _) => Some((text, None)),
+        (None, Some(color)) => Some(("color = %0", Some(quoted(color)))),
+        (None, None) => None,
+    }
 }
 
 fn create(
     session: &mut Session,
+    subscriber: SubscriberId,
     options: &Options,
-    is_filtered: bool,
 ) -> Result<Vec<Topic>, Failure> {
     let mut topics = Vec::new();
+    let filter = filter(options);
     for name in options.topics() {
         let now = session.domain.now();
         let (participant, qos) = (session.domain.participant_mut(), options.qos.clone());
-        let subscription = Subscription::create(participant, now, &name, qos);
-        let subscription =
-            subscription.ok_or_else(|| Failure::begin("there are too many readers"))?;
+        let suffix = if filter.is_some() { "_filtered" } else { "" };
+        let filtered = format!("{name}{suffix}");
+        let parameters: Vec<&str> = filter
+            .iter()
+            .filter_map(|(_, one)| one.as_deref())
+            .collect();
+        let filter = filter.as_ref().map(|(expression, _)| NewFilter {
+            topic: &filtered,
+            expression,
+            parameters: &parameters,
+            judge: Judge::of::<ShapeType>(),
+        });
+        let more = SubscriptionOptions {
+            filter,
+            subscriber: Some(subscriber),
+        };
+        let subscription = Subscription::open(participant, now, &name, qos, more);
+        let subscription = subscription.map_err(|error| {
+            if matches!(error, CreateError::Filter(_)) {
+                print::line(format_args!("failed to create content filtered topic"));
+            }
+            Failure::begin(error)
+        })?;
         session.readers.insert(subscription.id(), name.clone());
-        let suffix = if is_filtered { "_filtered" } else { "" };
-        print::line(format_args!("Create reader for topic: {name}{suffix}"));
+        print::line(format_args!("Create reader for topic: {filtered}"));
         topics.push(Topic { name, subscription });
     }
     Ok(topics)
@@ -92,43 +108,34 @@ fn announce(options: &Options, round: u64) {
     }
 }
 
-/// Takes what is there and passes the filter, in the order of presentation.
+/// Takes what is there, in the order of presentation.
 fn take(
     session: &mut Session,
     topics: &mut [Topic],
-    filter: Option<&Filter>,
+    subscriber: SubscriberId,
     options: &Options,
 ) -> Vec<Taken> {
     let mut taken = Vec::new();
-    for (index, topic) in topics.iter_mut().enumerate() {
-        let now = session.domain.now();
-        let participant = session.domain.participant_mut();
-        while let Some(received) = topic.subscription.take(participant, now) {
-            if passes(filter, &received) {
-                taken.push((index, received));
-            }
-        }
+    let now = session.domain.now();
+    let participant = session.domain.participant_mut();
+    while let Some(reader) = participant.next_in_group(now, subscriber) {
+        let mut all = topics.iter_mut().enumerate();
+        let next = all.find(|(_, topic)| topic.subscription.id() == reader);
+        let Some((index, topic)) = next else { break };
+        let received = topic.subscription.take(participant, now);
+        taken.extend(received.map(|received| (index, received)));
     }
     let presentation = options.qos.presentation;
-    let keeps_order = options.takes_all && presentation.is_ordered;
+    if !options.takes_all || !presentation.is_ordered {
+        return by_instance(taken);
+    }
     match presentation.scope {
-        AccessScope::Topic if keeps_order => taken,
-        AccessScope::Group if keeps_order => {
-            // Within a topic the sort changes nothing, as long as there is one publisher.
-            taken.sort_by_key(|(_, received)| received.info.source_time);
+        AccessScope::Group => taken,
+        AccessScope::Topic => {
+            taken.sort_by_key(|(index, _)| *index);
             taken
         }
-        AccessScope::Instance | AccessScope::Topic | AccessScope::Group => by_instance(taken),
-    }
-}
-
-fn passes(filter: Option<&Filter>, received: &Received<ShapeType>) -> bool {
-    match (filter, &received.value) {
-        (Some(filter), Some(shape)) if received.info.is_valid => {
-            // A filter that fits the type has no errors.
-            filter.passes(shape).unwrap_or(false)
-        }
-        _ => true,
+        AccessScope::Instance => by_instance(taken),
     }
 }
 

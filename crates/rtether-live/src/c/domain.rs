@@ -149,7 +149,10 @@ pub unsafe extern "C" fn rtether_domain_create(
             let status = match error {
                 DomainError::Domain(_) | DomainError::Interface(_) => Status::Argument,
                 DomainError::Ports { .. } => Status::Limit,
-                DomainError::Socket { .. } => Status::System,
+                DomainError::Socket { .. }
+                | DomainError::Device(_)
+                | DomainError::Down(_)
+                | DomainError::Ethernet(_) => Status::System,
             };
             Failure::new(status, error.to_string())
         })?;

@@ -47,7 +47,7 @@ impl Raw {
         let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol)).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         socket
-            .bind(&link_address(&device, ETHERTYPE))
+            .bind(&link_address(device.index(), ETHERTYPE))
             .map_err(failed)?;
         Ok(Self {
             socket,
@@ -102,12 +102,13 @@ impl Raw {
     }
 }
 
-/// Returns the address of a device for a packet socket that takes in frames of one type; 0 for none.
-pub(crate) fn link_address(device: &Device, ethertype: u16) -> SockAddr {
+/// Returns the address of a device, by its number, for a packet socket that takes in frames of one
+/// type. Device 0 is all of them, type 0 none.
+pub(crate) fn link_address(device: i32, ethertype: u16) -> SockAddr {
     let address = libc::sockaddr_ll {
         sll_family: libc::sa_family_t::try_from(libc::AF_PACKET).unwrap_or_default(),
         sll_protocol: ethertype.to_be(),
-        sll_ifindex: device.index(),
+        sll_ifindex: device,
         sll_hatype: 0,
         sll_pkttype: 0,
         sll_halen: 0,

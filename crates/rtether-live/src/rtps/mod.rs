@@ -1,127 +1,59 @@
-//! Hosts a participant of `rtether_rtps` on UDP sockets.
+//! Hosts a participant of `rtether_rtps` on sockets: those of UDP, or one for Ethernet frames.
 //!
 //! One thread does everything: no lock and no other thread lies between a datagram and the
 //! application, which is called back or takes samples where it drives the [`Domain`].
 
-mod socket;
+mod application;
+mod ethernet;
+mod options;
+mod rests;
+mod sieve;
+mod transport;
+mod udp;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::AsFd;
+use std::net::Ipv4Addr;
 
-use rtether_rtps::engine::{Config, Participant};
+use rtether_rtps::engine::{Config, Participant, Transmit};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
+use rtether_rtps::locator::Locator;
 use rtether_rtps::time::{Duration, Instant, WallTime};
 use rtether_rtps::wire::VENDOR;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::clock::{monotonic_and_real_ns, monotonic_ns};
-use crate::host::address::{Interface, interfaces};
 use crate::wait::Waiting;
-use socket::{Port, open_group, open_unicast};
+pub use application::{DomainApplication, SendError};
+pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
+use rests::Rests;
+use transport::{Source, Transport};
 
 /// Octets of the largest datagram.
 const DATAGRAM_MAX: usize = 65_507;
+/// Octets that may come in with it: what stands before a message in a frame.
+const HEAD_MAX: usize = 32;
 /// Datagrams that are taken in before anything is sent: a flood must not keep answers waiting.
 const RECEIVED_IN_A_ROW: usize = 64;
 /// How often the clock of the day is looked at.
 const WALL_PERIOD: Duration = Duration::from_s(1);
-/// Participants of this host that are announced to where there is no group, as on loopback.
-const NEIGHBORS: u16 = 10;
 /// How often a spinning thread looks at its own socket between two looks at the group's.
 const LOOKS: u32 = 64;
-
-/// What a participant is to be on this host.
-#[derive(Clone, Debug)]
-pub struct DomainOptions {
-    /// The domain, 0 to 232.
-    pub domain: u16,
-    /// A name for people.
-    pub name: String,
-    /// The address whose network it talks to; the first device that is up and is not loopback, if not
-    /// given, or else loopback.
-    pub interface: Option<Ipv4Addr>,
-    /// Hosts that groups do not reach.
-    pub peers: Vec<Ipv4Addr>,
-    /// Whether it announces itself to the group of the domain and listens there.
-    pub multicast: bool,
-    /// Whether samples may go to a group, too.
-    pub multicast_data: bool,
-    /// How it waits. The kernel takes 50 ms of each second from a thread of real-time priority that never
-    /// sleeps, unless `kernel.sched_rt_runtime_us` is -1.
-    pub waiting: Waiting,
-    /// How long others wait for its next announcement.
-    pub lease: Duration,
-    /// So many of a thousand datagrams are lost on purpose, each way, to see what becomes of a plant.
-    pub loss: u16,
-    /// Between announcements; a third of the lease, if not given.
-    pub announce_period: Option<Duration>,
-    /// Octets of a datagram at most; samples that need more are sent in fragments.
-    pub datagram_max: usize,
-}
-
-impl Default for DomainOptions {
-    fn default() -> Self {
-        Self {
-            domain: 0,
-            name: "rtether".to_owned(),
-            interface: None,
-            peers: Vec::new(),
-            multicast: true,
-            multicast_data: false,
-            waiting: Waiting::Block,
-            lease: Duration::from_s(10),
-            loss: 0,
-            announce_period: None,
-            datagram_max: 1_472,
-        }
-    }
-}
-
-/// Why there is no participant.
-#[derive(Debug, thiserror::Error)]
-pub enum DomainError {
-    /// There is no such domain.
-    #[error("there is no domain {0}; the ports of UDP allow 0 to {max}", max = Ports::DOMAIN_MAX)]
-    Domain(u16),
-    /// No device has the address.
-    #[error("no device of this host has the address {0}; `ip -brief address` shows those it has")]
-    Interface(Ipv4Addr),
-    /// All ports of the domain are taken.
-    #[error("all {max} ports of participants in domain {domain} are taken on this host", max = Ports::PARTICIPANTS_MAX)]
-    Ports {
-        /// The domain.
-        domain: u16,
-    },
-    /// The system refuses.
-    #[error("{doing}: {source}")]
-    Socket {
-        /// What was tried.
-        doing: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
-}
-
-fn failed(doing: &'static str) -> impl Fn(io::Error) -> DomainError {
-    move |source| DomainError::Socket { doing, source }
-}
 
 /// A participant on this host.
 pub struct Domain {
     participant: Participant,
-    unicast: Port,
-    group: Option<Port>,
+    transport: Transport,
     waiting: Waiting,
     outgoing: Vec<u8>,
     incoming: Vec<u8>,
-    address: SocketAddr,
+    place: Locator,
     /// Datagrams that the system did not take.
     unsent: u64,
     loss: Loss,
     /// When the clock of the day was looked at last.
     wall_at: Instant,
+    rests: Rests,
+    /// Datagrams that are taken in at a time from a socket.
+    in_a_row: usize,
 }
 
 /// Loses datagrams on purpose (xorshift, 64 bits).
@@ -148,71 +80,41 @@ impl Domain {
     /// # Errors
     /// If the domain or the address does not exist, or the system refuses.
     pub fn open(options: &DomainOptions) -> Result<Self, DomainError> {
-        let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
-        let (own, networks) = place(options.interface)?;
-        let (unicast, number) = open_unicast(own, ports, options.domain)?;
-        let group = if options.multicast {
-            let port = ports.discovery_multicast();
-            Some(open_group(own, port).map_err(failed("listening to the group of the domain"))?)
-        } else {
-            None
-        };
-        let port = ports.discovery_unicast(number).unwrap_or_default();
-        let locator = Locator::udp(own, port);
-        let mut config = Config::new(prefix(number), options.domain);
+        let mut config = Config::new(GuidPrefix([0; 12]), options.domain);
         config.name.clone_from(&options.name);
-        config.metatraffic_unicast = vec![locator];
-        config.default_unicast = vec![locator];
         config.lease = options.lease;
         let third = Duration::from_ns(options.lease.as_ns() / 3);
         config.announce_period = options.announce_period.unwrap_or(third);
         config.datagram_max = options.datagram_max;
-        config.networks = networks;
         config.may_multicast = options.multicast_data;
-        if options.multicast {
-            let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
-            config.announce_to.push(group);
-            config.metatraffic_multicast = vec![group];
-            if options.multicast_data {
-                config.default_multicast = vec![group];
-            }
-        }
-        let mut peers = options.peers.clone();
-        if own.is_loopback() && !peers.contains(&own) {
-            peers.push(own);
-        }
-        for peer in peers {
-            for neighbor in 0..NEIGHBORS {
-                if let Some(port) = ports.discovery_unicast(neighbor) {
-                    config.announce_to.push(Locator::udp(peer, port));
-                }
-            }
-            config.networks.push((peer, 32));
-        }
+        let (transport, number) = Transport::open(options, &mut config)?;
+        config.prefix = prefix(number);
+        let place = config.default_unicast.first().copied();
         let (now, wall) = monotonic_and_real_ns();
         let now = Instant::from_ns(now);
         let mut participant = Participant::new(config, now);
         participant.set_wall_clock(now, WallTime::from_ns(wall));
         Ok(Self {
             participant,
-            unicast,
-            group,
+            transport,
             waiting: options.waiting,
             outgoing: Vec::with_capacity(DATAGRAM_MAX),
-            incoming: vec![0; DATAGRAM_MAX],
-            address: SocketAddr::from((own, port)),
+            incoming: vec![0; DATAGRAM_MAX + HEAD_MAX],
+            place: place.unwrap_or(Locator::udp(Ipv4Addr::UNSPECIFIED, 0)),
             unsent: 0,
             loss: Loss {
                 of_thousand: u64::from(options.loss),
                 random: now.as_ns().unsigned_abs() | 1,
             },
             wall_at: now,
+            rests: Rests::new(now),
+            in_a_row: RECEIVED_IN_A_ROW,
         })
     }
 
     /// Returns where it is.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> Locator {
+        self.place
     }
 
     /// Returns the participant.
@@ -242,14 +144,11 @@ impl Domain {
     pub fn flush(&mut self) -> io::Result<()> {
         let now = self.now();
         while let Some(transmit) = self.participant.poll_transmit(now, &mut self.outgoing) {
-            let Locator::Udp(to) = transmit.to else {
-                self.unsent += 1;
-                continue;
-            };
             if self.loss.strikes() {
                 continue;
             }
-            match self.unicast.send(&self.outgoing, to, transmit.priority) {
+            let Transmit { to, priority, .. } = transmit;
+            match self.transport.send(&self.outgoing, to, priority) {
                 Ok(()) => {}
                 Err(error) if crate::meter::is_passing(&error) => self.unsent += 1,
                 Err(error) if is_unroutable(&error) => self.unsent += 1,
@@ -268,6 +167,7 @@ impl Domain {
         self.flush()?;
         let came = match self.waiting {
             Waiting::Block => self.step_asleep(until)?,
+            Waiting::Spin if self.rests.is_due(self.now()) => self.step_asleep(until)?,
             Waiting::Spin => self.step_awake(until)?,
         };
         let now = self.now();
@@ -294,47 +194,29 @@ impl Domain {
             return Ok(true);
         }
         let until = self.participant.poll_timeout().min(until);
-        let left = until - self.now();
+        let now = self.now();
+        let left = until - now;
         if left <= Duration::ZERO {
             return Ok(false);
         }
-        self.sleep(left)?;
+        self.transport.sleep(left)?;
+        self.rests.on_slept(now, self.now());
         self.receive()
-    }
-
-    /// Sleeps until a datagram is there, `left` is over or a signal comes.
-    fn sleep(&self, left: Duration) -> io::Result<()> {
-        let ns = left.as_ns();
-        let limit = Timespec {
-            tv_sec: ns / 1_000_000_000,
-            tv_nsec: ns % 1_000_000_000,
-        };
-        let own = PollFd::from_borrowed_fd(self.unicast.as_fd(), PollFlags::IN);
-        let polled = match &self.group {
-            Some(group) => {
-                let group = PollFd::from_borrowed_fd(group.as_fd(), PollFlags::IN);
-                poll(&mut [own, group], Some(&limit))
-            }
-            None => poll(&mut [own], Some(&limit)),
-        };
-        match polled {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn step_awake(&mut self, until: Instant) -> io::Result<bool> {
         let until = self.participant.poll_timeout().min(until);
         loop {
             for _ in 0..LOOKS {
-                if self.receive_from(false)? {
+                if self.receive_from(Source::Own)? {
                     return Ok(true);
                 }
             }
-            if self.receive_from(true)? {
+            if self.receive_from(Source::Group)? {
                 return Ok(true);
             }
-            if self.now() >= until {
+            let now = self.now();
+            if now >= until || self.rests.is_due(now) {
                 return Ok(false);
             }
         }
@@ -343,9 +225,9 @@ impl Domain {
     /// Takes in what is there, from both sockets; returns whether anything was.
     fn receive(&mut self) -> io::Result<bool> {
         let mut came = false;
-        for is_group in [false, true] {
-            for _ in 0..RECEIVED_IN_A_ROW {
-                if !self.receive_from(is_group)? {
+        for source in [Source::Own, Source::Group] {
+            for _ in 0..self.in_a_row {
+                if !self.receive_from(source)? {
                     break;
                 }
                 came = true;
@@ -354,27 +236,19 @@ impl Domain {
         Ok(came)
     }
 
-    fn receive_from(&mut self, is_group: bool) -> io::Result<bool> {
-        let port = if is_group {
-            let Some(group) = &self.group else {
-                return Ok(false);
-            };
-            group
-        } else {
-            &self.unicast
-        };
-        let received = match port.receive(&mut self.incoming) {
+    fn receive_from(&mut self, source: Source) -> io::Result<bool> {
+        let received = match self.transport.receive(source, &mut self.incoming) {
             Err(error) if crate::meter::is_passing(&error) => None,
             other => other?,
         };
-        let Some(len) = received else {
+        let Some(range) = received else {
             return Ok(false);
         };
         if self.loss.strikes() {
             return Ok(true);
         }
         let now = Instant::from_ns(monotonic_ns());
-        let datagram = self.incoming.get(..len).unwrap_or_default();
+        let datagram = self.incoming.get(range).unwrap_or_default();
         self.participant.handle_datagram(now, datagram);
         Ok(true)
     }
@@ -396,28 +270,8 @@ fn is_unroutable(error: &io::Error) -> bool {
             | io::ErrorKind::PermissionDenied
             | io::ErrorKind::AddrNotAvailable
             | io::ErrorKind::InvalidInput
+            | io::ErrorKind::NetworkDown
     )
-}
-
-/// Returns the own address, and the networks of this host.
-fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, Vec<(Ipv4Addr, u8)>), DomainError> {
-    let found = interfaces().map_err(failed("looking for devices"))?;
-    let up: Vec<&Interface> = found.iter().filter(|one| one.is_up).collect();
-    let networks = up.iter().flat_map(|one| {
-        let bits = one.prefix_lengths.iter().copied();
-        one.addresses.iter().copied().zip(bits)
-    });
-    let networks: Vec<(Ipv4Addr, u8)> = networks.collect();
-    let mut own = networks.iter().map(|(address, _)| *address);
-    let own = match wish {
-        Some(wish) => own
-            .find(|address| *address == wish)
-            .ok_or(DomainError::Interface(wish))?,
-        None => own
-            .find(|address| !address.is_loopback())
-            .unwrap_or(Ipv4Addr::LOCALHOST),
-    };
-    Ok((own, networks))
 }
 
 /// Returns a name that no other participant has: vendor, host, process, start and number.

@@ -134,7 +134,7 @@ fn bound(device: &Device, ethertype: u16) -> io::Result<Socket> {
     let protocol = Protocol::from(i32::from(ethertype.to_be()));
     let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
     socket.set_nonblocking(true)?;
-    socket.bind(&link_address(device, ethertype))?;
+    socket.bind(&link_address(device.index(), ethertype))?;
     Ok(socket)
 }
 

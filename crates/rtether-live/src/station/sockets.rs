@@ -55,7 +55,7 @@ impl Outlet {
             } => {
                 // Protocol 0: this socket receives nothing.
                 let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
-                socket.bind(&link_address(device, 0))?;
+                socket.bind(&link_address(device.index(), 0))?;
                 socket.set_nonblocking(true)?;
                 let mut frame = Vec::new();
                 link::header(
@@ -167,7 +167,7 @@ impl Inlet {
             Carrier::Raw { ethertype, .. } => {
                 let protocol = Protocol::from(i32::from(ethertype.to_be()));
                 let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
-                socket.bind(&link_address(device, ethertype))?;
+                socket.bind(&link_address(device.index(), ethertype))?;
                 socket
             }
         };

@@ -9,6 +9,7 @@ mod bed;
 mod connections;
 mod emulator;
 mod faults;
+mod frames;
 mod meter;
 mod shim;
 mod shim_kernel;

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use super::list::List;
 use super::participant::put;
 use super::policies;
-use super::{FILTER_PARAMETERS_MAX, each};
+use super::{FILTER_PARAMETERS_MAX, FILTER_SIZE_MAX, each};
 use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
 use crate::qos::Qos;
-use crate::wire::{Cursor, Malformed, pid, string};
+use crate::wire::{Cursor, Malformed, Parameter, STRING_SIZE_MAX, pid, string, string_within};
 
 /// What a participant says of a writer or a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct EndpointData {
     pub type_name: String,
     /// Its policies.
     pub qos: Qos,
+    /// Its publisher or subscriber, if it says so.
+    pub group: Option<EntityId>,
     /// Where it listens; where its participant's endpoints do if there are none.
     pub unicast: Vec<Locator>,
     /// Groups in which it listens.
@@ -58,6 +60,9 @@ impl EndpointData {
         let participant = Guid::new(self.guid.prefix, EntityId::PARTICIPANT);
         list.guid(pid::PARTICIPANT_GUID, participant);
         list.guid(pid::ENDPOINT_GUID, self.guid);
+        if let Some(group) = self.group {
+            list.octets(pid::GROUP_ENTITY, &group.0);
+        }
         list.string(pid::TOPIC_NAME, &self.topic);
         list.string(pid::TYPE_NAME, &self.type_name);
         list.locators(pid::UNICAST_LOCATOR, &self.unicast);
@@ -66,12 +71,14 @@ impl EndpointData {
         if !is_writer && self.expects_inline_qos {
             list.octets(pid::EXPECTS_INLINE_QOS, &[1]);
         }
-        if let Some(filter) = self.content_filter.as_ref().filter(|_| !is_writer) {
+        let filter = self.content_filter.as_ref().filter(|_| !is_writer);
+        // What were cut off would be another filter; without one, the reader filters all the same.
+        if let Some(filter) = filter.filter(|filter| filter.is_within_limits()) {
             list.value(pid::CONTENT_FILTER, |value| {
                 value.string(&filter.topic);
                 value.string(&filter.related_topic);
                 value.string(&filter.class);
-                value.string(&filter.expression);
+                value.text(&filter.expression);
                 value.strings(&filter.parameters, FILTER_PARAMETERS_MAX);
             });
         }
@@ -82,7 +89,7 @@ impl EndpointData {
     pub fn decode(payload: &[u8], is_writer: bool) -> Result<Self, Malformed> {
         let (mut guid, mut topic, mut type_name) = (None, None, None);
         let (mut unicast, mut multicast) = (Vec::new(), Vec::new());
-        let (mut expects_inline_qos, mut content_filter) = (false, None);
+        let (mut expects_inline_qos, mut content_filter, mut group) = (false, None, None);
         let mut qos = if is_writer {
             Qos::writer()
         } else {
@@ -91,6 +98,8 @@ impl EndpointData {
         each(payload, |id, parameter| {
             match id {
                 pid::ENDPOINT_GUID => guid = Some(parameter.guid()?),
+                pid::GROUP_ENTITY => group = Some(EntityId(parameter.array()?)),
+                pid::GROUP_GUID => group = group.or(Some(parameter.guid()?.entity)),
                 // The endpoint's name says it, too.
                 pid::PARTICIPANT_GUID => {}
                 pid::TOPIC_NAME => topic = Some(parameter.string()?),
@@ -98,7 +107,7 @@ impl EndpointData {
                 pid::UNICAST_LOCATOR => put(&mut unicast, parameter)?,
                 pid::MULTICAST_LOCATOR => put(&mut multicast, parameter)?,
                 pid::EXPECTS_INLINE_QOS => expects_inline_qos = parameter.is_true()?,
-                pid::CONTENT_FILTER => content_filter = Some(parameter.read(filter)?),
+                pid::CONTENT_FILTER => content_filter = filter(parameter)?,
                 _ => return policies::read(&mut qos, id, parameter, is_writer),
             }
             Ok(true)
@@ -109,6 +118,8 @@ impl EndpointData {
             topic: topic.ok_or(missing(pid::TOPIC_NAME))?.into(),
             type_name: type_name.ok_or(missing(pid::TYPE_NAME))?.into(),
             qos,
+            // No group has this name.
+            group: group.filter(|group| *group != EntityId::UNKNOWN),
             unicast,
             multicast,
             expects_inline_qos,
@@ -117,13 +128,47 @@ impl EndpointData {
     }
 }
 
-fn filter(cursor: &mut Cursor<'_>) -> Result<ContentFilter, Malformed> {
-    Ok(ContentFilter {
-        topic: string(cursor)?.into(),
-        related_topic: string(cursor)?.into(),
-        class: string(cursor)?.into(),
-        expression: string(cursor)?.into(),
-        parameters: strings(cursor, FILTER_PARAMETERS_MAX)?,
+impl ContentFilter {
+    /// Returns whether others may be told of it, and understand the same.
+    fn is_within_limits(&self) -> bool {
+        let names = [&self.topic, &self.related_topic, &self.class];
+        let mut short = names.into_iter().chain(&self.parameters);
+        short.all(|text| is_string(text, STRING_SIZE_MAX))
+            && is_string(&self.expression, FILTER_SIZE_MAX)
+            && self.parameters.len() <= FILTER_PARAMETERS_MAX
+    }
+}
+
+/// Returns whether a text with its NUL has no more octets than `max`, and no other NUL.
+fn is_string(text: &str, max: usize) -> bool {
+    text.len() < max && !text.contains('\0')
+}
+
+/// Reads a filter. One beyond the limits is passed over: its reader filters anyway, and none of what
+/// concerns it depends on the writer's doing so (8.7.3).
+fn filter(parameter: &Parameter<'_>) -> Result<Option<ContentFilter>, Malformed> {
+    let read = parameter.read(|cursor| {
+        Ok(ContentFilter {
+            topic: string(cursor)?.into(),
+            related_topic: string(cursor)?.into(),
+            class: string(cursor)?.into(),
+            expression: string_within(cursor, FILTER_SIZE_MAX)?.into(),
+            parameters: strings(cursor, FILTER_PARAMETERS_MAX)?,
+        })
+    });
+    if read.is_ok() {
+        return read.map(Some);
+    }
+    // Whether it is whole, whatever its lengths.
+    parameter.read(|cursor| {
+        for _ in 0..4 {
+            string_within(cursor, usize::MAX)?;
+        }
+        let count = cursor.count()?;
+        for _ in 0..count {
+            string_within(cursor, usize::MAX)?;
+        }
+        Ok(None)
     })
 }
 

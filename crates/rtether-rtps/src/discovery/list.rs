@@ -129,7 +129,11 @@ impl Value<'_> {
     /// Writes a string with its NUL and padding, cut to what is read at most.
     pub(super) fn string(&mut self, text: &str) {
         let text = text.get(..text.floor_char_boundary(STRING_SIZE_MAX - 1));
-        let text = text.unwrap_or_default();
+        self.text(text.unwrap_or_default());
+    }
+
+    /// Writes a string with its NUL and padding, however long it is.
+    pub(super) fn text(&mut self, text: &str) {
         self.count(text.len() + 1);
         self.octets(text.as_bytes());
         self.octets(&[0]);

@@ -5,6 +5,8 @@
 //! it has to be understood; numbers from 0x8000 on mean something else for each vendor and are passed
 //! over always.
 
+use alloc::vec::Vec;
+
 use crate::guid::{EntityId, Guid};
 use crate::wire::{
     Cursor, Malformed, Parameter, ParameterList, is_must_understand, is_vendor, pid, without_flags,
@@ -17,6 +19,8 @@ mod policies;
 #[cfg(test)]
 mod tests;
 
+use list::List;
+
 pub use endpoint::{ContentFilter, EndpointData};
 pub use participant::ParticipantData;
 
@@ -26,6 +30,9 @@ pub const LOCATORS_MAX: usize = 8;
 pub const PARTITIONS_MAX: usize = 32;
 /// The most octets of user data.
 pub const USER_DATA_MAX: usize = 1_024;
+/// The most octets of the expression of a content filter with its NUL; of its parameters and names it
+/// is [`crate::wire::STRING_SIZE_MAX`].
+pub const FILTER_SIZE_MAX: usize = crate::filter::TEXT_MAX + 1;
 /// The most parameters of a content filter.
 pub const FILTER_PARAMETERS_MAX: usize = 16;
 
@@ -34,6 +41,19 @@ const PL_CDR_LE: u16 = 0x0003;
 
 /// Octets of the header of a payload: encoding, and options that mean nothing here.
 const ENCAPSULATION_LE: [u8; 4] = [0, 3, 0, 0];
+
+/// Appends the payload of a sample without data: whom it is about.
+pub fn encode_key(guid: Guid, out: &mut Vec<u8>) {
+    let is_participant = guid.entity == EntityId::PARTICIPANT;
+    let id = if is_participant {
+        pid::PARTICIPANT_GUID
+    } else {
+        pid::ENDPOINT_GUID
+    };
+    let mut list = List::new(out);
+    list.guid(id, guid);
+    list.end();
+}
 
 /// Reads whom a sample without data is about: a participant or an endpoint that is no more.
 ///

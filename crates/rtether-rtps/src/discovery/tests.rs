@@ -198,6 +198,60 @@ fn wrong_encapsulation() {
 }
 
 #[test]
+fn filters_beyond_the_limits() {
+    // Oracle: what is whole but too long, or too much, is passed over; what is not whole is refused.
+    let string = |len: usize| {
+        let mut octets = u32::try_from(len + 1).unwrap().to_be_bytes().to_vec();
+        octets.resize(4 + len, b'x');
+        octets.resize((4 + len + 1).next_multiple_of(4), 0);
+        octets
+    };
+    let filter = |expression: usize, parameters: u32, len: usize| {
+        let mut value = [string(3), string(3), string(6), string(expression)].concat();
+        value.extend_from_slice(&parameters.to_be_bytes());
+        for _ in 0..parameters {
+            value.extend_from_slice(&string(len));
+        }
+        endpoint(false, 0x35, &value).map(|data| data.content_filter.is_some())
+    };
+    assert_eq!(filter(4_096, 16, 255), Ok(true));
+    assert_eq!(filter(4_097, 0, 0), Ok(false));
+    assert_eq!(filter(40_000, 1, 1), Ok(false));
+    assert_eq!(filter(1, 17, 1), Ok(false));
+    assert_eq!(filter(1, 5_000, 1), Ok(false));
+    assert_eq!(filter(1, 1, 256), Ok(false));
+    let malformed = Err(Malformed::Parameter { id: 0x35 });
+    let start = [string(3), string(3), string(6), string(1)].concat();
+    for count in [1, 17, u32::MAX] {
+        let value = [start.as_slice(), &count.to_be_bytes()].concat();
+        let read = endpoint(false, 0x35, &value);
+        assert_eq!(read.map(|_| ()), malformed, "{count}");
+    }
+    assert_eq!(
+        endpoint(false, 0x35, &[&start[..32], &[0x7F; 4]].concat()).map(|_| ()),
+        malformed
+    );
+    // Written: one that is too long is not cut off, but left out.
+    for (len, is_there) in [(4_096, true), (4_097, false)] {
+        let data = EndpointData {
+            guid: WRITER,
+            content_filter: Some(ContentFilter {
+                topic: "t".into(),
+                related_topic: "r".into(),
+                class: "DDSSQL".into(),
+                expression: "x".repeat(len),
+                parameters: Vec::new(),
+            }),
+            ..endpoint(false, 0, &[]).unwrap()
+        };
+        let mut out = Vec::new();
+        data.encode(&mut out, false);
+        let read = EndpointData::decode(&out, false).unwrap();
+        assert_eq!(read.content_filter.is_some(), is_there);
+    }
+}
+
+#[test]
 fn what_may_not_be_missing() {
     let missing = |id| Malformed::Missing { id };
     let empty = payload(&[]);
@@ -229,6 +283,14 @@ fn keys() {
         decode_key(&payload(&[&NAMES[32..], &participant])),
         Ok(WRITER)
     );
+    // Written: the same, little-endian.
+    for (guid, id) in [(WRITER, 0x5A), (guid, 0x50)] {
+        let mut out = Vec::new();
+        encode_key(guid, &mut out);
+        let octets = guid.octets();
+        let expected = [&[0, 3, 0, 0, id, 0, 16, 0], &octets[..], &[1, 0, 0, 0]].concat();
+        assert_eq!(out, expected);
+    }
 }
 
 #[test]
@@ -278,6 +340,7 @@ fn what_is_too_long_is_cut() {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        group: None,
     };
     let mut out = Vec::new();
     data.encode(&mut out, true);

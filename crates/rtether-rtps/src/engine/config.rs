@@ -16,6 +16,16 @@ use crate::writer::WriterTiming;
 /// publications, subscriptions, and the participant messages.
 const ENDPOINTS: u32 = 0x0000_0C3F;
 
+/// What a host sends datagrams by. Places of another kind are never chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// UDP over IP.
+    #[default]
+    Udp,
+    /// Frames on one device: stations are on its link by nature.
+    Ethernet,
+}
+
 /// The parameters of a participant.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -51,7 +61,9 @@ pub struct Config {
     pub remote_endpoints_max: usize,
     /// Whether samples may go to groups.
     pub may_multicast: bool,
-    /// Networks to which is sent what others ask for: address and length of the prefix in bits. A
+    /// What the host sends by.
+    pub transport: Transport,
+    /// Networks of UDP to which is sent what others ask for: address and length of the prefix in bits. A
     /// participant that names places elsewhere is not answered there. None: everywhere.
     pub networks: Vec<(core::net::Ipv4Addr, u8)>,
     /// Times of writers.
@@ -80,6 +92,7 @@ impl Config {
             endpoints_max: 512,
             remote_endpoints_max: 16_384,
             may_multicast: true,
+            transport: Transport::default(),
             networks: Vec::new(),
             writer: WriterTiming::default(),
             reader: ReaderTiming::default(),
@@ -111,11 +124,26 @@ impl Config {
         if to.is_multicast() != is_group {
             return false;
         }
-        let Locator::Udp(address) = to else {
-            return true;
-        };
-        let core::net::IpAddr::V4(address) = address.ip() else {
-            return self.networks.is_empty() && !address.ip().is_unspecified();
+        match (self.transport, to) {
+            (Transport::Udp, Locator::Udp(address)) => self.may_send_by_udp(*address, is_group),
+            // Groups of Ethernet belong to spanning trees, clocks and others, too; those this
+            // participant is in itself are its own business.
+            (Transport::Ethernet, Locator::Ethernet { address, .. }) => {
+                !is_group || self.is_own_group(*address)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_own_group(&self, group: [u8; 6]) -> bool {
+        let own = self.metatraffic_multicast.iter();
+        let mut own = own.chain(&self.default_multicast);
+        own.any(|own| matches!(own, Locator::Ethernet { address, .. } if *address == group))
+    }
+
+    fn may_send_by_udp(&self, to: core::net::SocketAddr, is_group: bool) -> bool {
+        let core::net::IpAddr::V4(address) = to.ip() else {
+            return self.networks.is_empty() && !to.ip().is_unspecified();
         };
         if is_group {
             return true;
@@ -258,5 +286,44 @@ impl Config {
     /// Returns the full name of an endpoint of this participant.
     pub(super) fn guid(&self, entity: EntityId) -> Guid {
         Guid::new(self.prefix, entity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATION: [u8; 6] = [2, 0, 0, 0, 0, 1];
+
+    fn frames(address: [u8; 6]) -> Locator {
+        Locator::Ethernet {
+            address,
+            vid: 0,
+            port: 7_400,
+        }
+    }
+
+    #[test]
+    fn places_are_of_the_kind_that_the_host_sends_by() {
+        let udp = Locator::udp(core::net::Ipv4Addr::new(10, 0, 0, 1), 7_410);
+        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        assert!(config.may_send_to(&udp, false));
+        assert!(!config.may_send_to(&frames(STATION), false));
+        config.transport = Transport::Ethernet;
+        assert!(!config.may_send_to(&udp, false));
+        assert!(config.may_send_to(&frames(STATION), false));
+    }
+
+    #[test]
+    fn nobody_makes_a_participant_send_to_a_group_that_it_is_not_in() {
+        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        config.transport = Transport::Ethernet;
+        let (group, spanning_tree) = (crate::locator::ETHERNET_GROUP, [1, 0x80, 0xC2, 0, 0, 0]);
+        assert!(!config.may_send_to(&frames(group), true));
+        config.metatraffic_multicast = alloc::vec![frames(group)];
+        assert!(config.may_send_to(&frames(group), true));
+        assert!(!config.may_send_to(&frames(group), false));
+        assert!(!config.may_send_to(&frames(spanning_tree), true));
+        assert!(!config.may_send_to(&frames([0xFF; 6]), true));
     }
 }

@@ -1,16 +1,12 @@
 //! Endpoints of this participant, and the samples that go through them.
 
-use alloc::borrow::ToOwned;
-use alloc::vec::Vec;
-
-use super::{Event, LocalReader, LocalWriter, Participant, ReaderId, TopicName, WriterId};
-use crate::discovery::EndpointData;
-use crate::guid::{EntityId, Guid};
-use crate::qos::{LivelinessKind, Qos};
-use crate::reader::{KeyOf, Reader, ReaderCounters, SampleInfo};
+use super::{Event, LocalReader, LocalWriter, Participant, ReaderId, WriterId};
+use crate::guid::Guid;
+use crate::qos::LivelinessKind;
+use crate::reader::{ReaderCounters, SampleInfo};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
-use crate::writer::{ChangeKind, New, WriteError, Writer};
+use crate::writer::{ChangeKind, New, WriteError};
 
 /// A sample to be written.
 #[derive(Clone, Copy, Debug)]
@@ -38,73 +34,6 @@ impl<'a> NewSample<'a> {
 }
 
 impl Participant {
-    /// Makes a writer and announces it; `None` if there are as many endpoints as the limits allow.
-    pub fn create_writer(
-        &mut self,
-        now: Instant,
-        name: TopicName<'_>,
-        has_key: bool,
-        qos: Qos,
-    ) -> Option<WriterId> {
-        let entity = EntityId::writer(self.number()?, has_key);
-        let endpoint = self.endpoint(name, entity, &qos);
-        let writer = Writer::new(entity, qos, self.config.writer, self.config.may_multicast);
-        self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
-        let id = WriterId(self.writers.len());
-        let endpoint = Some(endpoint);
-        self.writers.push(Some(LocalWriter { writer, endpoint }));
-        self.match_own_writer(now, id);
-        self.plan_liveliness(now);
-        Some(id)
-    }
-
-    /// Makes a reader and announces it; `None` if there are as many endpoints as the limits allow.
-    /// `key_of` is needed for topics with keys.
-    pub fn create_reader(
-        &mut self,
-        now: Instant,
-        name: TopicName<'_>,
-        key_of: Option<KeyOf>,
-        qos: Qos,
-    ) -> Option<ReaderId> {
-        let entity = EntityId::reader(self.number()?, key_of.is_some());
-        let endpoint = self.endpoint(name, entity, &qos);
-        let sample_max = self.sending.sample_max;
-        let reader = Reader::new(entity, qos, self.config.reader, key_of, sample_max);
-        self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
-        let id = ReaderId(self.readers.len());
-        let endpoint = Some(endpoint);
-        self.readers.push(Some(LocalReader { reader, endpoint }));
-        self.match_own_reader(now, id);
-        Some(id)
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        let writers = self.writers.iter().flatten().count();
-        let own = writers + self.readers.iter().flatten().count();
-        let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
-        let number = self.next_entity;
-        // Names have 24 bits, and none is given twice.
-        if own >= max || number > 0x00FF_FFFF {
-            return None;
-        }
-        self.next_entity += 1;
-        Some(number)
-    }
-
-    fn endpoint(&self, name: TopicName<'_>, entity: EntityId, qos: &Qos) -> EndpointData {
-        EndpointData {
-            guid: self.config.guid(entity),
-            topic: name.topic.to_owned(),
-            type_name: name.type_name.to_owned(),
-            qos: qos.clone(),
-            unicast: Vec::new(),
-            multicast: Vec::new(),
-            expects_inline_qos: false,
-            content_filter: None,
-        }
-    }
-
     /// Ends a writer.
     pub fn delete_writer(&mut self, now: Instant, id: WriterId) {
         let local = self.writers.get_mut(id.0).and_then(Option::take);
@@ -157,6 +86,9 @@ impl Participant {
     ) -> Result<SequenceNumber, WriteError> {
         let time = self.wall(now);
         let sample_max = self.sending.sample_max;
+        let local = self.writer(id).ok_or(WriteError::Unknown)?;
+        let (publisher, scope) = (local.publisher, local.writer.qos.presentation.scope);
+        let group_sequence = self.next_of_group(publisher, scope);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
         let local = local.ok_or(WriteError::Unknown)?;
         let new = New {
@@ -165,14 +97,17 @@ impl Participant {
             key: sample.key,
             key_hash: sample.key_hash,
             time,
+            group_sequence,
         };
-        local.writer.write(now, sample_max, new)
+        let number = local.writer.write(now, sample_max, new)?;
+        self.on_group_sample(publisher, group_sequence);
+        Ok(number)
     }
 
     /// Begins a coherent set: what the writer writes from now on belongs together.
     pub fn begin_set(&mut self, id: WriterId) {
         if let Some(local) = self.writers.get_mut(id.0).and_then(Option::as_mut) {
-            local.writer.cache.begin_set();
+            local.writer.cache.begin_set(None);
         }
     }
 
@@ -183,7 +118,10 @@ impl Participant {
     pub fn end_set(&mut self, now: Instant, id: WriterId) -> Result<(), WriteError> {
         let time = self.wall(now);
         let local = self.writers.get_mut(id.0).and_then(Option::as_mut);
-        local.ok_or(WriteError::Unknown)?.writer.end_set(now, time)
+        local
+            .ok_or(WriteError::Unknown)?
+            .writer
+            .end_set(now, time, None)
     }
 
     /// Hands the next sample of a reader to `read`, with its payload and the key of its instance;
@@ -195,7 +133,11 @@ impl Participant {
         read: impl FnOnce(&SampleInfo, &[u8], &[u8]) -> R,
     ) -> Option<R> {
         let local = self.readers.get_mut(id.0).and_then(Option::as_mut)?;
-        local.reader.take(now, read)
+        let taken = local.reader.take(now, read);
+        if local.reader.has_group_news {
+            self.deliver_group_sets(now);
+        }
+        taken
     }
 
     /// Returns how many samples wait at a reader.
@@ -219,6 +161,12 @@ impl Participant {
     pub fn is_acknowledged(&self, id: WriterId) -> bool {
         self.writer(id)
             .is_none_or(|local| local.writer.is_acknowledged())
+    }
+
+    /// Returns how many samples in the history of a writer some reliable reader has not acknowledged.
+    pub fn unacknowledged(&self, id: WriterId) -> u64 {
+        self.writer(id)
+            .map_or(0, |local| local.writer.unacknowledged())
     }
 
     /// Returns what has happened at a reader.

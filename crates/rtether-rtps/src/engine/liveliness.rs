@@ -49,6 +49,7 @@ impl Participant {
             key: &payload[4..20],
             key_hash: payload.get(4..20).and_then(|key| key.try_into().ok()),
             time: self.wall(now),
+            group_sequence: None,
         };
         if let Some(local) = self.writers.get_mut(MESSAGES).and_then(Option::as_mut) {
             // A history of one sample an instance always has room for the next.

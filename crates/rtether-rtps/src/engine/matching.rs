@@ -2,6 +2,7 @@
 
 use super::{Event, Participant, ReaderId, WriterId};
 use crate::discovery::EndpointData;
+use crate::filter::{self, Filter, Judge};
 use crate::guid::Guid;
 use crate::locator::Locator;
 use crate::matching::{Mismatch, mismatches, partitions_match};
@@ -9,6 +10,7 @@ use crate::qos::{Durability, Reliability};
 use crate::reader::RemoteWriter;
 use crate::time::Instant;
 use crate::writer::RemoteReader;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// What a writer and a reader are to each other.
@@ -88,6 +90,7 @@ impl Participant {
             Relation::Matched => {
                 let remote = RemoteWriter {
                     guid,
+                    group: writer.group,
                     is_reliable: writer.qos.reliability == Reliability::Reliable,
                     strength: writer.qos.strength,
                     deadline: writer.qos.deadline,
@@ -148,6 +151,7 @@ impl Participant {
     ) {
         let unicast = self.places(&reader.unicast, reader.guid, false);
         let multicast = self.places(&reader.multicast, reader.guid, true);
+        let filter = self.understood(writer, reader);
         let Some(local) = self.writers.get_mut(writer.0).and_then(Option::as_mut) else {
             return;
         };
@@ -160,6 +164,7 @@ impl Participant {
                     wants_history: reader.qos.durability != Durability::Volatile,
                     unicast,
                     multicast,
+                    filter,
                 };
                 if local.writer.add_reader(now, remote) {
                     self.tell(Event::ReaderMatched {
@@ -178,6 +183,19 @@ impl Participant {
                 });
             }
         }
+    }
+
+    /// Returns the filter of a reader, if the writer can tell what passes it.
+    fn understood(&self, writer: WriterId, reader: &EndpointData) -> Option<(Filter, Judge)> {
+        let local = self.writers.get(writer.0).and_then(Option::as_ref)?;
+        let (judge, said) = (local.judge?, reader.content_filter.as_ref()?);
+        if said.class != filter::CLASS {
+            return None;
+        }
+        let parameters: Vec<&str> = said.parameters.iter().map(String::as_str).collect();
+        let filter = Filter::parse(&said.expression, &parameters).ok()?;
+        let is_fit = filter.is_quick() && judge.check(&filter).is_ok();
+        is_fit.then_some((filter, judge))
     }
 
     fn unmatch_reader(&mut self, writer: WriterId, reader: Guid) {

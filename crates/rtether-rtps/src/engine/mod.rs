@@ -4,19 +4,30 @@
 //! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
 mod config;
+mod create;
 mod endpoints;
+mod expected;
+mod groups;
 mod liveliness;
 mod matching;
 mod receive;
 mod remotes;
+mod sightings;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-pub use config::{Config, Counters, Event, ReaderId, TopicName, WriterId};
+pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
+pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
+pub use expected::ExpectedEndpoint;
+pub use groups::{PublisherId, SubscriberId};
+pub use sightings::{Change, Running, Sighted, Sighting};
 
-use crate::discovery::{EndpointData, ParticipantData};
+use groups::Publisher;
+
+use crate::discovery::{EndpointData, ParticipantData, encode_key};
+use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
@@ -44,6 +55,9 @@ struct LocalWriter {
     writer: Writer,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    /// How it tells what readers with filters want.
+    judge: Option<Judge>,
+    publisher: Option<PublisherId>,
 }
 
 /// A reader of this participant.
@@ -51,6 +65,7 @@ struct LocalReader {
     reader: Reader,
     /// What others are told of it; none for those built in.
     endpoint: Option<EndpointData>,
+    subscriber: Option<SubscriberId>,
 }
 
 /// Another participant.
@@ -61,6 +76,8 @@ struct Remote {
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
+    /// Whether it counts; a host that watches decides on that.
+    is_admitted: bool,
 }
 
 /// A participant.
@@ -82,6 +99,10 @@ pub struct Participant {
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
     next_entity: u32,
+    publishers: Vec<Publisher>,
+    subscribers: usize,
+    /// Whether a set of a publisher may be complete now.
+    has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
     /// Not later than the end of the first of their leases.
     lease_at: Instant,
@@ -90,6 +111,9 @@ pub struct Participant {
     events: VecDeque<Event>,
     counters: Counters,
     silent: Vec<Guid>,
+    expected: expected::Expected,
+    watch: sightings::Watch,
+    running: Running,
 }
 
 /// A datagram to be sent.
@@ -124,12 +148,18 @@ impl Participant {
             writers: Vec::new(),
             readers: Vec::new(),
             next_entity: 1,
+            publishers: Vec::new(),
+            subscribers: 0,
+            has_group_news: false,
             remotes: BTreeMap::new(),
             lease_at: Instant::NEVER,
             alive_at: None,
             events: VecDeque::new(),
             counters: Counters::default(),
             silent: Vec::new(),
+            expected: BTreeMap::new(),
+            watch: None,
+            running: Running::ALL,
             config,
         };
         this.add_built_in();
@@ -157,6 +187,8 @@ impl Participant {
             self.writers.push(Some(LocalWriter {
                 writer,
                 endpoint: None,
+                judge: None,
+                publisher: None,
             }));
         }
         let qos = Qos {
@@ -173,6 +205,7 @@ impl Participant {
             self.readers.push(Some(LocalReader {
                 reader,
                 endpoint: None,
+                subscriber: None,
             }));
         }
     }
@@ -198,7 +231,8 @@ impl Participant {
 
     /// Returns the other participants that are known.
     pub fn participants(&self) -> impl Iterator<Item = &ParticipantData> {
-        self.remotes.values().map(|remote| &remote.data)
+        let known = self.remotes.values().filter(|remote| remote.is_admitted);
+        known.map(|remote| &remote.data)
     }
 
     /// Returns the endpoints of the others, and whether each is a writer.
@@ -239,6 +273,9 @@ impl Participant {
     /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to
     /// send now.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.running.sending {
+            return None;
+        }
         for local in self.writers.iter_mut().flatten() {
             let writer = &mut local.writer;
             if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
@@ -268,14 +305,11 @@ impl Participant {
             message.data(reader, writer, first, &InlineQos::default(), content);
             return;
         }
-        let own = self.config.guid(EntityId::PARTICIPANT).octets();
-        // PL_CDR_LE with the name of the participant as its key, and the sentinel.
-        let mut key = [0; 28];
-        key[..8].copy_from_slice(&[0, 3, 0, 0, 0x50, 0, 16, 0]);
-        key[8..24].copy_from_slice(&own);
-        key[24] = 1;
+        let own = self.config.guid(EntityId::PARTICIPANT);
+        let mut key = Vec::new();
+        encode_key(own, &mut key);
         let inline = InlineQos {
-            key_hash: Some(own),
+            key_hash: Some(own.octets()),
             status: Status {
                 is_disposed: true,
                 is_unregistered: true,
@@ -288,6 +322,9 @@ impl Participant {
 
     /// Returns when to call [`Self::handle_timeout`], if nothing comes in before.
     pub fn poll_timeout(&self) -> Instant {
+        if !self.running.sending {
+            return self.poll_timeout_suspended();
+        }
         let writers = self.writers.iter().flatten();
         let writers = writers.filter_map(|local| local.writer.poll_timeout());
         let readers = self.readers.iter().flatten();
@@ -298,7 +335,7 @@ impl Participant {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if now >= self.announce_at {
+        if now >= self.announce_at && self.running.sending {
             let after = self.announce_after.min(self.config.announce_period);
             self.announce_at = now + after;
             self.announce_after = after.doubled();
@@ -312,6 +349,7 @@ impl Participant {
         self.assert_liveliness_if_due(now);
         self.handle_writers(now);
         self.handle_readers(now);
+        self.deliver_group_sets(now);
     }
 
     fn announce(&mut self, to: Locator) {

@@ -20,6 +20,9 @@ struct Context {
 impl Participant {
     /// Takes in a datagram.
     pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
+        if !self.running.receiving {
+            return;
+        }
         self.counters.datagrams += 1;
         let Ok(message) = parse(datagram) else {
             self.counters.malformed += 1;
@@ -34,10 +37,11 @@ impl Participant {
             let Ok(submessage) = submessage else {
                 // What follows cannot be told apart.
                 self.counters.malformed += 1;
-                return;
+                break;
             };
             self.handle(now, &mut context, submessage);
         }
+        self.deliver_group_sets(now);
     }
 
     fn handle(&mut self, now: Instant, context: &mut Context, submessage: Submessage<'_>) {

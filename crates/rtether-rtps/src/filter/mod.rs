@@ -6,6 +6,7 @@
 //! any text and `_` one character. Sorting and queries over several topics are not there.
 
 mod compare;
+mod judge;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,8 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use thiserror::Error;
+
+pub use judge::{CLASS, Judge};
 
 /// Most octets of a condition, and of a parameter.
 pub const TEXT_MAX: usize = 4096;
@@ -177,6 +180,20 @@ impl Filter {
             .map(|text| parse::parameter(text))
             .collect();
         Ok(())
+    }
+
+    /// Returns whether looking at a sample takes no longer than filter and sample are long: patterns
+    /// take the product of both.
+    pub(crate) fn is_quick(&self) -> bool {
+        fn is_quick(condition: &Condition) -> bool {
+            match condition {
+                Condition::All(all) | Condition::Any(all) => all.iter().all(is_quick),
+                Condition::Not(condition) => is_quick(condition),
+                Condition::Compare(..) | Condition::Between(..) => true,
+                Condition::Like(..) => false,
+            }
+        }
+        is_quick(&self.condition)
     }
 
     /// Returns whether a sample passes.

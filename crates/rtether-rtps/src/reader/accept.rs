@@ -12,9 +12,9 @@ use crate::writer::ChangeKind;
 impl Reader {
     /// Takes in a sample that belongs to no set; returns whether it has been dealt with.
     pub(super) fn accept_one(&mut self, now: Instant, proxy: usize, arrived: &Arrived<'_>) -> bool {
-        let Some(writer) = self.proxies.get(proxy).map(|proxy| proxy.remote.guid) else {
+        if !self.passes(arrived) {
             return true;
-        };
+        }
         let index = match self.instance_of(arrived) {
             Ok(Some(index)) => index,
             // Of an instance that was never heard of nothing can end.
@@ -27,15 +27,33 @@ impl Reader {
                 return self.refuse();
             }
         };
+        // The strongest of those that stand by comes before a weaker one that happens to write.
+        self.take_over_if_due(now, index);
         if self.is_full(index) {
             return self.refuse();
         }
         if arrived.kind.is_alive() {
             self.accept_value(now, proxy, index, arrived);
         } else {
-            self.accept_end(now, writer, index, arrived);
+            self.accept_end(now, proxy, index, arrived);
         }
         true
+    }
+
+    /// Returns whether the content filter lets a sample through; to the reader one that it does not has
+    /// never been written.
+    fn passes(&mut self, arrived: &Arrived<'_>) -> bool {
+        let filter = self.filter.as_ref().filter(|_| arrived.kind.is_alive());
+        let Some((filter, judge)) = filter else {
+            return true;
+        };
+        let passes = judge.passes(filter, arrived.payload);
+        match passes {
+            Some(true) => {}
+            Some(false) => self.counters.filtered += 1,
+            None => self.counters.malformed += 1,
+        }
+        passes == Some(true)
     }
 
     /// Finds no room: for strict reliability the writer has to wait; others lose the sample.
@@ -119,6 +137,7 @@ impl Reader {
                 is_valid: arrived.kind == ChangeKind::Alive,
                 state: InstanceState::Alive,
                 key_hash: arrived.inline.key_hash,
+                group_sequence: arrived.inline.group_sequence,
                 instance: index,
             },
             payload,
@@ -140,13 +159,6 @@ impl Reader {
             return;
         };
         instance.add_writer(writer);
-        if is_exclusive && instance.owner_until().is_some_and(|until| until <= now) {
-            // The strongest of those that stand by comes before a weaker one that happens to write.
-            self.take_over(now, index);
-        }
-        let Some(instance) = self.instances.get_mut(index) else {
-            return;
-        };
         if is_exclusive && !instance.arbitrate(now, writer, strength, persistence) {
             let until = (now + persistence).min(arrived.at + lifespan);
             instance.stand_by(strength, until, sample);
@@ -175,7 +187,34 @@ impl Reader {
             }
             return;
         }
+        self.enqueue_or_keep(now, index, sample);
+    }
+
+    /// Hands a sample on that comes without one having arrived, or keeps it until there is room.
+    fn enqueue_or_keep(&mut self, now: Instant, index: usize, sample: Sample) {
+        let is_full = self.is_full(index);
+        if let Some(instance) = self.instances.get_mut(index) {
+            instance.waits_for_room = is_full;
+            if is_full {
+                self.is_starved = true;
+                if let Some(older) = instance.pending.replace(sample) {
+                    self.recycle(older.payload);
+                }
+                return;
+            }
+        }
         self.enqueue(now, index, sample);
+    }
+
+    /// Hands on what was kept for want of room.
+    pub(super) fn offer_pending(&mut self, now: Instant) {
+        for index in 0..self.instances.len() {
+            let instance = self.instances.get_mut(index);
+            if let Some(instance) = instance.filter(|one| one.waits_for_room) {
+                instance.waits_for_room = false;
+                self.deliver_pending(now, index);
+            }
+        }
     }
 
     fn enqueue(&mut self, now: Instant, index: usize, sample: Sample) {
@@ -192,12 +231,19 @@ impl Reader {
         } else if let Some(instance) = self.instances.get_mut(index) {
             instance.queued += 1;
         }
-        self.queue.push_back(sample);
+        let place = self.place(&sample.info);
+        self.queue.insert(place, sample);
         self.counters.delivered += 1;
     }
 
     /// Takes in that an instance is gone, or that a writer no longer writes it.
-    fn accept_end(&mut self, now: Instant, writer: Guid, index: usize, arrived: &Arrived<'_>) {
+    fn accept_end(&mut self, now: Instant, proxy: usize, index: usize, arrived: &Arrived<'_>) {
+        let Some(remote) = self.proxies.get(proxy).map(|proxy| &proxy.remote) else {
+            return;
+        };
+        let (writer, strength) = (remote.guid, remote.strength);
+        let persistence = remote.deadline.min(self.qos.deadline);
+        let is_exclusive = self.qos.ownership == Ownership::Exclusive;
         let is_disposed = matches!(
             arrived.kind,
             ChangeKind::Disposed | ChangeKind::DisposedUnregistered
@@ -207,10 +253,18 @@ impl Reader {
             return;
         };
         let before = instance.state;
+        // Of a weaker writer it ends no more than what it has said itself.
+        let counts =
+            !is_disposed || !is_exclusive || instance.arbitrate(now, writer, strength, persistence);
         if is_unregistered {
             instance.remove_writer(writer);
         } else {
             instance.add_writer(writer);
+            instance.forget_standby(writer);
+        }
+        if !counts {
+            self.counters.filtered += 1;
+            return;
         }
         if is_disposed {
             instance.state = InstanceState::Disposed;
@@ -218,13 +272,16 @@ impl Reader {
             instance.state = InstanceState::NoWriters;
         }
         let state = instance.state;
-        instance.deadline_at = None;
-        if state != before {
+        if state != InstanceState::Alive {
+            instance.deadline_at = None;
+        }
+        // Built-in readers have one instance for all endpoints, of which each ends.
+        if state != before || self.entity.is_built_in() {
             let mut sample = self.sample(writer, index, arrived, Instant::NEVER);
             sample.info.state = state;
             self.enqueue(now, index, sample);
         }
-        self.set_timer(index);
+        self.take_over(now, index);
     }
 
     /// A writer is gone, or has been silent for too long.
@@ -248,6 +305,7 @@ impl Reader {
                         is_valid: false,
                         state: InstanceState::NoWriters,
                         key_hash: None,
+                        group_sequence: None,
                         instance: index,
                     },
                     payload: Vec::new(),
@@ -263,16 +321,15 @@ impl Reader {
 
     /// Delivers the last sample of the strongest writer left, if the owner no longer counts.
     fn take_over(&mut self, now: Instant, index: usize) {
-        if self.qos.ownership != Ownership::Exclusive {
-            return;
-        }
-        let instance = self.instances.get_mut(index);
+        let is_exclusive = self.qos.ownership == Ownership::Exclusive;
+        let instance = self.instances.get_mut(index).filter(|_| is_exclusive);
         if let Some(sample) = instance.and_then(|instance| instance.take_over(now)) {
             let deadline = self.qos.deadline;
-            if let Some(instance) = self.instances.get_mut(index)
-                && !deadline.is_infinite()
-            {
-                instance.deadline_at = Some(now + deadline);
+            if let Some(instance) = self.instances.get_mut(index) {
+                instance.state = InstanceState::Alive;
+                if !deadline.is_infinite() {
+                    instance.deadline_at = Some(now + deadline);
+                }
             }
             self.separate(now, index, sample);
         }
@@ -345,10 +402,10 @@ impl Reader {
         let Some(instance) = self.instances.get_mut(index) else {
             return;
         };
-        if instance.delivered_at.is_some_and(|at| at + filter <= now)
+        if instance.delivered_at.is_none_or(|at| at + filter <= now)
             && let Some(sample) = instance.pending.take()
         {
-            self.enqueue(now, index, sample);
+            self.enqueue_or_keep(now, index, sample);
         }
     }
 }

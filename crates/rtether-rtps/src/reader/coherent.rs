@@ -1,14 +1,14 @@
-//! Coherent sets (8.7.5): samples that a writer has written together, for readers that get either all
+//! Coherent sets (8.7.6): samples that a writer has written together, for readers that get either all
 //! of them or none.
 //!
 //! A set is complete once its writer says so, or writes something else. One of which a part is lost, or
-//! that had begun before the reader came, is dropped. Sets of several writers stay separate, so that
-//! coherence within a group is not there.
+//! that had begun before the reader came, is dropped. Sets of a publisher wait in `group` for those of
+//! its other writers.
 
 use alloc::vec::Vec;
 
 use super::proxy::{HELD_OCTETS_MAX, Owned};
-use super::{Arrived, Reader};
+use super::{Arrived, Reader, WriterProxy};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::Status;
@@ -20,15 +20,18 @@ const SAMPLES_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct OpenSet {
     start: SequenceNumber,
-    samples: Vec<(SequenceNumber, Owned)>,
-    octets: usize,
+    /// The first number of the publisher's set.
+    pub(super) group: Option<SequenceNumber>,
+    pub(super) samples: Vec<(SequenceNumber, Owned)>,
+    /// Of the samples; all sets of a reader share the room.
+    pub(super) octets: usize,
     /// Samples of the writer that were lost before the set.
     lost: u64,
     is_whole: bool,
 }
 
 /// Returns whether it says no more than that a set is complete.
-fn is_end(arrived: &Arrived<'_>) -> bool {
+pub(super) fn is_end(arrived: &Arrived<'_>) -> bool {
     arrived.inline.coherent_set == Some(SequenceNumber::UNKNOWN)
         && arrived.payload.is_empty()
         && arrived.inline.status == Status::default()
@@ -42,7 +45,7 @@ impl Reader {
             if !self.close_set(now, proxy, arrived) {
                 return self.refuse();
             }
-            if self.keep_in_set(proxy, arrived) {
+            if self.keep_in_set(proxy, arrived) || self.keep_for_group(proxy, arrived) {
                 return true;
             }
         }
@@ -62,6 +65,12 @@ impl Reader {
             return true;
         }
         let is_whole = open.is_whole && open.lost == proxy.lost;
+        if self.is_grouped && open.group.is_some() && proxy.remote.group.is_some() {
+            if let Some(set) = proxy.set.take() {
+                self.wait_for_group(index, set, is_whole, arrived);
+            }
+            return true;
+        }
         if is_whole && self.depth.is_none() && waiting + open.samples.len() > self.samples_max {
             return false;
         }
@@ -79,6 +88,11 @@ impl Reader {
         true
     }
 
+    /// Returns the octets that samples of all sets may take.
+    pub(super) fn set_room(&self) -> usize {
+        self.sample_max.saturating_mul(2).max(HELD_OCTETS_MAX)
+    }
+
     /// Keeps a sample of a set until the set is complete; returns whether it is one.
     fn keep_in_set(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
         let start = arrived.inline.coherent_set;
@@ -86,23 +100,28 @@ impl Reader {
             return false;
         };
         let samples_max = SAMPLES_MAX.min(self.samples_max);
+        let kept: usize = self.proxies.iter().map(WriterProxy::set_octets).sum();
+        let room = self.set_room();
+        let is_room = kept.saturating_add(arrived.payload.len()) <= room;
         let Some(proxy) = self.proxies.get_mut(index) else {
             return false;
         };
         let lost = proxy.lost;
         let set = proxy.set.get_or_insert_with(|| OpenSet {
             start,
+            group: arrived.inline.group_set,
             samples: Vec::new(),
             octets: 0,
             lost,
             is_whole: arrived.sequence == start,
         });
-        set.octets = set.octets.saturating_add(arrived.payload.len());
-        if set.samples.len() >= samples_max || set.octets > HELD_OCTETS_MAX {
+        if set.samples.len() >= samples_max || !is_room {
             set.is_whole = false;
             set.samples.clear();
+            set.octets = 0;
             self.counters.rejected += 1;
         } else if set.is_whole {
+            set.octets += arrived.payload.len();
             set.samples.push((arrived.sequence, Owned::new(arrived)));
         } else {
             self.counters.incoherent += 1;
@@ -141,6 +160,7 @@ mod tests {
         let mut reader = Reader::new(entity, qos, ReaderTiming::default(), None, 1_024);
         let remote = RemoteWriter {
             guid: writer(),
+            group: None,
             is_reliable: reliability == Reliability::Reliable,
             strength: 0,
             deadline: Duration::INFINITE,
@@ -177,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_set_comes_as_a_whole() {
-        // Oracle: 8.7.5 by hand; the end is told, or something else follows.
+        // Oracle: 8.7.6 by hand; the end is told, or something else follows.
         let mut reader = reader(Reliability::Reliable);
         hand_in(&mut reader, 1, Some(1));
         hand_in(&mut reader, 2, Some(1));
@@ -193,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_set_never_comes() {
-        // Oracle: 8.7.5 by hand; 3 is lost, as is the begin of the first set.
+        // Oracle: 8.7.6 by hand; 3 is lost, as is the begin of the first set.
         let mut reader = reader(Reliability::BestEffort);
         hand_in(&mut reader, 1, Some(1));
         hand_in(&mut reader, 2, Some(1));
@@ -205,6 +225,32 @@ mod tests {
         hand_in(&mut reader, 8, Some(8));
         hand_in(&mut reader, 9, Some(0));
         assert_eq!(taken(&mut reader), [8]);
+    }
+
+    #[test]
+    fn sets_of_all_writers_share_the_room() {
+        // Oracle: 8 MiB; what nine writers keep of sets that never end stays within them.
+        let mut reader = reader(Reliability::Reliable);
+        let payload = alloc::vec![0; 1 << 20];
+        for number in 1..=9 {
+            let guid = Guid::new(GuidPrefix([number; 12]), EntityId::writer(1, false));
+            let mut remote = reader.proxies[0].remote.clone();
+            remote.guid = guid;
+            reader.add_writer(NOW, remote);
+            let arrived = Arrived {
+                sequence: SequenceNumber(1),
+                kind: ChangeKind::Alive,
+                payload: &payload,
+                inline: InlineQos {
+                    coherent_set: Some(SequenceNumber(1)),
+                    ..InlineQos::default()
+                },
+                time: None,
+                at: NOW,
+            };
+            reader.on_data(NOW, guid, &arrived);
+        }
+        assert_eq!(reader.all_counters().rejected, 1);
     }
 
     #[test]

@@ -31,6 +31,8 @@ impl Reader {
         let Ok(index) = self.find(from) else {
             return;
         };
+        // A long sample may take longer than a lease.
+        self.touch(now, index);
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };

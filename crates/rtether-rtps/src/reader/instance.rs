@@ -54,6 +54,8 @@ pub(crate) struct Instance {
     pub(crate) delivered_at: Option<Instant>,
     /// What came too soon after it.
     pub(crate) pending: Option<Sample>,
+    /// Whether that waits for the application to take samples, not for time to pass.
+    pub(crate) waits_for_room: bool,
     /// When the next sample is overdue.
     pub(crate) deadline_at: Option<Instant>,
     /// Samples that wait for the application.
@@ -117,15 +119,18 @@ impl Instance {
         });
     }
 
-    /// Forgets a writer; returns whether it was the owner.
-    pub(crate) fn remove_writer(&mut self, writer: Guid) -> bool {
-        self.writers.retain(|one| *one != writer);
+    /// Forgets the last sample of a weaker writer.
+    pub(crate) fn forget_standby(&mut self, writer: Guid) {
         self.standby.retain(|one| one.writer != writer);
-        let was_owner = self.owner.is_some_and(|owner| owner.writer == writer);
-        if was_owner {
+    }
+
+    /// Forgets a writer.
+    pub(crate) fn remove_writer(&mut self, writer: Guid) {
+        self.writers.retain(|one| *one != writer);
+        self.forget_standby(writer);
+        if self.owner.is_some_and(|owner| owner.writer == writer) {
             self.owner = None;
         }
-        was_owner
     }
 
     /// Returns when the owner's last sample no longer keeps others away.
@@ -155,7 +160,8 @@ impl Instance {
 
     /// Returns when something is due.
     pub(crate) fn timeout(&self, filter: Duration) -> Option<Instant> {
-        let pending = self.pending.as_ref().and(self.delivered_at);
+        let pending = self.pending.as_ref().filter(|_| !self.waits_for_room);
+        let pending = pending.and(self.delivered_at);
         let pending = pending.map(|at| at + filter);
         [self.owner_until(), pending, self.deadline_at]
             .into_iter()

@@ -7,12 +7,15 @@
 mod accept;
 mod coherent;
 mod fragments;
+mod group;
 mod instance;
 mod proxy;
 mod queue;
 mod reassembly;
 mod sample;
 mod send;
+#[cfg(test)]
+mod tests;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -24,6 +27,7 @@ pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
 
+use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::qos::{History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
@@ -49,6 +53,8 @@ pub(crate) struct Reader {
     pub(crate) proxies: Vec<WriterProxy>,
     pub(crate) counters: ReaderCounters,
     key_of: Option<KeyOf>,
+    /// Which samples it wants.
+    pub(crate) filter: Option<(Filter, Judge)>,
     timing: ReaderTiming,
     depth: Option<usize>,
     samples_max: usize,
@@ -65,6 +71,12 @@ pub(crate) struct Reader {
     spare: Vec<Vec<u8>>,
     /// Numbers what is told to writers.
     count: i32,
+    /// Whether sets of publishers are to come as a whole, from all readers of the subscriber.
+    pub(crate) is_grouped: bool,
+    /// Whether the samples of a publisher are to be taken by their numbers there.
+    pub(crate) is_group_ordered: bool,
+    /// Whether a set of a publisher may be complete now.
+    pub(crate) has_group_news: bool,
     /// Whether a sample was refused for want of room.
     is_starved: bool,
     /// Reliable writers that are gone, and the next sample of each, lest it come twice when one is
@@ -95,6 +107,7 @@ impl Reader {
             proxies: Vec::new(),
             counters: ReaderCounters::default(),
             key_of,
+            filter: None,
             timing,
             depth,
             samples_max: limit(qos.limits.samples, SAMPLES_DEFAULT).max(1),
@@ -109,6 +122,9 @@ impl Reader {
             key: Vec::new(),
             spare: Vec::new(),
             count: 0,
+            is_grouped: false,
+            is_group_ordered: false,
+            has_group_news: false,
             is_starved: false,
             gone: VecDeque::new(),
         }
@@ -152,6 +168,7 @@ impl Reader {
             return false;
         };
         let proxy = self.proxies.remove(index);
+        self.has_group_news |= proxy.remote.group.is_some();
         self.counters.lost = self.counters.lost.saturating_add(proxy.lost);
         self.gone.retain(|(gone, _)| *gone != guid);
         if self.gone.len() >= GONE_MAX {

@@ -1,9 +1,10 @@
 //! What a reader knows of a writer (8.4.10.4).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use super::coherent::OpenSet;
+use super::group::GroupSet;
 use super::reassembly::Reassembly;
 use super::{Arrived, ReaderTiming};
 use crate::guid::{EntityId, Guid};
@@ -29,6 +30,8 @@ const ASKED_MAX: u8 = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct RemoteWriter {
     pub(crate) guid: Guid,
+    /// Its publisher, if it says so.
+    pub(crate) group: Option<EntityId>,
     pub(crate) is_reliable: bool,
     pub(crate) strength: i32,
     pub(crate) deadline: Duration,
@@ -104,6 +107,10 @@ pub(crate) struct WriterProxy {
     pub(crate) reassembly: Reassembly,
     /// What has come of a coherent set, for readers that want it as a whole.
     pub(crate) set: Option<OpenSet>,
+    /// Sets of its publisher that wait for other writers.
+    pub(super) waiting: VecDeque<GroupSet>,
+    /// What was lost when a sample outside of sets, or the end of one, came last.
+    pub(super) lost_before: Option<u64>,
     /// Until when it counts as alive; `None` if it no longer does.
     pub(crate) alive_until: Option<Instant>,
     /// Samples that will never come.
@@ -129,6 +136,8 @@ impl WriterProxy {
             ask_after: Duration::ZERO,
             reassembly: Reassembly::default(),
             set: None,
+            waiting: VecDeque::new(),
+            lost_before: None,
             lost: 0,
         }
     }

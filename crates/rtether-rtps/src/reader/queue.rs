@@ -34,8 +34,39 @@ impl Reader {
         Some(result)
     }
 
+    /// Returns the next sample, and drops those before it that are worth nothing any more.
+    pub(crate) fn front(&mut self, now: Instant) -> Option<&SampleInfo> {
+        while self.queue.front()?.expires_at <= now {
+            let sample = self.queue.pop_front()?;
+            if let Some(instance) = self.instances.get_mut(sample.info.instance) {
+                instance.queued = instance.queued.saturating_sub(1);
+            }
+            self.counters.expired += 1;
+            self.recycle(sample.payload);
+        }
+        self.queue.front().map(|sample| &sample.info)
+    }
+
+    /// Returns where a sample belongs in the queue: behind all, unless those of its publisher are taken
+    /// by their numbers there.
+    pub(super) fn place(&self, info: &SampleInfo) -> usize {
+        let own = info.group_sequence.filter(|_| self.is_group_ordered);
+        let (Some(own), Some(publisher)) = (own, self.publisher_of(info.writer)) else {
+            return self.queue.len();
+        };
+        let is_later = |other: &SampleInfo| {
+            other.group_sequence.is_some_and(|other| other > own)
+                && other.writer.prefix == info.writer.prefix
+                && self.publisher_of(other.writer) == Some(publisher)
+        };
+        let before = self.queue.iter().rposition(|one| !is_later(&one.info));
+        before.map_or(0, |before| before + 1)
+    }
+
     /// Takes in what was held for want of room, and asks for the rest.
     fn offer_again(&mut self, now: Instant) {
+        self.has_group_news |= self.is_grouped;
+        self.offer_pending(now);
         for index in 0..self.proxies.len() {
             self.deliver_held(now, index);
             if let Some(proxy) = self.proxies.get_mut(index)

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::instance::InstanceState;
 use crate::guid::Guid;
@@ -24,6 +25,15 @@ pub enum KeyOf {
     Function(WriteKeyFn),
     /// By a closure, for types that are described at run time.
     Closure(Arc<WriteKey>),
+}
+
+impl fmt::Debug for KeyOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Function(_) => "Function",
+            Self::Closure(_) => "Closure",
+        })
+    }
 }
 
 impl KeyOf {
@@ -83,6 +93,8 @@ pub struct SampleInfo {
     pub state: InstanceState,
     /// The hash of the key, if the writer has sent it.
     pub key_hash: Option<[u8; 16]>,
+    /// Its number among the samples of its publisher, if the writer has sent it.
+    pub group_sequence: Option<SequenceNumber>,
     pub(crate) instance: usize,
 }
 
@@ -119,7 +131,7 @@ pub struct ReaderCounters {
     pub rejected: u64,
     /// Samples whose payload makes no sense.
     pub malformed: u64,
-    /// Samples of a weaker writer, or too soon after another.
+    /// Samples of a weaker writer, too soon after another, or kept out by the content filter.
     pub filtered: u64,
     /// Samples of coherent sets of which a part was lost.
     pub incoherent: u64,

@@ -69,7 +69,9 @@ fn qos_size(qos: &InlineQos) -> usize {
         HEAD + 4
     };
     size += qos.lifespan.map_or(0, |_| HEAD + 8);
-    size + qos.coherent_set.map_or(0, |_| HEAD + 8)
+    let numbers = [qos.coherent_set, qos.group_sequence, qos.group_set];
+    size += numbers.iter().flatten().count() * (HEAD + 8);
+    size + qos.group_digest.map_or(0, |_| HEAD + 4)
 }
 
 /// Writes a message into a buffer of the caller.
@@ -309,9 +311,19 @@ impl<'a> Builder<'a> {
             self.u32(seconds.cast_unsigned());
             self.u32(fraction);
         }
-        if let Some(set) = qos.coherent_set {
-            self.parameter(pid::COHERENT_SET, 8);
-            self.number(set);
+        for (id, number) in [
+            (pid::COHERENT_SET, qos.coherent_set),
+            (pid::GROUP_COHERENT_SET, qos.group_set),
+            (pid::GROUP_SEQUENCE, qos.group_sequence),
+        ] {
+            if let Some(number) = number {
+                self.parameter(id, 8);
+                self.number(number);
+            }
+        }
+        if let Some(digest) = qos.group_digest {
+            self.parameter(pid::WRITER_GROUP, 4);
+            self.octets.extend_from_slice(&digest);
         }
         self.parameter(pid::SENTINEL, 0);
     }

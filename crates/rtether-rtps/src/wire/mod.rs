@@ -16,8 +16,12 @@ mod tests;
 
 pub use build::{Builder, Fragment, data_frag_size, data_size};
 pub(crate) use cursor::Cursor;
-pub use parameter::{InlineQos, Parameter, ParameterList, Parameters, STRING_SIZE_MAX, Status};
-pub(crate) use parameter::{duration, is_must_understand, is_vendor, pid, string, without_flags};
+pub use parameter::{
+    GroupDigest, InlineQos, Parameter, ParameterList, Parameters, STRING_SIZE_MAX, Status,
+};
+pub(crate) use parameter::{
+    duration, is_must_understand, is_vendor, pid, string, string_within, without_flags,
+};
 pub use read::Submessages;
 pub use submessage::{
     AckNack, Content, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, Locators, NackFrag, Submessage,

@@ -41,10 +41,15 @@ pub(crate) mod pid {
     pub(crate) const DEFAULT_MULTICAST_LOCATOR: u16 = 0x0048;
     pub(crate) const TRANSPORT_PRIORITY: u16 = 0x0049;
     pub(crate) const PARTICIPANT_GUID: u16 = 0x0050;
+    pub(crate) const GROUP_GUID: u16 = 0x0052;
+    pub(crate) const GROUP_ENTITY: u16 = 0x0053;
     pub(crate) const COHERENT_SET: u16 = 0x0056;
     pub(crate) const BUILT_IN_ENDPOINTS: u16 = 0x0058;
     pub(crate) const ENDPOINT_GUID: u16 = 0x005A;
     pub(crate) const ENTITY_NAME: u16 = 0x0062;
+    pub(crate) const GROUP_COHERENT_SET: u16 = 0x0063;
+    pub(crate) const GROUP_SEQUENCE: u16 = 0x0064;
+    pub(crate) const WRITER_GROUP: u16 = 0x0065;
     pub(crate) const KEY_HASH: u16 = 0x0070;
     pub(crate) const STATUS_INFO: u16 = 0x0071;
     pub(crate) const DATA_REPRESENTATION: u16 = 0x0073;
@@ -294,11 +299,16 @@ pub(crate) fn duration(cursor: &mut Cursor<'_>) -> Result<Duration, Malformed> {
 
 /// Reads a string, and goes on behind its padding.
 pub(crate) fn string<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, Malformed> {
+    string_within(cursor, STRING_SIZE_MAX)
+}
+
+/// Reads a string of at most `max` octets with its NUL, and goes on behind its padding.
+pub(crate) fn string_within<'a>(cursor: &mut Cursor<'a>, max: usize) -> Result<&'a str, Malformed> {
     let error = Malformed::Value {
         offset: cursor.at(),
     };
     let len = cursor.count()?;
-    if len > STRING_SIZE_MAX {
+    if len > max {
         return Err(error);
     }
     let octets = cursor.take(len)?;
@@ -355,6 +365,24 @@ pub struct InlineQos {
     pub lifespan: Option<Duration>,
     /// The first sample of the set to which this one belongs; [`SequenceNumber::UNKNOWN`] ends the set.
     pub coherent_set: Option<SequenceNumber>,
+    /// The number of the sample among those of its publisher (8.7.5).
+    pub group_sequence: Option<SequenceNumber>,
+    /// The number among those of its publisher of the first sample of the publisher's set (8.7.6).
+    pub group_set: Option<SequenceNumber>,
+    /// Which writers the publisher has, in short, where the set ends.
+    pub group_digest: Option<GroupDigest>,
+}
+
+/// A set of writers in short: the first octets of the MD5 of their names (9.3.2.5).
+pub type GroupDigest = [u8; 4];
+
+/// Reads which set a sample belongs to.
+fn set(parameter: &Parameter<'_>) -> Result<SequenceNumber, Malformed> {
+    let set = parameter.sequence()?;
+    if !set.is_valid() && set != SequenceNumber::UNKNOWN {
+        return Err(parameter.malformed());
+    }
+    Ok(set)
 }
 
 impl InlineQos {
@@ -371,13 +399,19 @@ impl InlineQos {
                 pid::KEY_HASH => qos.key_hash = Some(parameter.array()?),
                 pid::STATUS_INFO => qos.status = Status::from_octets(parameter.array()?),
                 pid::LIFESPAN => qos.lifespan = Some(parameter.duration()?),
-                pid::COHERENT_SET => {
-                    let set = parameter.sequence()?;
-                    if !set.is_valid() && set != SequenceNumber::UNKNOWN {
+                pid::COHERENT_SET => qos.coherent_set = Some(set(&parameter)?),
+                pid::GROUP_COHERENT_SET => {
+                    // Unknown where the set ends that it names not, and so does whoever leaves it out.
+                    qos.group_set = Some(set(&parameter)?).filter(|set| set.is_valid());
+                }
+                pid::GROUP_SEQUENCE => {
+                    let number = parameter.sequence()?;
+                    if !number.is_valid() {
                         return Err(parameter.malformed());
                     }
-                    qos.coherent_set = Some(set);
+                    qos.group_sequence = Some(number);
                 }
+                pid::WRITER_GROUP => qos.group_digest = Some(parameter.array()?),
                 _ if is_must_understand(id) => return Err(Malformed::NotUnderstood { id }),
                 _ => {}
             }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::qos::{History, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
+use crate::wire::GroupDigest;
 
 /// Samples that are kept where a policy names no limit.
 pub(crate) const SAMPLES_DEFAULT: usize = 4_096;
@@ -47,7 +48,19 @@ pub(crate) struct Change {
     pub(crate) time: WallTime,
     /// The first sample of its set; the unknown number for what ends a set and is no sample itself.
     pub(crate) set: Option<SequenceNumber>,
+    pub(crate) group: GroupMark,
     instance: u32,
+}
+
+/// What a sample is to the publisher of its writer (8.7.5, 8.7.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupMark {
+    /// Its number among the samples of all writers.
+    pub(crate) sequence: Option<SequenceNumber>,
+    /// The first number of the publisher's set.
+    pub(crate) set: Option<SequenceNumber>,
+    /// Which writers take part in the set, where it ends.
+    pub(crate) digest: Option<GroupDigest>,
 }
 
 impl Change {
@@ -75,6 +88,8 @@ pub(crate) struct New<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) key_hash: Option<[u8; 16]>,
     pub(crate) time: WallTime,
+    /// Its number among the samples of the publisher, if that counts.
+    pub(crate) group_sequence: Option<SequenceNumber>,
 }
 
 /// Why a sample is not taken.
@@ -113,6 +128,8 @@ pub(crate) struct Cache {
     /// Whether what is written belongs to a set, and its first sample.
     is_in_set: bool,
     set: Option<SequenceNumber>,
+    /// The first number of the publisher's set.
+    group_set: Option<SequenceNumber>,
 }
 
 fn count(limit: Option<u32>, default: usize) -> usize {
@@ -138,26 +155,33 @@ impl Cache {
             spare: Vec::new(),
             is_in_set: false,
             set: None,
+            group_set: None,
         }
     }
 
-    /// Begins a set, if none has begun.
-    pub(crate) fn begin_set(&mut self) {
+    /// Begins a set, if none has begun; of a publisher, if it names its first number.
+    pub(crate) fn begin_set(&mut self, group_set: Option<SequenceNumber>) {
         self.is_in_set = true;
+        self.group_set = group_set;
     }
 
-    /// Ends the set; returns whether it has samples, so that there is something to be told.
+    /// Ends the set; returns whether there is something to be told: it has samples, or other writers of
+    /// the publisher have some.
     pub(crate) fn end_set(
         &mut self,
         now: Instant,
         time: WallTime,
         acknowledged: SequenceNumber,
+        digest: Option<GroupDigest>,
     ) -> Result<bool, WriteError> {
-        if self.set.is_some() {
+        let is_told = self.set.is_some() || self.group_set.is_some() && digest.is_some();
+        if is_told {
             self.make_room_for_one(acknowledged)?;
         }
         self.is_in_set = false;
-        if self.set.take().is_none() {
+        self.set = None;
+        let group_set = self.group_set.take();
+        if !is_told {
             return Ok(false);
         }
         self.last = self.last.next();
@@ -169,6 +193,11 @@ impl Cache {
             written_at: now,
             time,
             set: Some(SequenceNumber::UNKNOWN),
+            group: GroupMark {
+                sequence: None,
+                set: group_set,
+                digest,
+            },
             instance: u32::MAX,
         });
         Ok(true)
@@ -193,6 +222,11 @@ impl Cache {
     /// Returns the first sample of this number or a later one.
     pub(crate) fn at_or_after(&self, sequence: SequenceNumber) -> Option<&Change> {
         self.changes.get(self.position(sequence))
+    }
+
+    /// Returns the samples from this number on.
+    pub(crate) fn from(&self, sequence: SequenceNumber) -> impl Iterator<Item = &Change> {
+        self.changes.range(self.position(sequence)..)
     }
 
     /// Returns the sample of this number.
@@ -233,6 +267,11 @@ impl Cache {
             written_at: now,
             time: new.time,
             set: self.set,
+            group: GroupMark {
+                sequence: new.group_sequence,
+                set: self.group_set,
+                digest: None,
+            },
             instance: id,
         });
         Ok(sequence)
@@ -380,20 +419,20 @@ mod tests {
 
     #[test]
     fn what_is_written_in_a_set_names_its_first_sample() {
-        // Oracle: 8.7.5 by hand; a set without samples leaves no trace, others have an end of their own.
+        // Oracle: 8.7.6 by hand; a set without samples leaves no trace, others have an end of their own.
         let mut cache = Cache::new(&Qos {
             history: History::KeepAll,
             ..Qos::writer()
         });
         let (now, time) = (Instant::ZERO, WallTime::default());
         let none = SequenceNumber::ZERO;
-        cache.begin_set();
-        assert_eq!(cache.end_set(now, time, none), Ok(false));
+        cache.begin_set(None);
+        assert_eq!(cache.end_set(now, time, none, None), Ok(false));
         cache.push(now, New::default(), none).unwrap();
-        cache.begin_set();
+        cache.begin_set(None);
         cache.push(now, New::default(), none).unwrap();
         cache.push(now, New::default(), none).unwrap();
-        assert_eq!(cache.end_set(now, time, none), Ok(true));
+        assert_eq!(cache.end_set(now, time, none, None), Ok(true));
         cache.push(now, New::default(), none).unwrap();
         let sets: Vec<_> = cache.changes.iter().map(|change| change.set).collect();
         let (set, end) = (SequenceNumber(2), SequenceNumber::UNKNOWN);

@@ -19,10 +19,13 @@ use crate::locator::Locator;
 use crate::qos::{Durability, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
-use crate::wire::{AckNack, NackFrag};
+use crate::wire::{AckNack, GroupDigest, NackFrag};
 
 /// Readers that a writer knows at most.
 pub(crate) const READERS_MAX: usize = 1_024;
+
+/// Readers for which a writer filters at most; the others filter for themselves, as all do.
+const FILTERS_MAX: usize = 32;
 
 /// How a writer keeps its readers up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,8 @@ pub(crate) struct Writer {
     /// In the order of their names.
     pub(crate) proxies: Vec<ReaderProxy>,
     destinations: Vec<Destination>,
+    /// Whether a reader wants only some samples.
+    has_filters: bool,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
@@ -81,8 +86,6 @@ pub(crate) struct Writer {
     is_asked: bool,
     /// Whether samples may go to groups.
     may_multicast: bool,
-    /// Whether a new reader gets the history at once, or only when it asks.
-    pushes_history: bool,
 }
 
 impl Writer {
@@ -98,13 +101,13 @@ impl Writer {
             qos,
             proxies: Vec::new(),
             destinations: Vec::new(),
+            has_filters: false,
             timing,
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
             heartbeat_count: 0,
             is_asked: false,
             may_multicast,
-            pushes_history: false,
         }
     }
 
@@ -125,8 +128,14 @@ impl Writer {
     }
 
     /// Says that the samples since the begin of the set belong together.
-    pub(crate) fn end_set(&mut self, now: Instant, time: WallTime) -> Result<(), WriteError> {
-        if self.cache.end_set(now, time, self.acknowledged())? {
+    pub(crate) fn end_set(
+        &mut self,
+        now: Instant,
+        time: WallTime,
+        digest: Option<GroupDigest>,
+    ) -> Result<(), WriteError> {
+        let acknowledged = self.acknowledged();
+        if self.cache.end_set(now, time, acknowledged, digest)? {
             self.plan_heartbeat(now);
         }
         Ok(())
@@ -152,8 +161,13 @@ impl Writer {
     }
 
     /// Takes in a reader, or what has changed about it; returns whether it is new and there is room.
-    pub(crate) fn add_reader(&mut self, now: Instant, remote: RemoteReader) -> bool {
+    pub(crate) fn add_reader(&mut self, now: Instant, mut remote: RemoteReader) -> bool {
         self.is_asked = true;
+        let others = self.proxies.iter().map(|proxy| &proxy.remote);
+        let others = others.filter(|other| other.guid != remote.guid);
+        if others.filter(|other| other.filter.is_some()).count() >= FILTERS_MAX {
+            remote.filter = None;
+        }
         match self.find(remote.guid) {
             Ok(index) => {
                 if let Some(proxy) = self.proxies.get_mut(index) {
@@ -166,10 +180,9 @@ impl Writer {
                 if self.proxies.len() >= READERS_MAX {
                     return false;
                 }
-                let mut remote = remote;
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
-                let proxy = ReaderProxy::new(remote, first, last, self.pushes_history);
+                let proxy = ReaderProxy::new(remote, first, last);
                 if proxy.is_reliable() {
                     self.heartbeat_after = self.timing.heartbeat_min;
                     let at = now + self.heartbeat_after;
@@ -216,9 +229,16 @@ impl Writer {
         self.proxies.get_mut(index)
     }
 
-    /// Returns the readers that have not acknowledged everything.
+    /// Returns whether all reliable readers have acknowledged everything.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.acknowledged() >= self.cache.last()
+    }
+
+    /// Returns how many of the samples that are still there some reader has not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        let before_first = self.cache.first().0 - 1;
+        let lacking = self.cache.last().0 - self.acknowledged().0.max(before_first);
+        u64::try_from(lacking).unwrap_or(0)
     }
 
     /// Works out where new samples go: to a group that all listen to if they are at several places, or
@@ -226,6 +246,8 @@ impl Writer {
     fn rebuild_destinations(&mut self) {
         let next = self.destinations.iter().map(|there| there.next).min();
         let next = next.unwrap_or(self.cache.last().next());
+        let mut readers = self.proxies.iter();
+        self.has_filters = readers.any(|proxy| proxy.remote.filter.is_some());
         // Sorted, since with many readers looking for each among all takes long.
         let mut places: Vec<Locator> = self.proxies.iter().filter_map(ReaderProxy::place).collect();
         places.sort_unstable();

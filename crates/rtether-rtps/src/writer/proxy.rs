@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::cache::Change;
+use crate::filter::{Filter, Judge};
 use crate::guid::Guid;
 use crate::locator::Locator;
 use crate::qos::Reliability;
@@ -18,6 +20,8 @@ pub(crate) struct RemoteReader {
     /// Where it is, the preferred place first.
     pub(crate) unicast: Vec<Locator>,
     pub(crate) multicast: Vec<Locator>,
+    /// Which samples it wants, if this writer knows how to tell.
+    pub(crate) filter: Option<(Filter, Judge)>,
 }
 
 /// A reader.
@@ -45,6 +49,9 @@ pub(crate) struct ReaderProxy {
     /// Whether it has ever said up to where it has everything.
     has_told_base: bool,
 }
+
+/// Octets of samples that are looked at for others; longer ones are sent in any case.
+const FILTERED_MAX: usize = 64 << 10;
 
 /// Heartbeats for a reader that has never answered: perhaps nobody is there, or somebody to whom it was
 /// made known by another who wishes them ill.
@@ -103,12 +110,7 @@ impl Count {
 
 impl ReaderProxy {
     /// Returns a reader that is matched while the writer has samples from `first` to `last`.
-    pub(crate) fn new(
-        remote: RemoteReader,
-        first: SequenceNumber,
-        last: SequenceNumber,
-        is_pushed: bool,
-    ) -> Self {
+    pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
         let start = if remote.wants_history {
             SequenceNumber::FIRST
         } else {
@@ -116,7 +118,7 @@ impl ReaderProxy {
         };
         let has_history = remote.wants_history && first <= last;
         // A reliable reader asks for what it lacks.
-        let is_sent = has_history && (is_pushed || remote.reliability == Reliability::BestEffort);
+        let is_sent = has_history && remote.reliability == Reliability::BestEffort;
         Self {
             wants_heartbeat: remote.reliability == Reliability::Reliable,
             remote,
@@ -132,6 +134,18 @@ impl ReaderProxy {
             heartbeats: 0,
             has_told_base: false,
         }
+    }
+
+    /// Returns whether it wants a sample, as far as is known: it looks for itself in any case.
+    pub(super) fn wants(&self, change: &Change) -> bool {
+        let filter = self.remote.filter.as_ref();
+        filter.is_none_or(|(filter, judge)| {
+            // A set without one of its samples would be no set.
+            !change.kind.is_alive()
+                || change.set.is_some()
+                || change.payload.len() > FILTERED_MAX
+                || judge.passes(filter, &change.payload) != Some(false)
+        })
     }
 
     pub(crate) fn is_reliable(&self) -> bool {

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::cache::{Change, ChangeKind};
+use super::cache::{Cache, Change, ChangeKind};
 use super::proxy::Wanted;
-use super::{Destination, Sending, Writer};
+use super::{Destination, ReaderProxy, Sending, Writer};
 use crate::guid::EntityId;
 use crate::locator::Locator;
 use crate::sequence::{NumberSet, SequenceNumber};
@@ -13,10 +13,12 @@ use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status,
 
 /// Octets of a time stamp.
 const TIMESTAMP: usize = 12;
+/// Samples that are looked at to say in one go that a reader does not want them.
+const LOOKED_AT_MAX: usize = 256;
 /// Octets of the heads of a message, of its destination and of its time.
 const HEADS: usize = 20 + 16 + TIMESTAMP;
 /// Octets of the head of a fragment with the longest inline policies.
-const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 12 + 4;
+const FRAGMENT_HEADS: usize = 36 + 20 + 12 + 8 + 3 * 12 + 8 + 4;
 
 /// Returns the octets of a fragment in datagrams of this length: a multiple of 4.
 pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
@@ -41,6 +43,9 @@ fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
         },
         lifespan: (!lifespan.is_infinite()).then_some(lifespan),
         coherent_set: change.set,
+        group_sequence: change.group.sequence,
+        group_set: change.group.set,
+        group_digest: change.group.digest,
     }
 }
 
@@ -109,7 +114,7 @@ impl Writer {
         }
         let is_reliable = self.has_reliable();
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
-        while let Some(change) = self.cache.at_or_after(there.next) {
+        while let Some(change) = self.wanted_at(&there, there.next) {
             if change.sequence > there.next {
                 let none = EntityId::UNKNOWN;
                 let gap = gap(none, self.entity, there.next, change.sequence);
@@ -134,8 +139,16 @@ impl Writer {
             message.data(reader, own, change.sequence, &inline, change.content());
             there.next = change.sequence.next();
         }
-        if self.cache.at_or_after(there.next).is_none() {
-            // What came after is gone already; heartbeats tell.
+        if there.next <= last && self.wanted_at(&there, there.next).is_none() {
+            // What came after is gone already, of which heartbeats tell, or is wanted by nobody there.
+            if is_reliable && self.has_filters {
+                message.gap(&gap(
+                    EntityId::UNKNOWN,
+                    self.entity,
+                    there.next,
+                    last.next(),
+                ));
+            }
             there.next = last.next();
         }
         if there.next > last && is_reliable {
@@ -149,6 +162,22 @@ impl Writer {
             *place = there;
         }
         (!is_empty).then_some(there.locator)
+    }
+
+    /// Returns the first sample from `from` on that somebody at a place wants.
+    fn wanted_at(&self, there: &Destination, from: SequenceNumber) -> Option<&Change> {
+        if !self.has_filters {
+            return self.cache.at_or_after(from);
+        }
+        let is_there = |proxy: &&ReaderProxy| {
+            let is_in = proxy.remote.multicast.contains(&there.locator);
+            is_in || proxy.place() == Some(there.locator)
+        };
+        let mut changes = self.cache.from(from);
+        changes.find(|change| {
+            let mut readers = self.proxies.iter().filter(is_there);
+            readers.any(|proxy| proxy.wants(change))
+        })
     }
 
     fn send_new_fragment(
@@ -237,14 +266,17 @@ impl Writer {
         };
         let (reader, start) = (proxy.remote.guid.entity, proxy.start);
         let found = self.cache.get(sequence).filter(|_| sequence >= start);
-        let Some(change) = found else {
-            let next = self.cache.at_or_after(sequence.max(start));
-            let next = next.map_or(self.cache.last().next(), |change| change.sequence);
-            if !message.gap(&gap(reader, self.entity, sequence, next)) {
+        let Some(change) = found.filter(|change| proxy.wants(change)) else {
+            let next = next_wanted(&self.cache, proxy, sequence.max(start));
+            if proxy.is_reliable() && !message.gap(&gap(reader, self.entity, sequence, next)) {
                 return Step::Full;
             }
             proxy.on_sent(SequenceNumber(next.0 - 1));
-            return Step::Sent;
+            return if proxy.is_reliable() {
+                Step::Sent
+            } else {
+                Step::Again
+            };
         };
         let inline = inline_qos(change, self.qos.lifespan);
         if is_fragmented(change, &inline, sending) {
@@ -347,6 +379,13 @@ impl Writer {
         message.heartbeat(&heartbeat);
         Some(locator)
     }
+}
+
+/// Returns the first sample from `from` on that a reader wants, or one up to which it wants none.
+fn next_wanted(cache: &Cache, reader: &ReaderProxy, from: SequenceNumber) -> SequenceNumber {
+    let mut changes = cache.from(from).enumerate();
+    let wanted = changes.find(|(count, change)| *count >= LOOKED_AT_MAX || reader.wants(change));
+    wanted.map_or(cache.last().next(), |(_, change)| change.sequence)
 }
 
 /// How an answer went.

@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
 mod discovery;
+mod filters;
 mod fragments;
 mod mutations;
 mod protocol;

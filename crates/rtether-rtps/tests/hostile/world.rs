@@ -258,6 +258,7 @@ pub(crate) fn endpoint(guid: Guid, reliability: Reliability) -> EndpointData {
         multicast: Vec::new(),
         expects_inline_qos: false,
         content_filter: None,
+        group: None,
     }
 }
 

@@ -196,7 +196,7 @@ impl LiveError {
                 | Self::TooLarge { .. }
                 | Self::Unsuited { .. }
                 | Self::Config(_)
-                | Self::Domain(DomainError::Domain(_))
+                | Self::Domain(DomainError::Domain(_) | DomainError::Ethernet(_))
                 | Self::Topic(_)
         )
     }

@@ -73,7 +73,7 @@ impl Reports {
     pub(super) fn open(device: &Device) -> io::Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
-        socket.bind(&link_address(device, COLLISION_ETHERTYPE))?;
+        socket.bind(&link_address(device.index(), COLLISION_ETHERTYPE))?;
         Ok(Self {
             socket,
             collisions: None,

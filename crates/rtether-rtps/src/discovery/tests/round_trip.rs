@@ -27,8 +27,10 @@ fn text() -> impl Strategy<Value = String> {
 
 fn locators() -> impl Strategy<Value = Vec<Locator>> {
     let udp = any::<([u8; 4], u16)>().prop_map(|(ip, port)| Locator::udp(ip.into(), port.max(1)));
-    let ethernet = any::<([u8; 6], u16)>().prop_map(|(address, port)| Locator::Ethernet {
+    let ethernet = any::<([u8; 6], u16, u16)>();
+    let ethernet = ethernet.prop_map(|(address, vid, port)| Locator::Ethernet {
         address,
+        vid: vid % 4_095,
         port: port.max(1),
     });
     prop::collection::vec(prop_oneof![udp, ethernet], 0..LOCATORS_MAX)
@@ -108,6 +110,7 @@ proptest! {
             unicast,
             multicast,
             expects_inline_qos: !is_writer,
+            group: (strength % 2 == 0).then(|| EntityId::publisher(9)),
             content_filter: (!is_writer).then(|| ContentFilter {
                 topic: filter[0].clone(),
                 related_topic: filter[1].clone(),

@@ -205,3 +205,43 @@ fn written_octets() {
     ]));
     assert_eq!(buffer, expected);
 }
+
+#[test]
+fn what_a_sample_is_to_its_group() {
+    // Oracle: 9.6.4.2 to 9.6.4.5 by hand, little-endian; numbers below 1 belong to no sample.
+    let qos = InlineQos {
+        coherent_set: Some(SequenceNumber::UNKNOWN),
+        group_set: Some(SequenceNumber(0x1_0000_0002)),
+        group_sequence: Some(SequenceNumber(3)),
+        group_digest: Some([1, 2, 3, 4]),
+        ..InlineQos::default()
+    };
+    let mut octets = Vec::new();
+    let mut message = Builder::new(&mut octets, PREFIX, 1_000);
+    let entity = EntityId::UNKNOWN;
+    assert!(message.data(entity, entity, SequenceNumber(1), &qos, Content::None));
+    let inline = [
+        [0x56, 0, 8, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0],
+        [0x63, 0, 8, 0, 1, 0, 0, 0, 2, 0, 0, 0],
+        [0x64, 0, 8, 0, 0, 0, 0, 0, 3, 0, 0, 0],
+        [0x65, 0, 4, 0, 1, 2, 3, 4, 1, 0, 0, 0],
+    ];
+    assert_eq!(octets[HEADER_SIZE + 24..], *inline.as_flattened());
+    for (id, is_set) in [(0x63, true), (0x64, false)] {
+        for (number, is_there) in [(0_u32, None), (1, Some(SequenceNumber(1)))] {
+            let octets = [[id, 0, 8, 0], [0; 4], number.to_le_bytes(), [1, 0, 0, 0]];
+            let (list, _) = ParameterList::split(octets.as_flattened(), true).unwrap();
+            let read = InlineQos::read(list).map(|qos| {
+                if is_set {
+                    qos.group_set
+                } else {
+                    qos.group_sequence
+                }
+            });
+            match is_there {
+                Some(_) => assert_eq!(read, Ok(is_there)),
+                None => assert!(read.is_err(), "{id:#x}"),
+            }
+        }
+    }
+}

@@ -23,8 +23,15 @@ fn set(base: impl Strategy<Value = i64>) -> impl Strategy<Value = NumberSet> {
 fn qos() -> impl Strategy<Value = InlineQos> {
     let lifespan = prop::option::of((0_i64..1 << 60).prop_map(Duration::from_ns));
     let set = prop::option::of(prop_oneof![number(), Just(SequenceNumber::UNKNOWN)]);
-    (any::<(Option<[u8; 16]>, bool, bool)>(), lifespan, set).prop_map(
-        |((key_hash, is_disposed, is_unregistered), lifespan, coherent_set)| InlineQos {
+    let numbers = (prop::option::of(number()), prop::option::of(number()));
+    let octets = any::<(Option<[u8; 16]>, bool, bool, Option<[u8; 4]>)>();
+    (octets, lifespan, set, numbers).prop_map(
+        |(
+            (key_hash, is_disposed, is_unregistered, group_digest),
+            lifespan,
+            coherent_set,
+            numbers,
+        )| InlineQos {
             key_hash,
             status: Status {
                 is_disposed,
@@ -32,6 +39,9 @@ fn qos() -> impl Strategy<Value = InlineQos> {
             },
             lifespan,
             coherent_set,
+            group_sequence: numbers.0,
+            group_set: numbers.1,
+            group_digest,
         },
     )
 }

@@ -1,7 +1,6 @@
 //! What happens besides samples, in words.
 
 use std::fmt::{self, Display};
-use std::net::SocketAddr;
 
 use super::relation::Reason;
 
@@ -11,7 +10,7 @@ pub enum Happening {
     /// The participant is there.
     Opened {
         /// Where.
-        address: SocketAddr,
+        address: String,
         /// In which domain.
         domain: u16,
     },

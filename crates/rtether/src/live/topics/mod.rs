@@ -17,7 +17,9 @@ mod subscribe;
 mod text;
 
 use std::net::Ipv4Addr;
+use std::str::FromStr;
 
+use rtether_live::link::{MacAddress, ParseMacError};
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::time;
@@ -27,6 +29,7 @@ pub use kinds::{Kind, Member};
 pub use output::{Form, Lines};
 pub use publish::{PublishOptions, publish};
 pub use relation::{Reason, reason};
+pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
 pub use rtether_rtps::locator::Ports;
 pub use rtether_rtps::matching::{Mismatch, Policy};
 pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Representation};
@@ -51,10 +54,30 @@ pub struct Place {
     pub domain: u16,
     /// The address whose network it talks to; the first that is not loopback, if none.
     pub interface: Option<Ipv4Addr>,
-    /// Hosts that groups do not reach.
-    pub peers: Vec<Ipv4Addr>,
+    /// Who is not reached by groups.
+    pub peers: Vec<Peer>,
     /// Whether it announces itself to the group of the domain.
     pub multicast: bool,
+    /// Frames on a device instead of UDP.
+    pub ethernet: Option<EthernetOptions>,
+}
+
+/// Who is not reached by groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// A host, over UDP.
+    Host(Ipv4Addr),
+    /// A station on the link of the device, in frames.
+    Station(MacAddress),
+}
+
+impl FromStr for Peer {
+    type Err = ParseMacError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMacError> {
+        let host = text.parse().map(Self::Host);
+        host.or_else(|_| text.parse().map(Self::Station))
+    }
 }
 
 impl Default for Place {
@@ -64,6 +87,7 @@ impl Default for Place {
             interface: None,
             peers: Vec::new(),
             multicast: true,
+            ethernet: None,
         }
     }
 }
@@ -76,11 +100,28 @@ impl Place {
             let _ = keep_cores_awake();
         }
         thread.placement.apply()?;
+        let (mut hosts, mut stations) = (Vec::new(), Vec::new());
+        for peer in &self.peers {
+            match *peer {
+                Peer::Host(host) => hosts.push(host),
+                Peer::Station(station) => stations.push(station),
+            }
+        }
+        let mut ethernet = self.ethernet.clone();
+        match &mut ethernet {
+            Some(ethernet) => ethernet.peers.append(&mut stations),
+            None if stations.is_empty() => {}
+            None => {
+                let why = "a peer that is an Ethernet address needs `--device NAME`";
+                return Err(LiveError::Topic(why.to_owned()));
+            }
+        }
         Ok(Domain::open(&DomainOptions {
             domain: self.domain,
             name: name.to_owned(),
             interface: self.interface,
-            peers: self.peers.clone(),
+            peers: hosts,
+            ethernet,
             multicast: self.multicast,
             waiting: thread.waiting,
             ..DomainOptions::default()

@@ -215,6 +215,7 @@ mod tests {
             multicast: Vec::new(),
             expects_inline_qos: false,
             content_filter: None,
+            group: None,
         };
         assert_eq!(differences(&endpoint(Qos::writer()), true), []);
         assert_eq!(differences(&endpoint(Qos::reader()), false), []);

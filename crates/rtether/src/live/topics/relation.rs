@@ -111,6 +111,7 @@ mod tests {
             multicast: Vec::new(),
             expects_inline_qos: false,
             content_filter: None,
+            group: None,
         }
     }
 

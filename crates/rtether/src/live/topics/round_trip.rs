@@ -20,6 +20,7 @@ use rtether_rtps::types::Ping;
 use rtether_rtps::writer::WriteError;
 
 use super::session::LOOK;
+use super::text::place;
 use super::{SIZE_MAX, no_room, span};
 use crate::live::{
     EchoOptions, LiveError, Marks, PingOptions, Via, ping::gaps, ping::watchers, session, why_ended,
@@ -45,7 +46,7 @@ impl Ends {
         let qos = Qos {
             reliability: Reliability::Reliable,
             history: History::KeepLast(1),
-            transport_priority: marks.dscp.into(),
+            transport_priority: priority(marks),
             ..Qos::reader()
         };
         let (now, participant) = (domain.now(), domain.participant_mut());
@@ -81,6 +82,12 @@ impl Ends {
             }
         }
     }
+}
+
+/// Returns the priority of samples as a DSCP, the upper three bits of which are the PCP.
+fn priority(marks: Marks) -> i32 {
+    let pcp = marks.pcp.map(|pcp| i32::from(pcp.get()) << 3);
+    pcp.unwrap_or(marks.dscp.into())
 }
 
 /// Waits until something comes, or until `until`, but not long.
@@ -258,7 +265,7 @@ pub(in crate::live) fn answer(
 ) -> Result<Answered, LiveError> {
     let mut domain = options.place.open("rtether echo", options.thread)?;
     let mut ends = Ends::open(&mut domain, ANSWERS, REQUESTS, options.marks)?;
-    let (number, address) = (options.place.domain, domain.address());
+    let (number, address) = (options.place.domain, place(&domain.address()));
     ready(&format!("{address} in domain {number} via rtps"));
     let mut answered = Answered::default();
     while !stop.load(Ordering::Relaxed) {

@@ -88,6 +88,7 @@ impl<'a> Session<'a> {
             multicast: Vec::new(),
             expects_inline_qos: false,
             content_filter: None,
+            group: None,
         };
         let begin = domain.now();
         let (monotonic, real) = monotonic_and_real_ns();
@@ -117,7 +118,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn opened(&self, domain: u16) -> Happening {
         Happening::Opened {
-            address: self.domain.address(),
+            address: place(&self.domain.address()),
             domain,
         }
     }

@@ -107,7 +107,7 @@ pub fn spy(
 ) -> Result<Census, LiveError> {
     let mut domain = options.place.open("rtether spy", Thread::default())?;
     tell(&Happening::Opened {
-        address: domain.address(),
+        address: place(&domain.address()),
         domain: options.place.domain,
     });
     let mut look = Look::default();

@@ -30,10 +30,7 @@ pub(super) fn clean(text: &str) -> String {
 pub(super) fn place(locator: &Locator) -> String {
     match locator {
         Locator::Udp(address) => SocketAddr::to_string(address),
-        Locator::Ethernet { address, port } => {
-            let octets = address.iter().map(|octet| format!("{octet:02x}"));
-            format!("{} port {port}", octets.collect::<Vec<_>>().join(":"))
-        }
+        Locator::Ethernet { .. } => locator.to_string(),
     }
 }
 

@@ -1,0 +1,313 @@
+//! The sockets of a participant for Ethernet frames.
+//!
+//! ```text
+//! destination  source  [8100 tag]  EtherType | source port  destination port | message
+//!      6          6         4          2            2               2
+//! ```
+//!
+//! A message is the payload of one frame (DDS-TSN 1.0, A.5). The annex gives stations logical ports
+//! (A.6.1) and has no field for them, so they stand before the message, in the order of UDP. No message
+//! is so short that its frame is padded: the shortest one that says anything has 48 octets.
+//!
+//! What a participant sends to its own station or to the group goes over loopback, too, where others
+//! of this host hear it: a packet socket for one `EtherType` does not see what its host sends.
+
+use std::cell::Cell;
+use std::io::{self, IoSlice};
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::Path;
+
+use rtether_rtps::engine::{self, Config};
+use rtether_rtps::locator::{ETHERNET_GROUP, Locator, Ports};
+use rtether_rtps::time::Duration;
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sendmsg};
+use socket2::{Domain as Family, Socket, Type};
+
+use super::options::failed;
+use super::sieve::{OVERHEAD, Sieve, mark};
+use super::transport::sleep;
+use super::udp::{NEIGHBORS, make_room};
+use super::{DATAGRAM_MAX, DomainError, DomainOptions, EthernetOptions};
+use crate::host::address::interfaces;
+use crate::link::{Device, DeviceError, ETHERTYPE_TAG, MacAddress, link_address, ready};
+use crate::option;
+
+/// The device of which frames come back to the host.
+const LOOPBACK: &str = "lo";
+/// The highest identifier of a VLAN (IEEE 802.1Q-2018, table 9-2).
+const VLAN_MAX: u16 = 4_094;
+/// Values below are lengths (IEEE 802.3-2022, 3.2.6).
+const ETHERTYPE_MIN: u16 = 0x0600;
+/// Addresses, tag, type and ports.
+const HEAD_MAX: usize = OVERHEAD + 4;
+
+/// The sockets: one that hears the device and loopback, one to send on each.
+#[derive(Debug)]
+pub(super) struct Ethernet {
+    inlet: Socket,
+    /// None if the device is loopback.
+    line: Option<Socket>,
+    local: Socket,
+    own: [u8; 6],
+    /// Source of frames on loopback.
+    mark: [u8; 6],
+    port: u16,
+    ethertype: u16,
+    vlan: u16,
+    /// Whether the device makes tags itself.
+    is_vlan: bool,
+    /// How the last frame was marked.
+    class: Cell<u8>,
+    /// Holds the number on this host.
+    _claim: UnixDatagram,
+}
+
+impl Ethernet {
+    /// Opens them, and enters where the participant is; returns its number on this host, too.
+    pub(super) fn open(
+        options: &DomainOptions,
+        frames: &EthernetOptions,
+        config: &mut Config,
+    ) -> Result<(Self, u16), DomainError> {
+        let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
+        let device = Device::named(&frames.device)?;
+        let loopback = Device::named(LOOPBACK)?;
+        // The kernel asks for the files of its own process, which may be in another namespace.
+        let is_vlan = Path::new("/proc/thread-self/net/vlan")
+            .join(&frames.device)
+            .exists();
+        check(options, frames, is_vlan)?;
+        let known = interfaces().map_err(failed("looking for devices"))?;
+        if known
+            .iter()
+            .any(|one| one.name == frames.device && !one.is_up)
+        {
+            return Err(DomainError::Down(frames.device.clone()));
+        }
+        let (claim, number, port) = claim(ports, options.domain, &device, frames.ethertype)?;
+        let own = device.address().0;
+        let is_loopback = device.index() == loopback.index();
+        let hears_group = options.multicast;
+        let sieve = Sieve {
+            device: device.index().unsigned_abs(),
+            loopback: loopback.index().unsigned_abs(),
+            own,
+            own_port: port,
+            group: if hears_group { ETHERNET_GROUP } else { own },
+            group_port: if hears_group {
+                ports.discovery_multicast()
+            } else {
+                port
+            },
+        };
+        let refused = |source| DeviceError::Socket {
+            name: frames.device.clone(),
+            source,
+        };
+        let inlet = inlet(&device, frames.ethertype, sieve, hears_group).map_err(refused)?;
+        let line = (!is_loopback).then(|| outlet(&device));
+        let line = line.transpose().map_err(refused)?;
+        let local = outlet(&loopback).map_err(refused)?;
+        let this = Self {
+            inlet,
+            line,
+            local,
+            own,
+            mark: mark(device.index().unsigned_abs()),
+            port,
+            ethertype: frames.ethertype,
+            vlan: frames.vlan,
+            is_vlan,
+            class: Cell::new(0),
+            _claim: claim,
+        };
+        // The ports are part of what the device takes.
+        let room = device.mtu().min(DATAGRAM_MAX).saturating_sub(4);
+        config.datagram_max = config.datagram_max.min(room);
+        this.enter(options, frames, ports, config);
+        Ok((this, number))
+    }
+
+    /// Enters where the participant is.
+    fn enter(
+        &self,
+        options: &DomainOptions,
+        frames: &EthernetOptions,
+        ports: Ports,
+        config: &mut Config,
+    ) {
+        let at = |address, port| Locator::Ethernet {
+            address,
+            vid: self.vlan,
+            port,
+        };
+        config.transport = engine::Transport::Ethernet;
+        config.metatraffic_unicast = vec![at(self.own, self.port)];
+        config.default_unicast = vec![at(self.own, self.port)];
+        if options.multicast {
+            let group = at(ETHERNET_GROUP, ports.discovery_multicast());
+            config.announce_to.push(group);
+            config.metatraffic_multicast = vec![group];
+            if options.multicast_data {
+                config.default_multicast = vec![group];
+            }
+        }
+        for MacAddress(peer) in &frames.peers {
+            let ports = (0..NEIGHBORS).filter_map(|number| ports.discovery_unicast(number));
+            config.announce_to.extend(ports.map(|port| at(*peer, port)));
+        }
+    }
+
+    /// Sends a message; the upper three bits of the priority, a DSCP, are the PCP.
+    pub(super) fn send(
+        &self,
+        message: &[u8],
+        to: [u8; 6],
+        port: u16,
+        priority: i32,
+    ) -> io::Result<()> {
+        let (is_group, is_own) = (to[0] & 1 == 1, to == self.own);
+        let mut sent = Err(io::ErrorKind::AddrNotAvailable.into());
+        if let Some(line) = self.line.as_ref().filter(|_| !is_own) {
+            let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
+            if class != self.class.get() {
+                // Values above 6 need a right; a host that does not grant it still tags the frame.
+                let value = libc::c_int::from(class);
+                let _ = option::set(line, libc::SOL_SOCKET, libc::SO_PRIORITY, &value);
+                self.class.set(class);
+            }
+            let pcp = if self.is_vlan { 0 } else { class };
+            let tag = u16::from(pcp) << 13 | self.vlan;
+            sent = self.put(
+                line,
+                message,
+                (to, self.own),
+                (tag > 0).then_some(tag),
+                port,
+            );
+        }
+        if is_group || is_own {
+            let heard = self.put(&self.local, message, (to, self.mark), None, port);
+            // Loopback may be down where there is one participant only.
+            sent = sent.or(heard);
+        }
+        sent
+    }
+
+    fn put(
+        &self,
+        socket: &Socket,
+        message: &[u8],
+        (to, from): ([u8; 6], [u8; 6]),
+        tag: Option<u16>,
+        port: u16,
+    ) -> io::Result<()> {
+        let mut head = [0; HEAD_MAX];
+        head[..6].copy_from_slice(&to);
+        head[6..12].copy_from_slice(&from);
+        let mut len = 12;
+        let mut append = |field: u16| {
+            head[len..len + 2].copy_from_slice(&field.to_be_bytes());
+            len += 2;
+        };
+        if let Some(tag) = tag {
+            append(ETHERTYPE_TAG);
+            append(tag);
+        }
+        append(self.ethertype);
+        append(self.port);
+        append(port);
+        let parts = [IoSlice::new(&head[..len]), IoSlice::new(message)];
+        let mut control = SendAncillaryBuffer::default();
+        sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Returns where in `buffer` the next message lies; nowhere if a frame is too short for one.
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
+        let received = rustix::net::recv(&self.inlet, buffer, RecvFlags::empty());
+        let len = ready(received.map(|(len, _)| len).map_err(Into::into))?;
+        Ok(len.map(|len| OVERHEAD.min(len)..len))
+    }
+
+    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
+        let inlet = PollFd::from_borrowed_fd(self.inlet.as_fd(), PollFlags::IN);
+        sleep(&mut [inlet], left)
+    }
+}
+
+fn check(
+    options: &DomainOptions,
+    frames: &EthernetOptions,
+    is_vlan: bool,
+) -> Result<(), DomainError> {
+    let wrong = |why| Err(DomainError::Ethernet(why));
+    if options.interface.is_some() || !options.peers.is_empty() {
+        return wrong(
+            "frames know no IP addresses: a device is named, and peers by their stations",
+        );
+    }
+    if frames.ethertype < ETHERTYPE_MIN || frames.ethertype == ETHERTYPE_TAG {
+        return wrong(
+            "an EtherType is 0x0600 or more, and not that of tags; 0x88b6 is free to use",
+        );
+    }
+    if frames.vlan > VLAN_MAX {
+        return wrong("VLANs are 1 to 4094");
+    }
+    if is_vlan && frames.vlan > 0 {
+        return wrong("the device is a VLAN already and makes the tags itself: name no other");
+    }
+    Ok(())
+}
+
+/// Takes the first number that is free on this host, device and `EtherType`: a name of the network
+/// namespace that the kernel gives to one process and takes back when it ends.
+fn claim(
+    ports: Ports,
+    domain: u16,
+    device: &Device,
+    ethertype: u16,
+) -> Result<(UnixDatagram, u16, u16), DomainError> {
+    for number in 0..Ports::PARTICIPANTS_MAX {
+        let Some(port) = ports.discovery_unicast(number) else {
+            break;
+        };
+        let name = format!("rtether/rtps/{ethertype:04x}/{}/{port}", device.index());
+        let claimed = SocketAddr::from_abstract_name(name)
+            .and_then(|address| UnixDatagram::bind_addr(&address));
+        match claimed {
+            Ok(claim) => return Ok((claim, number, port)),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(failed("taking a number of the domain")(error)),
+        }
+    }
+    Err(DomainError::Ports { domain })
+}
+
+/// Opens the socket that hears.
+fn inlet(device: &Device, ethertype: u16, sieve: Sieve, hears_group: bool) -> io::Result<Socket> {
+    // Nothing is received before the socket is bound.
+    let socket = Socket::new(Family::PACKET, Type::RAW, None)?;
+    socket.set_nonblocking(true)?;
+    make_room(&socket)?;
+    sieve.attach(&socket)?;
+    if hears_group {
+        option::join(&socket, device.index(), ETHERNET_GROUP)?;
+    }
+    socket.bind(&link_address(0, ethertype))?;
+    Ok(socket)
+}
+
+/// Opens a socket that sends and hears nothing.
+fn outlet(device: &Device) -> io::Result<Socket> {
+    let socket = Socket::new(Family::PACKET, Type::RAW, None)?;
+    socket.set_nonblocking(true)?;
+    make_room(&socket)?;
+    socket.bind(&link_address(device.index(), 0))?;
+    Ok(socket)
+}

@@ -1,0 +1,122 @@
+//! Which frames a participant gets: a filter in the kernel, so that nobody is woken for others.
+//!
+//! One socket hears all devices. From the wire come frames for the station or the group; from loopback
+//! those of participants on the same device of this host, which no wire brings back. There the source
+//! is the number of the device, so that devices stay apart.
+//!
+//! ```text
+//! from loopback: source = mark of the device, source port is not the own one
+//! from the device: destination = own address or the group
+//! both: destination port = own port or that of the group
+//! ```
+
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::option;
+
+/// Octets before the port numbers.
+pub(super) const HEADER: usize = 14;
+/// Octets before the message: the header, and the ports of source and destination.
+pub(super) const OVERHEAD: usize = HEADER + 4;
+
+/// Loads and jumps of a classic filter (`linux/bpf_common.h`): of four and of two octets of the frame,
+/// of its length; if equal, if not below.
+const WORD: u16 = 0x20;
+const HALF: u16 = 0x28;
+const LENGTH: u16 = 0x80;
+const IF_EQUAL: u16 = 0x15;
+const UNLESS_BELOW: u16 = 0x35;
+const RETURN: u16 = 0x06;
+/// Where a word is the number of the device (`linux/filter.h`: `SKF_AD_OFF` and `SKF_AD_IFINDEX`).
+const DEVICE: u32 = 0xFFFF_F008;
+const ALL: u32 = u32::MAX;
+
+/// What is let through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sieve {
+    pub(super) device: u32,
+    pub(super) loopback: u32,
+    pub(super) own: [u8; 6],
+    pub(super) own_port: u16,
+    /// The group and its port; the own address and port where it is not listened to.
+    pub(super) group: [u8; 6],
+    pub(super) group_port: u16,
+}
+
+/// Returns the source of frames on loopback: a locally administered address that is no station's.
+pub(super) fn mark(device: u32) -> [u8; 6] {
+    let [a, b, c, d] = device.to_be_bytes();
+    [2, 0, a, b, c, d]
+}
+
+fn halves(address: [u8; 6]) -> (u32, u32) {
+    let [upper @ .., low, lowest] = address;
+    (
+        u32::from_be_bytes(upper),
+        u32::from(u16::from_be_bytes([low, lowest])),
+    )
+}
+
+const fn load(code: u16, at: u32) -> libc::sock_filter {
+    step(code, at, 0, 0)
+}
+
+/// Jumps over `yes` steps if it holds, and over `no` steps if not.
+const fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
+    libc::sock_filter {
+        code,
+        jt: yes,
+        jf: no,
+        k,
+    }
+}
+
+impl Sieve {
+    fn program(&self) -> [libc::sock_filter; 23] {
+        let (own, own_end) = halves(self.own);
+        let (group, group_end) = halves(self.group);
+        let (mark, mark_end) = halves(mark(self.device));
+        let (own_port, group_port) = (u32::from(self.own_port), u32::from(self.group_port));
+        let message = u32::try_from(OVERHEAD).unwrap_or(0);
+        [
+            load(WORD, DEVICE),
+            step(IF_EQUAL, self.loopback, 10, 0), // to 12
+            step(IF_EQUAL, self.device, 0, 18),   // else drop
+            load(LENGTH, 0),
+            // Those that end before the message are let through, to be counted as malformed.
+            step(UNLESS_BELOW, message, 0, 17),
+            load(WORD, 0),
+            step(IF_EQUAL, own, 0, 2), // else to 9
+            load(HALF, 4),
+            step(IF_EQUAL, own_end, 9, 12), // to 18, else drop
+            step(IF_EQUAL, group, 0, 11),
+            load(HALF, 4),
+            step(IF_EQUAL, group_end, 6, 9), // to 18, else drop
+            // 12: loopback
+            load(WORD, 6),
+            step(IF_EQUAL, mark, 0, 7),
+            load(HALF, 10),
+            step(IF_EQUAL, mark_end, 0, 5),
+            load(HALF, 14),
+            step(IF_EQUAL, own_port, 3, 0),
+            // 18: both
+            load(HALF, 16),
+            step(IF_EQUAL, own_port, 2, 0),
+            step(IF_EQUAL, group_port, 1, 0),
+            // 21: drop, 22: accept
+            step(RETURN, 0, 0, 0),
+            step(RETURN, ALL, 0, 0),
+        ]
+    }
+
+    /// Has a socket hear nothing else.
+    pub(super) fn attach(&self, socket: &impl AsFd) -> io::Result<()> {
+        let mut program = self.program();
+        let program = libc::sock_fprog {
+            len: u16::try_from(program.len()).unwrap_or(0),
+            filter: program.as_mut_ptr(),
+        };
+        option::set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    }
+}

@@ -1,0 +1,94 @@
+//! By what a participant sends and receives.
+
+use std::io;
+use std::ops::Range;
+
+use rtether_rtps::engine::Config;
+use rtether_rtps::locator::Locator;
+use rtether_rtps::time::Duration;
+use rustix::event::{PollFd, Timespec, poll};
+
+use super::ethernet::Ethernet;
+use super::udp::Udp;
+use super::{DomainError, DomainOptions};
+
+/// The sockets of a participant.
+#[derive(Debug)]
+pub(super) enum Transport {
+    Udp(Udp),
+    Ethernet(Ethernet),
+}
+
+/// Where to look for a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// What comes often.
+    Own,
+    /// What is sent to a group, where that has a socket of its own.
+    Group,
+}
+
+impl Transport {
+    /// Opens the sockets, and enters where the participant is; returns its number on this host, too.
+    pub(super) fn open(
+        options: &DomainOptions,
+        config: &mut Config,
+    ) -> Result<(Self, u16), DomainError> {
+        Ok(match &options.ethernet {
+            None => {
+                let (udp, number) = Udp::open(options, config)?;
+                (Self::Udp(udp), number)
+            }
+            Some(frames) => {
+                let (ethernet, number) = Ethernet::open(options, frames, config)?;
+                (Self::Ethernet(ethernet), number)
+            }
+        })
+    }
+
+    /// Sends a datagram; the priority is its DSCP, and the upper three bits of that are the PCP.
+    pub(super) fn send(&self, datagram: &[u8], to: Locator, priority: i32) -> io::Result<()> {
+        match (self, to) {
+            (Self::Udp(udp), Locator::Udp(to)) => udp.send(datagram, to, priority),
+            (Self::Ethernet(ethernet), Locator::Ethernet { address, port, .. }) => {
+                ethernet.send(datagram, address, port, priority)
+            }
+            // The engine chooses no such place.
+            _ => Err(io::ErrorKind::AddrNotAvailable.into()),
+        }
+    }
+
+    /// Returns where in `buffer` the next datagram lies; `None` if there is none now.
+    pub(super) fn receive(
+        &self,
+        source: Source,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<Range<usize>>> {
+        match self {
+            Self::Udp(udp) => udp.receive(source, buffer),
+            Self::Ethernet(ethernet) if source == Source::Own => ethernet.receive(buffer),
+            Self::Ethernet(_) => Ok(None),
+        }
+    }
+
+    /// Sleeps until a datagram is there, `left` is over or a signal comes.
+    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
+        match self {
+            Self::Udp(udp) => udp.sleep(left),
+            Self::Ethernet(ethernet) => ethernet.sleep(left),
+        }
+    }
+}
+
+/// Sleeps until one of these is readable, `left` is over or a signal comes.
+pub(super) fn sleep(sockets: &mut [PollFd<'_>], left: Duration) -> io::Result<()> {
+    let ns = left.as_ns();
+    let limit = Timespec {
+        tv_sec: ns / 1_000_000_000,
+        tv_nsec: ns % 1_000_000_000,
+    };
+    match poll(sockets, Some(&limit)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,227 @@
+//! The sockets of a participant for UDP.
+
+use std::cell::Cell;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rtether_rtps::engine::Config;
+use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
+use rtether_rtps::time::Duration;
+use rustix::event::{PollFd, PollFlags};
+use rustix::net::{RecvFlags, SendFlags};
+use socket2::{Domain as Family, Protocol, Socket, Type};
+
+use super::options::failed;
+use super::transport::{Source, sleep};
+use super::{DomainError, DomainOptions};
+use crate::host::address::{Interface, interfaces};
+use crate::link::ready;
+use crate::option;
+
+/// Octets that may wait in a socket: a sample of a megabyte in fragments, with the kernel's own.
+const BUFFER: libc::c_int = 8 << 20;
+/// Participants of a host that are announced to where there is no group, as on loopback.
+pub(super) const NEIGHBORS: u16 = 10;
+
+/// The sockets: one for what is sent to the participant, one for the group.
+#[derive(Debug)]
+pub(super) struct Udp {
+    unicast: Port,
+    group: Option<Port>,
+}
+
+impl Udp {
+    /// Opens them, and enters where the participant is; returns its number on this host, too.
+    pub(super) fn open(
+        options: &DomainOptions,
+        config: &mut Config,
+    ) -> Result<(Self, u16), DomainError> {
+        let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
+        let (own, networks) = place(options.interface)?;
+        let (unicast, number) = open_unicast(own, ports, options.domain)?;
+        let group = if options.multicast {
+            let port = ports.discovery_multicast();
+            Some(open_group(own, port).map_err(failed("listening to the group of the domain"))?)
+        } else {
+            None
+        };
+        let port = ports.discovery_unicast(number).unwrap_or_default();
+        let locator = Locator::udp(own, port);
+        config.metatraffic_unicast = vec![locator];
+        config.default_unicast = vec![locator];
+        config.networks = networks;
+        if options.multicast {
+            let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
+            config.announce_to.push(group);
+            config.metatraffic_multicast = vec![group];
+            if options.multicast_data {
+                config.default_multicast = vec![group];
+            }
+        }
+        let mut peers = options.peers.clone();
+        if own.is_loopback() && !peers.contains(&own) {
+            peers.push(own);
+        }
+        for peer in peers {
+            let ports = (0..NEIGHBORS).filter_map(|number| ports.discovery_unicast(number));
+            let places = ports.map(|port| Locator::udp(peer, port));
+            config.announce_to.extend(places);
+            config.networks.push((peer, 32));
+        }
+        Ok((Self { unicast, group }, number))
+    }
+
+    pub(super) fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
+        self.unicast.send(datagram, to, priority)
+    }
+
+    pub(super) fn receive(
+        &self,
+        source: Source,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<Range<usize>>> {
+        let port = match (source, &self.group) {
+            (Source::Own, _) => &self.unicast,
+            (Source::Group, Some(group)) => group,
+            (Source::Group, None) => return Ok(None),
+        };
+        Ok(port.receive(buffer)?.map(|len| 0..len))
+    }
+
+    pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
+        let own = PollFd::from_borrowed_fd(self.unicast.as_fd(), PollFlags::IN);
+        match &self.group {
+            Some(group) => {
+                let group = PollFd::from_borrowed_fd(group.as_fd(), PollFlags::IN);
+                sleep(&mut [own, group], left)
+            }
+            None => sleep(&mut [own], left),
+        }
+    }
+}
+
+/// A socket.
+#[derive(Debug)]
+struct Port {
+    socket: Socket,
+    /// How the last datagram was marked.
+    priority: Cell<i32>,
+}
+
+impl AsFd for Port {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Port {
+    /// Sends a datagram; the priority is its DSCP, and its upper three bits are the PCP.
+    fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
+        if priority != self.priority.get() {
+            self.mark(priority)?;
+        }
+        rustix::net::sendto(&self.socket, datagram, SendFlags::NOSIGNAL, &to)?;
+        Ok(())
+    }
+
+    fn mark(&self, priority: i32) -> io::Result<()> {
+        let dscp = priority.clamp(0, 63);
+        self.socket
+            .set_tos_v4(u32::try_from(dscp << 2).unwrap_or(0))?;
+        // Values above 6 need a right; a host that does not grant it still marks the packet.
+        let class: libc::c_int = dscp >> 3;
+        let _ = option::set(&self.socket, libc::SOL_SOCKET, libc::SO_PRIORITY, &class);
+        self.priority.set(priority);
+        Ok(())
+    }
+
+    /// Returns the octets of the next datagram; `None` if there is none now.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let received = rustix::net::recv(&self.socket, buffer, RecvFlags::empty());
+        ready(received.map(|(len, _)| len).map_err(Into::into))
+    }
+}
+
+/// Returns a socket with large buffers that never waits.
+fn datagrams() -> io::Result<Socket> {
+    let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    socket.set_nonblocking(true)?;
+    make_room(&socket)?;
+    Ok(socket)
+}
+
+/// Gives a socket large buffers.
+pub(super) fn make_room(socket: &Socket) -> io::Result<()> {
+    // More than the system's limit needs a right; without it there is less room.
+    for (forced, usual) in [
+        (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+        (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+    ] {
+        if option::set(socket, libc::SOL_SOCKET, forced, &BUFFER).is_err() {
+            option::set(socket, libc::SOL_SOCKET, usual, &BUFFER)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the socket of the first participant number that is free on this host.
+fn open_unicast(own: Ipv4Addr, ports: Ports, domain: u16) -> Result<(Port, u16), DomainError> {
+    for number in 0..Ports::PARTICIPANTS_MAX {
+        let Some(port) = ports.discovery_unicast(number) else {
+            break;
+        };
+        let opening = || -> io::Result<Socket> {
+            let socket = datagrams()?;
+            socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
+            socket.set_multicast_if_v4(&own)?;
+            socket.set_multicast_loop_v4(true)?;
+            socket.set_multicast_ttl_v4(1)?;
+            Ok(socket)
+        };
+        match opening() {
+            Ok(socket) => {
+                let priority = Cell::new(0);
+                return Ok((Port { socket, priority }, number));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(failed("opening the socket of the participant")(error)),
+        }
+    }
+    Err(DomainError::Ports { domain })
+}
+
+/// Opens a socket that listens to the group of discovery.
+fn open_group(own: Ipv4Addr, port: u16) -> io::Result<Port> {
+    let socket = datagrams()?;
+    // All participants of a host listen to it, those of others included.
+    socket.set_reuse_address(true)?;
+    socket.bind(&SocketAddr::from((DISCOVERY_GROUP, port)).into())?;
+    socket.join_multicast_v4(&DISCOVERY_GROUP, &own)?;
+    Ok(Port {
+        socket,
+        priority: Cell::new(0),
+    })
+}
+
+/// Returns the own address, and the networks of this host.
+fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, Vec<(Ipv4Addr, u8)>), DomainError> {
+    let found = interfaces().map_err(failed("looking for devices"))?;
+    let up: Vec<&Interface> = found.iter().filter(|one| one.is_up).collect();
+    let networks = up.iter().flat_map(|one| {
+        let bits = one.prefix_lengths.iter().copied();
+        one.addresses.iter().copied().zip(bits)
+    });
+    let networks: Vec<(Ipv4Addr, u8)> = networks.collect();
+    let mut own = networks.iter().map(|(address, _)| *address);
+    let own = match wish {
+        Some(wish) => own
+            .find(|address| *address == wish)
+            .ok_or(DomainError::Interface(wish))?,
+        None => own
+            .find(|address| !address.is_loopback())
+            .unwrap_or(Ipv4Addr::LOCALHOST),
+    };
+    Ok((own, networks))
+}

@@ -1,0 +1,466 @@
+//! RTPS in Ethernet frames: participants of two hosts that have no IP addresses.
+
+use std::io::Read;
+
+use rtether_live::link::{Link, Raw, RawOptions};
+use rtether_live::rtps::{Domain, DomainOptions, ETHERTYPE, EthernetOptions};
+use rtether_rtps::engine::{NewSample, ReaderId, TopicName, WriterId};
+use rtether_rtps::locator::Locator;
+use rtether_rtps::qos::{History, Qos, Reliability};
+use rtether_rtps::time::Duration;
+use rtether_rtps::writer::WriteError;
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use socket2::{Protocol, Socket, Type};
+
+use crate::bed::inside;
+use crate::wire::{DEVICE, Wire};
+use rtether_live::namespace::Namespace;
+
+const NAME: TopicName<'_> = TopicName {
+    topic: "frames",
+    type_name: "Octets",
+};
+/// Longest wait for anything.
+const PATIENCE: Duration = Duration::from_s(20);
+/// Octets before a message without a tag: header of the frame, and two ports.
+const HEAD: usize = 18;
+
+fn on(device: &str) -> DomainOptions {
+    DomainOptions {
+        ethernet: Some(EthernetOptions::on(device)),
+        ..DomainOptions::default()
+    }
+}
+
+fn open(host: &Namespace, options: &DomainOptions) -> Domain {
+    inside(host, || Domain::open(options).unwrap())
+}
+
+/// Makes sure that no packet of IP goes between the hosts.
+fn without_ip(test: &str) -> Option<Wire> {
+    let wire = Wire::new(test)?;
+    for host in [&wire.near, &wire.far] {
+        host.run(&format!("ip address flush dev {DEVICE}")).unwrap();
+    }
+    Some(wire)
+}
+
+fn reliable() -> Qos {
+    Qos {
+        reliability: Reliability::Reliable,
+        history: History::KeepAll,
+        ..Qos::writer()
+    }
+}
+
+fn writer(domain: &mut Domain, qos: Qos) -> WriterId {
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    participant.create_writer(now, NAME, false, qos).unwrap()
+}
+
+fn reader(domain: &mut Domain) -> ReaderId {
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    let reader = participant.create_reader(now, NAME, None, reliable());
+    reader.unwrap()
+}
+
+/// Lets all go on until something is so; panics if it never is.
+fn until(domains: &mut [Domain], mut is_so: impl FnMut(&mut [Domain]) -> bool) {
+    let begin = domains[0].now();
+    while !is_so(domains) {
+        assert!(domains[0].now() - begin < PATIENCE, "nothing more comes");
+        for domain in &mut *domains {
+            domain.step(domain.now()).unwrap();
+            domain.participant_mut().discard_events(|_| false);
+        }
+    }
+}
+
+fn go_on_for(domains: &mut [Domain], span: Duration) {
+    let end = domains[0].now() + span;
+    until(domains, |domains| domains[0].now() >= end);
+}
+
+fn write(domains: &mut [Domain], writer: WriterId, payload: &[u8]) {
+    until(domains, |domains| {
+        let now = domains[0].now();
+        let sample = NewSample::value(payload);
+        let written = domains[0].participant_mut().write(now, writer, &sample);
+        match written {
+            Ok(_) => true,
+            Err(WriteError::Full) => false,
+            Err(error) => panic!("{error}"),
+        }
+    });
+}
+
+/// Octets behind a header that says that they are XCDR1.
+fn payload(number: usize, size: usize) -> Vec<u8> {
+    let octets = (0..size).map(|at| u8::try_from((number + at) % 251).unwrap());
+    [0, 1, 0, 0].into_iter().chain(octets).collect()
+}
+
+/// Oracle: what was written; with a tenth of all frames lost each way, in fragments too.
+#[test]
+fn participants_of_two_hosts_and_of_one_talk_in_frames() {
+    let Some(wire) = without_ip("participants_of_two_hosts_and_of_one_talk_in_frames") else {
+        return;
+    };
+    let options = DomainOptions {
+        loss: 100,
+        ..on(DEVICE)
+    };
+    let hosts = [&wire.near, &wire.near, &wire.far, &wire.far];
+    let mut domains = hosts.map(|host| open(host, &options));
+    let places: Vec<Locator> = domains.iter().map(Domain::address).collect();
+    assert_ne!(places[0], places[1]);
+    assert_ne!(places[2], places[3]);
+    let out = writer(&mut domains[0], reliable());
+    let readers: Vec<ReaderId> = domains[1..].iter_mut().map(reader).collect();
+    until(&mut domains, |all| {
+        all[0].participant().readers_of(out) == 3
+            && (1..4).all(|at| all[at].participant().writers_of(readers[at - 1]) == 1)
+    });
+    // Small ones in a row, some around the end of a frame, and a megabyte. All are of whole words, since
+    // others come back with octets that fill the last one.
+    let words = (0..200).chain(340..380).map(|words| 4 * words);
+    let sizes: Vec<usize> = words.chain([1 << 20]).collect();
+    let mut taken = [0; 3];
+    for (number, size) in sizes.iter().enumerate() {
+        write(&mut domains, out, &payload(number, *size));
+    }
+    until(&mut domains, |all| {
+        for (at, id) in readers.iter().enumerate() {
+            let now = all[at + 1].now();
+            let number = &mut taken[at];
+            let participant = all[at + 1].participant_mut();
+            while let Some(is_right) = participant.take(now, *id, |_, octets, _| {
+                octets == payload(*number, sizes[*number])
+            }) {
+                assert!(is_right, "sample {number} of reader {at}");
+                *number += 1;
+            }
+        }
+        taken == [sizes.len(); 3]
+    });
+    for domain in &domains {
+        assert_eq!(domain.participant().counters().malformed, 0);
+    }
+    let strangers = |all: &[Domain]| -> Vec<usize> {
+        all.iter()
+            .map(|one| one.participant().participants().count())
+            .collect()
+    };
+    assert_eq!(strangers(&domains), [3; 4]);
+}
+
+/// Oracle: a station that hears nothing of the others knows nobody.
+#[test]
+fn devices_types_and_transports_stay_apart() {
+    let Some(wire) = Wire::new("devices_types_and_transports_stay_apart") else {
+        return;
+    };
+    let pair = "ip link add other type veth peer name end";
+    wire.near.run(pair).unwrap();
+    wire.near.run("ip link set end up").unwrap();
+    wire.near.run("ip link set other up").unwrap();
+    let other_type = DomainOptions {
+        ethernet: Some(EthernetOptions {
+            ethertype: 0x88B5,
+            ..EthernetOptions::on(DEVICE)
+        }),
+        ..DomainOptions::default()
+    };
+    let other_domain = DomainOptions {
+        domain: 1,
+        ..on(DEVICE)
+    };
+    let udp = DomainOptions::default();
+    let apart = [
+        on(DEVICE),
+        on("lo"),
+        on("other"),
+        other_type,
+        other_domain,
+        udp,
+    ];
+    let mut domains: Vec<Domain> = apart.iter().map(|one| open(&wire.near, one)).collect();
+    go_on_for(&mut domains, Duration::from_ms(500));
+    for (at, domain) in domains.iter().enumerate() {
+        let known = domain.participant().participants().count();
+        assert_eq!(known, 0, "participant {at}");
+    }
+    // Those that belong together do find each other.
+    domains.push(open(&wire.near, &on("lo")));
+    until(&mut domains, |all| {
+        [1, 6]
+            .iter()
+            .all(|at| all[*at].participant().participants().count() == 1)
+    });
+    let known = |at: usize| domains[at].participant().participants().count();
+    assert_eq!([0, 2, 3, 4, 5].map(known), [0; 5]);
+}
+
+/// Returns what leaves a host, as octets on the wire.
+fn capture(host: &Namespace) -> Socket {
+    inside(host, || {
+        let all = Protocol::from(i32::from(0x0003_u16.to_be()));
+        let socket = Socket::new(socket2::Domain::PACKET, Type::RAW, Some(all)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket
+    })
+}
+
+fn frames(mut capture: &Socket) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    let mut buffer = [0; 2_048];
+    while let Ok(len) = capture.read(&mut buffer) {
+        frames.push(buffer[..len].to_vec());
+    }
+    frames
+}
+
+/// Returns the tags of frames with this message.
+fn tags(frames: &[Vec<u8>], message: &[u8]) -> Vec<u16> {
+    let wanted = frames.iter().filter(|frame| {
+        frame.get(12..14) == Some(&[0x81, 0][..])
+            && frame.get(16..18) == Some(&ETHERTYPE.to_be_bytes()[..])
+            && frame.windows(message.len()).any(|part| part == message)
+    });
+    wanted
+        .map(|frame| u16::from_be_bytes([frame[14], frame[15]]))
+        .collect()
+}
+
+/// Oracle: IEEE 802.1Q-2018, 9.6: PCP in the upper three bits, the VLAN in the lower twelve; DSCP 46 is
+/// class 5.
+#[test]
+fn priorities_are_in_tags() {
+    let Some(wire) = without_ip("priorities_are_in_tags") else {
+        return;
+    };
+    for (vlan, expected) in [(0, 5 << 13), (7, 5 << 13 | 7)] {
+        let options = DomainOptions {
+            ethernet: Some(EthernetOptions {
+                vlan,
+                ..EthernetOptions::on(DEVICE)
+            }),
+            ..DomainOptions::default()
+        };
+        let mut domains = [open(&wire.near, &options), open(&wire.far, &options)];
+        let urgent = Qos {
+            transport_priority: 46,
+            ..reliable()
+        };
+        let out = writer(&mut domains[0], urgent);
+        let back = reader(&mut domains[1]);
+        until(&mut domains, |all| {
+            all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(back) == 1
+        });
+        let capture = capture(&wire.near);
+        write(&mut domains, out, b"this is urgent");
+        until(&mut domains, |all| {
+            let now = all[1].now();
+            all[1]
+                .participant_mut()
+                .take(now, back, |_, _, _| ())
+                .is_some()
+        });
+        let frames = frames(&capture);
+        assert_eq!(tags(&frames, b"this is urgent"), [expected], "VLAN {vlan}");
+    }
+}
+
+/// Oracle: a VLAN of the kernel's makes the tag, so that no other may be named.
+#[test]
+fn a_device_that_is_a_vlan_makes_the_tags() {
+    let test = "a_device_that_is_a_vlan_makes_the_tags";
+    let Some(wire) = without_ip(test) else {
+        return;
+    };
+    for host in [&wire.near, &wire.far] {
+        let command = format!("ip link add link {DEVICE} name vlan9 type vlan id 9");
+        if let Err(error) = host.run(&command) {
+            return crate::wire::skip(test, &error.to_string());
+        }
+        host.run("ip link set vlan9 up").unwrap();
+    }
+    let second = DomainOptions {
+        ethernet: Some(EthernetOptions {
+            vlan: 10,
+            ..EthernetOptions::on("vlan9")
+        }),
+        ..DomainOptions::default()
+    };
+    let refused = inside(&wire.near, || Domain::open(&second).map(|_| ()));
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("is a VLAN already"), "{refused}");
+    let hosts = [
+        (&wire.near, "vlan9"),
+        (&wire.far, "vlan9"),
+        (&wire.far, DEVICE),
+    ];
+    let mut domains = hosts.map(|(host, device)| open(host, &on(device)));
+    until(&mut domains, |all| {
+        all[..2]
+            .iter()
+            .all(|one| one.participant().participants().count() == 1)
+    });
+    go_on_for(&mut domains, Duration::from_ms(300));
+    assert_eq!(domains[2].participant().participants().count(), 0);
+}
+
+/// A generator (xorshift, 64 bits).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
+    }
+}
+
+/// Oracle: nothing that comes keeps a participant from its work, and the senseless is counted; what is
+/// for another port is not even seen.
+#[test]
+fn frames_that_make_no_sense_are_counted() {
+    let Some(wire) = without_ip("frames_that_make_no_sense_are_counted") else {
+        return;
+    };
+    // That of the meter, whose socket plays the attacker.
+    let options = DomainOptions {
+        ethernet: Some(EthernetOptions {
+            ethertype: 0x88B5,
+            ..EthernetOptions::on(DEVICE)
+        }),
+        ..DomainOptions::default()
+    };
+    let mut domains = [open(&wire.near, &options), open(&wire.far, &options)];
+    let _out = writer(&mut domains[0], reliable());
+    let back = reader(&mut domains[1]);
+    let capture = capture(&wire.near);
+    until(&mut domains, |all| {
+        all[1].participant().writers_of(back) == 1
+    });
+    let seen: Vec<Vec<u8>> = frames(&capture)
+        .into_iter()
+        .filter(|frame| frame.get(HEAD..HEAD + 4) == Some(b"RTPS"))
+        .collect();
+    assert!(seen.len() > 4, "{} frames", seen.len());
+    let station = wire.far_address();
+    let mut attacker = inside(&wire.near, || {
+        Raw::connect(DEVICE, station, RawOptions::default()).unwrap()
+    });
+    let Locator::Ethernet { port, .. } = domains[1].address() else {
+        panic!("no place in frames");
+    };
+    // Lets the discovery of both come to rest.
+    go_on_for(&mut domains, Duration::from_ms(500));
+    let mut random = Random(0x5EED);
+    let before = domains[1].participant().counters();
+    for round in 0..20_000 {
+        let frame = &seen[random.below(seen.len())];
+        let mut payload = frame[HEAD - 4..].to_vec();
+        payload[2..4].copy_from_slice(&port.to_be_bytes());
+        for _ in 0..random.below(8) {
+            let at = 4 + random.below(payload.len() - 4);
+            payload[at] = u8::try_from(random.below(256)).unwrap();
+        }
+        payload.truncate(4 + random.below(payload.len()));
+        attacker.send(&payload).unwrap();
+        if round % 50 == 0 {
+            domains[1].step(domains[1].now()).unwrap();
+            domains[1].participant_mut().discard_events(|_| false);
+        }
+    }
+    go_on_for(&mut domains, Duration::from_ms(100));
+    let after = domains[1].participant().counters();
+    assert!(after.datagrams - before.datagrams >= 20_000);
+    assert!(after.malformed > before.malformed + 1_000, "{after:?}");
+    let mut payload = seen[0][HEAD - 4..].to_vec();
+    payload[2..4].copy_from_slice(&(port + 2).to_be_bytes());
+    let before = domains[1].participant().counters().datagrams;
+    for _ in 0..100 {
+        attacker.send(&payload).unwrap();
+    }
+    domains[1].step(domains[1].now()).unwrap();
+    let unseen = domains[1].participant().counters().datagrams - before;
+    assert!(unseen < 100, "{unseen} of 100 for another port");
+    // Somebody new is still found and heard.
+    drop(domains);
+    let mut fresh = [open(&wire.near, &options), open(&wire.far, &options)];
+    let out = writer(&mut fresh[0], reliable());
+    let back = reader(&mut fresh[1]);
+    until(&mut fresh, |all| all[0].participant().readers_of(out) == 1);
+    write(&mut fresh, out, b"still here");
+    until(&mut fresh, |all| {
+        let now = all[1].now();
+        all[1]
+            .participant_mut()
+            .take(now, back, |_, _, _| ())
+            .is_some()
+    });
+}
+
+/// Oracle: the documented remedies.
+#[test]
+fn why_there_are_no_frames_is_said() {
+    let Some(wire) = without_ip("why_there_are_no_frames_is_said") else {
+        return;
+    };
+    let refused = |options: &DomainOptions| {
+        inside(&wire.near, || match Domain::open(options) {
+            Ok(_) => "it is open".to_owned(),
+            Err(error) => error.to_string(),
+        })
+    };
+    let unnamed = refused(&on("none0"));
+    assert!(unnamed.contains("`none0`; `ip -br link`"), "{unnamed}");
+    let mut ip = on(DEVICE);
+    ip.peers.push([10, 0, 0, 1].into());
+    let ip = refused(&ip);
+    assert!(ip.contains("know no IP addresses"), "{ip}");
+    let without_right = inside(&wire.near, || {
+        let mut rights = capabilities(None).unwrap();
+        rights.effective.remove(CapabilitySet::NET_RAW);
+        rights.permitted.remove(CapabilitySet::NET_RAW);
+        set_capabilities(None, rights).unwrap();
+        Domain::open(&on(DEVICE)).err().unwrap().to_string()
+    });
+    assert!(without_right.contains("cap_net_raw+ep"), "{without_right}");
+    wire.near
+        .run(&format!("ip link set {DEVICE} down"))
+        .unwrap();
+    let down = refused(&on(DEVICE));
+    assert!(down.contains("is down; `ip link set wire up`"), "{down}");
+}
+
+/// Oracle: what a device that comes back carries again; what was sent meanwhile is counted as unsent.
+#[test]
+fn a_device_may_go_down_and_come_back() {
+    let Some(wire) = without_ip("a_device_may_go_down_and_come_back") else {
+        return;
+    };
+    let mut domains = [&wire.near, &wire.far].map(|host| open(host, &on(DEVICE)));
+    let out = writer(&mut domains[0], reliable());
+    let back = reader(&mut domains[1]);
+    until(&mut domains, |all| {
+        all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(back) == 1
+    });
+    wire.near
+        .run(&format!("ip link set {DEVICE} down"))
+        .unwrap();
+    write(&mut domains, out, b"meanwhile");
+    go_on_for(&mut domains, Duration::from_ms(100));
+    assert!(domains[0].unsent() > 0);
+    wire.near.run(&format!("ip link set {DEVICE} up")).unwrap();
+    until(&mut domains, |all| {
+        let now = all[1].now();
+        all[1]
+            .participant_mut()
+            .take(now, back, |_, _, _| ())
+            .is_some()
+    });
+}

@@ -1,0 +1,233 @@
+//! How endpoints of this participant come to be.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+
+use super::{
+    LocalReader, LocalWriter, Participant, PublisherId, ReaderId, SubscriberId, TopicName, WriterId,
+};
+use crate::discovery::{ContentFilter, EndpointData};
+use crate::filter::{self, Filter, FilterError, Judge};
+use crate::guid::EntityId;
+use crate::qos::{AccessScope, Qos};
+use crate::reader::{KeyOf, Reader};
+use crate::time::Instant;
+use crate::writer::{ChangeKind, Writer};
+
+/// A writer that is to be.
+#[derive(Clone, Debug)]
+pub struct NewWriter<'a> {
+    /// Its topic.
+    pub name: TopicName<'a>,
+    /// Whether samples of the topic have keys.
+    pub has_key: bool,
+    /// What it offers.
+    pub qos: Qos,
+    /// How filters look at its samples: readers are spared those that they do not want. None: they get
+    /// all, and filter for themselves.
+    pub judge: Option<Judge>,
+    /// To which publisher it belongs.
+    pub publisher: Option<PublisherId>,
+}
+
+/// A reader that is to be.
+#[derive(Clone, Debug)]
+pub struct NewReader<'a> {
+    /// Its topic.
+    pub name: TopicName<'a>,
+    /// Finds the keys of samples, for topics that have keys.
+    pub key_of: Option<KeyOf>,
+    /// What it asks for.
+    pub qos: Qos,
+    /// Which samples it wants; all if none.
+    pub filter: Option<NewFilter<'a>>,
+    /// To which subscriber it belongs.
+    pub subscriber: Option<SubscriberId>,
+}
+
+/// Which samples a reader wants (DDSI-RTPS 2.5, 8.7.3).
+#[derive(Clone, Copy, Debug)]
+pub struct NewFilter<'a> {
+    /// A name for the samples that pass, as for a topic of theirs.
+    pub topic: &'a str,
+    /// What samples have to fulfill, in the language of [`crate::filter`].
+    pub expression: &'a str,
+    /// Values of its parameters.
+    pub parameters: &'a [&'a str],
+    /// How filters look at samples.
+    pub judge: Judge,
+}
+
+/// Why there is no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CreateError {
+    /// There are as many as the limits allow.
+    #[error("there are as many endpoints as the limits allow")]
+    Full,
+    /// There is no such publisher or subscriber.
+    #[error("there is no such publisher or subscriber")]
+    Group,
+    /// The filter says nothing about samples of this type.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+}
+
+impl Participant {
+    /// Makes a writer and announces it; `None` if there are as many endpoints as the limits allow.
+    pub fn create_writer(
+        &mut self,
+        now: Instant,
+        name: TopicName<'_>,
+        has_key: bool,
+        qos: Qos,
+    ) -> Option<WriterId> {
+        let new = NewWriter {
+            name,
+            has_key,
+            qos,
+            judge: None,
+            publisher: None,
+        };
+        self.add_writer(now, new).ok()
+    }
+
+    /// Makes a reader and announces it; `None` if there are as many endpoints as the limits allow.
+    /// `key_of` is needed for topics with keys.
+    pub fn create_reader(
+        &mut self,
+        now: Instant,
+        name: TopicName<'_>,
+        key_of: Option<KeyOf>,
+        qos: Qos,
+    ) -> Option<ReaderId> {
+        let new = NewReader {
+            name,
+            key_of,
+            qos,
+            filter: None,
+            subscriber: None,
+        };
+        self.add_reader(now, new).ok()
+    }
+
+    /// Makes a writer and announces it.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow.
+    pub fn add_writer(
+        &mut self,
+        now: Instant,
+        new: NewWriter<'_>,
+    ) -> Result<WriterId, CreateError> {
+        let publisher = new
+            .publisher
+            .map(|id| self.publisher(id).ok_or(CreateError::Group));
+        let group = publisher.transpose()?.map(|publisher| publisher.entity);
+        let number = self.number().ok_or(CreateError::Full)?;
+        let entity = EntityId::writer(number, new.has_key);
+        let mut endpoint = self.endpoint(new.name, entity, &new.qos);
+        endpoint.group = group;
+        let multicast = self.config.may_multicast;
+        let scope = new.qos.presentation.scope;
+        let writer = Writer::new(entity, new.qos, self.config.writer, multicast);
+        self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
+        let id = WriterId(self.writers.len());
+        self.writers.push(Some(LocalWriter {
+            writer,
+            endpoint: Some(endpoint),
+            judge: new.judge,
+            publisher: new.publisher,
+        }));
+        if let Some(publisher) = new.publisher.filter(|_| scope == AccessScope::Group) {
+            self.join_group_set(publisher, id.0);
+        }
+        self.match_own_writer(now, id);
+        self.plan_liveliness(now);
+        Ok(id)
+    }
+
+    /// Makes a reader and announces it.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or the filter does not fit.
+    pub fn add_reader(
+        &mut self,
+        now: Instant,
+        new: NewReader<'_>,
+    ) -> Result<ReaderId, CreateError> {
+        let filter = new.filter.map(|new| {
+            let filter = Filter::parse(new.expression, new.parameters)?;
+            new.judge.check(&filter)?;
+            Ok::<_, FilterError>((filter, new.judge))
+        });
+        let filter = filter.transpose()?;
+        if new.subscriber.is_some_and(|id| !self.has_subscriber(id)) {
+            return Err(CreateError::Group);
+        }
+        let number = self.number().ok_or(CreateError::Full)?;
+        let entity = EntityId::reader(number, new.key_of.is_some());
+        let mut endpoint = self.endpoint(new.name, entity, &new.qos);
+        endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
+        let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
+        let presentation = new.qos.presentation;
+        let mut reader = Reader::new(entity, new.qos, timing, new.key_of, sample_max);
+        reader.filter = filter;
+        let is_in_group = new.subscriber.is_some() && presentation.scope == AccessScope::Group;
+        reader.is_grouped = is_in_group && presentation.is_coherent;
+        reader.is_group_ordered = is_in_group && presentation.is_ordered;
+        self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
+        let id = ReaderId(self.readers.len());
+        let endpoint = Some(endpoint);
+        self.readers.push(Some(LocalReader {
+            reader,
+            endpoint,
+            subscriber: new.subscriber,
+        }));
+        self.match_own_reader(now, id);
+        Ok(id)
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        let writers = self.writers.iter().flatten().count();
+        let own = writers + self.readers.iter().flatten().count();
+        let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
+        let number = self.next_entity;
+        // Names have 24 bits, and none is given twice.
+        if own >= max || number > 0x00FF_FFFF {
+            return None;
+        }
+        self.next_entity += 1;
+        Some(number)
+    }
+
+    pub(super) fn endpoint(
+        &self,
+        name: TopicName<'_>,
+        entity: EntityId,
+        qos: &Qos,
+    ) -> EndpointData {
+        EndpointData {
+            guid: self.config.guid(entity),
+            topic: name.topic.to_owned(),
+            type_name: name.type_name.to_owned(),
+            qos: qos.clone(),
+            unicast: Vec::new(),
+            multicast: Vec::new(),
+            expects_inline_qos: false,
+            group: None,
+            content_filter: None,
+        }
+    }
+}
+
+/// Returns what others are told of a filter.
+fn said(name: TopicName<'_>, filter: NewFilter<'_>) -> ContentFilter {
+    let parameters = filter.parameters.iter().map(|text| (*text).to_owned());
+    ContentFilter {
+        topic: filter.topic.to_owned(),
+        related_topic: name.topic.to_owned(),
+        class: filter::CLASS.to_owned(),
+        expression: filter.expression.to_owned(),
+        parameters: parameters.collect(),
+    }
+}

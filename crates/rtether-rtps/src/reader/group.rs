@@ -1,0 +1,196 @@
+//! Sets of a publisher (8.7.6): what one writer has of them waits here until the participant finds that
+//! all the others have come, too.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::coherent::{OpenSet, is_end};
+use super::proxy::Owned;
+use super::{Arrived, Reader, WriterProxy};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::sequence::SequenceNumber;
+use crate::time::Instant;
+use crate::wire::GroupDigest;
+
+/// Sets, and samples between them, of a writer that wait for its group, at most; the oldest is dropped.
+const WAITING_MAX: usize = 64;
+
+/// What a writer has of a set.
+#[derive(Debug)]
+pub(crate) struct GroupSet {
+    /// The first number of the set; `None` for a sample that belongs to no set, and only keeps its place.
+    first: Option<SequenceNumber>,
+    digest: Option<GroupDigest>,
+    is_whole: bool,
+    samples: Vec<(SequenceNumber, Owned)>,
+    octets: usize,
+}
+
+/// What the participant has to know of the set of a writer that is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupFront {
+    pub(crate) first: SequenceNumber,
+    pub(crate) digest: Option<GroupDigest>,
+    pub(crate) is_whole: bool,
+    /// Whether a later set of the writer is complete already.
+    pub(crate) is_followed: bool,
+}
+
+impl WriterProxy {
+    /// Returns the octets of samples that wait for the ends of sets.
+    pub(super) fn set_octets(&self) -> usize {
+        let open = self.set.as_ref().map_or(0, |set| set.octets);
+        let waiting = self.waiting.iter().map(|set| set.octets);
+        open + waiting.sum::<usize>()
+    }
+}
+
+impl Reader {
+    /// Lets a set wait that has come to its end.
+    pub(super) fn wait_for_group(
+        &mut self,
+        index: usize,
+        set: OpenSet,
+        is_whole: bool,
+        arrived: &Arrived<'_>,
+    ) {
+        let digest = arrived.inline.group_digest.filter(|_| is_end(arrived));
+        let set = GroupSet {
+            first: set.group,
+            digest,
+            is_whole,
+            samples: set.samples,
+            octets: set.octets,
+        };
+        self.let_wait(index, set);
+    }
+
+    fn let_wait(&mut self, index: usize, set: GroupSet) {
+        let Some(proxy) = self.proxies.get_mut(index) else {
+            return;
+        };
+        let dropped = if proxy.waiting.len() >= WAITING_MAX {
+            proxy.waiting.pop_front()
+        } else {
+            None
+        };
+        proxy.waiting.push_back(set);
+        if let Some(dropped) = dropped {
+            self.count_incoherent(&dropped);
+        }
+        self.has_group_news = true;
+    }
+
+    /// Keeps what comes between sets behind those that wait, and the word that a set has ended of which
+    /// this writer has no sample; returns whether it has been dealt with.
+    pub(super) fn keep_for_group(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
+        let kept: usize = self.proxies.iter().map(WriterProxy::set_octets).sum();
+        let room = self.set_room();
+        let proxy = self.proxies.get_mut(index).filter(|_| self.is_grouped);
+        let Some(proxy) = proxy.filter(|proxy| proxy.remote.group.is_some()) else {
+            return false;
+        };
+        // Whether all that was written before it has come.
+        let is_first = arrived.sequence == SequenceNumber::FIRST;
+        let is_whole = is_first || proxy.lost_before == Some(proxy.lost);
+        proxy.lost_before = Some(proxy.lost);
+        let (first, digest, samples) = if is_end(arrived) {
+            let first = arrived.inline.group_set;
+            let last = proxy.waiting.back().and_then(|set| set.first);
+            if first.is_none() || first == last {
+                return true;
+            }
+            (first, arrived.inline.group_digest, Vec::new())
+        } else if proxy.waiting.is_empty() {
+            return false;
+        } else if kept.saturating_add(arrived.payload.len()) > room {
+            self.counters.rejected += 1;
+            return true;
+        } else {
+            (None, None, vec![(arrived.sequence, Owned::new(arrived))])
+        };
+        let set = GroupSet {
+            first,
+            digest,
+            is_whole,
+            octets: samples.iter().map(|(_, one)| one.payload.len()).sum(),
+            samples,
+        };
+        self.let_wait(index, set);
+        true
+    }
+
+    fn count_incoherent(&mut self, set: &GroupSet) {
+        self.counters.incoherent += u64::try_from(set.samples.len()).unwrap_or(u64::MAX);
+    }
+
+    /// Returns the publishers of which it knows writers, each with the name of the writer.
+    pub(crate) fn grouped(&self) -> impl Iterator<Item = ((GuidPrefix, EntityId), Guid)> {
+        self.proxies.iter().filter_map(|proxy| {
+            let guid = proxy.remote.guid;
+            Some(((guid.prefix, proxy.remote.group?), guid))
+        })
+    }
+
+    /// Returns the publisher of a writer.
+    pub(crate) fn publisher_of(&self, writer: Guid) -> Option<EntityId> {
+        let index = self.find(writer).ok()?;
+        self.proxies.get(index)?.remote.group
+    }
+
+    /// Delivers samples of a writer that only waited for sets before them; returns the set that is next.
+    pub(crate) fn group_front(&mut self, now: Instant, writer: Guid) -> Option<GroupFront> {
+        loop {
+            let index = self.find(writer).ok()?;
+            let waiting = &self.proxies.get(index)?.waiting;
+            let front = waiting.front()?;
+            if let Some(first) = front.first {
+                return Some(GroupFront {
+                    first,
+                    digest: front.digest,
+                    is_whole: front.is_whole,
+                    is_followed: waiting.len() > 1,
+                });
+            }
+            if !self.has_room_for(front.samples.len()) {
+                self.is_starved = true;
+                return None;
+            }
+            self.end_front(now, writer, true);
+        }
+    }
+
+    /// Returns whether the set of a writer that is next finds room.
+    pub(crate) fn has_room_for_front(&mut self, writer: Guid) -> bool {
+        let proxy = self
+            .find(writer)
+            .ok()
+            .and_then(|index| self.proxies.get(index));
+        let front = proxy.and_then(|proxy| proxy.waiting.front());
+        let has_room = front.is_none_or(|front| self.has_room_for(front.samples.len()));
+        self.is_starved |= !has_room;
+        has_room
+    }
+
+    fn has_room_for(&self, samples: usize) -> bool {
+        self.depth.is_some() || self.queue.len() + samples <= self.samples_max
+    }
+
+    /// Delivers the set of a writer that is next, or drops it.
+    pub(crate) fn end_front(&mut self, now: Instant, writer: Guid, is_delivered: bool) {
+        let Ok(index) = self.find(writer) else {
+            return;
+        };
+        let proxy = self.proxies.get_mut(index);
+        let Some(set) = proxy.and_then(|proxy| proxy.waiting.pop_front()) else {
+            return;
+        };
+        if !is_delivered {
+            self.count_incoherent(&set);
+            return;
+        }
+        for (sequence, sample) in &set.samples {
+            self.accept_one(now, index, &sample.arrived(*sequence));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Owners that go, and limits, at a reader of its own.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::{Arrived, InstanceState, KeyOf, Reader, ReaderTiming, RemoteWriter};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::qos::{History, Liveliness, Ownership, Qos, Reliability, ResourceLimits};
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant};
+use crate::wire::InlineQos;
+use crate::writer::ChangeKind;
+
+const KEY_OF: KeyOf = KeyOf::Function(|payload, _, key| {
+    key.extend_from_slice(payload.get(4..5)?);
+    Some([*payload.get(4)?; 16])
+});
+
+fn guid(number: u8) -> Guid {
+    Guid::new(GuidPrefix([number; 12]), EntityId::writer(1, true))
+}
+
+fn at(ms: i64) -> Instant {
+    Instant::ZERO + Duration::from_ms(ms)
+}
+
+struct Bed {
+    reader: Reader,
+    numbers: [i64; 4],
+}
+
+impl Bed {
+    /// Writers 1 to 3 have that strength, and their samples count for 100 ms.
+    fn new(limits: ResourceLimits) -> Self {
+        let qos = Qos {
+            history: History::KeepAll,
+            ownership: Ownership::Exclusive,
+            reliability: Reliability::Reliable,
+            limits,
+            ..Qos::reader()
+        };
+        let entity = EntityId::reader(1, true);
+        let mut reader = Reader::new(entity, qos, ReaderTiming::default(), Some(KEY_OF), 1_024);
+        for number in 1..=3 {
+            let remote = RemoteWriter {
+                guid: guid(number),
+                group: None,
+                is_reliable: true,
+                strength: number.into(),
+                deadline: Duration::from_ms(100),
+                lifespan: Duration::INFINITE,
+                liveliness: Liveliness::default(),
+                unicast: Vec::new(),
+            };
+            assert!(reader.add_writer(at(0), remote));
+        }
+        Self {
+            reader,
+            numbers: [0; 4],
+        }
+    }
+
+    /// A writer writes a value of an instance, or ends it.
+    fn write(&mut self, ms: i64, writer: u8, kind: ChangeKind, [key, value]: [u8; 2]) {
+        let number = &mut self.numbers[usize::from(writer)];
+        *number += 1;
+        let arrived = Arrived {
+            sequence: SequenceNumber(*number),
+            kind,
+            payload: &[0, 1, 0, 0, key, value],
+            inline: InlineQos::default(),
+            time: None,
+            at: at(ms),
+        };
+        self.reader.on_data(at(ms), guid(writer), &arrived);
+    }
+
+    /// What is taken: values, and what has become of instances otherwise.
+    fn taken(&mut self, ms: i64) -> Vec<Result<u8, InstanceState>> {
+        let next = || {
+            self.reader.take(at(ms), |info, payload, _| {
+                if info.is_valid {
+                    Ok(payload[5])
+                } else {
+                    Err(info.state)
+                }
+            })
+        };
+        core::iter::from_fn(next).collect()
+    }
+}
+
+#[test]
+fn a_standby_takes_over_at_once_when_the_owner_ends() {
+    // Oracle: D3 by hand; the last sample of the strongest that stands by is still valid.
+    for (kind, ends) in [
+        (ChangeKind::Unregistered, vec![]),
+        (
+            ChangeKind::DisposedUnregistered,
+            vec![Err(InstanceState::Disposed)],
+        ),
+    ] {
+        let mut bed = Bed::new(ResourceLimits::default());
+        bed.write(0, 3, ChangeKind::Alive, [1, 30]);
+        bed.write(10, 1, ChangeKind::Alive, [1, 10]);
+        bed.write(10, 2, ChangeKind::Alive, [1, 20]);
+        assert_eq!(bed.taken(10), [Ok(30)]);
+        bed.write(20, 3, kind, [1, 0]);
+        let mut expected = ends;
+        expected.push(Ok(20));
+        assert_eq!(bed.taken(20), expected, "{kind:?}");
+        // It is the owner now, of an instance that is alive.
+        bed.write(30, 1, ChangeKind::Alive, [1, 11]);
+        assert_eq!(bed.taken(30), []);
+        bed.write(40, 2, ChangeKind::Unregistered, [1, 0]);
+        assert_eq!(bed.taken(40), [Ok(11)], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_weaker_writer_ends_only_what_it_has_said() {
+    // Oracle: exclusive ownership (DDS 1.4, 2.2.3.9.2) by hand: only the owner may change an instance.
+    let mut bed = Bed::new(ResourceLimits::default());
+    bed.write(0, 3, ChangeKind::Alive, [1, 30]);
+    bed.write(10, 2, ChangeKind::Alive, [1, 20]);
+    bed.write(20, 2, ChangeKind::Disposed, [1, 0]);
+    assert_eq!(bed.taken(20), [Ok(30)]);
+    bed.write(30, 3, ChangeKind::Unregistered, [1, 0]);
+    assert_eq!(bed.taken(30), [], "what stood by was disposed of");
+}
+
+#[test]
+fn what_comes_of_itself_stays_within_the_limits() {
+    // Oracle: a limit of two samples; the third is of a standby whose time has come, and waits.
+    let limits = ResourceLimits {
+        samples: Some(2),
+        ..ResourceLimits::default()
+    };
+    let mut bed = Bed::new(limits);
+    bed.write(0, 3, ChangeKind::Alive, [1, 30]);
+    bed.write(10, 2, ChangeKind::Alive, [1, 20]);
+    bed.write(10, 3, ChangeKind::Alive, [2, 31]);
+    let mut silent = Vec::new();
+    bed.reader.handle_timeout(at(105), &mut silent);
+    assert_eq!(bed.reader.waiting(), 2);
+    // Nothing is due before there is room.
+    let due = bed.reader.timer_at;
+    assert!(due.is_none_or(|due| due > at(105)), "{due:?}");
+    assert_eq!(bed.taken(106), [Ok(30), Ok(31), Ok(20)]);
+}
