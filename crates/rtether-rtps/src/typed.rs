@@ -13,7 +13,7 @@ use crate::engine::{
 };
 use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
-use crate::reader::SampleInfo;
+use crate::reader::{KeyOf, SampleInfo};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
@@ -292,7 +292,7 @@ impl<T: Data> Subscription<T> {
     ) -> Result<Self, CreateError> {
         let new = NewReader {
             name: name::<T>(topic),
-            key_of: T::HAS_KEY.then_some(key_of::<T>),
+            key_of: T::HAS_KEY.then_some(KeyOf::Function(key_of::<T>)),
             qos,
             filter: options.filter,
             subscriber: options.subscriber,

@@ -25,8 +25,8 @@ use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
-pub use store::{Kept, Store, StoreError, StoreOptions};
 use rests::Rests;
+pub use store::{Kept, Store, StoreError, StoreOptions};
 use transport::{Source, Transport};
 
 /// Octets of the largest datagram.

@@ -77,7 +77,7 @@ impl Reader {
     /// Returns the instance of a sample; `None` if there is none and none begins; an error, and
     /// whether the payload is to blame, if there is no room for it.
     fn instance_of(&mut self, arrived: &Arrived<'_>) -> Result<Option<usize>, bool> {
-        let Some(key_of) = self.key_of else {
+        let Some(key_of) = &self.key_of else {
             if self.instances.is_empty() {
                 self.instances.push(Instance::default());
             }
@@ -90,7 +90,8 @@ impl Reader {
             return Ok(found);
         }
         self.key.clear();
-        let hash = key_of(arrived.payload, !is_alive, &mut self.key).ok_or(true)?;
+        let hash = key_of.write(arrived.payload, !is_alive, &mut self.key);
+        let hash = hash.ok_or(true)?;
         if let Some(index) = self.by_key.get(&self.key) {
             return Ok(Some(*index));
         }

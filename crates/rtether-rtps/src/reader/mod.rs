@@ -25,7 +25,7 @@ pub use instance::InstanceState;
 use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
-pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
+pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
 
 use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};

@@ -11,10 +11,10 @@ use crate::time::{Duration, Instant};
 use crate::wire::InlineQos;
 use crate::writer::ChangeKind;
 
-const KEY_OF: KeyOf = |payload, _, key| {
+const KEY_OF: KeyOf = KeyOf::Function(|payload, _, key| {
     key.extend_from_slice(payload.get(4..5)?);
     Some([*payload.get(4)?; 16])
-};
+});
 
 fn guid(number: u8) -> Guid {
     Guid::new(GuidPrefix([number; 12]), EntityId::writer(1, true))
