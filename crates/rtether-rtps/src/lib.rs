@@ -15,6 +15,7 @@ extern crate self as rtether_rtps;
 pub mod application;
 pub mod cdr;
 pub mod discovery;
+pub mod dynamic;
 pub mod engine;
 pub mod filter;
 pub mod guid;

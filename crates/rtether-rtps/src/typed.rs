@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use crate::cdr::{
-    self, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in,
+    self, ByteOrder, CdrError, Data, Encoding, from_key_payload, from_payload, key_hash_in,
     to_bare_key_payload, to_key_payload, to_payload, write_key,
 };
+use crate::dynamic::{Structure, Value};
 use crate::engine::{
     CreateError, NewFilter, NewReader, NewSample, NewWriter, Participant, PublisherId, ReaderId,
     SubscriberId, TopicName, WriterId,
@@ -114,26 +115,27 @@ impl Outlet {
         kind: ChangeKind,
         value: &T,
     ) -> Result<SequenceNumber, PublishError> {
+        self.write_as(participant, now, kind, &Derived(value))
+    }
+
+    /// Writes a value whose octets are known by whatever way.
+    pub(crate) fn write_as(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        kind: ChangeKind,
+        value: &impl Travel,
+    ) -> Result<SequenceNumber, PublishError> {
         self.payload.clear();
         if kind == ChangeKind::Alive {
-            to_payload(value, self.encoding, &mut self.payload)?;
+            value.payload(self.encoding, &mut self.payload)?;
         } else {
-            let to_key_payload = if participant.wants_bare_keys(self.id) {
-                to_bare_key_payload
-            } else {
-                to_key_payload
-            };
-            to_key_payload(value, self.encoding, &mut self.payload)?;
+            let is_bare = participant.wants_bare_keys(self.id);
+            value.key_payload(self.encoding, is_bare, &mut self.payload)?;
             self.payload.resize(self.payload.len().max(KEY_MIN), 0);
         }
         self.key.clear();
-        let key_hash = if T::HAS_KEY {
-            let hash = key_hash_in(value, self.encoding, &mut self.key)?;
-            write_key(value, Encoding::Xcdr2, &mut self.key)?;
-            Some(hash)
-        } else {
-            None
-        };
+        let key_hash = value.key(self.encoding, &mut self.key)?;
         let sample = NewSample {
             kind,
             payload: &self.payload,
@@ -141,6 +143,79 @@ impl Outlet {
             key_hash,
         };
         Ok(participant.write(now, self.id, &sample)?)
+    }
+}
+
+/// A value that becomes a payload, by its type or by a description of it.
+pub(crate) trait Travel {
+    fn payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), CdrError>;
+
+    fn key_payload(
+        &self,
+        encoding: Encoding,
+        is_bare: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError>;
+
+    /// Writes the canonical key, and returns the hash of the key in `encoding`; nothing of types without
+    /// keys.
+    fn key(&self, encoding: Encoding, key: &mut Vec<u8>) -> Result<Option<[u8; 16]>, CdrError>;
+}
+
+struct Derived<'a, T>(&'a T);
+
+impl<T: Data> Travel for Derived<'_, T> {
+    fn payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), CdrError> {
+        to_payload(self.0, encoding, out)
+    }
+
+    fn key_payload(
+        &self,
+        encoding: Encoding,
+        is_bare: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError> {
+        if is_bare {
+            to_bare_key_payload(self.0, encoding, out)
+        } else {
+            to_key_payload(self.0, encoding, out)
+        }
+    }
+
+    fn key(&self, encoding: Encoding, key: &mut Vec<u8>) -> Result<Option<[u8; 16]>, CdrError> {
+        if !T::HAS_KEY {
+            return Ok(None);
+        }
+        let hash = key_hash_in(self.0, encoding, key)?;
+        write_key(self.0, Encoding::Xcdr2, key)?;
+        Ok(Some(hash))
+    }
+}
+
+/// A value with the description of its type.
+pub(crate) struct Described<'a>(pub(crate) &'a Structure, pub(crate) &'a Value);
+
+impl Travel for Described<'_> {
+    fn payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), CdrError> {
+        self.0.to_payload(self.1, encoding, ByteOrder::Little, out)
+    }
+
+    fn key_payload(
+        &self,
+        encoding: Encoding,
+        is_bare: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CdrError> {
+        self.0.to_key_payload(self.1, encoding, is_bare, out)
+    }
+
+    fn key(&self, encoding: Encoding, key: &mut Vec<u8>) -> Result<Option<[u8; 16]>, CdrError> {
+        if !self.0.has_key() {
+            return Ok(None);
+        }
+        let hash = self.0.key_hash_in(self.1, encoding, key)?;
+        self.0.write_key(self.1, Encoding::Xcdr2, key)?;
+        Ok(Some(hash))
     }
 }
 
@@ -328,12 +403,26 @@ pub(crate) fn take<T: Data>(
     id: ReaderId,
     malformed: &mut u64,
 ) -> Option<Received<T>> {
+    let of_key = value_of_key::<T>;
+    take_with(participant, now, id, malformed, from_payload, of_key)
+}
+
+/// The same for values that are read by whatever way: from a payload, or from that of a key and the key
+/// as the instance has it.
+pub(crate) fn take_with<T>(
+    participant: &mut Participant,
+    now: Instant,
+    id: ReaderId,
+    malformed: &mut u64,
+    of_payload: impl Fn(&[u8]) -> Result<T, CdrError>,
+    of_key: impl Fn(&[u8], &[u8]) -> Option<T>,
+) -> Option<Received<T>> {
     loop {
         let taken = participant.take(now, id, |info, payload, key| {
             let value = if info.is_valid {
-                from_payload(payload).map(Some)
+                of_payload(payload).map(Some)
             } else {
-                Ok(value_of_key(payload, key))
+                Ok(of_key(payload, key))
             };
             value.map(|value| Received { info: *info, value })
         })?;
@@ -349,9 +438,14 @@ fn value_of_key<T: Data>(payload: &[u8], key: &[u8]) -> Option<T> {
     if !payload.is_empty() {
         return from_key_payload(payload).ok();
     }
+    from_key_payload(&whole_key(key)).ok()
+}
+
+/// Returns the payload of a canonical key.
+pub(crate) fn whole_key(key: &[u8]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(4 + key.len());
     // CDR2_BE, as the canonical key is.
     whole.extend_from_slice(&[0, 6, 0, 0]);
     whole.extend_from_slice(key);
-    from_key_payload(&whole).ok()
+    whole
 }

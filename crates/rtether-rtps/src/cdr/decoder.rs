@@ -79,7 +79,7 @@ impl<'a> Decoder<'a> {
         self.end.saturating_sub(self.at)
     }
 
-    pub(super) const fn error(&self, kind: CdrErrorKind) -> CdrError {
+    pub(crate) const fn error(&self, kind: CdrErrorKind) -> CdrError {
         CdrError {
             offset: self.at,
             kind,
@@ -186,7 +186,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads the elements of a sequence or an array.
-    pub(super) fn collection<T>(
+    pub(crate) fn collection<T>(
         &mut self,
         is_primitive: bool,
         elements: impl FnOnce(&mut Self) -> Result<T, CdrError>,
@@ -241,7 +241,7 @@ impl<'a> Decoder<'a> {
     /// Returns whether no member follows. Without a length, up to three zeros may be the padding of a
     /// payload whose header does not tell of it; members that they could be are zero as well, and in
     /// the outermost structure nothing else follows.
-    fn is_exhausted(&mut self) -> bool {
+    pub(crate) fn is_exhausted(&mut self) -> bool {
         let rest = self.octets.get(self.at..self.end).unwrap_or(&[]);
         let is_padding = self.is_outermost
             && self.encoding == Encoding::Xcdr1
@@ -255,7 +255,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Reads `count` elements, one after the other.
-    pub(super) fn elements<T>(
+    pub(crate) fn elements<T>(
         &mut self,
         count: usize,
         mut element: impl FnMut(&mut Self) -> Result<T, CdrError>,

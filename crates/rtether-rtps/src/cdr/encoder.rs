@@ -68,13 +68,13 @@ impl<'a> Encoder<'a> {
 
     /// Writes structures as if they were final.
     #[must_use]
-    pub(super) const fn plain(mut self) -> Self {
+    pub(crate) const fn plain(mut self) -> Self {
         self.is_plain = true;
         self
     }
 
     /// Leaves out the length of the outermost structure.
-    pub(super) const fn leave_out_length(&mut self) {
+    pub(crate) const fn leave_out_length(&mut self) {
         self.has_no_length = true;
     }
 
@@ -88,7 +88,7 @@ impl<'a> Encoder<'a> {
         self.out.len().saturating_sub(self.start)
     }
 
-    pub(super) fn error(&self, kind: CdrErrorKind) -> CdrError {
+    pub(crate) fn error(&self, kind: CdrErrorKind) -> CdrError {
         CdrError {
             offset: self.position(),
             kind,
@@ -178,7 +178,7 @@ impl<'a> Encoder<'a> {
 
     /// Writes the elements of a sequence or an array; those that are not primitive after their length
     /// in octets if the rules have one.
-    pub(super) fn collection(
+    pub(crate) fn collection(
         &mut self,
         is_primitive: bool,
         elements: impl FnOnce(&mut Self) -> Result<(), CdrError>,

@@ -51,6 +51,12 @@ pub enum CdrErrorKind {
     /// Values within values, deeper than is allowed.
     #[error("more than {max} values within each other", max = super::DEPTH_MAX)]
     Depth,
+    /// More values within a value than are taken from anybody.
+    #[error("more than {0} values within the value")]
+    Values(usize),
+    /// A value is not of the type that it is written as.
+    #[error("a value of another type")]
+    Mismatch,
     /// An identifier of a representation that is unknown, or that the type does not have.
     #[error("representation {0:#06x} is not one of this type")]
     Representation(u16),

@@ -30,7 +30,7 @@ impl Extent {
     }
 
     /// The start of a key as it is hashed.
-    pub(super) const fn key(encoding: Encoding) -> Self {
+    pub(crate) const fn key(encoding: Encoding) -> Self {
         let mut extent = Self::new(encoding);
         extent.is_key = true;
         extent
@@ -101,7 +101,7 @@ impl Extent {
     }
 
     /// Adds the head of elements that are not primitive.
-    pub(super) fn collection(self, is_primitive: bool) -> Option<Self> {
+    pub(crate) fn collection(self, is_primitive: bool) -> Option<Self> {
         if is_primitive || self.encoding == Encoding::Xcdr1 {
             Some(self)
         } else {

@@ -51,7 +51,9 @@ pub fn to_payload_in<T: Data>(
     order: ByteOrder,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
-    write::<T>(encoding, order, out, |encoder| value.encode(encoder))
+    write_payload(T::EXTENSIBILITY, encoding, order, out, |encoder| {
+        value.encode(encoder)
+    })
 }
 
 /// Adds the payload of a value's key, little-endian: what DATA has that disposes of an instance or
@@ -80,24 +82,32 @@ fn write_key_payload<T: Data>(
     has_length: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CdrError> {
-    write::<T>(encoding, ByteOrder::Little, out, |encoder| {
-        if !T::HAS_KEY {
-            return Ok(());
-        }
-        if !has_length {
-            encoder.leave_out_length();
-        }
-        value.encode_key(encoder)
-    })
+    write_payload(
+        T::EXTENSIBILITY,
+        encoding,
+        ByteOrder::Little,
+        out,
+        |encoder| {
+            if !T::HAS_KEY {
+                return Ok(());
+            }
+            if !has_length {
+                encoder.leave_out_length();
+            }
+            value.encode_key(encoder)
+        },
+    )
 }
 
-fn write<T: Data>(
+/// Adds a header and what comes after it.
+pub(crate) fn write_payload(
+    extensibility: Extensibility,
     encoding: Encoding,
     order: ByteOrder,
     out: &mut Vec<u8>,
     content: impl FnOnce(&mut Encoder<'_>) -> Result<(), CdrError>,
 ) -> Result<(), CdrError> {
-    let representation = Representation::of(T::EXTENSIBILITY, encoding, order);
+    let representation = Representation::of(extensibility, encoding, order);
     let start = out.len();
     out.extend_from_slice(&representation.header(0));
     let mut encoder = Encoder::new(out, encoding, order);
@@ -118,7 +128,7 @@ fn write<T: Data>(
 
 /// Reads a payload in any representation that its type may have.
 pub fn from_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
-    read(payload, T::decode)
+    read_payload(T::EXTENSIBILITY, payload, T::decode)
 }
 
 /// Reads the payload of a key; other members than those of the key are [`Data::missing`]. An appendable
@@ -127,7 +137,16 @@ pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
     if !T::HAS_KEY {
         return Representation::split(payload).map(|_| T::missing());
     }
-    let declared = read(payload, T::decode_key);
+    read_key_payload(T::EXTENSIBILITY, payload, T::decode_key)
+}
+
+/// Reads the payload of a key, with or without the length of an appendable type.
+pub(crate) fn read_key_payload<T>(
+    extensibility: Extensibility,
+    payload: &[u8],
+    mut decode: impl FnMut(&mut Decoder<'_>) -> Result<T, CdrError>,
+) -> Result<T, CdrError> {
+    let declared = read_payload(extensibility, payload, &mut decode);
     let (representation, body) = Representation::split(payload)?;
     if declared.is_ok() || representation.form != Form::Delimited {
         return declared;
@@ -140,7 +159,7 @@ pub fn from_key_payload<T: Data>(payload: &[u8]) -> Result<T, CdrError> {
             ..representation
         },
     );
-    T::decode_key(&mut decoder).or(declared)
+    decode(&mut decoder).or(declared)
 }
 
 /// Returns the most octets of a payload, padding included; `None` if there is no limit. It may be a
@@ -153,7 +172,9 @@ pub fn payload_size_max<T: Data>(encoding: Encoding) -> Option<usize> {
         .checked_next_multiple_of(4)
 }
 
-fn read<T: Data>(
+/// Reads what comes after a header.
+pub(crate) fn read_payload<T>(
+    extensibility: Extensibility,
     payload: &[u8],
     decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, CdrError>,
 ) -> Result<T, CdrError> {
@@ -162,7 +183,7 @@ fn read<T: Data>(
     let value = decode(&mut decoder).map_err(with_header)?;
     let rest = decoder.remaining();
     // Up to three may be padding that the header does not tell of.
-    if T::EXTENSIBILITY == Extensibility::Final && rest > 3 {
+    if extensibility == Extensibility::Final && rest > 3 {
         return Err(with_header(decoder.error(CdrErrorKind::Trailing(rest))));
     }
     Ok(value)

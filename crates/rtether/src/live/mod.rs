@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod doctor;
 mod echo;
 pub mod load;
+pub mod idl;
 mod loopback;
 mod paths;
 mod ping;

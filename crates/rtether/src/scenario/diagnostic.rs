@@ -169,7 +169,7 @@ impl Sink {
 }
 
 /// Puts a word of the user's into backticks, without control characters and not too long.
-pub(super) fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     const LONGEST: usize = 60;
     let clean: Cow<'_, str> = if word.chars().any(char::is_control) {
         word.chars()

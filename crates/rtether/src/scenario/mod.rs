@@ -33,6 +33,8 @@ pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::{schema, shim_schema};
+#[cfg(target_os = "linux")]
+pub(crate) use diagnostic::quote;
 pub(crate) use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 
@@ -40,7 +42,23 @@ use diagnostic::Sink;
 use lower::Plant;
 use reader::Reader;
 pub use rtether_model::flow::FlowId;
-use tree::{Data, Value};
+pub(crate) use tree::{Data, Value};
+
+/// Reads a text of YAML, of which JSON is a part, as a tree whose nodes know their places.
+#[cfg(target_os = "linux")]
+pub(crate) fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
+    let mut sink = Sink::default();
+    let value = tree::parse(0, text, &mut sink);
+    match (value, sink.finish().into_iter().next()) {
+        (_, Some(mistake)) => Err(Box::new(mistake)),
+        (Some(value), None) => Ok(value),
+        // Without a mistake there is a tree.
+        (None, None) => Ok(Value {
+            span: Span::default(),
+            data: Data::Null,
+        }),
+    }
+}
 
 /// Reads a time as scenarios write it: `250 us`.
 ///

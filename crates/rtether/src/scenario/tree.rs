@@ -23,14 +23,14 @@ const MAX_DEPTH: usize = 32;
 
 /// A value and its place.
 #[derive(Clone, Debug)]
-pub(super) struct Value {
-    pub(super) span: Span,
-    pub(super) data: Data,
+pub(crate) struct Value {
+    pub(crate) span: Span,
+    pub(crate) data: Data,
 }
 
 /// What a value is.
 #[derive(Clone, Debug)]
-pub(super) enum Data {
+pub(crate) enum Data {
     /// Nothing was written.
     Null,
     /// Number, word or text; the library's guess at a type is not used.
@@ -41,15 +41,15 @@ pub(super) enum Data {
 
 /// A key and its value.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) key_span: Span,
-    pub(super) value: Value,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) key_span: Span,
+    pub(crate) value: Value,
 }
 
 impl Value {
     /// Returns the word for the kind of value, for messages.
-    pub(super) const fn kind(&self) -> &'static str {
+    pub(crate) const fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "nothing",
             Data::Scalar(_) => "a value",

@@ -1,12 +1,15 @@
 //! The types that are built in: how a value is made, and how it is shown.
 
+use std::sync::Arc;
+
 use rtether_rtps::cdr::Data;
+use rtether_rtps::dynamic::Structure;
 use rtether_rtps::types::{Octets, Ping, ShapeType};
 
 use super::text::clean;
 
-/// A type that is built in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A type of samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A colored shape, whose key is its color; known to many implementations.
     #[default]
@@ -15,24 +18,31 @@ pub enum Kind {
     Octets,
     /// A number, a session and a time stamp.
     Ping,
+    /// A type that is described, as by a file of IDL.
+    Described(Arc<Structure>),
 }
 
 impl Kind {
-    /// Returns the name used on the command line.
-    pub const fn name(self) -> &'static str {
+    /// Returns its name, as other participants know it.
+    pub fn type_name(&self) -> &str {
         match self {
-            Self::Shape => "shape",
-            Self::Octets => "octets",
-            Self::Ping => "ping",
+            Self::Shape => ShapeType::NAME,
+            Self::Octets => Octets::NAME,
+            Self::Ping => Ping::NAME,
+            Self::Described(structure) => structure.name(),
         }
     }
 
     /// Returns the names of the members as they are shown.
-    pub const fn columns(self) -> &'static [&'static str] {
+    pub fn columns(&self) -> Vec<&str> {
         match self {
-            Self::Shape => &["color", "x", "y", "shapesize", "payload_bytes"],
-            Self::Octets => &["payload_bytes"],
-            Self::Ping => &["number", "session", "sent_ns", "payload_bytes"],
+            Self::Shape => vec!["color", "x", "y", "shapesize", "payload_bytes"],
+            Self::Octets => vec!["payload_bytes"],
+            Self::Ping => vec!["number", "session", "sent_ns", "payload_bytes"],
+            Self::Described(structure) => {
+                let members = structure.members().iter();
+                members.map(|member| member.name.as_str()).collect()
+            }
         }
     }
 }
@@ -44,6 +54,10 @@ pub enum Member {
     Text(String),
     /// A number.
     Number(i64),
+    /// Whatever a type that is described has.
+    Tree(serde_json::Value),
+    /// Nothing, since only the key is known.
+    Absent,
 }
 
 fn size(octets: &[u8]) -> Member {

@@ -3,8 +3,10 @@
 //! Everything runs in the calling thread, which also takes what is said: whoever shows samples slowly
 //! measures slowly.
 
+mod described;
 mod happening;
 mod kinds;
+mod outlet;
 mod output;
 mod policies;
 mod publish;
@@ -24,9 +26,11 @@ use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::time;
 
+
 pub use happening::Happening;
 pub use kinds::{Kind, Member};
 pub use output::{Form, Lines};
+pub use described::{ValueError, Values, lines_of, values_of};
 pub use publish::{PublishOptions, publish};
 pub use relation::{Reason, reason};
 pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
@@ -37,7 +41,6 @@ pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor
 pub use spy_output::{census_csv, census_json, census_table};
 pub use subscribe::subscribe;
 
-use kinds::Show;
 pub(super) use round_trip::{answer, ask};
 
 use super::{LiveError, Thread, keep_cores_awake};

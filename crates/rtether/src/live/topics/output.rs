@@ -5,6 +5,7 @@ use std::fmt::Write;
 use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
+use super::text::clean;
 use super::{Kind, Member, Sample, Summary};
 use crate::report::text::{plural, time};
 
@@ -21,7 +22,7 @@ pub enum Form {
 }
 
 /// Turns samples of a type into lines.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Lines {
     /// The form.
     pub form: Form,
@@ -50,8 +51,8 @@ fn width(name: &str) -> usize {
 
 impl Lines {
     /// Returns what comes before all samples.
-    pub fn head(self) -> Option<String> {
-        let members = self.kind.columns().iter().copied();
+    pub fn head(&self) -> Option<String> {
+        let members = self.kind.columns().into_iter();
         match self.form {
             Form::Table => {
                 let head = HEAD.iter().map(|(name, _)| *name);
@@ -68,7 +69,7 @@ impl Lines {
     }
 
     /// Returns the line of a sample.
-    pub fn sample(self, sample: &Sample) -> String {
+    pub fn sample(&self, sample: &Sample) -> String {
         match self.form {
             Form::Table => self.columns(sample),
             Form::Csv => {
@@ -87,13 +88,15 @@ impl Lines {
                 row(head.into_iter().chain(members))
             }
             Form::Json => {
-                let names = self.kind.columns().iter().copied();
-                let members = names.zip(&sample.members).map(|(name, member)| {
+                let names = self.kind.columns().into_iter();
+                let members = names.zip(&sample.members).filter_map(|(name, member)| {
                     let value = match member {
                         Member::Text(text) => json!(text),
                         Member::Number(number) => json!(number),
+                        Member::Tree(tree) => tree.clone(),
+                        Member::Absent => return None,
                     };
-                    (name.to_owned(), value)
+                    Some((name.to_owned(), value))
                 });
                 let object = json!({
                     "event": "sample",
@@ -104,12 +107,12 @@ impl Lines {
                     "state": sample.state,
                     "value": members.collect::<Map<String, Value>>(),
                 });
-                format!("{object}\n")
+                format!("{}\n", escaped(&object.to_string()))
             }
         }
     }
 
-    fn columns(self, sample: &Sample) -> String {
+    fn columns(&self, sample: &Sample) -> String {
         let mut cells = String::new();
         cells.push_str(&cell("time", &time(sample.at)));
         cells.push_str(&cell("sequence", &sample.sequence.to_string()));
@@ -117,13 +120,18 @@ impl Lines {
         cells.push_str(&cell("latency", &latency));
         cells.push_str(&cell("state", sample.state));
         for (name, member) in self.kind.columns().iter().zip(&sample.members) {
-            cells.push_str(&cell(name, &text(member)));
+            let text = match member {
+                Member::Absent => "-".to_owned(),
+                // Of what is long, the beginning.
+                member => clean(&text(member)),
+            };
+            cells.push_str(&cell(name, &text));
         }
         line(&cells)
     }
 
     /// Returns the summary: a line for people, or an object.
-    pub fn summary(self, summary: &Summary) -> String {
+    pub fn summary(&self, summary: &Summary) -> String {
         if self.form == Form::Json {
             return format!("{}\n", object(summary));
         }
@@ -192,7 +200,24 @@ fn text(member: &Member) -> String {
     match member {
         Member::Text(text) => text.clone(),
         Member::Number(number) => number.to_string(),
+        Member::Tree(Value::String(text)) => escaped(text),
+        Member::Tree(tree) => escaped(&tree.to_string()),
+        Member::Absent => String::new(),
     }
+}
+
+/// Writes control characters, which could do anything to a terminal, as JSON has them; it leaves some
+/// as they are.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
 }
 
 fn cell(name: &str, text: &str) -> String {

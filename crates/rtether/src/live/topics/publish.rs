@@ -6,19 +6,19 @@ use std::sync::atomic::AtomicBool;
 use rtether_model::quantity::Duration;
 use rtether_rtps::qos::{Durability, Reliability};
 use rtether_rtps::time;
-use rtether_rtps::typed::{Publication, PublishError};
-use rtether_rtps::types::{Octets, Ping, ShapeType};
+use rtether_rtps::typed::PublishError;
 use rtether_rtps::writer::WriteError;
 
+use super::outlet::{Next, Outlet, outlet};
 use super::session::Session;
-use super::{Happening, Kind, Said, Sample, Show, Summary, TopicOptions, no_room, shown, span};
+use super::{Happening, Said, Sample, Summary, TopicOptions, Values, shown, span};
 use crate::live::{LiveError, why_ended};
 
 /// From the first match to the first sample: the other side may need longer to know of it.
 const SETTLE: time::Duration = time::Duration::from_ms(500);
 /// Longest wait for acknowledgments in the end.
 const ACKNOWLEDGED: time::Duration = time::Duration::from_s(5);
-/// Between two looks whether there is room again.
+/// Between two looks whether there is room again, or a value.
 const FULL: time::Duration = time::Duration::from_ms(1);
 
 /// What to write, and how often.
@@ -43,30 +43,17 @@ pub struct PublishOptions {
 /// If nothing can be written at all.
 pub fn publish(
     options: &PublishOptions,
-    stop: &AtomicBool,
-    on: impl FnMut(Said<'_>),
-) -> Result<Summary, LiveError> {
-    options.topic.check()?;
-    match options.topic.kind {
-        Kind::Shape => publish_as::<ShapeType>(options, stop, on),
-        Kind::Octets => publish_as::<Octets>(options, stop, on),
-        Kind::Ping => publish_as::<Ping>(options, stop, on),
-    }
-}
-
-fn publish_as<T: Show>(
-    options: &PublishOptions,
+    values: Values,
     stop: &AtomicBool,
     mut on: impl FnMut(Said<'_>),
 ) -> Result<Summary, LiveError> {
+    options.topic.check()?;
     let topic = &options.topic;
     let mut domain = topic.place.open("rtether pub", topic.thread)?;
-    let (now, participant) = (domain.now(), domain.participant_mut());
-    let publication = Publication::<T>::create(participant, now, &topic.topic, topic.qos.clone());
-    let publication = publication.ok_or_else(no_room)?;
-    let guid = participant.writer_guid(publication.id());
+    let publication = outlet(&mut domain, options, values)?;
+    let guid = domain.participant().writer_guid(publication.id());
     let own = (guid.unwrap_or_default(), true);
-    let session = Session::new::<T>(domain, topic, own, stop);
+    let session = Session::new(domain, topic, own, stop);
     on(Said::Happening(&session.opened(topic.place.domain)));
     let mut writer = Writer {
         options,
@@ -93,15 +80,15 @@ fn publish_as<T: Show>(
     })
 }
 
-struct Writer<'a, T> {
+struct Writer<'a> {
     options: &'a PublishOptions,
     session: Session<'a>,
-    publication: Publication<T>,
+    publication: Box<dyn Outlet>,
     written: u64,
     name: String,
 }
 
-impl<T: Show> Writer<'_, T> {
+impl Writer<'_> {
     /// Writes all there is to write; an error says why it ended early.
     fn run(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
         let failed = |error: io::Error| why_ended(&error);
@@ -145,14 +132,22 @@ impl<T: Show> Writer<'_, T> {
     }
 
     fn write_all(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
-        let size = usize::try_from(self.options.size).unwrap_or(usize::MAX);
-        let mut value = T::first(size, &self.options.color);
         let count = self.options.topic.count.unwrap_or(u64::MAX);
         let mut due = self.session.domain.now();
         while self.written < count && !self.session.is_over() {
             let wall = self.session.wall_ns(self.session.domain.now());
-            value.advance(self.written + 1, wall);
-            let Some(sample) = self.write(&value, on)? else {
+            match self.publication.advance(self.written + 1, wall)? {
+                Next::Ready => {}
+                Next::Later => {
+                    let tell = &mut |happening: &Happening| on(Said::Happening(happening));
+                    let soon = self.session.domain.now() + FULL;
+                    let stepped = self.session.step(soon, tell);
+                    stepped.map_err(|error| why_ended(&error))?;
+                    continue;
+                }
+                Next::Over => break,
+            }
+            let Some(sample) = self.write(on)? else {
                 break;
             };
             self.written += 1;
@@ -171,18 +166,14 @@ impl<T: Show> Writer<'_, T> {
         Ok(())
     }
 
-    /// Writes a value as soon as there is room for it; `None` if all is over before.
-    fn write(
-        &mut self,
-        value: &T,
-        on: &mut impl FnMut(Said<'_>),
-    ) -> Result<Option<Sample>, String> {
+    /// Writes the value at hand as soon as there is room for it; `None` if all is over before.
+    fn write(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<Option<Sample>, String> {
         let failed = |error: io::Error| why_ended(&error);
         loop {
             let session = &mut self.session;
             let now = session.domain.now();
             let participant = session.domain.participant_mut();
-            match self.publication.publish(participant, now, value) {
+            match self.publication.publish(participant, now) {
                 Ok(sequence) => {
                     session.domain.flush().map_err(failed)?;
                     return Ok(Some(Sample {
@@ -191,7 +182,7 @@ impl<T: Show> Writer<'_, T> {
                         writer: self.name.clone(),
                         latency: None,
                         state: "alive",
-                        members: value.members(),
+                        members: self.publication.members(),
                     }));
                 }
                 Err(PublishError::Write(WriteError::Full)) => {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_live::clock::monotonic_and_real_ns;
 use rtether_live::rtps::Domain;
-use rtether_rtps::cdr::Data;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
 use rtether_rtps::engine::{Event, Participant};
 use rtether_rtps::guid::{Guid, GuidPrefix};
@@ -73,7 +72,7 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new<T: Data>(
+    pub(super) fn new(
         domain: Domain,
         options: &TopicOptions,
         (guid, is_writer): (Guid, bool),
@@ -82,7 +81,7 @@ impl<'a> Session<'a> {
         let own = EndpointData {
             guid,
             topic: options.topic.clone(),
-            type_name: T::NAME.to_owned(),
+            type_name: options.kind.type_name().to_owned(),
             qos: options.qos.clone(),
             unicast: Vec::new(),
             multicast: Vec::new(),

@@ -3,13 +3,12 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use rtether_rtps::reader::InstanceState;
+use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time;
-use rtether_rtps::typed::{Received, Subscription};
-use rtether_rtps::types::{Octets, Ping, ShapeType};
 
+use super::outlet::{Inlet, inlet};
 use super::session::Session;
-use super::{Happening, Kind, Said, Sample, Show, Summary, TopicOptions, no_room, shown};
+use super::{Happening, Member, Said, Sample, Summary, TopicOptions, shown};
 use crate::live::{LiveError, why_ended};
 
 /// Reads until there are as many samples as wished for, the time is over, or until `stop`.
@@ -19,35 +18,20 @@ use crate::live::{LiveError, why_ended};
 pub fn subscribe(
     options: &TopicOptions,
     stop: &AtomicBool,
-    on: impl FnMut(Said<'_>),
-) -> Result<Summary, LiveError> {
-    options.check()?;
-    match options.kind {
-        Kind::Shape => subscribe_as::<ShapeType>(options, stop, on),
-        Kind::Octets => subscribe_as::<Octets>(options, stop, on),
-        Kind::Ping => subscribe_as::<Ping>(options, stop, on),
-    }
-}
-
-fn subscribe_as<T: Show>(
-    options: &TopicOptions,
-    stop: &AtomicBool,
     mut on: impl FnMut(Said<'_>),
 ) -> Result<Summary, LiveError> {
+    options.check()?;
     let mut domain = options.place.open("rtether sub", options.thread)?;
-    let (now, participant) = (domain.now(), domain.participant_mut());
-    let subscription =
-        Subscription::<T>::create(participant, now, &options.topic, options.qos.clone());
-    let mut subscription = subscription.ok_or_else(no_room)?;
-    let guid = participant.reader_guid(subscription.id());
+    let mut subscription = inlet(&mut domain, options)?;
+    let guid = domain.participant().reader_guid(subscription.id());
     let own = (guid.unwrap_or_default(), false);
-    let mut session = Session::new::<T>(domain, options, own, stop);
+    let mut session = Session::new(domain, options, own, stop);
     on(Said::Happening(&session.opened(options.place.domain)));
     let mut samples = 0;
     let count = options.count.unwrap_or(u64::MAX);
     let ended = read_all(
         &mut session,
-        &mut subscription,
+        subscription.as_mut(),
         (&mut samples, count),
         &mut on,
     );
@@ -71,9 +55,9 @@ fn subscribe_as<T: Show>(
     })
 }
 
-fn read_all<T: Show>(
+fn read_all(
     session: &mut Session<'_>,
-    subscription: &mut Subscription<T>,
+    subscription: &mut dyn Inlet,
     (samples, count): (&mut u64, u64),
     on: &mut impl FnMut(Said<'_>),
 ) -> io::Result<()> {
@@ -83,13 +67,13 @@ fn read_all<T: Show>(
         let now = session.domain.now();
         while *samples < count {
             let participant = session.domain.participant_mut();
-            let Some(received) = subscription.take(participant, now) else {
+            let Some((info, members)) = subscription.take(participant, now) else {
                 break;
             };
-            if received.info.is_valid {
+            if info.is_valid {
                 *samples += 1;
             }
-            on(Said::Sample(&sample(session, &received)));
+            on(Said::Sample(&sample(session, &info, members)));
         }
         if *samples >= count {
             break;
@@ -98,18 +82,12 @@ fn read_all<T: Show>(
     Ok(())
 }
 
-fn sample<T: Show>(session: &Session<'_>, received: &Received<T>) -> Sample {
-    let info = &received.info;
+fn sample(session: &Session<'_>, info: &SampleInfo, members: Vec<Member>) -> Sample {
     let came = session.wall_ns(info.received_at);
     let latency = info.source_time.map(|written| {
         let ns = came.saturating_sub(written.as_ns());
         shown(time::Duration::from_ns(ns))
     });
-    let mut members = received.value.as_ref().map(T::members).unwrap_or_default();
-    if !info.is_valid {
-        // The rest has no value; the key of the types here is their first member.
-        members.truncate(1);
-    }
     Sample {
         at: shown(info.received_at - session.begin),
         sequence: info.sequence.0,

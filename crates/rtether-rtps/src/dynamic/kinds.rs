@@ -1,0 +1,378 @@
+//! Descriptions of types.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use thiserror::Error;
+
+use crate::cdr::Extensibility;
+
+/// Types within each other, at most.
+pub const DEPTH_MAX: u8 = 16;
+/// Members of a structure, and names of an enumeration, at most.
+pub const MEMBERS_MAX: usize = 1_024;
+/// Values within a value, at most; octets of sequences and arrays do not count, but have the limits of
+/// their own.
+pub const VALUES_MAX: usize = 1 << 20;
+/// Octets of arrays within a value, at most.
+pub(super) const OCTETS_MAX: usize = 64 << 20;
+/// Largest number of a member: 28 bits.
+const ID_MAX: u32 = 0x0FFF_FFFF;
+
+/// A number, a truth value or a character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    /// `boolean`.
+    Boolean,
+    /// `octet`, `uint8`.
+    Octet,
+    /// `char`, one octet.
+    Character,
+    /// `int8`.
+    Int8,
+    /// `int16`, `short`.
+    Int16,
+    /// `uint16`.
+    Uint16,
+    /// `int32`, `long`.
+    Int32,
+    /// `uint32`.
+    Uint32,
+    /// `int64`, `long long`.
+    Int64,
+    /// `uint64`.
+    Uint64,
+    /// `float`.
+    Float32,
+    /// `double`.
+    Float64,
+}
+
+impl Primitive {
+    /// Returns its octets.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Boolean | Self::Octet | Self::Character | Self::Int8 => 1,
+            Self::Int16 | Self::Uint16 => 2,
+            Self::Int32 | Self::Uint32 | Self::Float32 => 4,
+            Self::Int64 | Self::Uint64 | Self::Float64 => 8,
+        }
+    }
+}
+
+/// A type of members or elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// A number, a truth value or a character.
+    Primitive(Primitive),
+    /// One of several names, 32 bits.
+    Enumeration(Arc<Enumeration>),
+    /// A string, with the most octets that it may have.
+    Text(Option<usize>),
+    /// Elements, with the most that there may be.
+    Sequence(Arc<Self>, Option<usize>),
+    /// Elements, as many as the product of the dimensions says; the last dimension varies fastest.
+    Array(Arc<Self>, Vec<usize>),
+    /// Members.
+    Structure(Arc<Structure>),
+}
+
+impl Type {
+    /// Returns whether it is a number, a truth value or a character.
+    pub(super) const fn is_primitive(&self) -> bool {
+        matches!(self, Self::Primitive(_))
+    }
+
+    /// Returns whether it is the octet, of which many are kept together.
+    pub(super) const fn is_octet(&self) -> bool {
+        matches!(self, Self::Primitive(Primitive::Octet))
+    }
+
+    fn depth(&self) -> u8 {
+        match self {
+            Self::Primitive(_) | Self::Enumeration(_) | Self::Text(_) => 0,
+            Self::Sequence(element, _) | Self::Array(element, _) => {
+                element.depth().saturating_add(1)
+            }
+            Self::Structure(structure) => structure.depth,
+        }
+    }
+
+    /// Returns what the smallest value takes.
+    pub(super) fn weight(&self) -> Weight {
+        let one = Weight {
+            values: 1,
+            octets: 0,
+        };
+        match self {
+            Self::Primitive(_) | Self::Enumeration(_) | Self::Text(_) | Self::Sequence(..) => one,
+            Self::Array(element, dimensions) if element.is_octet() => Weight {
+                octets: count(dimensions),
+                ..one
+            },
+            Self::Array(element, dimensions) => one.plus(element.weight().times(count(dimensions))),
+            Self::Structure(structure) => structure.weight,
+        }
+    }
+
+    /// Returns whether an array in it has no elements.
+    fn is_void(&self) -> bool {
+        match self {
+            Self::Primitive(_) | Self::Enumeration(_) | Self::Text(_) | Self::Structure(_) => false,
+            Self::Sequence(element, _) => element.is_void(),
+            Self::Array(element, dimensions) => count(dimensions) == 0 || element.is_void(),
+        }
+    }
+}
+
+/// What a value takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// Values within it, itself included.
+    pub(super) values: usize,
+    /// Octets of arrays.
+    pub(super) octets: usize,
+}
+
+impl Weight {
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            values: self.values.saturating_add(other.values),
+            octets: self.octets.saturating_add(other.octets),
+        }
+    }
+
+    const fn times(self, count: usize) -> Self {
+        Self {
+            values: self.values.saturating_mul(count),
+            octets: self.octets.saturating_mul(count),
+        }
+    }
+}
+
+/// Returns the elements of an array.
+pub(super) fn count(dimensions: &[usize]) -> usize {
+    let product = dimensions.iter().copied();
+    product.fold(1, usize::saturating_mul)
+}
+
+/// A name of an enumeration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enumerator {
+    /// The name.
+    pub name: String,
+    /// Its number.
+    pub value: i32,
+}
+
+/// Names, of which a value is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enumeration {
+    name: String,
+    names: Vec<Enumerator>,
+}
+
+impl Enumeration {
+    /// Describes an enumeration; the first name is what stands for a value that is not there.
+    ///
+    /// # Errors
+    /// If there is no name, there are too many, or two are alike.
+    pub fn new(name: String, names: Vec<Enumerator>) -> Result<Self, TypeError> {
+        if names.is_empty() {
+            return Err(TypeError::Empty);
+        }
+        if names.len() > MEMBERS_MAX {
+            return Err(TypeError::Members);
+        }
+        let (mut words, mut numbers) = (BTreeSet::new(), BTreeSet::new());
+        for one in &names {
+            if !words.insert(one.name.as_str()) || !numbers.insert(one.value) {
+                return Err(TypeError::Twice(one.name.clone()));
+            }
+        }
+        Ok(Self { name, names })
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns its names, in the order of the description.
+    pub fn names(&self) -> &[Enumerator] {
+        &self.names
+    }
+
+    /// Returns the name of a number.
+    pub fn name_of(&self, value: i32) -> Option<&str> {
+        let found = self.names.iter().find(|one| one.value == value);
+        found.map(|one| one.name.as_str())
+    }
+
+    /// Returns the number of a name.
+    pub fn value_of(&self, name: &str) -> Option<i32> {
+        let found = self.names.iter().find(|one| one.name == name);
+        found.map(|one| one.value)
+    }
+
+    pub(super) fn first(&self) -> i32 {
+        self.names.first().map_or(0, |one| one.value)
+    }
+}
+
+/// A member of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its number, which counts where structures are mutable.
+    pub id: u32,
+    /// Whether it is part of the key.
+    pub is_key: bool,
+    /// Its type.
+    pub kind: Type,
+}
+
+/// A type with members: what a topic has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    name: String,
+    extensibility: Extensibility,
+    members: Vec<Member>,
+    /// Places of the members that make the key, which are all if none is marked; in lists by number.
+    key: Vec<usize>,
+    has_key: bool,
+    depth: u8,
+    weight: Weight,
+}
+
+impl Structure {
+    /// Describes a structure.
+    ///
+    /// # Errors
+    /// If it is beyond the limits, or members contradict each other.
+    pub fn new(
+        name: String,
+        extensibility: Extensibility,
+        members: Vec<Member>,
+    ) -> Result<Self, TypeError> {
+        if members.is_empty() {
+            return Err(TypeError::Empty);
+        }
+        if members.len() > MEMBERS_MAX {
+            return Err(TypeError::Members);
+        }
+        let (mut names, mut ids) = (BTreeSet::new(), BTreeSet::new());
+        let mut depth = 0;
+        let mut weight = Weight {
+            values: 1,
+            octets: 0,
+        };
+        for member in &members {
+            if !names.insert(member.name.as_str()) {
+                return Err(TypeError::Twice(member.name.clone()));
+            }
+            if member.id > ID_MAX {
+                return Err(TypeError::Number(member.id));
+            }
+            if !ids.insert(member.id) {
+                return Err(TypeError::NumberTwice(member.id));
+            }
+            // The depth first: what comes after it walks down.
+            depth = member.kind.depth().max(depth);
+            if depth >= DEPTH_MAX {
+                return Err(TypeError::Depth);
+            }
+            if member.kind.is_void() {
+                return Err(TypeError::NoElements);
+            }
+            weight = weight.plus(member.kind.weight());
+        }
+        if weight.values > VALUES_MAX {
+            return Err(TypeError::Values);
+        }
+        if weight.octets > OCTETS_MAX {
+            return Err(TypeError::Octets);
+        }
+        let has_key = members.iter().any(|member| member.is_key);
+        let places = members.iter().enumerate();
+        let places = places.filter(|(_, member)| member.is_key || !has_key);
+        let mut key: Vec<(u32, usize)> = places.map(|(at, member)| (member.id, at)).collect();
+        if extensibility == Extensibility::Mutable {
+            key.sort_unstable();
+        }
+        Ok(Self {
+            name,
+            extensibility,
+            key: key.into_iter().map(|(_, at)| at).collect(),
+            has_key,
+            depth: depth.saturating_add(1),
+            weight,
+            members,
+        })
+    }
+
+    /// Returns its name, as other participants know it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns how it may change.
+    pub const fn extensibility(&self) -> Extensibility {
+        self.extensibility
+    }
+
+    /// Returns its members, in the order of the description.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Returns whether values belong to instances, told apart by keys.
+    pub const fn has_key(&self) -> bool {
+        self.has_key
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.extensibility == Extensibility::Mutable
+    }
+
+    /// Returns the members that make the key, with their places.
+    pub(super) fn key(&self) -> impl Iterator<Item = (usize, &Member)> {
+        let places = self.key.iter();
+        places.filter_map(|at| self.members.get(*at).map(|member| (*at, member)))
+    }
+}
+
+/// Why there is no such type.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TypeError {
+    /// Nothing would travel.
+    #[error("it has no members")]
+    Empty,
+    /// More members than the limit.
+    #[error("it has more than {MEMBERS_MAX} members")]
+    Members,
+    /// More types within each other than the limit.
+    #[error("more than {DEPTH_MAX} types are within each other")]
+    Depth,
+    /// Two members are alike.
+    #[error("`{0}` is there twice, by name or by number")]
+    Twice(String),
+    /// Two members have one number.
+    #[error("two members have the number {0}")]
+    NumberTwice(u32),
+    /// A number does not fit 28 bits.
+    #[error("{0} is no number of a member; they are at most {ID_MAX}")]
+    Number(u32),
+    /// An array without elements.
+    #[error("an array has no elements")]
+    NoElements,
+    /// Arrays with too many octets.
+    #[error("its arrays have more than {OCTETS_MAX} octets")]
+    Octets,
+    /// A value would consist of too many others.
+    #[error("its values have more than {VALUES_MAX} values within them")]
+    Values,
+}
