@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration as WallDuration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rtether::live::topics::Place;
+use rtether::live::topics::{Place, Trace};
 use rtether::live::{
     self, BitRate, Board, Command, Config, Duration, EchoOptions, Event, Interval, LiveError,
     Marks, PingOptions, Placement, Profile, Thread, Waiting,
@@ -15,7 +15,7 @@ use rtether::meter::{self, Measurement};
 
 use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
-use crate::topic::place;
+use crate::topic::{end_trace, place, tracing};
 use crate::{awake, files, terminal};
 
 /// Milliseconds between two looks at the progress.
@@ -24,19 +24,25 @@ const REFRESH: WallDuration = WallDuration::from_millis(100);
 /// Runs `ping`.
 pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let options = match options(arguments) {
+    let mut options = match options(arguments) {
         Ok(options) => options,
         Err(message) => {
             terminal::complain(&message);
             return Exit::WrongInput;
         }
     };
+    options.place.trace = match trace(&arguments.domain, arguments.via) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
     let stop = match stop_on_signal() {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
     awake::keep(arguments.socket.thread.awake);
-    let measurement = match measure(&options, arguments.valentim, &stop, global) {
+    let measurement = measure(&options, arguments.valentim, &stop, global);
+    end_trace(&options.place);
+    let measurement = match measurement {
         Ok(measurement) => measurement,
         Err(error) => return refuse(&error),
     };
@@ -118,7 +124,18 @@ fn target(arguments: &PingArgs) -> Result<String, String> {
 }
 
 fn place_of(domain: &DomainArgs, socket: &SocketArgs) -> Place {
-    place(domain, socket.device.as_deref(), socket.vlan)
+    // The trace is begun when all else is known to be right.
+    place(domain, socket.device.as_deref(), socket.vlan, None)
+}
+
+/// Begins a trace, which topics alone have.
+fn trace(domain: &DomainArgs, via: Way) -> Result<Option<Trace>, Exit> {
+    if domain.trace.is_some() && via != Way::Rtps {
+        let message = "`--trace` is of `--via rtps`; for other ways use `tcpdump` or Wireshark";
+        terminal::complain(message);
+        return Err(Exit::WrongInput);
+    }
+    tracing(domain)
 }
 
 fn marks(socket: &SocketArgs) -> Marks {
@@ -288,7 +305,11 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
             return Exit::WrongInput;
         }
     };
-    let options = EchoOptions {
+    let trace = match trace(&arguments.domain, arguments.via) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
+    let mut options = EchoOptions {
         listen: arguments.listen.clone(),
         via: arguments.via.into(),
         device: arguments.socket.device.clone(),
@@ -300,6 +321,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         board,
         stamps: arguments.stamps,
     };
+    options.place.trace = trace;
     let stop = match stop_on_signal() {
         Ok(stop) => stop,
         Err(exit) => return exit,
@@ -308,6 +330,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
     let answered = live::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));
     });
+    end_trace(&options.place);
     match answered {
         Ok(answered) => terminal::print(&format!(
             "{} answered, {} malformed, {} not sent\n",

@@ -1,11 +1,13 @@
 //! `pub`, `sub` and `spy`: topics over RTPS.
 
+mod types;
+
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether::live::topics::{
-    self, EthernetOptions, Form, Happening, History, Lines, Ownership, Place, PublishOptions, Qos,
-    Reliability, Representation, Said, SpyOptions, Summary, TopicOptions, span,
+    self, EthernetOptions, Form, Happening, History, Kind, Lines, Ownership, Place, PublishOptions,
+    Qos, Reliability, Representation, Said, SpyOptions, Summary, TopicOptions, Trace, span,
 };
 use rtether::live::{LiveError, Vid};
 
@@ -16,7 +18,16 @@ use crate::{awake, stop, terminal};
 
 /// Runs `pub`.
 pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
     let topic = &arguments.topic;
+    let prepared = types::kind(topic).and_then(|kind| {
+        let values = types::values(arguments, &kind)?;
+        Ok((kind, values, tracing(&topic.domain)?))
+    });
+    let (kind, values, trace) = match prepared {
+        Ok(prepared) => prepared,
+        Err(exit) => return exit,
+    };
     let mut qos = qos(
         topic,
         vec![topic.xcdr.map(Representation::from).unwrap_or_default()],
@@ -30,19 +41,25 @@ pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
     }
     qos.transport_priority = arguments.dscp.into();
     let options = PublishOptions {
-        topic: options(topic, qos),
+        topic: options(topic, kind, qos, trace),
         period: arguments.period,
         size: arguments.size,
         color: arguments.shape_color.clone(),
     };
-    run(topic, global, |stop, on| {
-        topics::publish(&options, stop, on)
+    run(topic, &options.topic, |stop, on| {
+        topics::publish(&options, values, stop, on)
     })
 }
 
 /// Runs `sub`.
 pub(crate) fn subscribe(arguments: &SubArgs, global: &Global) -> Exit {
+    terminal::choose_color(global);
     let topic = &arguments.topic;
+    let prepared = types::kind(topic).and_then(|kind| Ok((kind, tracing(&topic.domain)?)));
+    let (kind, trace) = match prepared {
+        Ok(prepared) => prepared,
+        Err(exit) => return exit,
+    };
     let encodings = match topic.xcdr {
         Some(xcdr) => vec![xcdr.into()],
         None => vec![Representation::Xcdr1, Representation::Xcdr2],
@@ -52,8 +69,8 @@ pub(crate) fn subscribe(arguments: &SubArgs, global: &Global) -> Exit {
         qos.ownership = Ownership::Exclusive;
     }
     qos.time_based_filter = span(arguments.filter);
-    let options = options(topic, qos);
-    run(topic, global, |stop, on| {
+    let options = options(topic, kind, qos, trace);
+    run(topic, &options, |stop, on| {
         topics::subscribe(&options, stop, on)
     })
 }
@@ -76,24 +93,52 @@ fn qos(topic: &TopicArgs, representations: Vec<Representation>) -> Qos {
     qos
 }
 
-fn options(topic: &TopicArgs, qos: Qos) -> TopicOptions {
+fn options(topic: &TopicArgs, kind: Kind, qos: Qos, trace: Option<Trace>) -> TopicOptions {
     TopicOptions {
-        place: place_of(&topic.domain, &topic.frames),
+        place: place_of(&topic.domain, &topic.frames, trace),
         thread: thread_of(&topic.thread),
         topic: topic.topic.clone(),
-        kind: topic.kind.into(),
+        kind,
         qos,
         count: topic.count,
         duration: topic.duration,
     }
 }
 
-fn place_of(domain: &DomainArgs, frames: &FrameArgs) -> Place {
-    place(domain, frames.device.as_deref(), frames.vlan)
+fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Trace>) -> Place {
+    place(domain, frames.device.as_deref(), frames.vlan, trace)
+}
+
+/// Makes the file of a trace, if there is to be one.
+pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
+    let made = domain.trace.as_deref().map(|path| {
+        Trace::create(path)
+            .map_err(|error| exit::fail(&format!("writing a trace to {}: {error}", path.display())))
+    });
+    made.transpose()
+}
+
+/// Writes the rest of a trace, when its participant is gone, and says what has become of it.
+pub(crate) fn end_trace(place: &Place) {
+    let Some(trace) = &place.trace else { return };
+    let traced = trace.finish();
+    let count = traced.datagrams;
+    terminal::tell(&match (traced.ended, traced.missing) {
+        (None, 0) => format!("{count} datagrams in the trace"),
+        (None, missing) => format!("{count} datagrams in the trace, {missing} did not fit a frame"),
+        (Some(why), missing) => format!(
+            "the trace ended after {count} datagrams, the last {missing} are missing: {why}"
+        ),
+    });
 }
 
 /// Returns where the participant is to be.
-pub(crate) fn place(domain: &DomainArgs, device: Option<&str>, vlan: Option<Vid>) -> Place {
+pub(crate) fn place(
+    domain: &DomainArgs,
+    device: Option<&str>,
+    vlan: Option<Vid>,
+    trace: Option<Trace>,
+) -> Place {
     let ethernet = device.map(|device| EthernetOptions {
         ethertype: domain.ethertype,
         vlan: vlan.map_or(0, Vid::get),
@@ -105,6 +150,7 @@ pub(crate) fn place(domain: &DomainArgs, device: Option<&str>, vlan: Option<Vid>
         interface: domain.interface,
         peers: domain.peer.clone(),
         multicast: !domain.no_multicast,
+        trace,
     }
 }
 
@@ -150,10 +196,9 @@ impl Out<'_> {
 
 fn run(
     topic: &TopicArgs,
-    global: &Global,
+    options: &TopicOptions,
     work: impl FnOnce(&AtomicBool, &mut dyn FnMut(Said<'_>)) -> Result<Summary, LiveError>,
 ) -> Exit {
-    terminal::choose_color(global);
     let stop = match stop::on_signal() {
         Ok(stop) => stop,
         Err(exit) => return exit,
@@ -166,15 +211,15 @@ fn run(
     };
     let lines = Lines {
         form,
-        kind: topic.kind.into(),
+        kind: options.kind.clone(),
     };
+    let mut head = lines.head().filter(|_| !topic.quiet);
     let mut out = Out {
         lines,
         is_quiet: topic.quiet,
         stop: &stop,
         failed: None,
     };
-    let mut head = lines.head().filter(|_| !topic.quiet);
     let summary = work(&stop, &mut |said| {
         // Not before it is certain that there is a participant.
         if let Some(head) = head.take() {
@@ -182,6 +227,7 @@ fn run(
         }
         out.say(said);
     });
+    end_trace(&options.place);
     let summary = match summary {
         Ok(summary) => summary,
         Err(error) => return refuse(&error),
@@ -220,12 +266,19 @@ pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
         Ok(stop) => stop,
         Err(exit) => return exit,
     };
+    let trace = match tracing(&arguments.domain) {
+        Ok(trace) => trace,
+        Err(exit) => return exit,
+    };
     let options = SpyOptions {
-        place: place_of(&arguments.domain, &arguments.frames),
+        place: place_of(&arguments.domain, &arguments.frames, trace),
         duration: arguments.duration,
+        rates: arguments.rates,
     };
     let tell = |happening: &Happening| terminal::tell(&happening.to_string());
-    let census = match topics::spy(&options, &stop, tell) {
+    let census = topics::spy(&options, &stop, tell);
+    end_trace(&options.place);
+    let census = match census {
         Ok(census) => census,
         Err(error) => return refuse(&error),
     };

@@ -1,9 +1,10 @@
 //! Arguments of the verbs for topics: `pub`, `sub` and `spy`.
 
 use std::net::Ipv4Addr;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rtether::live::topics::{Durability, Kind, Peer, Ports, Representation, SIZE_MAX};
+use rtether::live::topics::{Durability, Peer, Ports, Representation, SIZE_MAX};
 use rtether::live::{Duration, Vid};
 
 use super::live::{ThreadArgs, vid};
@@ -20,6 +21,18 @@ pub(crate) struct PubArgs {
     /// Octets that make each sample larger
     #[arg(short, long, value_name = "OCTETS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=i64::from(SIZE_MAX)))]
     pub(crate) size: u32,
+    /// With --idl: value of the samples, such as `color: RED, x: 1`; what is left out is zero or empty
+    #[arg(
+        long,
+        value_name = "MEMBERS",
+        requires = "idl",
+        conflicts_with = "values"
+    )]
+    pub(crate) value: Option<String>,
+    /// With --idl: file of YAML or JSON with a value or a list of values, which are written in turn; -
+    /// reads one value from each line of standard input until it ends
+    #[arg(long, value_name = "FILE", requires = "idl")]
+    pub(crate) values: Option<PathBuf>,
     /// Color of shapes, which tells their instances apart
     #[arg(long, value_name = "COLOR", default_value = "BLUE", value_parser = color)]
     pub(crate) shape_color: String,
@@ -60,9 +73,13 @@ or fewer than --count came, 3 none came, 4 the machine cannot do it, 130 interru
 pub(crate) struct TopicArgs {
     /// Name of the topic
     pub(crate) topic: String,
-    /// Type of its samples
-    #[arg(long = "type", value_name = "TYPE", default_value = "shape")]
-    pub(crate) kind: TypeName,
+    /// Type of its samples: shape, octets or ping; with --idl a structure of the file
+    /// [default: shape, or the last structure of the file]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<String>,
+    /// File of OMG IDL with the type
+    #[arg(long, value_name = "FILE")]
+    pub(crate) idl: Option<PathBuf>,
     /// Samples that are lost are sent again
     #[arg(long)]
     pub(crate) reliable: bool,
@@ -115,6 +132,9 @@ pub(crate) struct SpyArgs {
     /// How long to listen
     #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
     pub(crate) duration: Duration,
+    /// Read every topic to see how much is written, as one more best-effort reader of each
+    #[arg(long)]
+    pub(crate) rates: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
@@ -144,6 +164,9 @@ pub(crate) struct DomainArgs {
     /// RTPS: `EtherType` of frames on --device
     #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
     pub(crate) ethertype: u16,
+    /// RTPS: write all that is sent and received to this file of pcapng, up to 1 GiB
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
 }
 
 /// Frames on a device.
@@ -155,27 +178,6 @@ pub(crate) struct FrameArgs {
     /// RTPS: VLAN of the tags of frames on --device
     #[arg(long, value_name = "N", value_parser = vid, requires = "device")]
     pub(crate) vlan: Option<Vid>,
-}
-
-/// A type that is built in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TypeName {
-    /// A colored shape, known to many implementations (`ShapeType`).
-    Shape,
-    /// Octets that mean nothing (`rtether::Octets`).
-    Octets,
-    /// Number, session and time stamp (`rtether::Ping`).
-    Ping,
-}
-
-impl From<TypeName> for Kind {
-    fn from(name: TypeName) -> Self {
-        match name {
-            TypeName::Shape => Self::Shape,
-            TypeName::Octets => Self::Octets,
-            TypeName::Ping => Self::Ping,
-        }
-    }
 }
 
 /// Which samples late readers get.

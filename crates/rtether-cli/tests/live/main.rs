@@ -13,6 +13,7 @@ mod shim;
 mod ssh;
 mod testbed;
 mod topic;
+mod topic_tools;
 
 use std::fs::OpenOptions;
 use std::io::Write;

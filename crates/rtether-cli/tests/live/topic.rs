@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::{rtether, skip, stderr, stdout};
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     rtether().args(arguments).output().unwrap()
 }
 
-fn code(output: &Output) -> Option<i32> {
+pub(crate) fn code(output: &Output) -> Option<i32> {
     output.status.code()
 }
 
@@ -94,9 +94,9 @@ const NEAR: &str = "10.78.31.1";
 const FAR: &str = "10.78.31.2";
 
 /// Two hosts with a wire; gone when dropped.
-struct Hosts {
-    near: String,
-    far: String,
+pub(crate) struct Hosts {
+    pub(crate) near: String,
+    pub(crate) far: String,
 }
 
 fn ip(arguments: &str) -> Result<String, String> {
@@ -112,7 +112,7 @@ fn ip(arguments: &str) -> Result<String, String> {
 }
 
 impl Hosts {
-    fn new(test: &str) -> Option<Self> {
+    pub(crate) fn new(test: &str) -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let tag = format!("rtether-top{}-{number}", std::process::id());
@@ -151,7 +151,7 @@ impl Hosts {
         Ok(())
     }
 
-    fn start(host: &str, arguments: &[&str]) -> Child {
+    pub(crate) fn start(host: &str, arguments: &[&str]) -> Child {
         let program = env!("CARGO_BIN_EXE_rtether");
         let mut command = Command::new("ip");
         command
@@ -172,14 +172,14 @@ impl Drop for Hosts {
     }
 }
 
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let kill = Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
 }
 
-fn objects(output: &Output) -> Vec<Value> {
+pub(crate) fn objects(output: &Output) -> Vec<Value> {
     let text = stdout(output);
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
     lines.collect()

@@ -31,6 +31,7 @@ use super::options::failed;
 use super::sieve::{OVERHEAD, Sieve, mark};
 use super::transport::sleep;
 use super::udp::{NEIGHBORS, make_room};
+use super::watch::Envelope;
 use super::{DATAGRAM_MAX, DomainError, DomainOptions, EthernetOptions};
 use crate::host::address::interfaces;
 use crate::link::{Device, DeviceError, ETHERTYPE_TAG, MacAddress, link_address, ready};
@@ -180,15 +181,7 @@ impl Ethernet {
                 let _ = option::set(line, libc::SOL_SOCKET, libc::SO_PRIORITY, &value);
                 self.class.set(class);
             }
-            let pcp = if self.is_vlan { 0 } else { class };
-            let tag = u16::from(pcp) << 13 | self.vlan;
-            sent = self.put(
-                line,
-                message,
-                (to, self.own),
-                (tag > 0).then_some(tag),
-                port,
-            );
+            sent = self.put(line, message, (to, self.own), self.tag(priority), port);
         }
         if is_group || is_own {
             let heard = self.put(&self.local, message, (to, self.mark), None, port);
@@ -234,10 +227,45 @@ impl Ethernet {
         Ok(len.map(|len| OVERHEAD.min(len)..len))
     }
 
+    /// Returns what stood before a message that was sent.
+    pub(super) fn sent_in(&self, to: [u8; 6], port: u16, priority: i32) -> Envelope {
+        let tag = self.tag(priority);
+        let is_here = self.line.is_none() || to == self.own;
+        Envelope::Frame {
+            to,
+            from: if is_here { self.mark } else { self.own },
+            tag: tag.filter(|_| !is_here),
+            ethertype: self.ethertype,
+            ports: [self.port, port],
+        }
+    }
+
+    /// Returns the tag of frames of a priority, a DSCP, whose upper three bits are the PCP.
+    fn tag(&self, priority: i32) -> Option<u16> {
+        let class = u8::try_from(priority.clamp(0, 63) >> 3).unwrap_or(0);
+        let pcp = if self.is_vlan { 0 } else { class };
+        let tag = u16::from(pcp) << 13 | self.vlan;
+        (tag > 0).then_some(tag)
+    }
+
     pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
         let inlet = PollFd::from_borrowed_fd(self.inlet.as_fd(), PollFlags::IN);
         sleep(&mut [inlet], left)
     }
+}
+
+/// Returns what stood before a message that came.
+pub(super) fn came_in(head: &[u8]) -> Option<Envelope> {
+    let (to, rest) = head.split_first_chunk()?;
+    let (from, rest) = rest.split_first_chunk()?;
+    let &[e0, e1, s0, s1, d0, d1] = rest.first_chunk()?;
+    Some(Envelope::Frame {
+        to: *to,
+        from: *from,
+        tag: None,
+        ethertype: u16::from_be_bytes([e0, e1]),
+        ports: [u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1])],
+    })
 }
 
 fn check(

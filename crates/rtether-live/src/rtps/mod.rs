@@ -11,6 +11,7 @@ mod sieve;
 mod store;
 mod transport;
 mod udp;
+mod watch;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -28,6 +29,7 @@ pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
 use rests::Rests;
 pub use store::{Kept, Store, StoreError, StoreOptions};
 use transport::{Source, Transport};
+pub use watch::{Envelope, Seen, Watch};
 
 /// Octets of the largest datagram.
 const DATAGRAM_MAX: usize = 65_507;
@@ -56,6 +58,7 @@ pub struct Domain {
     rests: Rests,
     /// Datagrams that are taken in at a time from a socket.
     in_a_row: usize,
+    watch: Option<Watch>,
 }
 
 /// Loses datagrams on purpose (xorshift, 64 bits).
@@ -111,6 +114,7 @@ impl Domain {
             wall_at: now,
             rests: Rests::new(now),
             in_a_row: RECEIVED_IN_A_ROW,
+            watch: None,
         })
     }
 
@@ -139,6 +143,12 @@ impl Domain {
         self.unsent
     }
 
+    /// Shows every datagram from now on to somebody: those that the system takes, and those that the
+    /// participant takes in.
+    pub fn watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
+    }
+
     /// Sends what there is to send.
     ///
     /// # Errors
@@ -151,7 +161,12 @@ impl Domain {
             }
             let Transmit { to, priority, .. } = transmit;
             match self.transport.send(&self.outgoing, to, priority) {
-                Ok(()) => {}
+                Ok(()) => {
+                    if let Some(watch) = &mut self.watch {
+                        let envelope = self.transport.sent_in(to, priority);
+                        show(watch, true, envelope, &self.outgoing);
+                    }
+                }
                 Err(error) if crate::meter::is_passing(&error) => self.unsent += 1,
                 Err(error) if is_unroutable(&error) => self.unsent += 1,
                 Err(error) => return Err(error),
@@ -239,20 +254,42 @@ impl Domain {
     }
 
     fn receive_from(&mut self, source: Source) -> io::Result<bool> {
-        let received = match self.transport.receive(source, &mut self.incoming) {
+        let is_watched = self.watch.is_some();
+        let received = self
+            .transport
+            .receive(source, &mut self.incoming, is_watched);
+        let received = match received {
             Err(error) if crate::meter::is_passing(&error) => None,
             other => other?,
         };
-        let Some(range) = received else {
+        let Some((range, from)) = received else {
             return Ok(false);
         };
         if self.loss.strikes() {
             return Ok(true);
         }
         let now = Instant::from_ns(monotonic_ns());
-        let datagram = self.incoming.get(range).unwrap_or_default();
+        let head = self.incoming.get(..range.start).unwrap_or_default();
+        let datagram = self.incoming.get(range.clone()).unwrap_or_default();
+        if let Some(watch) = &mut self.watch {
+            let envelope = self.transport.came_in(source, from, head);
+            show(watch, false, envelope, datagram);
+        }
         self.participant.handle_datagram(now, datagram);
         Ok(true)
+    }
+}
+
+/// Shows a datagram, if it is known between whom it goes.
+fn show(watch: &mut Watch, is_sent: bool, envelope: Option<Envelope>, message: &[u8]) {
+    let (_, wall_ns) = monotonic_and_real_ns();
+    if let Some(envelope) = envelope {
+        watch(&Seen {
+            wall_ns,
+            is_sent,
+            envelope,
+            message,
+        });
     }
 }
 

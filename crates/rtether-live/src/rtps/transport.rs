@@ -1,6 +1,7 @@
 //! By what a participant sends and receives.
 
 use std::io;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Range;
 
 use rtether_rtps::engine::Config;
@@ -10,6 +11,7 @@ use rustix::event::{PollFd, Timespec, poll};
 
 use super::ethernet::Ethernet;
 use super::udp::Udp;
+use super::watch::Envelope;
 use super::{DomainError, DomainOptions};
 
 /// The sockets of a participant.
@@ -58,16 +60,53 @@ impl Transport {
         }
     }
 
-    /// Returns where in `buffer` the next datagram lies; `None` if there is none now.
+    /// Returns where in `buffer` the next datagram lies, and who has sent it if that is asked for and
+    /// does not stand before it; `None` if there is none now.
     pub(super) fn receive(
         &self,
         source: Source,
         buffer: &mut [u8],
-    ) -> io::Result<Option<Range<usize>>> {
+        is_watched: bool,
+    ) -> io::Result<Option<(Range<usize>, Option<SocketAddrV4>)>> {
         match self {
-            Self::Udp(udp) => udp.receive(source, buffer),
-            Self::Ethernet(ethernet) if source == Source::Own => ethernet.receive(buffer),
+            Self::Udp(udp) if is_watched => udp.receive_from(source, buffer),
+            Self::Udp(udp) => Ok(udp.receive(source, buffer)?.map(|range| (range, None))),
+            Self::Ethernet(ethernet) if source == Source::Own => {
+                Ok(ethernet.receive(buffer)?.map(|range| (range, None)))
+            }
             Self::Ethernet(_) => Ok(None),
+        }
+    }
+
+    /// Returns between whom a datagram goes that was sent.
+    pub(super) fn sent_in(&self, to: Locator, priority: i32) -> Option<Envelope> {
+        match (self, to) {
+            (Self::Udp(udp), Locator::Udp(SocketAddr::V4(to))) => Some(Envelope::Udp {
+                from: udp.address(),
+                to,
+                dscp: u8::try_from(priority.clamp(0, 63)).unwrap_or(0),
+            }),
+            (Self::Ethernet(ethernet), Locator::Ethernet { address, port, .. }) => {
+                Some(ethernet.sent_in(address, port, priority))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns between whom a datagram goes that came, after what stood before it.
+    pub(super) fn came_in(
+        &self,
+        source: Source,
+        from: Option<SocketAddrV4>,
+        head: &[u8],
+    ) -> Option<Envelope> {
+        match self {
+            Self::Udp(udp) => Some(Envelope::Udp {
+                from: from?,
+                to: udp.address_of(source)?,
+                dscp: 0,
+            }),
+            Self::Ethernet(_) => super::ethernet::came_in(head),
         }
     }
 

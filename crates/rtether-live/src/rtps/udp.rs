@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -30,6 +30,9 @@ pub(super) const NEIGHBORS: u16 = 10;
 pub(super) struct Udp {
     unicast: Port,
     group: Option<Port>,
+    /// Where others send to.
+    address: SocketAddrV4,
+    group_address: SocketAddrV4,
 }
 
 impl Udp {
@@ -70,7 +73,26 @@ impl Udp {
             config.announce_to.extend(places);
             config.networks.push((peer, 32));
         }
-        Ok((Self { unicast, group }, number))
+        let this = Self {
+            unicast,
+            group,
+            address: SocketAddrV4::new(own, port),
+            group_address: SocketAddrV4::new(DISCOVERY_GROUP, ports.discovery_multicast()),
+        };
+        Ok((this, number))
+    }
+
+    /// Returns where others send to.
+    pub(super) const fn address(&self) -> SocketAddrV4 {
+        self.address
+    }
+
+    /// Returns where datagrams were sent to that came.
+    pub(super) fn address_of(&self, source: Source) -> Option<SocketAddrV4> {
+        match source {
+            Source::Own => Some(self.address),
+            Source::Group => self.group.is_some().then_some(self.group_address),
+        }
     }
 
     pub(super) fn send(&self, datagram: &[u8], to: SocketAddr, priority: i32) -> io::Result<()> {
@@ -82,12 +104,30 @@ impl Udp {
         source: Source,
         buffer: &mut [u8],
     ) -> io::Result<Option<Range<usize>>> {
-        let port = match (source, &self.group) {
-            (Source::Own, _) => &self.unicast,
-            (Source::Group, Some(group)) => group,
-            (Source::Group, None) => return Ok(None),
+        let Some(port) = self.port(source) else {
+            return Ok(None);
         };
         Ok(port.receive(buffer)?.map(|len| 0..len))
+    }
+
+    /// The same, with who has sent it.
+    pub(super) fn receive_from(
+        &self,
+        source: Source,
+        buffer: &mut [u8],
+    ) -> io::Result<Option<(Range<usize>, Option<SocketAddrV4>)>> {
+        let Some(port) = self.port(source) else {
+            return Ok(None);
+        };
+        let received = port.receive_from(buffer)?;
+        Ok(received.map(|(len, from)| (0..len, from)))
+    }
+
+    const fn port(&self, source: Source) -> Option<&Port> {
+        match source {
+            Source::Own => Some(&self.unicast),
+            Source::Group => self.group.as_ref(),
+        }
     }
 
     pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {
@@ -141,6 +181,18 @@ impl Port {
     fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let received = rustix::net::recv(&self.socket, buffer, RecvFlags::empty());
         ready(received.map(|(len, _)| len).map_err(Into::into))
+    }
+}
+
+impl Port {
+    /// Returns the octets of the next datagram and who has sent it; `None` if there is none now.
+    fn receive_from(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Option<SocketAddrV4>)>> {
+        let received = rustix::net::recvfrom(&self.socket, buffer, RecvFlags::empty());
+        let received = received.map(|(len, _, from)| {
+            let from = from.and_then(|from| SocketAddrV4::try_from(from).ok());
+            (len, from)
+        });
+        ready(received.map_err(Into::into))
     }
 }
 

@@ -9,8 +9,10 @@
 //! never fragmented; IPv6, ARP and the dynamic content of GOOSE, sampled values and PROFINET are
 //! left out: their payload of zeros is not valid in those protocols.
 
+mod datagram;
 pub mod frame;
 pub mod pcapng;
 
+pub use datagram::append_udp;
 pub use frame::{Destination, FrameDescription, Tag};
 pub use pcapng::{Capture, InterfaceId};

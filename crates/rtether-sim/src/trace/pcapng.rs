@@ -77,11 +77,20 @@ impl Capture {
     /// # Panics
     /// If the frame has 4 GiB or more.
     pub fn add_frame(&self, out: &mut Vec<u8>, interface: InterfaceId, at: Instant, frame: &[u8]) {
+        let ns = u64::try_from(at.since_start().as_ns_floor()).unwrap_or(0);
+        self.add_frame_at(out, interface, ns, frame);
+    }
+
+    /// The same with the time in nanoseconds since whatever the capture counts from; the day
+    /// 1970-01-01 for clocks of the day.
+    ///
+    /// # Panics
+    /// If the frame has 4 GiB or more.
+    pub fn add_frame_at(&self, out: &mut Vec<u8>, interface: InterfaceId, ns: u64, frame: &[u8]) {
         debug_assert!(
             interface.0 < self.interfaces,
             "an interface of another capture"
         );
-        let ns = u64::try_from(at.since_start().as_ns_floor()).unwrap_or(0);
         let [b0, b1, b2, b3, high @ ..] = ns.to_le_bytes();
         let length = u32::try_from(frame.len())
             .expect("a frame under 4 GiB")

@@ -3,8 +3,8 @@
 pub mod calibrate;
 pub mod doctor;
 mod echo;
-pub mod load;
 pub mod idl;
+pub mod load;
 mod loopback;
 mod paths;
 mod ping;

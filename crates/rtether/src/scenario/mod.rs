@@ -29,12 +29,12 @@ mod tree;
 mod units;
 
 pub(crate) use check::Domains;
+#[cfg(target_os = "linux")]
+pub(crate) use diagnostic::quote;
 pub use diagnostic::{Diagnostic, Label, Severity, Source, Span};
 pub use overrides::Override;
 pub use plan::{Limit, Requirement, RunPlan, Scenario, Statistic};
 pub use schema::{schema, shim_schema};
-#[cfg(target_os = "linux")]
-pub(crate) use diagnostic::quote;
 pub(crate) use suggest::nearest_name;
 pub use tree::MAX_FILE_SIZE;
 

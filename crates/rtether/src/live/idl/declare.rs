@@ -118,7 +118,13 @@ impl Parser<'_> {
                     } else {
                         "list names of members"
                     };
-                    return Err(mistake("idl-key", what, list.place, "it is listed as a key", help));
+                    return Err(mistake(
+                        "idl-key",
+                        what,
+                        list.place,
+                        "it is listed as a key",
+                        help,
+                    ));
                 };
                 found.is_key = true;
             }
@@ -146,7 +152,13 @@ impl Parser<'_> {
             let value = i32::try_from(value).map_err(|_| {
                 let what = format!("{} has the number {value}", quote(word.text));
                 let why = "enumerations have 32 bits";
-                mistake("idl-number", what, word.place, why, "give it a smaller number")
+                mistake(
+                    "idl-number",
+                    what,
+                    word.place,
+                    why,
+                    "give it a smaller number",
+                )
             })?;
             next = i64::from(value) + 1;
             names.push(Enumerator {
@@ -160,7 +172,13 @@ impl Parser<'_> {
             if !is_more {
                 let token = self.peek();
                 let what = found(token, "`,` or `}`");
-                return Err(mistake("idl-syntax", what, token.place, "", "write `,` or `}`"));
+                return Err(mistake(
+                    "idl-syntax",
+                    what,
+                    token.place,
+                    "",
+                    "write `,` or `}`",
+                ));
             }
         }
         let names = Enumeration::new(self.full(name.text), names);
@@ -216,7 +234,11 @@ fn extensibility(annotations: &[Annotation<'_>]) -> Parsed<Extensibility> {
 }
 
 fn is_sequential(annotation: &Annotation<'_>) -> bool {
-    let words: Vec<&str> = annotation.arguments.iter().map(|token| token.text).collect();
+    let words: Vec<&str> = annotation
+        .arguments
+        .iter()
+        .map(|token| token.text)
+        .collect();
     words == ["SEQUENTIAL"]
 }
 
@@ -241,21 +263,32 @@ fn of_member(annotations: &[Annotation<'_>]) -> Parsed<OfMember> {
 
 /// Returns the number that an annotation has between its parentheses.
 fn number(annotation: &Annotation<'_>) -> Parsed<i32> {
-    let text: String = annotation.arguments.iter().map(|token| token.text).collect();
+    let text: String = annotation
+        .arguments
+        .iter()
+        .map(|token| token.text)
+        .collect();
     let hexadecimal = text.strip_prefix("0x");
     let number = match hexadecimal {
         Some(digits) => i32::from_str_radix(digits, 16),
         None => text.parse(),
     };
     number.map_err(|_| {
-        let what = format!("`@{}` needs a number, found {}", annotation.name, quote(&text));
+        let what = format!(
+            "`@{}` needs a number, found {}",
+            annotation.name,
+            quote(&text)
+        );
         let help = format!("write `@{}(1)`", annotation.name);
         mistake("idl-number", what, annotation.place, "", help)
     })
 }
 
 fn unknown(annotation: &Annotation<'_>) -> Diagnostic {
-    let what = format!("the annotation {} is not known here", quote(annotation.name));
+    let what = format!(
+        "the annotation {} is not known here",
+        quote(annotation.name)
+    );
     let why = "it may change what goes over the wire";
     let help = match annotation.name {
         "optional" => "members that may be absent are not known here; use a sequence of at most 1",

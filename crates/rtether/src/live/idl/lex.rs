@@ -131,7 +131,13 @@ impl<'a> Lexer<'a> {
             let what = format!("{} means nothing here", quote(&first.to_string()));
             let place = (start, start + first.len_utf8());
             let why = "names have letters, digits and `_`";
-            return Err(Box::new(mistake("idl-syntax", what, place, why, "leave it out")));
+            return Err(Box::new(mistake(
+                "idl-syntax",
+                what,
+                place,
+                why,
+                "leave it out",
+            )));
         };
         Ok(Some(Token {
             kind,
@@ -145,7 +151,13 @@ impl<'a> Lexer<'a> {
         let end = self.rest().find("*/").ok_or_else(|| {
             let what = "a comment does not end";
             let place = (start, start + 2);
-            Box::new(mistake("idl-syntax", what, place, "it begins here", "write `*/` at its end"))
+            Box::new(mistake(
+                "idl-syntax",
+                what,
+                place,
+                "it begins here",
+                "write `*/` at its end",
+            ))
         })?;
         self.at += end + 2;
         Ok(())
@@ -206,7 +218,13 @@ impl<'a> Lexer<'a> {
                 let what = format!("there is no preprocessor for {}", quote(without.trim()));
                 let why = "only guards and `#pragma keylist` are known";
                 let help = "let a compiler do it: `cpp -P types.idl > plain.idl`";
-                Err(Box::new(mistake("idl-preprocessor", what, place, why, help)))
+                Err(Box::new(mistake(
+                    "idl-preprocessor",
+                    what,
+                    place,
+                    why,
+                    help,
+                )))
             }
         }
     }

@@ -59,7 +59,10 @@ impl Library {
         let exact = self.structures.get(name);
         exact.or_else(|| {
             let end = format!("::{name}");
-            let mut found = self.structures.iter().filter(|(full, _)| full.ends_with(&end));
+            let mut found = self
+                .structures
+                .iter()
+                .filter(|(full, _)| full.ends_with(&end));
             let (_, only) = found.next()?;
             found.next().is_none().then_some(only)
         })

@@ -55,7 +55,13 @@ pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
     if let Some(unused) = parser.keys.iter().find(|keys| !keys.is_used) {
         let what = format!("no structure is named {}", quote(unused.structure));
         let help = "name a structure of this file with its modules, such as `Cell::Axis`";
-        return Err(mistake("idl-key", what, unused.place, "its keys are listed here", help));
+        return Err(mistake(
+            "idl-key",
+            what,
+            unused.place,
+            "its keys are listed here",
+            help,
+        ));
     }
     Ok(Library {
         structures: parser.structures,
@@ -98,7 +104,13 @@ impl<'a> Parser<'a> {
         }
         let token = self.peek();
         let help = format!("write `{sign}`");
-        Err(mistake("idl-syntax", found(token, &format!("`{sign}`")), token.place, why, help))
+        Err(mistake(
+            "idl-syntax",
+            found(token, &format!("`{sign}`")),
+            token.place,
+            why,
+            help,
+        ))
     }
 
     /// Takes a new name.
@@ -110,12 +122,22 @@ impl<'a> Parser<'a> {
             return Ok(Token { text, ..token });
         }
         let help = "write a name of letters, digits and `_`";
-        Err(mistake("idl-syntax", found(token, "a name"), token.place, "", help))
+        Err(mistake(
+            "idl-syntax",
+            found(token, "a name"),
+            token.place,
+            "",
+            help,
+        ))
     }
 
     /// Returns a name with the modules around it.
     pub(super) fn full(&self, name: &str) -> String {
-        let mut full: String = self.modules.iter().flat_map(|module| [*module, "::"]).collect();
+        let mut full: String = self
+            .modules
+            .iter()
+            .flat_map(|module| [*module, "::"])
+            .collect();
         full.push_str(name);
         full
     }
@@ -132,7 +154,13 @@ impl<'a> Parser<'a> {
         if known.is_some_and(|known| !matches!(known, Meaning::Open)) {
             let what = format!("{} is declared twice", quote(&full));
             let help = "leave one out, or give it another name";
-            return Err(mistake("idl-name", what, name.place, "the second is here", help));
+            return Err(mistake(
+                "idl-name",
+                what,
+                name.place,
+                "the second is here",
+                help,
+            ));
         }
         self.meanings.insert(full, meaning);
         Ok(())
@@ -169,7 +197,7 @@ impl<'a> Parser<'a> {
             }
         }
         let what = format!("nothing is named {}", quote(&path));
-        let near = self.meanings.keys().map(String::as_str);
+        let mut near = self.meanings.keys().map(String::as_str);
         let near = near.find(|known| {
             let last = known.rsplit("::").next().unwrap_or_default();
             last.eq_ignore_ascii_case(path.rsplit("::").next().unwrap_or_default())
@@ -247,7 +275,13 @@ impl<'a> Parser<'a> {
             if self.peek().kind == Kind::End {
                 let what = format!("module {} does not end", quote(name.text));
                 let help = "write `};` at its end";
-                return Err(mistake("idl-syntax", what, name.place, "it begins here", help));
+                return Err(mistake(
+                    "idl-syntax",
+                    what,
+                    name.place,
+                    "it begins here",
+                    help,
+                ));
             }
             self.declaration()?;
         }
@@ -285,6 +319,9 @@ impl<'a> Parser<'a> {
 pub(super) fn found(token: Token<'_>, expected: &str) -> String {
     match token.kind {
         Kind::End => format!("the file ends where {expected} is expected"),
-        _ => format!("{} is found where {expected} is expected", quote(token.text)),
+        _ => format!(
+            "{} is found where {expected} is expected",
+            quote(token.text)
+        ),
     }
 }

@@ -48,7 +48,13 @@ impl<'a> Parser<'a> {
             }
         } else if token.text != "::" {
             let help = "write a type, such as `long`, `string<16>` or the name of a structure";
-            return Err(mistake("idl-syntax", found(token, "a type"), token.place, "", help));
+            return Err(mistake(
+                "idl-syntax",
+                found(token, "a type"),
+                token.place,
+                "",
+                help,
+            ));
         }
         let (name, meaning, place) = self.meaning()?;
         match meaning {
@@ -155,10 +161,15 @@ impl<'a> Parser<'a> {
                 return Err(mistake("idl-too-deep", what, name.place, "", help));
             }
         }
-        let kind = if dimensions.is_empty() {
-            kind.clone()
-        } else {
-            Type::Array(Arc::new(kind.clone()), dimensions)
+        let kind = match kind {
+            kind if dimensions.is_empty() => kind.clone(),
+            // An array of a typedef that is an array is one of more dimensions: so does Cyclone DDS
+            // 0.10.2 take it in XCDR2, where it makes a difference.
+            Type::Array(element, inner) => {
+                dimensions.extend(inner);
+                Type::Array(Arc::clone(element), dimensions)
+            }
+            kind => Type::Array(Arc::new(kind.clone()), dimensions),
         };
         Ok((name, kind))
     }

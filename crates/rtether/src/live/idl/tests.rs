@@ -1,0 +1,373 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+use proptest::collection::vec;
+use proptest::prelude::*;
+use rtether_rtps::cdr::{
+    ByteOrder, Data, Encoding, Extensibility, from_payload, key_hash_in, to_payload_in,
+};
+use rtether_rtps::dynamic::{Primitive, Structure, Type};
+use rtether_rtps::types::ShapeType;
+
+use super::*;
+use crate::scenario::render::{self, Style};
+
+fn source(text: &str) -> Source {
+    Source {
+        name: "types.idl".to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+fn library(text: &str) -> Library {
+    let source = source(text);
+    Library::parse(&source).unwrap_or_else(|mistake| {
+        panic!(
+            "{}",
+            render::text(&mistake, std::slice::from_ref(&source), Style::Plain)
+        )
+    })
+}
+
+fn structure(text: &str, name: &str) -> Arc<Structure> {
+    Arc::clone(library(text).structure(name).unwrap())
+}
+
+/// The type of the peers of `interop/`.
+const PEER: &str = include_str!("../../../../../interop/peer.idl");
+
+#[test]
+fn the_types_of_the_peers() {
+    // Oracle: the derived type, whose octets Cyclone DDS reads.
+    let library = library(PEER);
+    assert_eq!(library.names(), ["ShapeType", "ShapeFinal", "Octets"]);
+    let shape = library.structure("ShapeType").unwrap();
+    assert_eq!(shape.name(), ShapeType::NAME);
+    assert_eq!(shape.extensibility(), Extensibility::Appendable);
+    let of = |name: &str| library.structure(name).unwrap().extensibility();
+    assert_eq!(of("ShapeFinal"), Extensibility::Final);
+    let value = ShapeType {
+        color: "GREEN".to_owned(),
+        x: -1,
+        y: 2,
+        shapesize: 30,
+        additional_payload_size: vec![1, 2, 3],
+    };
+    same(&value, shape).unwrap();
+}
+
+/// Octets and hashes of a value are those of the derived type, in all representations.
+fn same<T: Data>(value: &T, kind: &Structure) -> Result<(), TestCaseError> {
+    for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            let (mut theirs, mut ours) = (Vec::new(), Vec::new());
+            to_payload_in(value, encoding, order, &mut theirs).unwrap();
+            let read = kind.from_payload(&theirs);
+            let read = read.map_err(|error| TestCaseError::fail(error.to_string()))?;
+            kind.to_payload(&read, encoding, order, &mut ours).unwrap();
+            prop_assert_eq!(&ours, &theirs);
+            let their_hash = key_hash_in(value, encoding, &mut theirs);
+            prop_assert_eq!(kind.key_hash_in(&read, encoding, &mut ours), their_hash);
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Data)]
+#[rtps(name = "Cell::Mode")]
+enum Mode {
+    Off,
+    Slow = 7,
+    Fast,
+}
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(name = "Cell::Joint", final)]
+struct Joint {
+    #[rtps(key)]
+    number: u8,
+    angle: f64,
+}
+
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(name = "Cell::Robot", mutable)]
+struct Robot {
+    #[rtps(key, id = 20)]
+    joints: [Joint; 2],
+    #[rtps(id = 3, key)]
+    line: i64,
+    mode: Mode,
+    #[rtps(max = 8)]
+    name: String,
+    modes: Vec<Mode>,
+    #[rtps(max = 16)]
+    counts: Vec<u16>,
+    flags: Vec<bool>,
+    octets: Vec<u8>,
+    letter: char,
+    force: f32,
+    parts: Vec<Joint>,
+    words: Vec<String>,
+    a: i8,
+    b: i16,
+    c: u64,
+}
+
+const ROBOT: &str = "
+    #ifndef CELL
+    #define CELL
+    module Cell {
+        const long SIZE = 0x8; /* octets */ const unsigned short TWICE = 16;
+        enum Mode { Off, @value(7) Slow, Fast };
+        @final struct Joint { @key octet number; double angle; };
+        typedef sequence<Joint> Joints; // of all
+        typedef Joint Pair[2];
+        module Inner { typedef unsigned long long Count; };
+        @mutable @topic(name = \"robots\")
+        struct Robot {
+            @key @id(20) Pair joints;
+            @id(3) @key long long line;
+            Cell::Mode mode;
+            string<SIZE> name;
+            sequence<Mode> modes;
+            sequence<uint16, TWICE> counts;
+            sequence<boolean> flags;
+            sequence<uint8> octets;
+            @unit(\"none\") char letter;
+            float force;
+            Joints parts;
+            sequence< sequence<long>, 1> unused_never;
+            int8 a;
+        };
+    };
+    #endif
+    ";
+
+fn robot() -> Arc<Structure> {
+    let text = ROBOT.replace(
+        "sequence< sequence<long>, 1> unused_never;\n            int8 a;",
+        "sequence<string> words; int8 a; short b; ::Cell::Inner::Count c;",
+    );
+    structure(&text, "Cell::Robot")
+}
+
+fn modes() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Off), Just(Mode::Slow), Just(Mode::Fast)]
+}
+
+prop_compose! {
+    fn joints()(number: u8, angle in -1e9..1e9) -> Joint { Joint { number, angle } }
+}
+
+prop_compose! {
+    fn robots()(
+        (joints, parts) in ([joints(), joints()], vec(joints(), 0..3)),
+        (line, letter, a, b, c) in any::<(i64, u8, i8, i16, u64)>(),
+        (mode, modes) in (modes(), vec(modes(), 0..4)),
+        (name, words) in ("[a-z]{0,8}", vec("[a-z]{0,5}", 0..3)),
+        counts in vec(any::<u16>(), 0..=16),
+        flags in vec(any::<bool>(), 0..4),
+        octets in vec(any::<u8>(), 0..4),
+        force in -1e9_f32..1e9,
+    ) -> Robot {
+        Robot {
+            joints, line, mode, name, modes, counts, flags, octets, letter: letter.into(), force,
+            parts, words, a, b, c,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_type_of_a_file_is_the_derived_one(value in robots()) {
+        same(&value, &robot())?;
+    }
+
+    /// Whatever comes: a library or a mistake that can be shown, and no panic.
+    #[test]
+    fn mutated_text_is_read_or_refused(
+        edits in vec((any::<prop::sample::Index>(), "[ -~\\n\u{e9}]{0,3}|struct|@|::|>|\\{"), 1..6),
+        cut in any::<prop::sample::Index>(),
+        is_cut: bool,
+    ) {
+        let mut text: Vec<char> = ROBOT.chars().collect();
+        for (at, with) in edits {
+            let at = at.index(text.len());
+            text.splice(at..=at, with.chars());
+            if text.is_empty() {
+                text.push(' ');
+            }
+        }
+        if is_cut {
+            text.truncate(cut.index(text.len()));
+        }
+        let source = source(&text.into_iter().collect::<String>());
+        match Library::parse(&source) {
+            Ok(library) => prop_assert!(library.names().len() <= 3),
+            Err(mistake) => {
+                let sources = std::slice::from_ref(&source);
+                prop_assert!(render::text(&mistake, sources, Style::Plain).contains("error[idl-"));
+                prop_assert!(!mistake.help.is_empty());
+            }
+        }
+    }
+
+    /// Any text at all.
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
+        drop(Library::parse(&source(&text)));
+    }
+}
+
+#[test]
+fn members_are_as_they_are_written() {
+    // Oracle: IDL 4.2, table 7-13 and 7.4.1.4.4: dimensions belong to the declarator, and one
+    // specification has several.
+    let text =
+        "typedef long Row[3]; struct A { long x, grid[2][3]; Row rows[2]; unsigned short s; };";
+    let kind = structure(text, "A");
+    let int32 = Arc::new(Type::Primitive(Primitive::Int32));
+    let kinds: Vec<_> = kind
+        .members()
+        .iter()
+        .map(|member| member.kind.clone())
+        .collect();
+    let expected = [
+        Type::Primitive(Primitive::Int32),
+        Type::Array(Arc::clone(&int32), vec![2, 3]),
+        // As Cyclone DDS 0.10.2 has it on the wire.
+        Type::Array(int32, vec![2, 3]),
+        Type::Primitive(Primitive::Uint16),
+    ];
+    assert_eq!(kinds, expected);
+    let ids: Vec<_> = kind.members().iter().map(|member| member.id).collect();
+    assert_eq!(ids, [0, 1, 2, 3]);
+    assert_eq!(kind.extensibility(), Extensibility::Appendable);
+}
+
+#[test]
+fn keys_are_listed_by_pragmas_as_well() {
+    // Oracle: the same type with annotations.
+    let annotated = "module M { struct A { @key long a; long b; @key short c; }; };";
+    let listed = "module M { struct A { long a; long b; short c; }; };\n#pragma keylist M::A a c\n";
+    let inside = "module M { struct A { long a; long b; short c; };\n#pragma keylist A a c\n};";
+    assert_eq!(library(annotated), library(listed));
+    assert_eq!(library(annotated), library(inside));
+}
+
+#[test]
+fn names_are_found_from_the_inside_out() {
+    // Oracle: IDL 4.2, 7.5.2; the last part of a name is enough for a structure that has no namesake.
+    let text = "module A { struct S { long a; }; module B { struct S { char a; }; struct T { S s; A::S t; }; }; };";
+    let library = library(text);
+    let name = |member: usize| match &library.structure("T").unwrap().members()[member].kind {
+        Type::Structure(structure) => structure.name().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        (name(0), name(1)),
+        ("A::B::S".to_owned(), "A::S".to_owned())
+    );
+    assert!(library.structure("S").is_none(), "there are two");
+    assert!(library.structure("B::S").is_some());
+}
+
+#[test]
+fn a_mistake_shows_its_place_and_what_to_do() {
+    // Oracle: the house's form of diagnostics.
+    let source = source("struct A {\n    long x;\n    Colour c;\n};\nenum Color { RED };\n");
+    let mistake = Library::parse(&source).unwrap_err();
+    let text = render::text(&mistake, std::slice::from_ref(&source), Style::Plain);
+    assert!(
+        text.contains("error[idl-unknown-name]: nothing is named `Colour`"),
+        "{text}"
+    );
+    assert!(text.contains("--> types.idl:3:5"), "{text}");
+    assert!(text.contains("help: declare it before"), "{text}");
+}
+
+#[test]
+fn mistakes_of_all_kinds_are_refused() {
+    // Oracle: the codes, and the words of the text in the title.
+    let deep = format!(
+        "struct A {{ {}long{} a; }};",
+        "sequence<".repeat(17),
+        ">".repeat(17)
+    );
+    let modules = "module M { ".repeat(17);
+    for (text, code, title) in [
+        ("struct A { A a; };", "idl-recursion", "`A`"),
+        (
+            "struct A; struct B { sequence<A> a; };",
+            "idl-recursion",
+            "`A`",
+        ),
+        ("struct A { long a };", "idl-syntax", "`}`"),
+        ("struct A { long a; }", "idl-syntax", "the file ends"),
+        ("struct A { };", "idl-type", "no members"),
+        ("struct A { long a; char a; };", "idl-type", "`a`"),
+        (
+            "struct A { @id(1) long a; @id(1) char b; };",
+            "idl-type",
+            "number 1",
+        ),
+        (
+            "struct A { long a; }; struct A { long b; };",
+            "idl-name",
+            "twice",
+        ),
+        ("struct A : B { long a; };", "idl-unsupported", "inherits"),
+        (
+            "union U switch (long) { case 1: long a; };",
+            "idl-unsupported",
+            "union",
+        ),
+        ("struct A { wstring a; };", "idl-unsupported", "wstring"),
+        (
+            "struct A { long double a; };",
+            "idl-unsupported",
+            "long double",
+        ),
+        (
+            "struct A { @optional long a; };",
+            "idl-annotation",
+            "optional",
+        ),
+        (
+            "@nonsense struct A { long a; };",
+            "idl-annotation",
+            "nonsense",
+        ),
+        ("struct A { string<0> a; };", "idl-number", "found 0"),
+        (
+            "struct A { long a[4294967296]; };",
+            "idl-number",
+            "4294967296",
+        ),
+        ("struct A { long a[1048576]; };", "idl-type", "values"),
+        ("struct A { octet a[99999999]; };", "idl-type", "octets"),
+        ("const long N = 2 * 3;", "idl-unsupported", "worked out"),
+        ("const string S = \"a\";", "idl-unsupported", "whole number"),
+        ("enum E { A, A };", "idl-type", "`A`"),
+        (
+            "enum E { @value(2147483647) A, B };",
+            "idl-number",
+            "2147483648",
+        ),
+        ("#include \"a.idl\"\n", "idl-preprocessor", "include"),
+        (
+            "struct A { long a; };\n#pragma keylist A b\n",
+            "idl-key",
+            "`b`",
+        ),
+        ("#pragma keylist A b\n", "idl-key", "`A`"),
+        ("struct A { long $; };", "idl-syntax", "`$`"),
+        ("/* no end", "idl-syntax", "comment"),
+        (&deep, "idl-too-deep", "16 types"),
+        (&modules, "idl-too-deep", "16 modules"),
+        (&" ".repeat(FILE_MAX + 1), "idl-too-large", "1048577"),
+    ] {
+        let mistake = Library::parse(&source(text)).expect_err(text);
+        assert_eq!(mistake.code, code, "{text}: {}", mistake.title);
+        assert!(mistake.title.contains(title), "{text}: {}", mistake.title);
+        assert_eq!(mistake.help.len(), 1, "{text}");
+    }
+}

@@ -61,7 +61,11 @@ impl ValueError {
             let start = usize::try_from(span.start).unwrap_or(0);
             let before = text.as_bytes().get(..start).unwrap_or_default();
             let line = 1 + before.iter().filter(|octet| **octet == b'\n').count();
-            let column = 1 + before.iter().rev().take_while(|octet| **octet != b'\n').count();
+            let column = 1 + before
+                .iter()
+                .rev()
+                .take_while(|octet| **octet != b'\n')
+                .count();
             self.place = format!(" at line {line}, column {column}");
         }
         self
@@ -132,7 +136,8 @@ fn line_of(line: &[u8], number: u64, structure: &Structure) -> Result<Value, Val
     let wrong = |what: &str, help: &str| {
         ValueError::new(format!("{what} in line {number} of the input"), help)
     };
-    let line = str::from_utf8(line).map_err(|_| wrong("octets that are not UTF-8", "write UTF-8"))?;
+    let line =
+        str::from_utf8(line).map_err(|_| wrong("octets that are not UTF-8", "write UTF-8"))?;
     let values = values_of(line.trim(), structure);
     let values = values.map_err(|error| wrong(&error.what, &error.help))?;
     let count = values.len();
@@ -164,7 +169,11 @@ fn read_structure(
         let found = all.iter().zip(members.iter_mut());
         let mut found = found.filter(|(member, _)| member.name == entry.key);
         let Some((member, place)) = found.next() else {
-            let what = format!("{} has no member {}", quote(structure.name()), quote(&entry.key));
+            let what = format!(
+                "{} has no member {}",
+                quote(structure.name()),
+                quote(&entry.key)
+            );
             let names = all.iter().map(|member| member.name.as_str());
             let near = nearest_name(&entry.key, names.clone());
             let help = near.map_or_else(
@@ -219,7 +228,10 @@ fn read(tree: &scenario::Value, kind: &Type, text: &str) -> Result<Value, ValueE
             number.map(Value::Enumerator).ok_or_else(|| {
                 let all = names.names().iter().map(|one| one.name.as_str());
                 let what = format!("{} has no name {}", quote(names.name()), quote(word));
-                ValueError::new(what, format!("write one of {}", all.collect::<Vec<_>>().join(", ")))
+                ValueError::new(
+                    what,
+                    format!("write one of {}", all.collect::<Vec<_>>().join(", ")),
+                )
             })
         }
         (Type::Enumeration(_), _) => Err(expected("a name", "a name of the enumeration")),
@@ -236,7 +248,10 @@ fn read_text(word: &str, max: Option<usize>) -> Result<Value, ValueError> {
         return Err(ValueError::new(what, help));
     }
     if word.contains('\0') {
-        return Err(ValueError::new("a text with a zero", "leave it out: strings end with it"));
+        return Err(ValueError::new(
+            "a text with a zero",
+            "leave it out: strings end with it",
+        ));
     }
     Ok(Value::Text(word.to_owned()))
 }
@@ -296,7 +311,11 @@ fn read_primitive(primitive: Primitive, word: &str) -> Result<Value, ValueError>
         let number = whole(word).and_then(|number| i64::try_from(number).ok());
         let number = number.filter(|number| (-max - 1..=max).contains(number));
         number.map(Value::Signed).ok_or_else(|| {
-            let what = format!("{} is no whole number of {} to {max}", quote(word), -max - 1);
+            let what = format!(
+                "{} is no whole number of {} to {max}",
+                quote(word),
+                -max - 1
+            );
             ValueError::new(what, "write one")
         })
     };
@@ -365,17 +384,19 @@ fn shown(value: &Value, kind: &Type) -> serde_json::Value {
         (Value::Double(value), _) => number(*value),
         (Value::Character(value), _) => json!(value),
         (Value::Text(value), _) => json!(value),
-        (Value::Enumerator(number), Type::Enumeration(names)) => {
-            names.name_of(*number).map_or_else(|| json!(number), |name| json!(name))
-        }
+        (Value::Enumerator(number), Type::Enumeration(names)) => names
+            .name_of(*number)
+            .map_or_else(|| json!(number), |name| json!(name)),
         (Value::Enumerator(number), _) => json!(number),
-        (Value::Octets(octets), Type::Array(_, dimensions)) => {
-            nested(octets.iter().map(|octet| json!(octet)).collect(), dimensions)
-        }
+        (Value::Octets(octets), Type::Array(_, dimensions)) => nested(
+            octets.iter().map(|octet| json!(octet)).collect(),
+            dimensions,
+        ),
         (Value::Octets(octets), _) => json!(octets),
-        (Value::List(values), Type::Array(element, dimensions)) => {
-            nested(values.iter().map(|value| shown(value, element)).collect(), dimensions)
-        }
+        (Value::List(values), Type::Array(element, dimensions)) => nested(
+            values.iter().map(|value| shown(value, element)).collect(),
+            dimensions,
+        ),
         (Value::List(values), Type::Sequence(element, _)) => {
             values.iter().map(|value| shown(value, element)).collect()
         }

@@ -10,6 +10,7 @@ mod outlet;
 mod output;
 mod policies;
 mod publish;
+mod rates;
 mod relation;
 mod round_trip;
 mod session;
@@ -17,6 +18,7 @@ mod spy;
 mod spy_output;
 mod subscribe;
 mod text;
+mod trace;
 
 use std::net::Ipv4Addr;
 use std::str::FromStr;
@@ -26,12 +28,12 @@ use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
 use rtether_rtps::time;
 
-
+pub use described::{ValueError, Values, lines_of, values_of};
 pub use happening::Happening;
 pub use kinds::{Kind, Member};
 pub use output::{Form, Lines};
-pub use described::{ValueError, Values, lines_of, values_of};
 pub use publish::{PublishOptions, publish};
+pub use rates::Rate;
 pub use relation::{Reason, reason};
 pub use rtether_live::rtps::{ETHERTYPE, EthernetOptions};
 pub use rtether_rtps::locator::Ports;
@@ -40,6 +42,7 @@ pub use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability, Re
 pub use spy::{Census, EndpointRow, Pair, ParticipantRow, SpyOptions, spy, vendor};
 pub use spy_output::{census_csv, census_json, census_table};
 pub use subscribe::subscribe;
+pub use trace::{TRACE_MAX, Trace, Traced};
 
 pub(super) use round_trip::{answer, ask};
 
@@ -63,6 +66,8 @@ pub struct Place {
     pub multicast: bool,
     /// Frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,
+    /// Where all that it sends and receives is written.
+    pub trace: Option<Trace>,
 }
 
 /// Who is not reached by groups.
@@ -91,6 +96,7 @@ impl Default for Place {
             peers: Vec::new(),
             multicast: true,
             ethernet: None,
+            trace: None,
         }
     }
 }
@@ -119,7 +125,7 @@ impl Place {
                 return Err(LiveError::Topic(why.to_owned()));
             }
         }
-        Ok(Domain::open(&DomainOptions {
+        let mut domain = Domain::open(&DomainOptions {
             domain: self.domain,
             name: name.to_owned(),
             interface: self.interface,
@@ -128,7 +134,11 @@ impl Place {
             multicast: self.multicast,
             waiting: thread.waiting,
             ..DomainOptions::default()
-        })?)
+        })?;
+        if let Some(trace) = &self.trace {
+            domain.watch(trace.watch());
+        }
+        Ok(domain)
     }
 }
 

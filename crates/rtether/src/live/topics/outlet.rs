@@ -99,9 +99,7 @@ pub(super) fn inlet(
         Ok(Box::new(subscription.ok_or_else(no_room)?))
     }
     match &options.kind {
-        Kind::Shape => {
-            built_in::<ShapeType>(Subscription::create(participant, now, topic, qos))
-        }
+        Kind::Shape => built_in::<ShapeType>(Subscription::create(participant, now, topic, qos)),
         Kind::Octets => built_in::<Octets>(Subscription::create(participant, now, topic, qos)),
         Kind::Ping => built_in::<Ping>(Subscription::create(participant, now, topic, qos)),
         Kind::Described(kind) => {

@@ -12,6 +12,7 @@ use rtether_rtps::guid::Guid;
 use rtether_rtps::time;
 
 use super::policies::differences;
+use super::rates::{Rate, Rates};
 use super::relation::{Reason, reason};
 use super::session::{LOOK, Names, named};
 use super::text::{clean, place};
@@ -30,6 +31,8 @@ pub struct SpyOptions {
     pub place: Place,
     /// For how long.
     pub duration: Duration,
+    /// Whether to read all topics, to see how much is written.
+    pub rates: bool,
 }
 
 /// Who and what is in a domain.
@@ -43,6 +46,8 @@ pub struct Census {
     pub endpoints: Vec<EndpointRow>,
     /// Writers and readers of one topic that do not meet.
     pub apart: Vec<Pair>,
+    /// Whether rates were asked for.
+    pub has_rates: bool,
     /// Whether there are more pairs than were compared or listed.
     pub is_cut: bool,
     /// Why it ended early, if it did.
@@ -81,6 +86,8 @@ pub struct EndpointRow {
     pub who: String,
     /// Policies that differ from the standard's defaults, with their values.
     pub policies: Vec<(&'static str, String)>,
+    /// What it has sent, if that was counted.
+    pub rate: Option<Rate>,
 }
 
 /// A writer and a reader of one topic that do not meet.
@@ -110,9 +117,15 @@ pub fn spy(
         address: place(&domain.address()),
         domain: options.place.domain,
     });
-    let mut look = Look::default();
+    let mut look = Look {
+        rates: options.rates.then(Rates::default),
+        ..Look::default()
+    };
     let ended = look.run(&mut domain, span(options.duration), stop, &mut tell);
-    let mut census = Census::of(domain.participant());
+    let now = domain.now();
+    let rate = |writer| look.rates.as_ref().and_then(|rates| rates.of(writer, now));
+    let mut census = Census::of(domain.participant(), rate);
+    census.has_rates = options.rates;
     census.domain = options.place.domain;
     census.ended = ended.err().map(|error| why_ended(&error));
     Ok(census)
@@ -123,6 +136,7 @@ pub fn spy(
 struct Look {
     names: Names,
     known: BTreeSet<Guid>,
+    rates: Option<Rates>,
 }
 
 impl Look {
@@ -138,13 +152,23 @@ impl Look {
             let look = (domain.now() + LOOK).min(end);
             while domain.now() < look && !stop.load(Ordering::Relaxed) {
                 domain.step(look)?;
+                if let Some(rates) = &mut self.rates {
+                    rates.count(domain);
+                }
             }
+            let now = domain.now();
             while let Some(event) = domain.participant_mut().poll_event() {
+                if let Some(rates) = &mut self.rates {
+                    rates.on_event(now, &event);
+                }
                 if let Some(happening) = self.happening(domain.participant(), &event) {
                     tell(&happening);
                 }
             }
             self.tell_endpoints(domain.participant(), tell);
+            if let Some(rates) = &mut self.rates {
+                rates.look(domain);
+            }
         }
         Ok(())
     }
@@ -162,7 +186,7 @@ impl Look {
                     has_left: *has_left,
                 })
             }
-            // Nothing belongs to an endpoint here: there is none.
+            // Readers that only count have nothing to tell.
             Event::ReaderMatched { .. }
             | Event::ReaderUnmatched { .. }
             | Event::WriterMatched { .. }
@@ -193,7 +217,7 @@ impl Look {
 }
 
 impl Census {
-    fn of(participant: &Participant) -> Self {
+    fn of(participant: &Participant, rate: impl Fn(Guid) -> Option<Rate>) -> Self {
         let who = |guid: Guid| {
             let mut all = participant.participants();
             let found = all.find(|one| one.prefix == guid.prefix);
@@ -217,6 +241,7 @@ impl Census {
                 is_writer: *is_writer,
                 who: who(endpoint.guid),
                 policies: differences(endpoint, *is_writer),
+                rate: rate(endpoint.guid).filter(|_| *is_writer),
             })
             .collect();
         census.compare(&endpoints, who);

@@ -7,6 +7,7 @@ use rtether_model::quantity::Duration;
 use serde_json::{Map, Value, json};
 
 use super::output::row;
+use super::rates::Rate;
 use super::spy::{Census, EndpointRow};
 use crate::report::text::{plural, time};
 
@@ -29,6 +30,34 @@ fn policies(endpoint: &EndpointRow) -> String {
     let each = endpoint.policies.iter();
     let each = each.map(|(name, value)| format!("{name}: {value}"));
     each.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns samples and octets for each second, and what was missed; of readers nothing.
+fn rate_cells(endpoint: &EndpointRow) -> [String; 3] {
+    let Some(rate) = endpoint.rate else {
+        return [const { String::new() }; 3];
+    };
+    [
+        thousandths(rate.samples_per_second_milli()),
+        rate.octets_per_second().to_string(),
+        rate.missed.to_string(),
+    ]
+}
+
+fn thousandths(number: u64) -> String {
+    format!("{}.{:03}", number / 1_000, number % 1_000)
+}
+
+/// Returns a rate as an object.
+fn rate_object(rate: Rate) -> Value {
+    json!({
+        "samples": rate.samples,
+        "payload_bytes": rate.octets,
+        "missed": rate.missed,
+        "span_ns": rate.span.as_ns_floor(),
+        "rate_millihertz": rate.samples_per_second_milli(),
+        "rate_bytes_per_second": rate.octets_per_second(),
+    })
 }
 
 const fn role(is_writer: bool) -> &'static str {
@@ -66,15 +95,23 @@ pub fn census_table(census: &Census) -> String {
     }
     if !census.endpoints.is_empty() {
         let rows = census.endpoints.iter().map(|one| {
-            vec![
+            let mut row = vec![
                 one.topic.clone(),
                 one.type_name.clone(),
                 role(one.is_writer).to_owned(),
                 one.who.clone(),
-                policies(one),
-            ]
+            ];
+            if census.has_rates {
+                row.extend(rate_cells(one));
+            }
+            row.push(policies(one));
+            row
         });
-        let header = ["topic", "type", "role", "participant", "other than default"];
+        let mut header = vec!["topic", "type", "role", "participant"];
+        if census.has_rates {
+            header.extend(["samples/s", "octets/s", "missed"]);
+        }
+        header.push("other than default");
         _ = writeln!(text, "\n{}", table(&header, rows));
     }
     if census.apart.is_empty() {
@@ -122,6 +159,7 @@ pub fn census_json(census: &Census) -> String {
             "role": role(one.is_writer),
             "participant": one.who,
             "policies": policies.collect::<Map<String, Value>>(),
+            "rate": one.rate.map(rate_object),
         })
     });
     let apart = census.apart.iter().map(|pair| {
@@ -154,7 +192,17 @@ pub fn census_csv(census: &Census) -> String {
         "participant",
         "policies",
     ];
-    let mut text = row(header.into_iter().map(str::to_owned));
+    let rates = ["samples", "payload_bytes", "missed", "span_ns"];
+    let rates = rates.into_iter().filter(|_| census.has_rates);
+    let mut text = row(header.into_iter().chain(rates).map(str::to_owned));
+    let counted = |one: Option<Rate>| {
+        let numbers = one.map(|rate| {
+            let span = u64::try_from(rate.span.as_ns_floor()).unwrap_or(0);
+            [rate.samples, rate.octets, rate.missed, span].map(|number| number.to_string())
+        });
+        let numbers = numbers.unwrap_or_default().into_iter();
+        numbers.filter(|_| census.has_rates)
+    };
     for one in &census.endpoints {
         let cells = [
             one.topic.clone(),
@@ -164,7 +212,7 @@ pub fn census_csv(census: &Census) -> String {
             one.who.clone(),
             policies(one),
         ];
-        text.push_str(&row(cells.into_iter()));
+        text.push_str(&row(cells.into_iter().chain(counted(one.rate))));
     }
     let lonely = census.participants.iter().filter(|one| {
         let mut endpoints = census.endpoints.iter();
@@ -174,7 +222,7 @@ pub fn census_csv(census: &Census) -> String {
         let (identity, name) = (one.prefix.clone(), one.name.clone());
         let empty = String::new;
         let cells = [empty(), empty(), "none".to_owned(), identity, name, empty()];
-        text.push_str(&row(cells.into_iter()));
+        text.push_str(&row(cells.into_iter().chain(counted(None))));
     }
     text
 }

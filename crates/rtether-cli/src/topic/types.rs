@@ -1,0 +1,100 @@
+//! Types and values of topics, from the command line and from files.
+
+use std::fs;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use rtether::live::idl::{FILE_MAX, Library};
+use rtether::live::topics::{Kind, Values, lines_of, values_of};
+use rtether::scenario::Source;
+use rtether::scenario::render::{self, Style};
+
+use crate::args::{PubArgs, TopicArgs};
+use crate::exit::{self, Exit};
+use crate::terminal;
+
+/// Octets of a file of values, at most: what the reader of YAML takes.
+const VALUES_MAX: usize = rtether::scenario::MAX_FILE_SIZE;
+
+fn wrong(message: &str) -> Exit {
+    terminal::complain(message);
+    Exit::WrongInput
+}
+
+/// Reads a file that is not larger than it may be.
+fn read(path: &Path, max: usize) -> Result<String, Exit> {
+    let limit = u64::try_from(max).unwrap_or(u64::MAX) + 1;
+    let mut text = String::new();
+    let read = fs::File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
+    let path = path.display();
+    match read {
+        Ok(_) if text.len() > max => Err(wrong(&format!("{path} has more than {max} octets"))),
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(wrong(&format!(
+            "{path} is not UTF-8; convert it, for example by `iconv -t utf-8`"
+        ))),
+        Err(error) => Err(exit::fail(&format!("reading {path}: {error}"))),
+    }
+}
+
+/// Returns the type of a topic.
+pub(super) fn kind(topic: &TopicArgs) -> Result<Kind, Exit> {
+    let name = topic.kind.as_deref();
+    let Some(path) = &topic.idl else {
+        return match name {
+            None | Some("shape") => Ok(Kind::Shape),
+            Some("octets") => Ok(Kind::Octets),
+            Some("ping") => Ok(Kind::Ping),
+            Some(other) => Err(wrong(&format!(
+                "no type `{other}` is built in; write `shape`, `octets` or `ping`, or name the file \
+                 that has it by `--idl FILE`"
+            ))),
+        };
+    };
+    let source = Source {
+        name: path.display().to_string(),
+        text: read(path, FILE_MAX)?,
+    };
+    let library = Library::parse(&source).map_err(|mistake| {
+        let style = if terminal::errors_have_color() {
+            Style::Colored
+        } else {
+            Style::Plain
+        };
+        terminal::tell(&render::text(
+            &mistake,
+            std::slice::from_ref(&source),
+            style,
+        ));
+        Exit::WrongInput
+    })?;
+    let name = name.or_else(|| library.names().last().map(String::as_str));
+    let found = name.and_then(|name| library.structure(name));
+    found.cloned().map(Kind::Described).ok_or_else(|| {
+        let path = path.display();
+        let names = library.names().join(", ");
+        wrong(&match name {
+            Some(name) => format!("no structure `{name}` is in {path}; it has {names}"),
+            None => format!("{path} has no structure"),
+        })
+    })
+}
+
+/// Returns where the values of a publication come from.
+pub(super) fn values(arguments: &PubArgs, kind: &Kind) -> Result<Values, Exit> {
+    let Kind::Described(structure) = kind else {
+        return Ok(Values::Made);
+    };
+    let given = match (&arguments.value, &arguments.values) {
+        (Some(text), _) => text.clone(),
+        (None, Some(path)) if path.as_os_str() == "-" => {
+            let structure = Arc::unwrap_or_clone(Arc::clone(structure));
+            return Ok(lines_of(BufReader::new(io::stdin()), structure));
+        }
+        (None, Some(path)) => read(path, VALUES_MAX)?,
+        (None, None) => return Ok(Values::Made),
+    };
+    let values = values_of(&given, structure).map_err(|error| wrong(&error.to_string()))?;
+    Ok(Values::Given(values))
+}

@@ -1,0 +1,254 @@
+//! How much the writers of a domain send, as a reader of all topics sees it.
+//!
+//! A best-effort reader for each topic, type and set of policies: it never asks for anything again, and
+//! no writer waits for it. It costs what each reader costs: writers send every sample to it as well, and
+//! volatile ones that wait for a reader begin. Values are counted and dropped, their type need not be
+//! known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rtether_live::rtps::Domain;
+use rtether_model::quantity::Duration;
+use rtether_rtps::discovery::EndpointData;
+use rtether_rtps::engine::{Event, NewReader, ReaderId, TopicName};
+use rtether_rtps::guid::Guid;
+use rtether_rtps::qos::{History, Liveliness, Ownership, Qos, Representation};
+use rtether_rtps::reader::KeyOf;
+use rtether_rtps::time::{self, Instant};
+
+use super::shown;
+
+/// Readers, at most; topics beyond have no rates.
+const READERS_MAX: usize = 256;
+/// Writers that are counted, at most.
+const WRITERS_MAX: usize = 4_096;
+/// Samples that may wait in a reader: more than come between two looks.
+const DEPTH: u32 = 1_024;
+
+/// What a writer has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Samples that came.
+    pub samples: u64,
+    /// Octets of their payloads, with the four that say how they are encoded.
+    pub octets: u64,
+    /// Samples between the first and the last that did not come.
+    pub missed: u64,
+    /// For how long was counted: since the reader has known of the writer.
+    pub span: Duration,
+}
+
+impl Rate {
+    /// Returns a count for each second, in thousandths, rounded down.
+    fn per_second_milli(self, count: u64) -> u64 {
+        let ns = u128::try_from(self.span.as_ns_floor()).unwrap_or(0);
+        let milli = (u128::from(count) * 1_000_000_000_000).checked_div(ns);
+        u64::try_from(milli.unwrap_or(0)).unwrap_or(u64::MAX)
+    }
+
+    /// Returns samples for each second, in thousandths, rounded down.
+    pub fn samples_per_second_milli(self) -> u64 {
+        self.per_second_milli(self.samples)
+    }
+
+    /// Returns octets for each second, rounded down.
+    pub fn octets_per_second(self) -> u64 {
+        self.per_second_milli(self.octets) / 1_000
+    }
+}
+
+/// Which writers one reader matches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Subject {
+    topic: String,
+    type_name: String,
+    has_key: bool,
+    is_exclusive: bool,
+    partitions: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    since: Instant,
+    samples: u64,
+    octets: u64,
+    first: i64,
+    last: i64,
+}
+
+/// The readers, and what they have counted.
+#[derive(Debug, Default)]
+pub(super) struct Rates {
+    subjects: BTreeSet<Subject>,
+    readers: Vec<ReaderId>,
+    counts: BTreeMap<Guid, Count>,
+}
+
+impl Rates {
+    /// Makes readers for topics that have none yet.
+    pub(super) fn look(&mut self, domain: &mut Domain) {
+        let endpoints = domain.participant().endpoints();
+        let writers = endpoints.filter(|(is_writer, _)| *is_writer);
+        let subjects = writers.map(|(_, writer)| Subject::of(writer));
+        let new: BTreeSet<Subject> = subjects
+            .filter(|subject| !self.subjects.contains(subject))
+            .take(READERS_MAX)
+            .collect();
+        let now = domain.now();
+        for subject in new {
+            if self.readers.len() >= READERS_MAX {
+                return;
+            }
+            // Where the participant has no room for more, it never will.
+            if let Ok(reader) = domain.participant_mut().add_reader(now, subject.reader()) {
+                self.readers.push(reader);
+                self.subjects.insert(subject.clone());
+            }
+        }
+    }
+
+    /// Takes note of what has happened.
+    pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
+        if let Event::WriterMatched { writer, .. } = event {
+            self.begin(*writer, now);
+        }
+    }
+
+    fn begin(&mut self, writer: Guid, now: Instant) -> Option<&mut Count> {
+        if self.counts.len() >= WRITERS_MAX && !self.counts.contains_key(&writer) {
+            return None;
+        }
+        Some(self.counts.entry(writer).or_insert(Count {
+            since: now,
+            samples: 0,
+            octets: 0,
+            first: 0,
+            last: 0,
+        }))
+    }
+
+    /// Counts what has come.
+    pub(super) fn count(&mut self, domain: &mut Domain) {
+        let now = domain.now();
+        for at in 0..self.readers.len() {
+            let Some(reader) = self.readers.get(at).copied() else {
+                return;
+            };
+            let participant = domain.participant_mut();
+            while let Some((info, len)) =
+                participant.take(now, reader, |info, payload, _| (*info, payload.len()))
+            {
+                if let Some(count) = self.begin(info.writer, now).filter(|_| info.is_valid) {
+                    count.add(info.sequence.0, len);
+                }
+            }
+        }
+    }
+
+    /// Returns what a writer has sent until now; `None` if nobody counted.
+    pub(super) fn of(&self, writer: Guid, now: Instant) -> Option<Rate> {
+        let count = self.counts.get(&writer)?;
+        let between = count.last.saturating_sub(count.first).saturating_add(1);
+        let between = u64::try_from(between).unwrap_or(0);
+        Some(Rate {
+            samples: count.samples,
+            octets: count.octets,
+            missed: if count.samples == 0 {
+                0
+            } else {
+                between.saturating_sub(count.samples)
+            },
+            span: shown(now - count.since),
+        })
+    }
+}
+
+impl Count {
+    fn add(&mut self, sequence: i64, len: usize) {
+        if self.samples == 0 {
+            self.first = sequence;
+        }
+        self.last = sequence;
+        self.samples += 1;
+        self.octets += u64::try_from(len).unwrap_or(0);
+    }
+}
+
+impl Subject {
+    fn of(writer: &EndpointData) -> Self {
+        Self {
+            topic: writer.topic.clone(),
+            type_name: writer.type_name.clone(),
+            has_key: writer.guid.entity.has_key(),
+            is_exclusive: writer.qos.ownership == Ownership::Exclusive,
+            partitions: writer.qos.partitions.clone(),
+        }
+    }
+
+    /// Returns a reader that matches whatever the writers offer.
+    fn reader(&self) -> NewReader<'_> {
+        let qos = Qos {
+            history: History::KeepLast(DEPTH),
+            latency_budget: time::Duration::INFINITE,
+            liveliness: Liveliness::default(),
+            ownership: if self.is_exclusive {
+                Ownership::Exclusive
+            } else {
+                Ownership::Shared
+            },
+            partitions: self.partitions.clone(),
+            representations: vec![Representation::Xcdr1, Representation::Xcdr2],
+            ..Qos::reader()
+        };
+        NewReader {
+            name: TopicName {
+                topic: &self.topic,
+                type_name: &self.type_name,
+            },
+            // All are one instance: it is not known where the key is.
+            key_of: self
+                .has_key
+                .then_some(KeyOf::Function(|_, _, _| Some([0; 16]))),
+            qos,
+            filter: None,
+            subscriber: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_counts_over_the_time() {
+        // Oracle: by hand: 7 samples of 36 octets in 2 s; numbers 5 to 14 are ten, so that 3 are missing.
+        let mut rates = Rates::default();
+        let (writer, begin) = (Guid::default(), Instant::from_ns(1_000_000_000));
+        assert_eq!(rates.of(writer, begin), None);
+        let mut count = Count {
+            since: begin,
+            samples: 0,
+            octets: 0,
+            first: 0,
+            last: 0,
+        };
+        for sequence in [5, 6, 8, 9, 11, 12, 14] {
+            count.add(sequence, 36);
+        }
+        rates.counts.insert(writer, count);
+        let rate = rates.of(writer, begin + time::Duration::from_s(2));
+        let expected = Rate {
+            samples: 7,
+            octets: 252,
+            missed: 3,
+            span: Duration::from_secs(2),
+        };
+        assert_eq!(rate, Some(expected));
+        assert_eq!(expected.samples_per_second_milli(), 3_500);
+        assert_eq!(expected.octets_per_second(), 126);
+        // In no time there is no rate.
+        let at_once = rates.of(writer, begin);
+        assert_eq!(at_once.map(Rate::octets_per_second), Some(0));
+    }
+}
