@@ -19,7 +19,7 @@ pub(crate) struct PubArgs {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = time)]
     pub(crate) period: Duration,
     /// Octets that make each sample larger
-    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=i64::from(SIZE_MAX)))]
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "idl", value_parser = clap::value_parser!(u32).range(..=i64::from(SIZE_MAX)))]
     pub(crate) size: u32,
     /// With --idl: value of the samples, such as `color: RED, x: 1`; what is left out is zero or empty
     #[arg(
@@ -34,7 +34,7 @@ pub(crate) struct PubArgs {
     #[arg(long, value_name = "FILE", requires = "idl")]
     pub(crate) values: Option<PathBuf>,
     /// Color of shapes, which tells their instances apart
-    #[arg(long, value_name = "COLOR", default_value = "BLUE", value_parser = color)]
+    #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "idl", value_parser = color)]
     pub(crate) shape_color: String,
     /// Exclusive ownership with this strength: of the writers of an instance the strongest counts
     #[arg(long, value_name = "N", allow_negative_numbers = true)]

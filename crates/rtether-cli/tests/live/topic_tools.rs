@@ -155,7 +155,10 @@ fn rates_are_those_of_the_writer() {
     let arguments = [
         "pub", "Square", "--period", "10 ms", "--count", "100", "--json",
     ];
-    let spying = Hosts::start(&hosts.far, &["spy", "--rates", "--for", "4 s", "--json"]);
+    let spying = Hosts::start(
+        &hosts.far,
+        &["spy", "--rates", "--for", "2500 ms", "--json"],
+    );
     let writing = Hosts::start(
         &hosts.near,
         &[

@@ -153,9 +153,8 @@ impl Structure {
         let is_wanted =
             |member: &super::Member| part == Part::All || member.is_key || !self.has_key();
         while let Some(parameter) = decoder.next_parameter()? {
-            let members = self.members().iter();
-            let mut places = members.zip(values.iter_mut());
-            let found = places.find(|(member, _)| member.id == parameter.id);
+            let at = self.place_of(parameter.id);
+            let found = at.and_then(|at| Some((self.members().get(at)?, values.get_mut(at)?)));
             match found.filter(|(member, _)| is_wanted(member)) {
                 Some((member, place)) => {
                     *place = Some(decoder.in_parameter(parameter, |decoder| {

@@ -172,6 +172,8 @@ pub struct Enumerator {
 pub struct Enumeration {
     name: String,
     names: Vec<Enumerator>,
+    /// Numbers with the places of their names, in order: a payload may have many.
+    by_value: Vec<(i32, usize)>,
 }
 
 impl Enumeration {
@@ -192,7 +194,14 @@ impl Enumeration {
                 return Err(TypeError::Twice(one.name.clone()));
             }
         }
-        Ok(Self { name, names })
+        let places = names.iter().enumerate();
+        let mut by_value: Vec<(i32, usize)> = places.map(|(at, one)| (one.value, at)).collect();
+        by_value.sort_unstable();
+        Ok(Self {
+            name,
+            names,
+            by_value,
+        })
     }
 
     /// Returns its name.
@@ -207,8 +216,11 @@ impl Enumeration {
 
     /// Returns the name of a number.
     pub fn name_of(&self, value: i32) -> Option<&str> {
-        let found = self.names.iter().find(|one| one.value == value);
-        found.map(|one| one.name.as_str())
+        let found = self
+            .by_value
+            .binary_search_by_key(&value, |(value, _)| *value);
+        let (_, at) = self.by_value.get(found.ok()?)?;
+        self.names.get(*at).map(|one| one.name.as_str())
     }
 
     /// Returns the number of a name.
@@ -243,6 +255,8 @@ pub struct Structure {
     members: Vec<Member>,
     /// Places of the members that make the key, which are all if none is marked; in lists by number.
     key: Vec<usize>,
+    /// Numbers of members with their places, in order.
+    by_id: Vec<(u32, usize)>,
     has_key: bool,
     depth: u8,
     weight: Weight,
@@ -303,9 +317,13 @@ impl Structure {
         if extensibility == Extensibility::Mutable {
             key.sort_unstable();
         }
+        let places = members.iter().enumerate();
+        let mut by_id: Vec<(u32, usize)> = places.map(|(at, member)| (member.id, at)).collect();
+        by_id.sort_unstable();
         Ok(Self {
             name,
             extensibility,
+            by_id,
             key: key.into_iter().map(|(_, at)| at).collect(),
             has_key,
             depth: depth.saturating_add(1),
@@ -336,6 +354,12 @@ impl Structure {
 
     pub(super) fn is_list(&self) -> bool {
         self.extensibility == Extensibility::Mutable
+    }
+
+    /// Returns the place of the member with a number.
+    pub(super) fn place_of(&self, id: u32) -> Option<usize> {
+        let found = self.by_id.binary_search_by_key(&id, |(id, _)| *id);
+        self.by_id.get(found.ok()?).map(|(_, at)| *at)
     }
 
     /// Returns the members that make the key, with their places.

@@ -24,7 +24,7 @@ pub fn append_udp(
     let (source, destination) = (from.ip().octets(), to.ip().octets());
     let ip = Ipv4Header::new(length, TIME_TO_LIVE, IpNumber::UDP, source, destination);
     let Ok(mut ip) = ip else { return false };
-    ip.dscp = IpDscp::try_new(dscp & 0x3F).expect("six bits");
+    ip.dscp = IpDscp::try_new(dscp & 0x3F).unwrap_or_default();
     ip.header_checksum = ip.calc_header_checksum();
     let (from, to) = (from.port(), to.port());
     let Ok(udp) = UdpHeader::with_ipv4_checksum(from, to, &ip, payload) else {
