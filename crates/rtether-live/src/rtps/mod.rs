@@ -3,8 +3,10 @@
 //! One thread does everything: no lock and no other thread lies between a datagram and the
 //! application, which is called back or takes samples where it drives the [`Domain`].
 
+mod application;
 mod ethernet;
 mod options;
+mod rests;
 mod sieve;
 mod store;
 mod transport;
@@ -21,7 +23,9 @@ use rtether_rtps::wire::VENDOR;
 
 use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
+pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
+use rests::Rests;
 pub use store::{Kept, Store, StoreError, StoreOptions};
 use transport::{Source, Transport};
 
@@ -49,6 +53,9 @@ pub struct Domain {
     loss: Loss,
     /// When the clock of the day was looked at last.
     wall_at: Instant,
+    rests: Rests,
+    /// Datagrams that are taken in at a time from a socket.
+    in_a_row: usize,
 }
 
 /// Loses datagrams on purpose (xorshift, 64 bits).
@@ -102,6 +109,8 @@ impl Domain {
                 random: now.as_ns().unsigned_abs() | 1,
             },
             wall_at: now,
+            rests: Rests::new(now),
+            in_a_row: RECEIVED_IN_A_ROW,
         })
     }
 
@@ -160,6 +169,7 @@ impl Domain {
         self.flush()?;
         let came = match self.waiting {
             Waiting::Block => self.step_asleep(until)?,
+            Waiting::Spin if self.rests.is_due(self.now()) => self.step_asleep(until)?,
             Waiting::Spin => self.step_awake(until)?,
         };
         let now = self.now();
@@ -186,11 +196,13 @@ impl Domain {
             return Ok(true);
         }
         let until = self.participant.poll_timeout().min(until);
-        let left = until - self.now();
+        let now = self.now();
+        let left = until - now;
         if left <= Duration::ZERO {
             return Ok(false);
         }
         self.transport.sleep(left)?;
+        self.rests.on_slept(now, self.now());
         self.receive()
     }
 
@@ -205,7 +217,8 @@ impl Domain {
             if self.receive_from(Source::Group)? {
                 return Ok(true);
             }
-            if self.now() >= until {
+            let now = self.now();
+            if now >= until || self.rests.is_due(now) {
                 return Ok(false);
             }
         }
@@ -215,7 +228,7 @@ impl Domain {
     fn receive(&mut self) -> io::Result<bool> {
         let mut came = false;
         for source in [Source::Own, Source::Group] {
-            for _ in 0..RECEIVED_IN_A_ROW {
+            for _ in 0..self.in_a_row {
                 if !self.receive_from(source)? {
                     break;
                 }
