@@ -10,7 +10,7 @@ usage: cargo xtask <command>
 
   test [--nightly] [--no-skip]  set up, then run every check and every test
   tidy                          crate edges, file lengths, words, links, dependency reasons
-  generate                      write the generated reference pages
+  generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
   bench [ARGS]                  run the benchmarks; ARGS go to `cargo bench`
   fuzz [--seconds N]            run each fuzz target for N seconds (default 60)
@@ -18,6 +18,7 @@ usage: cargo xtask <command>
   interop --suite FOLDER [--peer PROGRAM] [-- ARGS]
                                 run the suite of the OMG with our program, in both roles against
                                 PROGRAM; ARGS go to its script
+  c-library [FOLDER]            build the C library, shared and static, into FOLDER (default target/c)
   help                          this text
 
 `test` fails on a skipped test with --no-skip, or when the variable CI is set.";
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Tidy,
     Generate,
     Interop { suite: Option<Suite> },
+    CLibrary { folder: Option<String> },
     Bless,
     Bench { rest: Vec<String> },
     Fuzz { seconds: u32 },
@@ -59,6 +61,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
+        "c-library" => parse_folder(&rest),
         "bless" => no_arguments(&verb, &rest, Command::Bless),
         "bench" => Ok(Command::Bench { rest }),
         "fuzz" => parse_fuzz(&rest).map(|seconds| Command::Fuzz { seconds }),
@@ -70,6 +73,16 @@ fn no_arguments(verb: &str, rest: &[String], command: Command) -> Result<Command
     match rest.first() {
         None => Ok(command),
         Some(extra) => Err(format!("`{verb}` takes no argument, found `{extra}`")),
+    }
+}
+
+fn parse_folder(rest: &[String]) -> Result<Command, String> {
+    match rest {
+        [] => Ok(Command::CLibrary { folder: None }),
+        [folder] if !folder.starts_with('-') => Ok(Command::CLibrary {
+            folder: Some(folder.clone()),
+        }),
+        _ => Err("`c-library` takes one folder".to_owned()),
     }
 }
 
@@ -146,6 +159,8 @@ mod tests {
             parsed("interop --suite s --peer p -- -x 1"),
             Ok(Command::Interop { suite })
         );
+        let folder = Some("out".to_owned());
+        assert_eq!(parsed("c-library out"), Ok(Command::CLibrary { folder }));
         assert_eq!(
             parsed("fuzz"),
             Ok(Command::Fuzz {
@@ -169,6 +184,7 @@ mod tests {
         );
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
+        assert!(parsed("c-library --fast").is_err());
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
     }
 }

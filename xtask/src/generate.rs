@@ -1,4 +1,4 @@
-//! Reference pages that the `rtether` command writes about itself.
+//! Reference pages that the `rtether` command writes about itself, and the header of the C library.
 //!
 //! A page whose verb does not exist yet is left out; once it is there, `cargo xtask tidy` keeps
 //! the committed page equal to what the command prints.
@@ -8,6 +8,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
+use crate::c_library::{self, HEADER};
 use crate::repo::Repo;
 use crate::tidy::Finding;
 
@@ -24,26 +25,33 @@ struct Page {
     text: Option<String>,
 }
 
-/// Writes every generated page.
+/// Writes every generated page; the header first, since it needs no build.
 pub(crate) fn write(repo: &Repo) -> Result<bool> {
+    write_page(repo, header(repo)?)?;
     for page in pages(repo)? {
-        let Some(text) = page.text else {
-            println!("{}: left out, `rtether` does not print it yet", page.path);
-            continue;
-        };
-        let path = repo.root.join(page.path);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-        }
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
-        println!("{}: written", page.path);
+        write_page(repo, page)?;
     }
     Ok(true)
 }
 
+fn write_page(repo: &Repo, page: Page) -> Result<()> {
+    let Some(text) = page.text else {
+        println!("{}: left out, `rtether` does not print it yet", page.path);
+        return Ok(());
+    };
+    let path = repo.root.join(page.path);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    }
+    fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
+    println!("{}: written", page.path);
+    Ok(())
+}
+
 /// Compares the committed pages with what would be written now.
 pub(crate) fn check(repo: &Repo) -> Result<Vec<Finding>> {
-    let stale = pages(repo)?.into_iter().filter_map(|page| {
+    let all = pages(repo)?.into_iter().chain([header(repo)?]);
+    let stale = all.filter_map(|page| {
         let message = match (page.text, repo.read(page.path)) {
             (None, None) => return None,
             (None, Some(_)) => "the `rtether` command no longer prints this page; remove it",
@@ -57,6 +65,13 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Finding>> {
         })
     });
     Ok(stale.collect())
+}
+
+fn header(repo: &Repo) -> Result<Page> {
+    Ok(Page {
+        path: HEADER,
+        text: Some(c_library::header(repo)?),
+    })
 }
 
 fn pages(repo: &Repo) -> Result<[Page; 2]> {

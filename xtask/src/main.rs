@@ -10,6 +10,7 @@
 )]
 
 mod args;
+mod c_library;
 mod generate;
 mod interop;
 mod repo;
@@ -53,6 +54,7 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Tidy => tidy::run(&repo),
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
+        Command::CLibrary { folder } => c_library::run(&repo, folder.as_deref()),
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),
         Command::Fuzz { seconds } => upkeep::fuzz(&repo, seconds),

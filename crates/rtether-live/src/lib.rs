@@ -9,6 +9,8 @@
 )]
 
 mod bpf;
+#[cfg(any(feature = "c", test))]
+pub mod c;
 pub mod calibrate;
 pub mod clock;
 pub mod emulator;

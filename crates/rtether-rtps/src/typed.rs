@@ -13,7 +13,7 @@ use crate::engine::{
 };
 use crate::filter::Judge;
 use crate::qos::{Qos, Representation};
-use crate::reader::SampleInfo;
+use crate::reader::{KeyOf, SampleInfo};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::writer::{ChangeKind, WriteError};
@@ -63,6 +63,9 @@ pub struct PublicationOptions {
     pub judge: Option<Judge>,
     /// To which publisher it belongs.
     pub publisher: Option<PublisherId>,
+    /// Whether best-effort subscriptions with a minimum separation are sent no more than that lets
+    /// through, and the last value of an instance when the time is over.
+    pub separates: bool,
 }
 
 /// What may be said of a subscription beside its policies.
@@ -176,6 +179,7 @@ impl<T: Data> Publication<T> {
             qos,
             judge: options.judge,
             publisher: options.publisher,
+            separates: options.separates,
         };
         let outlet = Outlet::open(participant, now, new)?;
         Ok(Self {
@@ -288,7 +292,7 @@ impl<T: Data> Subscription<T> {
     ) -> Result<Self, CreateError> {
         let new = NewReader {
             name: name::<T>(topic),
-            key_of: T::HAS_KEY.then_some(key_of::<T>),
+            key_of: T::HAS_KEY.then_some(KeyOf::Function(key_of::<T>)),
             qos,
             filter: options.filter,
             subscriber: options.subscriber,

@@ -95,6 +95,7 @@ fn create(
         let more = PublicationOptions {
             judge: Some(Judge::of::<ShapeType>()),
             publisher: Some(publisher),
+            separates: false,
         };
         let publication = Publication::open(participant, now, &name, qos, more);
         let publication = publication.map_err(Failure::begin)?;

@@ -84,6 +84,8 @@ impl Context<'_> {
             qos,
             judge: None,
             publisher: None,
+            // As ORTE does: nobody is sent what the minimum separation keeps from the application.
+            separates: true,
         };
         // Nothing else can be wrong.
         let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;
@@ -131,7 +133,7 @@ impl Context<'_> {
         let callback = move |context: &mut Context<'_>, _: &str, notice: Notice<Received<T>>| {
             callback(context, notice);
         };
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(typed::key_of::<T>);
+        let keys: Option<KeyOf> = T::HAS_KEY.then_some(KeyOf::Function(typed::key_of::<T>));
         let name = typed::name::<T>(topic);
         let listener = typed_listener(callback);
         let (number, token) = self.add_subscription(name, keys, mode, qos, listener)?;
@@ -194,7 +196,7 @@ impl Context<'_> {
         callback: impl FnMut(&mut Context<'_>, &str, Notice<Received<T>>) + Send + 'static,
     ) -> SubscriptionHandle<T> {
         let listener = typed_listener(callback);
-        let keys: Option<KeyOf> = T::HAS_KEY.then_some(typed::key_of::<T>);
+        let keys: Option<KeyOf> = T::HAS_KEY.then_some(KeyOf::Function(typed::key_of::<T>));
         let types = TypePattern::One(T::NAME);
         let (number, token) = self.add_pattern(pattern, types, keys, Box::new(accepts), listener);
         SubscriptionHandle::new(number, token)
@@ -269,7 +271,7 @@ impl Context<'_> {
             topic: &writer.topic,
             type_name: &writer.type_name,
         };
-        let (keys, qos) = (pattern.keys, pattern.qos.clone());
+        let (keys, qos) = (pattern.keys.clone(), pattern.qos.clone());
         let Some(id) = self.participant.create_reader(self.now, name, keys, qos) else {
             self.application.counters.patterns_full += 1;
             return;

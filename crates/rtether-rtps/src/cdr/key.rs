@@ -31,18 +31,24 @@ pub fn key_hash_in<T: Data>(
     encoding: Encoding,
     room: &mut Vec<u8>,
 ) -> Result<[u8; HASH_LEN], CdrError> {
-    let mut hash = [0; HASH_LEN];
     if !T::HAS_KEY {
-        return Ok(hash);
+        return Ok([0; HASH_LEN]);
     }
     write_key(value, encoding, room)?;
-    if !is_key_short::<T>(encoding) {
-        return Ok(Md5::digest(room.as_slice()).into());
+    Ok(hash_of_key(room, is_key_short::<T>(encoding)))
+}
+
+/// Returns the hash of a key that is written, big-endian; `is_short` says whether every key of the
+/// type fits into a hash as it is.
+pub fn hash_of_key(key: &[u8], is_short: bool) -> [u8; HASH_LEN] {
+    if !is_short {
+        return Md5::digest(key).into();
     }
-    for (octet, key) in hash.iter_mut().zip(room.iter()) {
+    let mut hash = [0; HASH_LEN];
+    for (octet, key) in hash.iter_mut().zip(key) {
         *octet = *key;
     }
-    Ok(hash)
+    hash
 }
 
 /// Writes the key in the form that is hashed, which is the same for equal keys only; `room` is cleared.

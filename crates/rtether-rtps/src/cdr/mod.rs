@@ -26,7 +26,7 @@ pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use error::{CdrError, CdrErrorKind};
 pub use extent::Extent;
-pub use key::{HASH_LEN, is_key_short, key_hash, key_hash_in, write_key};
+pub use key::{HASH_LEN, hash_of_key, is_key_short, key_hash, key_hash_in, write_key};
 pub use list::Parameter;
 pub use representation::{ByteOrder, Encoding, Extensibility, Form, HEADER_LEN, Representation};
 pub use rtether_rtps_derive::Data;

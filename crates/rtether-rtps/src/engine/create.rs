@@ -28,6 +28,9 @@ pub struct NewWriter<'a> {
     pub judge: Option<Judge>,
     /// To which publisher it belongs.
     pub publisher: Option<PublisherId>,
+    /// Whether best-effort readers with a time-based filter are sent no more than that lets through, and
+    /// the last value of an instance when the time is over.
+    pub separates: bool,
 }
 
 /// A reader that is to be.
@@ -87,6 +90,7 @@ impl Participant {
             qos,
             judge: None,
             publisher: None,
+            separates: false,
         };
         self.add_writer(now, new).ok()
     }
@@ -129,7 +133,10 @@ impl Participant {
         endpoint.group = group;
         let multicast = self.config.may_multicast;
         let scope = new.qos.presentation.scope;
-        let writer = Writer::new(entity, new.qos, self.config.writer, multicast);
+        let mut writer = Writer::new(entity, new.qos, self.config.writer, multicast);
+        if new.separates {
+            writer.keep_apart();
+        }
         self.publish_endpoint(now, true, &endpoint, ChangeKind::Alive);
         let id = WriterId(self.writers.len());
         self.writers.push(Some(LocalWriter {
@@ -169,12 +176,10 @@ impl Participant {
         let mut endpoint = self.endpoint(new.name, entity, &new.qos);
         endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
         let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
-        let presentation = new.qos.presentation;
+        let scope = new.qos.presentation.scope;
         let mut reader = Reader::new(entity, new.qos, timing, new.key_of, sample_max);
         reader.filter = filter;
-        let is_in_group = new.subscriber.is_some() && presentation.scope == AccessScope::Group;
-        reader.is_grouped = is_in_group && presentation.is_coherent;
-        reader.is_group_ordered = is_in_group && presentation.is_ordered;
+        reader.is_in_group = new.subscriber.is_some() && scope == AccessScope::Group;
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);
         let id = ReaderId(self.readers.len());
         let endpoint = Some(endpoint);

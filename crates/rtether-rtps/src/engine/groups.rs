@@ -214,7 +214,7 @@ impl Participant {
             let members: BTreeSet<(Source, usize, Guid)> = readers
                 .filter_map(|(place, local)| {
                     let local = local.as_ref()?;
-                    let is_member = local.subscriber == Some(id) && local.reader.is_grouped;
+                    let is_member = local.subscriber == Some(id) && local.reader.is_grouped();
                     is_member.then(|| {
                         let writers = local.reader.grouped();
                         writers.map(move |(source, writer)| (source, place, writer))

@@ -105,15 +105,23 @@ impl Participant {
                     });
                 }
             }
-            Relation::Strangers => self.unmatch_writer(now, reader, guid),
+            Relation::Strangers => self.part_from_writer(now, reader, guid),
             Relation::Incompatible(policies) => {
-                self.unmatch_writer(now, reader, guid);
+                self.part_from_writer(now, reader, guid);
                 self.tell(Event::RequestedIncompatible {
                     reader,
                     writer: guid,
                     policies,
                 });
             }
+        }
+    }
+
+    /// Unmatches a writer that is there, but no longer for this reader.
+    fn part_from_writer(&mut self, now: Instant, reader: ReaderId, writer: Guid) {
+        self.unmatch_writer(now, reader, writer);
+        if let Some(local) = self.readers.get_mut(reader.0).and_then(Option::as_mut) {
+            local.reader.forget_place(writer);
         }
     }
 
@@ -165,6 +173,7 @@ impl Participant {
                     unicast,
                     multicast,
                     filter,
+                    separation: reader.qos.time_based_filter,
                 };
                 if local.writer.add_reader(now, remote) {
                     self.tell(Event::ReaderMatched {

@@ -10,6 +10,7 @@ mod expected;
 mod groups;
 mod liveliness;
 mod matching;
+mod policies;
 mod receive;
 mod remotes;
 mod sightings;
@@ -22,6 +23,8 @@ pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
 pub use expected::ExpectedEndpoint;
 pub use groups::{PublisherId, SubscriberId};
+pub use policies::ChangeError;
+pub(crate) use policies::due_anew;
 pub use sightings::{Change, Running, Sighted, Sighting};
 
 use groups::Publisher;

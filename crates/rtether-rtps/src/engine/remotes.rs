@@ -212,6 +212,7 @@ impl Participant {
                     unicast: unicast.clone(),
                     multicast: multicast.clone(),
                     filter: None,
+                    separation: Duration::ZERO,
                 };
                 if let Some(local) = self.writers.get_mut(place).and_then(Option::as_mut) {
                     local.writer.add_reader(now, remote);

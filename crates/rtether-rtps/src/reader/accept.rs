@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use super::instance::{Instance, InstanceState};
 use super::{Arrived, Reader, Sample, SampleInfo};
+use crate::engine::due_anew;
 use crate::guid::Guid;
-use crate::qos::Ownership;
+use crate::qos::{Ownership, Qos};
 use crate::time::{Duration, Instant};
 use crate::writer::ChangeKind;
 
@@ -76,7 +77,7 @@ impl Reader {
     /// Returns the instance of a sample; `None` if there is none and none begins; an error, and
     /// whether the payload is to blame, if there is no room for it.
     fn instance_of(&mut self, arrived: &Arrived<'_>) -> Result<Option<usize>, bool> {
-        let Some(key_of) = self.key_of else {
+        let Some(key_of) = &self.key_of else {
             if self.instances.is_empty() {
                 self.instances.push(Instance::default());
             }
@@ -89,7 +90,8 @@ impl Reader {
             return Ok(found);
         }
         self.key.clear();
-        let hash = key_of(arrived.payload, !is_alive, &mut self.key).ok_or(true)?;
+        let hash = key_of.write(arrived.payload, !is_alive, &mut self.key);
+        let hash = hash.ok_or(true)?;
         if let Some(index) = self.by_key.get(&self.key) {
             return Ok(Some(*index));
         }
@@ -186,6 +188,11 @@ impl Reader {
             }
             return;
         }
+        // What waited for its time is old now, although nobody was there when it came.
+        let older = instance.pending.take_if(|_| filter > Duration::ZERO);
+        if let Some(older) = older {
+            self.recycle(older.payload);
+        }
         self.enqueue_or_keep(now, index, sample);
     }
 
@@ -267,6 +274,8 @@ impl Reader {
         }
         if is_disposed {
             instance.state = InstanceState::Disposed;
+            // A value after its end would be none.
+            instance.pending = None;
         } else if instance.writers.is_empty() && before == InstanceState::Alive {
             instance.state = InstanceState::NoWriters;
         }
@@ -333,6 +342,27 @@ impl Reader {
             self.separate(now, index, sample);
         }
         self.set_timer(index);
+    }
+
+    /// Changes its policies, as far as they may change.
+    pub(crate) fn set_qos(&mut self, now: Instant, mut qos: Qos) {
+        qos.deadline = qos.deadline.or_never();
+        let is_new = qos.deadline != self.qos.deadline;
+        self.qos = qos;
+        for index in 0..self.instances.len() {
+            if let Some(instance) = self.instances.get_mut(index).filter(|_| is_new) {
+                let is_alive = instance.state == InstanceState::Alive;
+                instance.deadline_at = due_anew(now, self.qos.deadline, is_alive);
+            }
+            self.set_timer(index);
+        }
+    }
+
+    /// Takes in that a writer is stronger or weaker than before.
+    pub(super) fn set_strength(&mut self, writer: Guid, strength: i32) {
+        for instance in &mut self.instances {
+            instance.set_strength(writer, strength);
+        }
     }
 
     fn set_timer(&mut self, index: usize) {

@@ -55,6 +55,7 @@ impl Reader {
     /// Delivers the set before, if the sample does not belong to it; returns whether there is room.
     fn close_set(&mut self, now: Instant, index: usize, arrived: &Arrived<'_>) -> bool {
         let waiting = self.queue.len();
+        let is_grouped = self.is_grouped();
         let Some(proxy) = self.proxies.get_mut(index) else {
             return true;
         };
@@ -65,7 +66,7 @@ impl Reader {
             return true;
         }
         let is_whole = open.is_whole && open.lost == proxy.lost;
-        if self.is_grouped && open.group.is_some() && proxy.remote.group.is_some() {
+        if is_grouped && open.group.is_some() && proxy.remote.group.is_some() {
             if let Some(set) = proxy.set.take() {
                 self.wait_for_group(index, set, is_whole, arrived);
             }

@@ -86,7 +86,8 @@ impl Reader {
     pub(super) fn keep_for_group(&mut self, index: usize, arrived: &Arrived<'_>) -> bool {
         let kept: usize = self.proxies.iter().map(WriterProxy::set_octets).sum();
         let room = self.set_room();
-        let proxy = self.proxies.get_mut(index).filter(|_| self.is_grouped);
+        let is_grouped = self.is_grouped();
+        let proxy = self.proxies.get_mut(index).filter(|_| is_grouped);
         let Some(proxy) = proxy.filter(|proxy| proxy.remote.group.is_some()) else {
             return false;
         };

@@ -119,6 +119,18 @@ impl Instance {
         });
     }
 
+    /// Takes in that a writer is stronger or weaker than before. Who may take over is seen when somebody
+    /// writes next.
+    pub(crate) fn set_strength(&mut self, writer: Guid, strength: i32) {
+        if let Some(owner) = self.owner.as_mut().filter(|owner| owner.writer == writer) {
+            owner.strength = strength;
+        }
+        let mut standby = self.standby.iter_mut();
+        if let Some(one) = standby.find(|one| one.writer == writer) {
+            one.strength = strength;
+        }
+    }
+
     /// Forgets the last sample of a weaker writer.
     pub(crate) fn forget_standby(&mut self, writer: Guid) {
         self.standby.retain(|one| one.writer != writer);

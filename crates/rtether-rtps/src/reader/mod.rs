@@ -25,11 +25,11 @@ pub use instance::InstanceState;
 use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
-pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo};
+pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
 
 use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::qos::{History, LivelinessKind, Qos, Reliability};
+use crate::qos::{Durability, History, LivelinessKind, Qos, Reliability};
 use crate::sequence::SequenceNumber;
 use crate::time::Instant;
 use crate::wire::{Gap, Heartbeat};
@@ -71,10 +71,8 @@ pub(crate) struct Reader {
     spare: Vec<Vec<u8>>,
     /// Numbers what is told to writers.
     count: i32,
-    /// Whether sets of publishers are to come as a whole, from all readers of the subscriber.
-    pub(crate) is_grouped: bool,
-    /// Whether the samples of a publisher are to be taken by their numbers there.
-    pub(crate) is_group_ordered: bool,
+    /// Whether it belongs to a subscriber, and asks for access by group.
+    pub(crate) is_in_group: bool,
     /// Whether a set of a publisher may be complete now.
     pub(crate) has_group_news: bool,
     /// Whether a sample was refused for want of room.
@@ -122,12 +120,16 @@ impl Reader {
             key: Vec::new(),
             spare: Vec::new(),
             count: 0,
-            is_grouped: false,
-            is_group_ordered: false,
+            is_in_group: false,
             has_group_news: false,
             is_starved: false,
             gone: VecDeque::new(),
         }
+    }
+
+    /// Returns whether sets of publishers are to come as a whole, from all readers of the subscriber.
+    pub(crate) fn is_grouped(&self) -> bool {
+        self.is_in_group && self.qos.presentation.is_coherent
     }
 
     fn find(&self, guid: Guid) -> Result<usize, usize> {
@@ -140,9 +142,11 @@ impl Reader {
         remote.is_reliable &= self.qos.reliability == Reliability::Reliable;
         match self.find(remote.guid) {
             Ok(index) => {
+                let (guid, strength) = (remote.guid, remote.strength);
                 if let Some(proxy) = self.proxies.get_mut(index) {
                     proxy.remote = remote;
                 }
+                self.set_strength(guid, strength);
                 false
             }
             Err(_) if self.proxies.len() >= WRITERS_MAX => false,
@@ -180,6 +184,14 @@ impl Reader {
         }
         self.release(now, guid);
         true
+    }
+
+    /// Forgets up to where it has had the samples of a writer that is gone. What that writes meanwhile is
+    /// not for this reader, unless it wants what was written before it came.
+    pub(crate) fn forget_place(&mut self, writer: Guid) {
+        if self.qos.durability == Durability::Volatile {
+            self.gone.retain(|(gone, _)| *gone != writer);
+        }
     }
 
     /// Takes in a sample.

@@ -50,7 +50,8 @@ impl Reader {
     /// Returns where a sample belongs in the queue: behind all, unless those of its publisher are taken
     /// by their numbers there.
     pub(super) fn place(&self, info: &SampleInfo) -> usize {
-        let own = info.group_sequence.filter(|_| self.is_group_ordered);
+        let is_ordered = self.is_in_group && self.qos.presentation.is_ordered;
+        let own = info.group_sequence.filter(|_| is_ordered);
         let (Some(own), Some(publisher)) = (own, self.publisher_of(info.writer)) else {
             return self.queue.len();
         };
@@ -65,7 +66,7 @@ impl Reader {
 
     /// Takes in what was held for want of room, and asks for the rest.
     fn offer_again(&mut self, now: Instant) {
-        self.has_group_news |= self.is_grouped;
+        self.has_group_news |= self.is_grouped();
         self.offer_pending(now);
         for index in 0..self.proxies.len() {
             self.deliver_held(now, index);

@@ -1,6 +1,8 @@
 //! Samples on their way through a reader.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::instance::InstanceState;
 use crate::guid::Guid;
@@ -11,7 +13,43 @@ use crate::writer::ChangeKind;
 
 /// Writes the key of a payload in its canonical form; the flag says whether the payload is a key
 /// alone. Returns the hash that a writer of such payloads would send, `None` if it is malformed.
-pub type KeyOf = fn(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Option<[u8; 16]>;
+pub type WriteKey = dyn Fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]> + Send + Sync;
+
+/// The same, by itself.
+pub type WriteKeyFn = fn(&[u8], bool, &mut Vec<u8>) -> Option<[u8; 16]>;
+
+/// How the keys of a type are found in its payloads, as [`WriteKey`] says.
+#[derive(Clone)]
+pub enum KeyOf {
+    /// By a function, for types that are known when the program is compiled.
+    Function(WriteKeyFn),
+    /// By a closure, for types that are described at run time.
+    Closure(Arc<WriteKey>),
+}
+
+impl fmt::Debug for KeyOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Function(_) => "Function",
+            Self::Closure(_) => "Closure",
+        })
+    }
+}
+
+impl KeyOf {
+    /// Writes the key of a payload.
+    pub(super) fn write(
+        &self,
+        payload: &[u8],
+        is_key: bool,
+        key: &mut Vec<u8>,
+    ) -> Option<[u8; 16]> {
+        match self {
+            Self::Function(write) => write(payload, is_key, key),
+            Self::Closure(write) => write(payload, is_key, key),
+        }
+    }
+}
 
 /// How a reader keeps its writers up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

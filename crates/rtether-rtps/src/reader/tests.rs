@@ -11,10 +11,10 @@ use crate::time::{Duration, Instant};
 use crate::wire::InlineQos;
 use crate::writer::ChangeKind;
 
-const KEY_OF: KeyOf = |payload, _, key| {
+const KEY_OF: KeyOf = KeyOf::Function(|payload, _, key| {
     key.extend_from_slice(payload.get(4..5)?);
     Some([*payload.get(4)?; 16])
-};
+});
 
 fn guid(number: u8) -> Guid {
     Guid::new(GuidPrefix([number; 12]), EntityId::writer(1, true))
@@ -32,7 +32,12 @@ struct Bed {
 impl Bed {
     /// Writers 1 to 3 have that strength, and their samples count for 100 ms.
     fn new(limits: ResourceLimits) -> Self {
+        Self::with(limits, Duration::ZERO)
+    }
+
+    fn with(limits: ResourceLimits, time_based_filter: Duration) -> Self {
         let qos = Qos {
+            time_based_filter,
             history: History::KeepAll,
             ownership: Ownership::Exclusive,
             reliability: Reliability::Reliable,
@@ -147,4 +152,22 @@ fn what_comes_of_itself_stays_within_the_limits() {
     let due = bed.reader.timer_at;
     assert!(due.is_none_or(|due| due > at(105)), "{due:?}");
     assert_eq!(bed.taken(106), [Ok(30), Ok(31), Ok(20)]);
+}
+
+#[test]
+fn what_waited_for_its_time_never_comes_behind_what_is_newer() {
+    // Oracle: a separation of 50 ms by hand; the next value comes in the moment in which it ends.
+    let limits = ResourceLimits::default();
+    let mut bed = Bed::with(limits, Duration::from_ms(50));
+    bed.write(0, 3, ChangeKind::Alive, [1, 1]);
+    bed.write(10, 3, ChangeKind::Alive, [1, 2]);
+    bed.write(50, 3, ChangeKind::Alive, [1, 3]);
+    let mut silent = Vec::new();
+    bed.reader.handle_timeout(at(50), &mut silent);
+    bed.reader.handle_timeout(at(99), &mut silent);
+    assert_eq!(bed.taken(99), [Ok(1), Ok(3)]);
+    bed.write(99, 3, ChangeKind::Alive, [1, 4]);
+    bed.write(100, 3, ChangeKind::Disposed, [1, 0]);
+    bed.reader.handle_timeout(at(150), &mut silent);
+    assert_eq!(bed.taken(150), [Err(InstanceState::Disposed)]);
 }

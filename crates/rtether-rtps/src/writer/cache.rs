@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
+use crate::engine::due_anew;
 use crate::qos::{History, Qos};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
@@ -49,7 +50,7 @@ pub(crate) struct Change {
     /// The first sample of its set; the unknown number for what ends a set and is no sample itself.
     pub(crate) set: Option<SequenceNumber>,
     pub(crate) group: GroupMark,
-    instance: u32,
+    pub(super) instance: u32,
 }
 
 /// What a sample is to the publisher of its writer (8.7.5, 8.7.6).
@@ -159,6 +160,18 @@ impl Cache {
         }
     }
 
+    /// Takes in changed policies.
+    pub(crate) fn set_qos(&mut self, now: Instant, qos: &Qos) {
+        self.lifespan = qos.lifespan;
+        let deadline = qos.deadline.or_never();
+        if deadline != self.deadline {
+            self.deadline = deadline;
+            for instance in &mut self.instances {
+                instance.deadline_at = due_anew(now, deadline, instance.is_registered);
+            }
+        }
+    }
+
     /// Begins a set, if none has begun; of a publisher, if it names its first number.
     pub(crate) fn begin_set(&mut self, group_set: Option<SequenceNumber>) {
         self.is_in_set = true;
@@ -201,6 +214,12 @@ impl Cache {
             instance: u32::MAX,
         });
         Ok(true)
+    }
+
+    /// Gives a number to nothing, and returns it.
+    pub(crate) fn skip(&mut self) -> SequenceNumber {
+        self.last = self.last.next();
+        self.last
     }
 
     /// Returns the last number that was given.

@@ -6,6 +6,7 @@
 mod cache;
 mod proxy;
 mod send;
+mod spacing;
 
 use alloc::vec::Vec;
 
@@ -13,6 +14,7 @@ pub(crate) use cache::{Cache, New};
 pub use cache::{ChangeKind, WriteError};
 pub(crate) use proxy::{Count, ReaderProxy, RemoteReader};
 pub(crate) use send::fragment_size;
+use spacing::Spacing;
 
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
@@ -78,6 +80,8 @@ pub(crate) struct Writer {
     destinations: Vec<Destination>,
     /// Whether a reader wants only some samples.
     has_filters: bool,
+    /// What keeps samples apart, for each of them; none if the writer does not do that.
+    spacings: Option<Vec<Spacing>>,
     timing: WriterTiming,
     heartbeat_at: Option<Instant>,
     heartbeat_after: Duration,
@@ -102,6 +106,7 @@ impl Writer {
             proxies: Vec::new(),
             destinations: Vec::new(),
             has_filters: false,
+            spacings: None,
             timing,
             heartbeat_at: None,
             heartbeat_after: timing.heartbeat_min,
@@ -109,6 +114,12 @@ impl Writer {
             is_asked: false,
             may_multicast,
         }
+    }
+
+    /// Changes its policies, as far as they may change.
+    pub(crate) fn set_qos(&mut self, now: Instant, qos: Qos) {
+        self.cache.set_qos(now, &qos);
+        self.qos = qos;
     }
 
     /// Writes a sample.
@@ -277,6 +288,7 @@ impl Writer {
                 })
             })
             .collect();
+        self.rebuild_spacings();
     }
 
     /// Takes in an ACKNACK from a reader.
@@ -316,10 +328,7 @@ impl Writer {
 
     /// Returns when it has something to do although nothing comes in.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let deadline = self.cache.deadline_at();
-        match (self.heartbeat_at, deadline) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        let all = [self.heartbeat_at, self.cache.deadline_at(), self.late_at()];
+        all.into_iter().flatten().min()
     }
 }

@@ -8,6 +8,7 @@ use crate::guid::Guid;
 use crate::locator::Locator;
 use crate::qos::Reliability;
 use crate::sequence::{NumberSet, SequenceNumber};
+use crate::time::Duration;
 use crate::wire::{AckNack, NackFrag};
 
 /// What is known of a reader when it is matched.
@@ -22,6 +23,8 @@ pub(crate) struct RemoteReader {
     pub(crate) multicast: Vec<Locator>,
     /// Which samples it wants, if this writer knows how to tell.
     pub(crate) filter: Option<(Filter, Judge)>,
+    /// The least time between samples of an instance that it wants.
+    pub(crate) separation: Duration,
 }
 
 /// A reader.

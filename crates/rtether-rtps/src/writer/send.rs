@@ -26,7 +26,7 @@ pub(crate) fn fragment_size(datagram_max: usize) -> u16 {
     u16::try_from(size.clamp(64, 65_000)).unwrap_or(1_024)
 }
 
-fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
+pub(super) fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
     let is_disposed = matches!(
         change.kind,
         ChangeKind::Disposed | ChangeKind::DisposedUnregistered
@@ -50,12 +50,12 @@ fn inline_qos(change: &Change, lifespan: Duration) -> InlineQos {
 }
 
 /// Returns whether a sample is too long for one datagram.
-fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool {
+pub(super) fn is_fragmented(change: &Change, inline: &InlineQos, sending: &Sending) -> bool {
     HEADS + data_size(inline, change.payload.len()) > sending.datagram_max
 }
 
 impl Change {
-    fn content(&self) -> Content<'_> {
+    pub(super) fn content(&self) -> Content<'_> {
         if self.is_set_end() {
             Content::None
         } else if self.kind.is_alive() {
@@ -80,7 +80,11 @@ impl Writer {
         buffer: &mut Vec<u8>,
     ) -> Option<Locator> {
         for index in 0..self.destinations.len() {
+            self.hold_back(now, index, sending);
             if let Some(locator) = self.send_new(index, sending, buffer) {
+                return Some(locator);
+            }
+            if let Some(locator) = self.send_late(now, index, sending, buffer) {
                 return Some(locator);
             }
         }
@@ -114,7 +118,7 @@ impl Writer {
         }
         let is_reliable = self.has_reliable();
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
-        while let Some(change) = self.wanted_at(&there, there.next) {
+        while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
                 let none = EntityId::UNKNOWN;
                 let gap = gap(none, self.entity, there.next, change.sequence);
@@ -139,7 +143,7 @@ impl Writer {
             message.data(reader, own, change.sequence, &inline, change.content());
             there.next = change.sequence.next();
         }
-        if there.next <= last && self.wanted_at(&there, there.next).is_none() {
+        if there.next <= last && self.wanted_at(index, &there).is_none() {
             // What came after is gone already, of which heartbeats tell, or is wanted by nobody there.
             if is_reliable && self.has_filters {
                 message.gap(&gap(
@@ -164,19 +168,18 @@ impl Writer {
         (!is_empty).then_some(there.locator)
     }
 
-    /// Returns the first sample from `from` on that somebody at a place wants.
-    fn wanted_at(&self, there: &Destination, from: SequenceNumber) -> Option<&Change> {
-        if !self.has_filters {
-            return self.cache.at_or_after(from);
+    /// Returns the next sample for a place: one that somebody there wants now.
+    fn wanted_at(&self, index: usize, there: &Destination) -> Option<&Change> {
+        let spacings = self.spacings.as_ref();
+        let spacing = spacings.and_then(|spacings| spacings.get(index));
+        if !self.has_filters && spacing.is_none() {
+            return self.cache.at_or_after(there.next);
         }
-        let is_there = |proxy: &&ReaderProxy| {
-            let is_in = proxy.remote.multicast.contains(&there.locator);
-            is_in || proxy.place() == Some(there.locator)
-        };
-        let mut changes = self.cache.from(from);
+        let mut changes = self.cache.from(there.next);
         changes.find(|change| {
-            let mut readers = self.proxies.iter().filter(is_there);
-            readers.any(|proxy| proxy.wants(change))
+            let mut readers = self.proxies.iter().filter(|reader| there.has(reader));
+            let is_wanted = !self.has_filters || readers.any(|reader| reader.wants(change));
+            is_wanted && spacing.is_none_or(|spacing| !spacing.holds(change.sequence))
         })
     }
 

@@ -72,6 +72,7 @@ impl Plant {
         let options = PublicationOptions {
             judge,
             publisher: None,
+            separates: false,
         };
         let participant = &mut one.participant;
         let publication = Publication::open(participant, now, "shapes", qos.clone(), options);

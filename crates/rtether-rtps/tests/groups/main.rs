@@ -64,6 +64,7 @@ impl Plant {
         let options = PublicationOptions {
             judge: None,
             publisher: Some(publisher),
+            separates: false,
         };
         let create = |topic| {
             let qos = qos(reliability);
@@ -294,6 +295,7 @@ fn groups_that_are_not_there() {
     let options = PublicationOptions {
         judge: None,
         publisher: Some(plant.publisher),
+        separates: false,
     };
     let (participant, qos) = (&mut one.participant, qos(Reliability::Reliable));
     let made = Publication::<Ping>::open(participant, now, "a", qos, options);

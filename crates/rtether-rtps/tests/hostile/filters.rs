@@ -29,6 +29,7 @@ fn publication(world: &mut World) -> Publication<ShapeType> {
     let options = PublicationOptions {
         judge: Some(Judge::of::<ShapeType>()),
         publisher: None,
+        separates: false,
     };
     Publication::open(&mut world.participant, now, NAME.topic, qos(), options).unwrap()
 }
@@ -173,6 +174,7 @@ fn samples_that_no_filter_can_look_at() {
         qos: qos(),
         judge: None,
         publisher: None,
+        separates: false,
     };
     assert!(world.participant.add_writer(now, new).is_ok());
 }

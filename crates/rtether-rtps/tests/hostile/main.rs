@@ -9,6 +9,7 @@
 mod discovery;
 mod filters;
 mod fragments;
+mod groups;
 mod keys;
 mod mutations;
 mod protocol;

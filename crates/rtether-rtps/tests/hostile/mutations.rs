@@ -58,7 +58,7 @@ fn known(datagrams: &[Vec<u8>]) -> World {
         topic: "hostile too",
         type_name: "T",
     };
-    let reader = key_of::<ShapeType> as KeyOf;
+    let reader = KeyOf::Function(key_of::<ShapeType>);
     let reader = world
         .participant
         .create_reader(now, name, Some(reader), qos.clone());

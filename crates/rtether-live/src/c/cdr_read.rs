@@ -1,0 +1,296 @@
+//! Reading values in C: what deserialize functions call.
+#![allow(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method is one for a single lifetime of decoders, a closure for all"
+)]
+
+use std::ffi::{c_char, c_void};
+
+use rtether_rtps::cdr::{CdrError, CdrErrorKind, Decoder};
+
+use super::cdr_write::too_long;
+use super::memory::User;
+use super::status::{Failure, Status, guard};
+
+/// Gives the members of a value one after the other, in the encoding and byte order of whoever has
+/// written it. It lives as long as the function that it was given to.
+///
+/// Nobody vouches for what is in it. The first thing that goes wrong is kept; from then on numbers are
+/// zero and texts empty, and the sample is dropped and counted, whatever the function returns.
+pub struct CdrReader {
+    _opaque: [u8; 0],
+}
+
+/// What is behind a reader.
+struct Reading<'a, 'b> {
+    decoder: &'b mut Decoder<'a>,
+    failed: Option<CdrError>,
+    is_refused: bool,
+}
+
+/// Calls a deserialize function of the application.
+///
+/// # Errors
+/// If it refuses, or what it has read was not there.
+pub(super) fn deserialize(
+    decoder: &mut Decoder<'_>,
+    call: super::instance_type::DeserializeCall,
+    value: *mut c_void,
+    user: User,
+) -> Result<(), CdrError> {
+    let mut reading = Reading {
+        decoder,
+        failed: None,
+        is_refused: false,
+    };
+    let reader = (&raw mut reading).cast::<CdrReader>();
+    // SAFETY: the application has given the function for this; the reader lives until it returns, and
+    // the place has as many octets as the application has said that a value takes.
+    let refused = unsafe { call(reader, value, user) };
+    if let Some(error) = reading.failed {
+        return Err(error);
+    }
+    if refused != 0 || reading.is_refused {
+        // The application's word is as good as ours; what it does not like makes no sense.
+        let offset = reading.decoder.position();
+        let kind = CdrErrorKind::Enumerator(refused);
+        return Err(CdrError { offset, kind });
+    }
+    Ok(())
+}
+
+/// Reads one thing; the place is cleared if it is not there.
+///
+/// # Safety
+/// The reader is NULL or was given to the deserialize function that calls; the place is NULL or may be
+/// written.
+unsafe fn get<T: Default>(
+    reader: *mut CdrReader,
+    place: *mut T,
+    read: impl FnOnce(&mut Decoder<'_>) -> Result<T, CdrError>,
+) -> Status {
+    guard(|| {
+        // SAFETY: readers are made of this type only, by `deserialize`, and nobody else holds them now.
+        let reading = unsafe { reader.cast::<Reading<'_, '_>>().as_mut() };
+        let reading = reading.ok_or_else(|| Failure::argument("the reader is NULL"))?;
+        if place.is_null() {
+            reading.is_refused = true;
+            return Err(Failure::argument("the place for the value is NULL"));
+        }
+        let value = match reading.failed {
+            Some(error) => Err(error),
+            None => read(reading.decoder),
+        };
+        reading.failed = value.as_ref().err().copied();
+        let (value, failed) = match value {
+            Ok(value) => (value, Ok(())),
+            Err(error) => (T::default(), Err(error.into())),
+        };
+        // SAFETY: not NULL, and the caller vouches for it.
+        unsafe { place.write(value) };
+        failed
+    })
+}
+
+/// Returns how many octets of the value are left; zero too if something has gone wrong. Members that
+/// were added to a type later may be missing at the end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_remaining(reader: *const CdrReader) -> usize {
+    // SAFETY: as for `get`; it is only read.
+    let reading = unsafe { reader.cast::<Reading<'_, '_>>().as_ref() };
+    let sound = reading.filter(|reading| reading.failed.is_none());
+    sound.map_or(0, |reading| reading.decoder.remaining())
+}
+
+/// Reads an octet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_u8(reader: *mut CdrReader, value: *mut u8) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.u8()) }
+}
+
+/// Reads a truth value, 0 or 1; anything else is malformed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_bool(reader: *mut CdrReader, value: *mut i32) -> Status {
+    let read = |decoder: &mut Decoder<'_>| {
+        let offset = decoder.position();
+        match decoder.u8()? {
+            truth @ (0 | 1) => Ok(i32::from(truth)),
+            other => Err(CdrError {
+                offset,
+                kind: CdrErrorKind::Bool(other),
+            }),
+        }
+    };
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, read) }
+}
+
+/// Reads an integer of 8 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_i8(reader: *mut CdrReader, value: *mut i8) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.i8()) }
+}
+
+/// Reads an integer of 16 bits without sign.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_u16(reader: *mut CdrReader, value: *mut u16) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.u16()) }
+}
+
+/// Reads an integer of 16 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_i16(reader: *mut CdrReader, value: *mut i16) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.i16()) }
+}
+
+/// Reads an integer of 32 bits without sign.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_u32(reader: *mut CdrReader, value: *mut u32) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.u32()) }
+}
+
+/// Reads an integer of 32 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_i32(reader: *mut CdrReader, value: *mut i32) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.i32()) }
+}
+
+/// Reads an integer of 64 bits without sign.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_u64(reader: *mut CdrReader, value: *mut u64) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.u64()) }
+}
+
+/// Reads an integer of 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_i64(reader: *mut CdrReader, value: *mut i64) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.i64()) }
+}
+
+/// Reads a floating-point number of 32 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_f32(reader: *mut CdrReader, value: *mut f32) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.f32()) }
+}
+
+/// Reads a floating-point number of 64 bits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_f64(reader: *mut CdrReader, value: *mut f64) -> Status {
+    // SAFETY: the caller's.
+    unsafe { get(reader, value, |decoder| decoder.f64()) }
+}
+
+/// Reads a string into `buffer`, which has `capacity` octets, the zero at the end included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_string(
+    reader: *mut CdrReader,
+    buffer: *mut c_char,
+    capacity: usize,
+) -> Status {
+    let read = |decoder: &mut Decoder<'_>| {
+        let offset = decoder.position();
+        let text = decoder.str()?;
+        // SAFETY: the caller has `capacity` octets there.
+        unsafe {
+            copy(
+                text.as_bytes(),
+                buffer.cast(),
+                capacity.saturating_sub(1),
+                offset,
+            )
+        }?;
+        Ok(text.len())
+    };
+    let mut len = 0;
+    if buffer.is_null() || capacity == 0 {
+        // SAFETY: the caller's; no place, so that the value is refused.
+        return unsafe { get::<u8>(reader, std::ptr::null_mut(), |decoder| decoder.u8()) };
+    }
+    // SAFETY: the caller's, and the length is here.
+    let status = unsafe { get(reader, &raw mut len, read) };
+    // SAFETY: the text is shorter than the capacity, of which there is at least one octet.
+    unsafe { buffer.cast::<u8>().add(len).write(0) };
+    status
+}
+
+/// Reads a sequence of octets into `buffer`, which has `capacity` of them; `len` says how many came.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_octets(
+    reader: *mut CdrReader,
+    buffer: *mut u8,
+    capacity: usize,
+    len: *mut usize,
+) -> Status {
+    let read = |decoder: &mut Decoder<'_>| {
+        let offset = decoder.position();
+        let octets = decoder.octet_sequence()?;
+        // SAFETY: the caller has `capacity` octets there.
+        unsafe { copy(octets, buffer, capacity, offset) }?;
+        Ok(octets.len())
+    };
+    // SAFETY: the caller's.
+    unsafe { get(reader, len, read) }
+}
+
+/// Reads `len` octets as they are into `buffer`: an array of octets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_raw(
+    reader: *mut CdrReader,
+    buffer: *mut u8,
+    len: usize,
+) -> Status {
+    let mut count = 0;
+    let read = |decoder: &mut Decoder<'_>| {
+        let offset = decoder.position();
+        let octets = decoder.octets(len)?;
+        // SAFETY: the caller has `len` octets there.
+        unsafe { copy(octets, buffer, len, offset) }?;
+        Ok(octets.len())
+    };
+    // SAFETY: the caller's, and the count is here.
+    unsafe { get(reader, &raw mut count, read) }
+}
+
+/// Skips to a multiple of `alignment`: 1, 2, 4 or 8 octets. Numbers do so by themselves.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rtether_cdr_get_align(reader: *mut CdrReader, alignment: usize) -> Status {
+    if !matches!(alignment, 1 | 2 | 4 | 8) {
+        return guard(|| {
+            Err(Failure::argument(format!(
+                "no alignment of {alignment} octets"
+            )))
+        });
+    }
+    let mut none = ();
+    // SAFETY: the caller's.
+    unsafe { get(reader, &raw mut none, |decoder| decoder.align(alignment)) }
+}
+
+/// Copies octets to a place of the application.
+///
+/// # Safety
+/// The place is NULL or has `capacity` octets.
+unsafe fn copy(
+    octets: &[u8],
+    place: *mut u8,
+    capacity: usize,
+    offset: usize,
+) -> Result<(), CdrError> {
+    if octets.len() > capacity || place.is_null() && !octets.is_empty() {
+        return Err(too_long(offset, octets.len(), capacity));
+    }
+    if !octets.is_empty() {
+        // SAFETY: as many octets are there, and they are not those of the datagram.
+        unsafe { place.copy_from_nonoverlapping(octets.as_ptr(), octets.len()) };
+    }
+    Ok(())
+}

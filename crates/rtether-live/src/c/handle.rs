@@ -1,0 +1,215 @@
+//! What the handles of C programs point to.
+
+use std::cell::{RefCell, RefMut};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rtether_rtps::time::Instant;
+
+use super::event::EventCall;
+use super::instance_type::InstanceType;
+use super::memory::User;
+use super::publication::PublicationHandle;
+use super::status::{Failure, Status, fail, guard};
+use super::subscription::SubscriptionHandle;
+use crate::rtps::Domain;
+
+/// A participant in a domain.
+pub struct DomainHandle {
+    /// Set from signal handlers and other threads.
+    pub(super) stop: AtomicBool,
+    /// The thread that is in, as the address of something of its own; zero if none is.
+    inside: AtomicUsize,
+    is_poisoned: AtomicBool,
+    core: RefCell<Core>,
+}
+
+// SAFETY: `core` and what hangs on it are touched only by the thread that `inside` names, and that
+// changes with acquire and release; the pointers of the application are its own business, and it is
+// told that callbacks come in the thread that runs the domain.
+unsafe impl Send for DomainHandle {}
+// SAFETY: as above.
+unsafe impl Sync for DomainHandle {}
+
+/// What only the thread inside may touch.
+pub(super) struct Core {
+    /// None when it has been destroyed.
+    pub(super) domain: Option<Domain>,
+    pub(super) types: Vec<Arc<InstanceType>>,
+    pub(super) publications: Vec<Arc<PublicationHandle>>,
+    pub(super) subscriptions: Vec<Arc<SubscriptionHandle>>,
+    pub(super) on_event: Option<(EventCall, User)>,
+    pub(super) is_stepping: bool,
+}
+
+impl Core {
+    /// Returns the participant.
+    pub(super) fn live(&mut self) -> Result<&mut Domain, Failure> {
+        let closed = || Failure::new(Status::Closed, "the domain has been destroyed");
+        self.domain.as_mut().ok_or_else(closed)
+    }
+}
+
+/// As long as it lives, the domain belongs to this thread.
+pub(super) struct Inside<'a> {
+    domain: &'a DomainHandle,
+    is_outermost: bool,
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        if self.is_outermost {
+            self.domain.inside.store(0, Ordering::Release);
+        }
+    }
+}
+
+thread_local! {
+    static HERE: u8 = const { 0 };
+}
+
+impl DomainHandle {
+    pub(super) fn new(domain: Domain, on_event: Option<(EventCall, User)>) -> Self {
+        Self {
+            stop: AtomicBool::new(false),
+            inside: AtomicUsize::new(0),
+            is_poisoned: AtomicBool::new(false),
+            core: RefCell::new(Core {
+                domain: Some(domain),
+                types: Vec::new(),
+                publications: Vec::new(),
+                subscriptions: Vec::new(),
+                on_event,
+                is_stepping: false,
+            }),
+        }
+    }
+
+    /// Lets this thread in, unless another one is.
+    fn enter(&self) -> Option<Inside<'_>> {
+        let here = HERE.with(|here| std::ptr::from_ref(here).addr());
+        let order = (Ordering::Acquire, Ordering::Relaxed);
+        let before = self.inside.compare_exchange(0, here, order.0, order.1);
+        let is_outermost = match before {
+            Ok(_) => true,
+            Err(thread) if thread == here => false,
+            Err(_) => return None,
+        };
+        Some(Inside {
+            domain: self,
+            is_outermost,
+        })
+    }
+
+    /// Returns whether a call has panicked.
+    pub(super) fn is_poisoned(&self) -> bool {
+        self.is_poisoned.load(Ordering::Acquire)
+    }
+
+    /// Does the work of a call with the domain to itself; after a panic it does none any more.
+    pub(super) fn with(&self, work: impl FnOnce(&Self) -> Result<(), Failure>) -> Status {
+        if self.is_poisoned() {
+            let text = "an earlier call has panicked; the domain can only be destroyed";
+            return fail(&Failure::new(Status::Poisoned, text));
+        }
+        self.with_poisoned(work)
+    }
+
+    /// As [`Self::with`], but also after a panic: for what only ends things.
+    pub(super) fn with_poisoned(&self, work: impl FnOnce(&Self) -> Result<(), Failure>) -> Status {
+        let Some(_inside) = self.enter() else {
+            let text =
+                "another thread is in the domain; only `rtether_domain_stop` may be called then";
+            return fail(&Failure::new(Status::Busy, text));
+        };
+        let status = guard(|| work(self));
+        if status == Status::Panic {
+            self.is_poisoned.store(true, Ordering::Release);
+        }
+        status
+    }
+
+    /// Returns what is behind, unless a function that writes or reads values is calling.
+    pub(super) fn core(&self) -> Result<RefMut<'_, Core>, Failure> {
+        let text = "not from within functions that write or read values";
+        let busy = |_| Failure::new(Status::Busy, text);
+        self.core.try_borrow_mut().map_err(busy)
+    }
+}
+
+/// Returns what the clock shows that domains go by.
+pub(super) fn now() -> Instant {
+    Instant::from_ns(crate::clock::monotonic_ns())
+}
+
+/// Returns another owner of what a C program names: callbacks may end what is being used.
+///
+/// # Safety
+/// The pointer is NULL or came from a function that makes handles, and has not been destroyed.
+pub(super) unsafe fn shared<T>(pointer: *const T) -> Option<Arc<T>> {
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: the pointer came from `Arc::into_raw` and its count is not used up.
+    unsafe {
+        Arc::increment_strong_count(pointer);
+        Some(Arc::from_raw(pointer))
+    }
+}
+
+/// Does the work of a call on what a pointer of a C program names.
+///
+/// # Safety
+/// As for [`shared`].
+pub(super) unsafe fn on<T: Belongs>(
+    pointer: *const T,
+    work: impl FnOnce(&T, &DomainHandle) -> Result<(), Failure>,
+) -> Status {
+    // SAFETY: as the caller has it.
+    let Some(handle) = (unsafe { shared(pointer) }) else {
+        return fail(&Failure::argument("the handle is NULL"));
+    };
+    handle.domain().with(|domain| work(&handle, domain))
+}
+
+/// A handle within a domain.
+pub(super) trait Belongs {
+    /// Returns the domain.
+    fn domain(&self) -> &DomainHandle;
+}
+
+impl Belongs for DomainHandle {
+    fn domain(&self) -> &DomainHandle {
+        self
+    }
+}
+
+/// Writes a value where a C program wants it.
+///
+/// # Safety
+/// The pointer is NULL or may be written.
+pub(super) unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Failure> {
+    if place.is_null() {
+        return Err(Failure::argument("the place for the answer is NULL"));
+    }
+    // SAFETY: not NULL, and the caller vouches for it.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+/// Memory for a value of a type that is known at run time only: aligned for everything, zero at first.
+pub(super) struct Room(Vec<u128>);
+
+impl Room {
+    /// Returns room for so many octets.
+    pub(super) fn new(octets: usize) -> Self {
+        Self(vec![0; octets.div_ceil(size_of::<u128>())])
+    }
+
+    /// Returns its place, with zeros in it.
+    pub(super) fn cleared(&mut self) -> *mut c_void {
+        self.0.fill(0);
+        self.0.as_mut_ptr().cast()
+    }
+}

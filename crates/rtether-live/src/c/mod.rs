@@ -1,0 +1,37 @@
+//! The C interface of publish-subscribe, in the shape of the papers' skeletons (R137 to R147, D4).
+//!
+//! Types are registered with functions that write and read their values; publications have strength,
+//! persistence and a send callback with a period; subscriptions call back or are pulled, and are told
+//! of missed deadlines. `cargo xtask generate` writes `include/rtether.h` from these files: their doc
+//! comments are those of the header. `cargo xtask c-library` builds the libraries.
+//!
+//! **Rules of the boundary.** Nothing unwinds into C: a panic becomes a status, and its domain answers
+//! no more calls. A domain lets in one thread at a time, which may call it again from callbacks; no
+//! lock waits. Enumerations come in as integers and are checked. Structures that may grow begin with
+//! their size.
+#![allow(
+    unreachable_pub,
+    reason = "what is public here is reached by its symbol, not by its path"
+)]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "callers are C programs; what they have to keep to is said once, in the header's preamble"
+)]
+
+mod cdr_read;
+mod cdr_write;
+mod dispatch;
+mod domain;
+mod event;
+mod handle;
+mod info;
+mod instance_type;
+mod memory;
+mod place;
+mod policy;
+mod publication;
+mod status;
+mod subscription;
+#[cfg(test)]
+mod tests;
+mod values;

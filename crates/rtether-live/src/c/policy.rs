@@ -1,0 +1,93 @@
+//! Policies that publications and subscriptions have in common.
+
+use rtether_rtps::cdr::Encoding;
+use rtether_rtps::qos::{Durability, History, Ownership, Qos, Reliability};
+
+use super::memory::choice;
+use super::status::Failure;
+
+/// Whether samples may be lost (DDS 1.4, 2.2.3.14).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum ReliabilityKind {
+    /// They may.
+    BestEffort = 0,
+    /// Lost ones are sent again.
+    StrictReliable = 1,
+}
+
+/// Which samples a subscription gets that comes later than they (DDS 1.4, 2.2.3.4).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum DurabilityKind {
+    /// None.
+    Volatile = 0,
+    /// Those in the history of the publication.
+    TransientLocal = 1,
+}
+
+/// Whether several publications may write one instance (DDS 1.4, 2.2.3.9). Both sides have to say the
+/// same.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum OwnershipKind {
+    /// They may; strength means nothing.
+    Shared = 0,
+    /// The strongest one counts, for as long as its persistence lasts.
+    Exclusive = 1,
+}
+
+/// How values are written (DDS-XTypes 1.3, 7.4).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub enum EncodingKind {
+    /// Alignment up to 8 octets.
+    Xcdr1 = 0,
+    /// Alignment up to 4 octets, and lengths before what may grow.
+    Xcdr2 = 1,
+}
+
+/// Returns the policies that publications and subscriptions have in common.
+pub(super) fn shared_qos(
+    qos: &mut Qos,
+    reliability: i32,
+    durability: i32,
+    ownership: i32,
+    depth: u32,
+) -> Result<(), Failure> {
+    let all = [
+        (ReliabilityKind::BestEffort as i32, Reliability::BestEffort),
+        (
+            ReliabilityKind::StrictReliable as i32,
+            Reliability::Reliable,
+        ),
+    ];
+    qos.reliability = choice(reliability, "reliability", &all)?;
+    let all = [
+        (DurabilityKind::Volatile as i32, Durability::Volatile),
+        (
+            DurabilityKind::TransientLocal as i32,
+            Durability::TransientLocal,
+        ),
+    ];
+    qos.durability = choice(durability, "durability", &all)?;
+    let all = [
+        (OwnershipKind::Shared as i32, Ownership::Shared),
+        (OwnershipKind::Exclusive as i32, Ownership::Exclusive),
+    ];
+    qos.ownership = choice(ownership, "ownership", &all)?;
+    qos.history = match depth {
+        0 => History::KeepAll,
+        depth => History::KeepLast(depth),
+    };
+    Ok(())
+}
+
+/// Returns the encoding that a number names.
+pub(super) fn encoding(number: i32) -> Result<Encoding, Failure> {
+    let all = [
+        (EncodingKind::Xcdr1 as i32, Encoding::Xcdr1),
+        (EncodingKind::Xcdr2 as i32, Encoding::Xcdr2),
+    ];
+    choice(number, "encoding", &all)
+}

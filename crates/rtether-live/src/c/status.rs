@@ -1,0 +1,149 @@
+//! What a call returns, and why.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ffi::{CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rtether_rtps::cdr::CdrError;
+use rtether_rtps::writer::WriteError;
+
+/// What a call returns. `rtether_last_error` tells more.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Ok = 0,
+    /// An argument is NULL where it must not be, or out of its range.
+    Argument = 1,
+    /// The structure is smaller than its first version, or larger and says something that this library
+    /// does not know.
+    Version = 2,
+    /// Another thread is in the domain, or this call is not possible from within the callback.
+    Busy = 3,
+    /// The domain has been destroyed.
+    Closed = 4,
+    /// An earlier call has panicked; the domain can only be destroyed.
+    Poisoned = 5,
+    /// There are as many endpoints or instances as the limits allow.
+    Limit = 6,
+    /// The value is longer than its type allows, or does not fit the buffer.
+    TooLong = 7,
+    /// The history is full of samples that a reliable subscription has not acknowledged.
+    Full = 8,
+    /// The octets are not a value of the type.
+    Malformed = 9,
+    /// No sample waits.
+    Empty = 10,
+    /// It did not come about in time.
+    Timeout = 11,
+    /// A callback has refused.
+    Refused = 12,
+    /// There is no type with this name.
+    UnknownType = 13,
+    /// The operating system refuses.
+    System = 14,
+    /// A defect of the library; the domain can only be destroyed.
+    Panic = 15,
+}
+
+/// Why a call does not do what it should.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) status: Status,
+    text: Cow<'static, str>,
+}
+
+impl Failure {
+    pub(super) fn new(status: Status, text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status,
+            text: text.into(),
+        }
+    }
+
+    pub(super) fn argument(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Status::Argument, text)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Nothing is wrong, but nothing is there either; without words, since polling programs see it often.
+    pub(super) fn quiet(status: Status) -> Self {
+        Self::new(status, "")
+    }
+}
+
+impl From<CdrError> for Failure {
+    fn from(error: CdrError) -> Self {
+        use rtether_rtps::cdr::CdrErrorKind;
+        let status = if matches!(error.kind, CdrErrorKind::Limit(_)) {
+            Status::TooLong
+        } else {
+            Status::Malformed
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(error: WriteError) -> Self {
+        let status = match error {
+            WriteError::Full => Status::Full,
+            WriteError::Instances => Status::Limit,
+            WriteError::TooLong { .. } => Status::TooLong,
+            WriteError::Unknown => Status::Closed,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Status::System, error.to_string())
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// Keeps the text for `rtether_last_error`, and returns the status.
+pub(super) fn fail(failure: &Failure) -> Status {
+    if !failure.text.is_empty() {
+        let text: Vec<u8> = failure.text.bytes().filter(|octet| *octet != 0).collect();
+        LAST.with(|last| *last.borrow_mut() = CString::new(text).unwrap_or_default());
+    }
+    failure.status
+}
+
+/// Does the work of a call: nothing unwinds beyond it.
+pub(super) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> Status {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(())) => Status::Ok,
+        Ok(Err(failure)) => fail(&failure),
+        Err(panic) => fail(&Failure::new(Status::Panic, words(panic.as_ref()))),
+    }
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("a defect of the library: {}", text.unwrap_or("a panic"))
+}
+
+/// Returns what the last call of this thread that failed had to say; empty if none has. The text holds
+/// until the next call fails.
+#[unsafe(no_mangle)]
+pub extern "C" fn rtether_last_error() -> *const c_char {
+    LAST.with(|last| last.borrow().as_ptr())
+}
+
+/// Returns the version of the library.
+#[unsafe(no_mangle)]
+pub extern "C" fn rtether_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}

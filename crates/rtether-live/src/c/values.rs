@@ -1,0 +1,236 @@
+//! Values of a type as payloads, and back; what `rtether_rtps::typed` does for types of Rust.
+
+use std::ffi::c_void;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::sync::{Arc, Mutex};
+
+use rtether_rtps::cdr::{
+    ByteOrder, CdrError, CdrErrorKind, Decoder, Encoder, Encoding, Extensibility, Form, HASH_LEN,
+    HEADER_LEN, Representation, hash_of_key,
+};
+use rtether_rtps::reader::KeyOf;
+
+use super::cdr_read::deserialize;
+use super::cdr_write::serialize;
+use super::handle::Room;
+use super::instance_type::{InstanceType, SerializeCall};
+use super::status::Failure;
+
+/// Octets of a key's payload at least: Fast DDS takes a shorter one for the hash, although that comes
+/// with it; zeros after a key mean nothing.
+const KEY_MIN: usize = 20;
+
+impl InstanceType {
+    /// Returns how the keys of payloads are found.
+    pub(super) fn keys(self: &Arc<Self>) -> Option<KeyOf> {
+        self.key?;
+        let kind = Arc::clone(self);
+        let room = Mutex::new(Room::new(self.value_size));
+        Some(KeyOf::Closure(Arc::new(
+            move |payload: &[u8], is_key, key: &mut Vec<u8>| {
+                let mut room = room.lock().ok()?;
+                let value = room.cleared();
+                kind.read(payload, is_key, value).ok()?;
+                let (representation, _) = Representation::split(payload).ok()?;
+                kind.write_key(value, representation.encoding, key).ok()?
+            },
+        )))
+    }
+
+    /// Writes the payload of a value.
+    pub(super) fn write(
+        &self,
+        value: *const c_void,
+        encoding: Encoding,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        self.write_with(encoding, payload, |encoder| match self.serialize {
+            Some(call) => inside(encoder, self.extensibility, |encoder| {
+                serialize(encoder, call, value, self.user)
+            }),
+            None => inside(encoder, self.extensibility, |encoder| {
+                // SAFETY: without a function of its own a value has `max_size` octets of memory.
+                let octets = unsafe { from_raw_parts(value.cast::<u8>(), self.max_size) };
+                Ok(encoder.octets(octets)?)
+            }),
+        })
+    }
+
+    /// Writes the payload of a value's key: without the length that an appendable type has before its
+    /// members, as others have it on the wire.
+    pub(super) fn write_key_payload(
+        &self,
+        value: *const c_void,
+        encoding: Encoding,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        self.write_with(encoding, payload, |encoder| match &self.key {
+            Some(key) => serialize(encoder, key.serialize, value, self.user),
+            None => Ok(()),
+        })?;
+        payload.resize(payload.len().max(KEY_MIN), 0);
+        Ok(())
+    }
+
+    fn write_with(
+        &self,
+        encoding: Encoding,
+        payload: &mut Vec<u8>,
+        content: impl FnOnce(&mut Encoder<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let order = ByteOrder::Little;
+        let representation = Representation::of(self.extensibility, encoding, order);
+        let [high, low] = representation.id().to_be_bytes();
+        payload.clear();
+        payload.extend_from_slice(&[high, low, 0, 0]);
+        // The length before the members of an appendable type does not count.
+        let own = if representation.form == Form::Delimited {
+            4
+        } else {
+            0
+        };
+        let limit = self.max_size.saturating_add(own);
+        let mut encoder = Encoder::new(payload, encoding, order).with_limit(limit);
+        content(&mut encoder)?;
+        let padding = encoder.position().wrapping_neg() & 3;
+        payload.extend((0..padding).map(|_| 0));
+        if let (Some(place), Ok(padding)) = (payload.get_mut(3), u8::try_from(padding)) {
+            *place = padding;
+        }
+        Ok(())
+    }
+
+    /// Writes the key of a value in its canonical form, and returns its hash in an encoding; nothing
+    /// if the type has no key.
+    pub(super) fn write_key(
+        &self,
+        value: *const c_void,
+        encoding: Encoding,
+        key: &mut Vec<u8>,
+    ) -> Result<Option<[u8; HASH_LEN]>, Failure> {
+        key.clear();
+        let Some(fns) = self.key else {
+            return Ok(None);
+        };
+        self.write_big(fns.serialize, value, encoding, key)?;
+        let hash = hash_of_key(key, fns.is_short);
+        if encoding != Encoding::Xcdr2 {
+            key.clear();
+            self.write_big(fns.serialize, value, Encoding::Xcdr2, key)?;
+        }
+        Ok(Some(hash))
+    }
+
+    fn write_big(
+        &self,
+        call: SerializeCall,
+        value: *const c_void,
+        encoding: Encoding,
+        key: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let mut encoder = Encoder::new(key, encoding, ByteOrder::Big).with_limit(self.max_size);
+        serialize(&mut encoder, call, value, self.user)
+    }
+
+    /// Reads a payload into the memory of a value: the value, or its key members alone.
+    pub(super) fn read(
+        &self,
+        payload: &[u8],
+        is_key: bool,
+        value: *mut c_void,
+    ) -> Result<(), CdrError> {
+        let (representation, body) = Representation::split(payload)?;
+        if !is_key {
+            return self.read_value(body, representation, value);
+        }
+        let declared = self.read_key(body, representation, value);
+        if declared.is_ok() || representation.form != Form::Delimited {
+            return declared;
+        }
+        // An appendable type may have its length before the members of its key, or not.
+        let form = Form::Plain;
+        let plain = Representation {
+            form,
+            ..representation
+        };
+        self.read_key(body, plain, value).or(declared)
+    }
+
+    fn read_value(
+        &self,
+        body: &[u8],
+        representation: Representation,
+        value: *mut c_void,
+    ) -> Result<(), CdrError> {
+        let mut decoder = Decoder::of_body(body, representation);
+        decoder.structure(self.extensibility, |decoder| {
+            if let Some(call) = self.deserialize {
+                return deserialize(decoder, call, value, self.user);
+            }
+            let octets = decoder.octets(decoder.remaining().min(self.max_size))?;
+            // SAFETY: a type without a function of its own has at least `max_size` octets of memory,
+            // which the application or we have made room for.
+            let place = unsafe { from_raw_parts_mut(value.cast::<u8>(), self.max_size) };
+            let (begin, rest) = place.split_at_mut(octets.len());
+            begin.copy_from_slice(octets);
+            rest.fill(0);
+            Ok(())
+        })?;
+        let rest = decoder.remaining();
+        // Up to three may be padding that the header does not tell of.
+        if self.extensibility == Extensibility::Final && rest > 3 {
+            return Err(CdrError {
+                offset: HEADER_LEN + decoder.position(),
+                kind: CdrErrorKind::Trailing(rest),
+            });
+        }
+        Ok(())
+    }
+
+    fn read_key(
+        &self,
+        body: &[u8],
+        representation: Representation,
+        value: *mut c_void,
+    ) -> Result<(), CdrError> {
+        let Some(fns) = self.key else {
+            return Ok(());
+        };
+        let mut decoder = Decoder::of_body(body, representation);
+        decoder.structure(self.extensibility, |decoder| {
+            deserialize(decoder, fns.deserialize, value, self.user)
+        })
+    }
+
+    /// Reads what is known of an instance that has ended: from the payload, or the key as the instance
+    /// has it. Returns whether anything is.
+    pub(super) fn read_ended(&self, payload: &[u8], key: &[u8], value: *mut c_void) -> bool {
+        if self.key.is_none() {
+            return false;
+        }
+        if !payload.is_empty() {
+            return self.read(payload, true, value).is_ok();
+        }
+        let canonical = Representation {
+            encoding: Encoding::Xcdr2,
+            form: Form::Plain,
+            order: ByteOrder::Big,
+        };
+        self.read_key(key, canonical, value).is_ok()
+    }
+}
+
+/// Writes the members of the outermost structure.
+fn inside(
+    encoder: &mut Encoder<'_>,
+    extensibility: Extensibility,
+    members: impl FnOnce(&mut Encoder<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut outcome = Ok(());
+    encoder.structure(extensibility, |encoder| {
+        outcome = members(encoder);
+        // What was written by then is thrown away with the payload.
+        Ok(())
+    })?;
+    outcome
+}

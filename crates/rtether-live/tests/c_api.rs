@@ -1,0 +1,315 @@
+//! The C library: its examples with each other and with the Rust side, over loopback; misuse under the
+//! address sanitizer; the header as C and as C++.
+//!
+//! Oracles: the compiler with all warnings; the values that the publisher's period makes, which the
+//! subscriber prints; what `rtps_peer`, which links no C, prints and sends; the statuses that the
+//! header promises. Needs `cc`; a test that cannot run prints why, and is counted.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on may panic, and says what it has seen"
+)]
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+const STRICT: &[&str] = &["-Wall", "-Wextra", "-Werror", "-pedantic"];
+/// What `rtether.pc` names as private libraries.
+const SYSTEM: &[&str] = &[
+    "-lgcc_s",
+    "-lutil",
+    "-lrt",
+    "-lpthread",
+    "-lm",
+    "-ldl",
+    "-lc",
+];
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("c")
+}
+
+fn has(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+/// Runs to the end; what it has said is in the message if that is no good one.
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// Builds both libraries once, in the profile of the tests, next to the header.
+fn libraries() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let mut build = Command::new(env!("CARGO"));
+        build.args([
+            "rustc",
+            "-q",
+            "-p",
+            "rtether-live",
+            "--lib",
+            "--features",
+            "c",
+        ]);
+        build.args(["--crate-type", "cdylib,staticlib", "--"]);
+        done(build.args(["-C", "link-arg=-Wl,-soname,librtether.so.0"]));
+        let test = std::env::current_exe().unwrap();
+        let target = test.parent().and_then(Path::parent).unwrap();
+        let to = folder();
+        // A program that still runs from an earlier time keeps its library.
+        let _ = fs::remove_dir_all(&to);
+        fs::create_dir_all(&to).unwrap();
+        fs::copy(
+            target.join("librtether_live.so"),
+            to.join("librtether.so.0"),
+        )
+        .unwrap();
+        symlink("librtether.so.0", to.join("librtether.so")).unwrap();
+        fs::copy(target.join("librtether_live.a"), to.join("librtether.a")).unwrap();
+        to
+    })
+}
+
+/// Returns a compiler with the folders of the headers.
+fn compiler(program: &str, standard: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg(standard).args(STRICT);
+    for folder in ["include", "examples/c"] {
+        command.arg("-I").arg(here(folder));
+    }
+    command
+}
+
+/// Compiles a program against the shared or the static library.
+fn compiled(source: &str, name: &str, is_static: bool, extra: &[&str]) -> PathBuf {
+    let libraries = libraries();
+    let out = libraries.join(name);
+    let mut command = compiler("cc", "-std=c11");
+    command.args(extra).arg("-o").arg(&out);
+    command.args([here(source), here("examples/c/shape.c")]);
+    if is_static {
+        command.arg(libraries.join("librtether.a")).args(SYSTEM);
+    } else {
+        let path = format!("-Wl,-rpath,{}", libraries.display());
+        command
+            .arg("-L")
+            .arg(libraries)
+            .args(["-lrtether", "-lpthread", &path]);
+    }
+    done(&mut command);
+    out
+}
+
+/// Returns the example `rtps_peer`. Cargo builds it along with all tests, but not with this one alone.
+fn peer() -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let example = ["-p", "rtether-live", "--example", "rtps_peer"];
+        done(
+            Command::new(env!("CARGO"))
+                .args(["build", "-q"])
+                .args(example),
+        );
+    });
+    let test = std::env::current_exe().unwrap();
+    let target = test.parent().and_then(Path::parent).unwrap();
+    target.join("examples/rtps_peer")
+}
+
+/// Returns a domain that runs at the same time on this host hardly use.
+fn domain(offset: u32) -> String {
+    (100 + (std::process::id() * 8 + offset) % 120).to_string()
+}
+
+/// Runs a subscriber and a publisher at the same time; returns what the subscriber has printed.
+fn exchange(mut subscriber: Command, mut publisher: Command) -> Vec<String> {
+    subscriber.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let subscriber = subscriber.spawn().unwrap();
+    let published = publisher.output().unwrap();
+    let output = subscriber.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = [&output.stderr[..], &published.stdout, &published.stderr].concat();
+    assert!(
+        output.status.success() && published.status.success(),
+        "{text}{}\nrepeat: cargo test -p rtether-live --test c_api",
+        String::from_utf8_lossy(&words)
+    );
+    text.lines().map(str::to_owned).collect()
+}
+
+fn program(path: PathBuf, args: &[&str]) -> Command {
+    let mut command = Command::new(path);
+    command.args(args);
+    command
+}
+
+/// What a subscriber prints of `count` values of a publisher, whose period makes them.
+fn values(count: u32, color: &str) -> Vec<String> {
+    let lines = (1..=count).map(|x| format!("{color} {x} {} 30 0", 2 * x));
+    lines.collect()
+}
+
+/// What the example does after its last period: one more value explicitly, then the end of the shape.
+fn all_of_the_example(count: u32, color: &str) -> Vec<String> {
+    let mut lines = values(count, color);
+    lines.push(format!("{color} -1 {} 30 0", 2 * count));
+    lines.push(format!("{color} is gone"));
+    lines.push("lost 0, malformed 0".to_owned());
+    lines
+}
+
+#[test]
+fn c_programs_exchange_samples() {
+    if !has("cc") {
+        return skip("c_programs_exchange_samples", "needs cc");
+    }
+    let publisher = "examples/c/publisher.c";
+    let subscriber = "examples/c/subscriber.c";
+    let shared = [
+        compiled(publisher, "publisher", false, &[]),
+        compiled(subscriber, "subscriber", false, &[]),
+    ];
+    let contained = [
+        compiled(publisher, "publisher-static", true, &[]),
+        compiled(subscriber, "subscriber-static", true, &[]),
+    ];
+    let one = domain(0);
+    let got = exchange(
+        program(shared[1].clone(), &[&one, "127.0.0.1", "immediate"]),
+        program(contained[0].clone(), &[&one, "127.0.0.1", "20", "GREEN"]),
+    );
+    assert_eq!(got, all_of_the_example(20, "GREEN"));
+    let other = domain(1);
+    let got = exchange(
+        program(contained[1].clone(), &[&other, "127.0.0.1", "pulled"]),
+        program(
+            shared[0].clone(),
+            &[&other, "127.0.0.1", "20", "RED", "xcdr2"],
+        ),
+    );
+    assert_eq!(got, all_of_the_example(20, "RED"));
+}
+
+#[test]
+fn c_and_rust_exchange_samples() {
+    if !has("cc") {
+        return skip("c_and_rust_exchange_samples", "needs cc");
+    }
+    let publisher = compiled("examples/c/publisher.c", "to-rust", false, &[]);
+    let subscriber = compiled("examples/c/subscriber.c", "from-rust", false, &[]);
+    let one = domain(2);
+    let place = ["--domain", &one, "--interface", "127.0.0.1"];
+    // The names of an exclusive publication meet an exclusive subscription only.
+    let policies = ["--reliable", "--strength", "0", "--depth", "0"];
+    let rest = [
+        "--durability",
+        "transient-local",
+        "--for",
+        "20",
+        "--count",
+        "6",
+    ];
+    let mut from_c = program(peer(), &["sub"]);
+    from_c.args(place).args(policies).args(rest);
+    let got = exchange(from_c, program(publisher, &[&one, "127.0.0.1", "5"]));
+    let got: Vec<&str> = got
+        .iter()
+        .filter_map(|line| line.strip_prefix("sample "))
+        .collect();
+    let mut expected = values(5, "BLUE");
+    expected.push("BLUE -1 10 30 0".to_owned());
+    assert_eq!(got, expected);
+
+    let other = domain(3);
+    let place = ["--domain", &other, "--interface", "127.0.0.1"];
+    let mut to_c = program(peer(), &["pub", "--wait-match", "--reliable"]);
+    to_c.args(place)
+        .args(["--depth", "0", "--count", "5", "--period", "5"]);
+    to_c.args(["--color", "CYAN", "--size", "100", "--final", "dispose"]);
+    let args = [other.as_str(), "127.0.0.1", "immediate", "shared"];
+    let got = exchange(program(subscriber, &args), to_c);
+    let mut expected = Vec::new();
+    for x in 1..=5 {
+        expected.push(format!("CYAN {x} {} 30 100", 2 * x));
+    }
+    expected.push("CYAN is gone".to_owned());
+    expected.push("lost 0, malformed 0".to_owned());
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn misuse_is_refused_and_leaves_memory_alone() {
+    let test = "misuse_is_refused_and_leaves_memory_alone";
+    if !has("cc") {
+        return skip(test, "needs cc");
+    }
+    let source = "tests/c/misuse.c";
+    let probe = libraries().join("probe.c");
+    fs::write(&probe, "int main(void) { return 0; }\n").unwrap();
+    let mut sanitized = Command::new("cc");
+    sanitized.args(["-fsanitize=address,undefined", "-o"]);
+    sanitized.arg(libraries().join("probe")).arg(&probe);
+    // Our own code is not instrumented. Memory that is filled when it is freed tells of its use
+    // afterwards all the same: every pointer in it leads nowhere.
+    let filled = (
+        "ASAN_OPTIONS",
+        "max_free_fill_size=1048576:free_fill_byte=165",
+    );
+    if sanitized.output().unwrap().status.success() {
+        let extra = [
+            "-g",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover",
+        ];
+        let misuse = compiled(source, "misuse", false, &extra);
+        done(Command::new(misuse).env(filled.0, filled.1));
+    } else {
+        let misuse = compiled(source, "misuse", false, &[]);
+        done(Command::new(misuse).env("MALLOC_PERTURB_", "165"));
+        skip(
+            test,
+            "memory is watched by its filling alone: needs libasan",
+        );
+    }
+}
+
+#[test]
+fn the_header_is_cpp_too() {
+    if !has("c++") {
+        return skip("the_header_is_cpp_too", "needs c++");
+    }
+    for source in ["publisher.c", "subscriber.c", "shape.c"] {
+        let mut command = compiler("c++", "-std=c++17");
+        command.args(["-fsyntax-only", "-x", "c++"]);
+        done(command.arg(here("examples/c").join(source)));
+    }
+}
+
+/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}
