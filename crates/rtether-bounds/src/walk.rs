@@ -6,6 +6,7 @@
 //! Copies that go round, or that reach a station twice, are followed no further: no place of such
 //! a plant has a bound.
 
+mod discovery;
 mod inside;
 mod link;
 
@@ -13,9 +14,9 @@ use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Delivery, Flow, FlowId, Tag, Traffic};
+use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{
-    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, Pcp, PortId,
+    AddressTable, ForwardingMode, MulticastForwarding, Network, NodeId, NodeKind, PortId,
     Selection, Switch,
 };
 use rtether_model::route::Routing;
@@ -180,49 +181,6 @@ impl Walker<'_> {
         }
         if flow.is_published() {
             self.follow_discovery(flow);
-        }
-    }
-
-    /// Follows what the participants at both ends of a flow over RTPS say besides: discovery, which
-    /// goes to all, and acknowledgements, which have no priority.
-    fn follow_discovery(&mut self, flow: &Flow) {
-        let (network, routing) = (self.network, self.routing);
-        let stations = network.iter_nodes().map(|(id, _)| id);
-        let stations: Vec<NodeId> = stations
-            .filter(|&id| network.end_station(id).is_some())
-            .collect();
-        // Every switch floods it, wherever that leads.
-        let ports = network.iter_nodes();
-        let ports = ports.flat_map(|(id, _)| routing.hops_from(network, id));
-        let ports: BTreeSet<PortId> = ports.map(|hop| hop.egress).collect();
-        let ends = core::iter::once(flow.talker).chain(flow.listeners.iter().copied());
-        for talker in ends {
-            let others = stations.iter().copied().filter(|&other| other != talker);
-            let others: Vec<NodeId> = others
-                .filter(|&other| routing.path(network, talker, other).is_ok())
-                .collect();
-            let said = Flow {
-                talker,
-                listeners: others.clone(),
-                delivery: Delivery::Multicast,
-                tag: flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
-                    pcp: Pcp::default(),
-                    ..tag
-                }),
-                dscp: 0,
-                reply: None,
-                ..flow.clone()
-            };
-            let way = Way {
-                flow: &said,
-                number: self.flow,
-                from: talker,
-                to: None,
-                is_answer: false,
-            };
-            let target = Target::Group(others, ports.clone());
-            // What does not get through is no matter of this flow.
-            let _ = self.send(&way, &target, Token::released(Frame::of(&said, false)));
         }
     }
 

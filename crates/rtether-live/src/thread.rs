@@ -132,6 +132,16 @@ fn set_fifo(priority: u8) -> io::Result<()> {
     }
 }
 
+/// Returns whether the kernel lets the calling thread run before all that have no real-time priority,
+/// and therefore limits its share of a second.
+pub(crate) fn is_real_time() -> bool {
+    // SAFETY: no pointer is handed over; 0 means this thread.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    // A child may begin without the policy; that says nothing of this thread.
+    let policy = policy & !libc::SCHED_RESET_ON_FORK;
+    policy == libc::SCHED_FIFO || policy == libc::SCHED_RR
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

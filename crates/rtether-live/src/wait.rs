@@ -22,9 +22,9 @@ pub enum Waiting {
 pub(crate) const LEAD: Duration = Duration::from_us(100);
 /// A real-time thread that never sleeps is stopped by the kernel for 50 ms of each second
 /// (`sched_rt_runtime_us`), or makes others starve. Rests of our own come at known times.
-const SPIN_MAX: Duration = Duration::from_ms(800);
+pub(crate) const SPIN_MAX: Duration = Duration::from_ms(800);
 /// Rest after [`SPIN_MAX`].
-const REST: Duration = Duration::from_ms(60);
+pub(crate) const REST: Duration = Duration::from_ms(60);
 
 /// Keeps track of how a thread waits.
 #[derive(Clone, Debug)]

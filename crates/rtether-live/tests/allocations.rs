@@ -14,14 +14,18 @@ use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rtether_live::namespace::Namespace;
 use rtether_live::rtps::{Domain, DomainOptions, EthernetOptions};
+use rtether_rtps::application::{Application, Notice, PublicationOptions, SubscriptionOptions};
+use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::GuidPrefix;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
-use rtether_rtps::time::Instant;
+use rtether_rtps::time::{Duration, Instant};
 
 thread_local! {
     /// Whether to count, and what has been counted: without a destructor and with a constant start
@@ -67,6 +71,14 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// What is sent each period.
+#[derive(Default, Data)]
+#[rtps(final)]
+struct Setpoint {
+    number: u64,
+    axes: [i32; 6],
+}
 
 const NAME: TopicName<'_> = TopicName {
     topic: "allocations",
@@ -125,6 +137,23 @@ impl Pair {
             let due = self.participants.iter().map(Participant::poll_timeout);
             let due = due.fold(Instant::NEVER, Instant::min).as_ns();
             self.now = due.clamp(self.now + 1, until);
+        }
+    }
+
+    /// Lets applications run for so many periods.
+    fn run_applications(&mut self, applications: &mut [Application; 2], periods: i64) {
+        for _ in 0..periods {
+            self.now += PERIOD;
+            // What one sends the other has at once, and the answer as well.
+            for _ in 0..3 {
+                let now = self.clock();
+                for (application, participant) in
+                    applications.iter_mut().zip(&mut self.participants)
+                {
+                    application.dispatch(participant, now);
+                }
+                self.carry();
+            }
         }
     }
 
@@ -261,6 +290,53 @@ fn skip(test: &str, reason: &str) {
         let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
         written.expect("the log of skipped tests can be written");
     }
+}
+
+/// The same pair with an application each, of which one sends by itself and the other is called back.
+#[test]
+fn callbacks_of_applications_that_have_started_allocate_nothing() {
+    let mut applications = [Application::new(), Application::new()];
+    let mut pair = Pair {
+        now: 0,
+        participants: [participant(1), participant(2)],
+        buffer: Vec::with_capacity(1_472),
+        datagrams: 0,
+        taken: 0,
+    };
+    let had = Arc::new(AtomicU64::new(0));
+    let [one, other] = &mut applications;
+    let mut context = one.context(&mut pair.participants[0], Instant::ZERO);
+    let publication = context
+        .publish::<Setpoint>("allocations", &PublicationOptions::default())
+        .unwrap();
+    let period = Duration::from_ns(PERIOD);
+    context.send_every(&publication, period, Setpoint::default(), |_, value| {
+        value.number += 1;
+        true
+    });
+    let strict = SubscriptionOptions {
+        reliability: Reliability::Reliable,
+        ..SubscriptionOptions::default()
+    };
+    let log = Arc::clone(&had);
+    let mut context = other.context(&mut pair.participants[1], Instant::ZERO);
+    let subscription = context.subscribe::<Setpoint>("allocations", &strict, move |_, notice| {
+        if let Notice::Sample(received) = notice {
+            log.store(received.value.unwrap().number, Relaxed);
+        }
+    });
+    pair.run_applications(&mut applications, 1_100);
+    let begin = had.load(Relaxed);
+    assert!(begin > 1_000);
+
+    IS_COUNTED.set(true);
+    pair.run_applications(&mut applications, 10_000);
+    IS_COUNTED.set(false);
+
+    println!("{} allocations", COUNT.get());
+    assert_eq!(had.load(Relaxed) - begin, 10_000);
+    assert_eq!(COUNT.get(), 0);
+    drop(subscription);
 }
 
 #[test]

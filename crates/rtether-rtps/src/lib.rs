@@ -12,6 +12,7 @@ extern crate std;
 // What is derived says `rtether_rtps`, here as well.
 extern crate self as rtether_rtps;
 
+pub mod application;
 pub mod cdr;
 pub mod discovery;
 pub mod engine;

@@ -219,7 +219,7 @@ mod tests {
         // Oracle: DDS-TSN 1.0, A.3 and table A.1: VLAN 100, PCP 3, port 7410 of station 01:23:45:67:89:ab.
         let mut address = [0; 16];
         address[10..].copy_from_slice(&[0x01, 0x23, 0x45, 0x67, 0x89, 0xAB]);
-        let number = 100 << 20 | 3 << 16 | 7_410;
+        let number = (100 << 20) + (3 << 16) + 7_410;
         let read = Locator::from_wire((0x0200_0000, number, address)).unwrap();
         let station = Locator::Ethernet {
             address: [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB],
@@ -228,9 +228,9 @@ mod tests {
         };
         assert_eq!(read, station);
         assert!(read.is_multicast());
-        let written = (0x0200_0000, 100 << 20 | 7_410, address);
+        let written = (0x0200_0000, (100 << 20) + 7_410, address);
         assert_eq!(read.to_wire(), written);
-        for number in [100 << 20, 0xFFF << 20 | 7_410] {
+        for number in [100 << 20, (0xFFF << 20) + 7_410] {
             let read = Locator::from_wire((0x0200_0000, number, address));
             assert_eq!(read, None, "{number:x}");
         }

@@ -47,6 +47,14 @@ pub fn key_of<T: Data>(payload: &[u8], is_key: bool, key: &mut Vec<u8>) -> Optio
     Some(hash)
 }
 
+/// Returns the full name of a topic of a type.
+pub(crate) fn name<T: Data>(topic: &str) -> TopicName<'_> {
+    TopicName {
+        topic,
+        type_name: T::NAME,
+    }
+}
+
 /// What may be said of a publication beside its policies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PublicationOptions {
@@ -69,55 +77,26 @@ pub struct SubscriptionOptions<'a> {
     pub subscriber: Option<SubscriberId>,
 }
 
-/// A writer of values of one type.
+/// What a publication is but for the type of its values.
 #[derive(Debug)]
-pub struct Publication<T> {
-    id: WriterId,
+pub(crate) struct Outlet {
+    pub(crate) id: WriterId,
     encoding: Encoding,
     payload: Vec<u8>,
     key: Vec<u8>,
-    of: PhantomData<fn(&T)>,
 }
 
-impl<T: Data> Publication<T> {
-    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
-    pub fn create(
+impl Outlet {
+    pub(crate) fn open(
         participant: &mut Participant,
         now: Instant,
-        topic: &str,
-        qos: Qos,
-    ) -> Option<Self> {
-        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
-    }
-
-    /// Makes a publication of a topic.
-    ///
-    /// # Errors
-    /// If there are as many endpoints as the limits allow, or there is no such publisher.
-    pub fn open(
-        participant: &mut Participant,
-        now: Instant,
-        topic: &str,
-        qos: Qos,
-        options: PublicationOptions,
+        new: NewWriter<'_>,
     ) -> Result<Self, CreateError> {
-        let is_second = qos.representations.first() == Some(&Representation::Xcdr2);
+        let is_second = new.qos.representations.first() == Some(&Representation::Xcdr2);
         let encoding = if is_second {
             Encoding::Xcdr2
         } else {
             Encoding::Xcdr1
-        };
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
-        };
-        let new = NewWriter {
-            name,
-            has_key: T::HAS_KEY,
-            qos,
-            judge: options.judge,
-            publisher: options.publisher,
-            separates: options.separates,
         };
         let id = participant.add_writer(now, new)?;
         Ok(Self {
@@ -125,68 +104,10 @@ impl<T: Data> Publication<T> {
             encoding,
             payload: Vec::new(),
             key: Vec::new(),
-            of: PhantomData,
         })
     }
 
-    /// Returns the writer.
-    pub fn id(&self) -> WriterId {
-        self.id
-    }
-
-    /// Publishes a value.
-    ///
-    /// # Errors
-    /// If it cannot be encoded, or if there is no room for it.
-    pub fn publish(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Alive, value)
-    }
-
-    /// Says that the instance to which a value belongs is gone.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn dispose(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Disposed, value)
-    }
-
-    /// Says that the instance to which a value belongs is no longer written here.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    pub fn unregister(
-        &mut self,
-        participant: &mut Participant,
-        now: Instant,
-        value: &T,
-    ) -> Result<SequenceNumber, PublishError> {
-        self.write(participant, now, ChangeKind::Unregistered, value)
-    }
-
-    /// Begins a coherent set: what is published from now on belongs together.
-    pub fn begin_set(&self, participant: &mut Participant) {
-        participant.begin_set(self.id);
-    }
-
-    /// Ends the coherent set.
-    ///
-    /// # Errors
-    /// If there is no room for the word that it has ended; the set goes on.
-    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
-        Ok(participant.end_set(now, self.id)?)
-    }
-
-    fn write(
+    pub(crate) fn write<T: Data>(
         &mut self,
         participant: &mut Participant,
         now: Instant,
@@ -215,6 +136,111 @@ impl<T: Data> Publication<T> {
             key_hash,
         };
         Ok(participant.write(now, self.id, &sample)?)
+    }
+}
+
+/// A writer of values of one type.
+#[derive(Debug)]
+pub struct Publication<T> {
+    outlet: Outlet,
+    of: PhantomData<fn(&T)>,
+}
+
+impl<T: Data> Publication<T> {
+    /// Makes a publication of a topic; `None` if there are as many endpoints as the limits allow.
+    pub fn create(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+    ) -> Option<Self> {
+        Self::open(participant, now, topic, qos, PublicationOptions::default()).ok()
+    }
+
+    /// Makes a publication of a topic.
+    ///
+    /// # Errors
+    /// If there are as many endpoints as the limits allow, or there is no such publisher.
+    pub fn open(
+        participant: &mut Participant,
+        now: Instant,
+        topic: &str,
+        qos: Qos,
+        options: PublicationOptions,
+    ) -> Result<Self, CreateError> {
+        let new = NewWriter {
+            name: name::<T>(topic),
+            has_key: T::HAS_KEY,
+            qos,
+            judge: options.judge,
+            publisher: options.publisher,
+            separates: options.separates,
+        };
+        let outlet = Outlet::open(participant, now, new)?;
+        Ok(Self {
+            outlet,
+            of: PhantomData,
+        })
+    }
+
+    /// Returns the writer.
+    pub fn id(&self) -> WriterId {
+        self.outlet.id
+    }
+
+    /// Publishes a value.
+    ///
+    /// # Errors
+    /// If it cannot be encoded, or if there is no room for it.
+    pub fn publish(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Alive, value)
+    }
+
+    /// Says that the instance to which a value belongs is gone.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn dispose(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Disposed, value)
+    }
+
+    /// Says that the instance to which a value belongs is no longer written here.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn unregister(
+        &mut self,
+        participant: &mut Participant,
+        now: Instant,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.outlet
+            .write(participant, now, ChangeKind::Unregistered, value)
+    }
+
+    /// Begins a coherent set: what is published from now on belongs together.
+    pub fn begin_set(&self, participant: &mut Participant) {
+        participant.begin_set(self.outlet.id);
+    }
+
+    /// Ends the coherent set.
+    ///
+    /// # Errors
+    /// If there is no room for the word that it has ended; the set goes on.
+    pub fn end_set(&self, participant: &mut Participant, now: Instant) -> Result<(), PublishError> {
+        Ok(participant.end_set(now, self.outlet.id)?)
     }
 }
 
@@ -259,12 +285,8 @@ impl<T: Data> Subscription<T> {
         qos: Qos,
         options: SubscriptionOptions<'_>,
     ) -> Result<Self, CreateError> {
-        let name = TopicName {
-            topic,
-            type_name: T::NAME,
-        };
         let new = NewReader {
-            name,
+            name: name::<T>(topic),
             key_of: T::HAS_KEY.then_some(key_of::<T>),
             qos,
             filter: options.filter,
@@ -290,19 +312,29 @@ impl<T: Data> Subscription<T> {
 
     /// Takes the next sample.
     pub fn take(&mut self, participant: &mut Participant, now: Instant) -> Option<Received<T>> {
-        loop {
-            let taken = participant.take(now, self.id, |info, payload, key| {
-                let value = if info.is_valid {
-                    from_payload(payload).map(Some)
-                } else {
-                    Ok(value_of_key(payload, key))
-                };
-                value.map(|value| Received { info: *info, value })
-            })?;
-            match taken {
-                Ok(received) => return Some(received),
-                Err(_) => self.malformed += 1,
-            }
+        take(participant, now, self.id, &mut self.malformed)
+    }
+}
+
+/// Takes the next sample of a reader that is a value; counts those that are not.
+pub(crate) fn take<T: Data>(
+    participant: &mut Participant,
+    now: Instant,
+    id: ReaderId,
+    malformed: &mut u64,
+) -> Option<Received<T>> {
+    loop {
+        let taken = participant.take(now, id, |info, payload, key| {
+            let value = if info.is_valid {
+                from_payload(payload).map(Some)
+            } else {
+                Ok(value_of_key(payload, key))
+            };
+            value.map(|value| Received { info: *info, value })
+        })?;
+        match taken {
+            Ok(received) => return Some(received),
+            Err(_) => *malformed += 1,
         }
     }
 }

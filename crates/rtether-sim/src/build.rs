@@ -9,15 +9,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::flow::{Delivery, Flow};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{RouteError, Routing};
-use rtether_model::wire::{self, Encapsulation};
+use rtether_model::wire;
 
 use crate::agenda::Agenda;
-use crate::bulk::BulkFlow;
-use crate::conversation::{Conversation, LISTENER, TALKER};
+use crate::conversation::{LISTENER, TALKER};
 use crate::kernel::{
     Action, BuildError, Carrier, Config, FlowState, Listeners, ReplyState, Simulation,
 };
@@ -210,51 +209,6 @@ impl Simulation {
         Ok(())
     }
 
-    /// Adds the transfers of a bulk flow and returns their position.
-    fn add_bulk(&mut self, index: u32, flow: &Flow) -> Result<Option<u32>, BuildError> {
-        let Traffic::Bulk(bulk) = &flow.traffic else {
-            return Ok(None);
-        };
-        if bulk.tcp.segment > Encapsulation::Tcp.max_payload() {
-            let flow = flow.name.clone();
-            return Err(BuildError::Payload { flow });
-        }
-        let position = u32::try_from(self.bulk.len()).map_err(|_| BuildError::TooLarge)?;
-        self.bulk
-            .push(BulkFlow::new(index, flow, bulk, self.config.seed));
-        Ok(Some(position))
-    }
-
-    /// Adds a connection with each listener, if the flow has connections for its messages, and
-    /// returns the position of the first.
-    fn add_conversations(
-        &mut self,
-        index: u32,
-        talker: u32,
-        listeners: &[u32],
-        flow: &Flow,
-    ) -> Result<Option<u32>, BuildError> {
-        let Some(parameters) = &flow.connection else {
-            return Ok(None);
-        };
-        if let Some(reason) = obstacle_to_connection(flow) {
-            let flow = flow.name.clone();
-            return Err(BuildError::Connection { flow, reason });
-        }
-        if parameters.segment > Encapsulation::Tcp.max_payload() {
-            let flow = flow.name.clone();
-            return Err(BuildError::Payload { flow });
-        }
-        let first = u32::try_from(self.conversations.len()).map_err(|_| BuildError::TooLarge)?;
-        let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
-        for (stream, &listener) in (first_stream..).zip(listeners) {
-            let ends = [talker, listener];
-            self.conversations
-                .push(Conversation::new(index, stream, ends, flow, parameters));
-        }
-        Ok(Some(first))
-    }
-
     /// Checks that frames reach the listeners, and replies or acknowledgements the talker.
     fn check_routes(&self, flow: &Flow) -> Result<(), RouteError> {
         let is_answered = flow.reply.is_some() || flow.is_acknowledged();
@@ -347,23 +301,6 @@ impl Simulation {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns what keeps a flow's messages from travelling over TCP.
-fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
-    if matches!(flow.traffic, Traffic::Bulk(_)) {
-        Some("its transfers open their own")
-    } else if flow.encapsulation != Encapsulation::Tcp {
-        Some("it is not encapsulated in TCP")
-    } else if flow.delivery == Delivery::Multicast {
-        Some("it is multicast")
-    } else if flow.payload == Bytes::ZERO
-        || flow.reply.is_some_and(|reply| reply.payload == Bytes::ZERO)
-    {
-        Some("a message or an answer is empty")
-    } else {
-        None
     }
 }
 

@@ -34,6 +34,7 @@ pub mod emulation;
 mod finish;
 mod kernel;
 mod layer;
+mod loss;
 pub mod medium;
 pub mod observe;
 mod packet;

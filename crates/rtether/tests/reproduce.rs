@@ -16,6 +16,11 @@ const CHEAP: &[&str] = &[
     "kweon-bucket",
     "kweon-deadline",
     "dolejs-backoff",
+    "dolejs-sim-4nodes",
+    "dolejs-orte-4nodes",
+    "dolejs-orte-loopback",
+    "dolejs-orte-repetition",
+    "dolejs-orte-size",
     "kakanakov-stack",
     "valentim-rtt",
     "valentim-loopback",
@@ -100,8 +105,8 @@ fn cheap_experiments_judge_as_before() {
         }
     }
     assert_eq!(
-        compared, 13,
-        "C001, C002, C045, C046, C083 to C087, C089 to C092"
+        compared, 19,
+        "C001, C002, C045, C046, C076 to C081, C083 to C087, C089 to C092"
     );
 }
 

@@ -3,8 +3,10 @@
 //! One thread does everything: no lock and no other thread lies between a datagram and the
 //! application, which is called back or takes samples where it drives the [`Domain`].
 
+mod application;
 mod ethernet;
 mod options;
+mod rests;
 mod sieve;
 mod transport;
 mod udp;
@@ -20,7 +22,9 @@ use rtether_rtps::wire::VENDOR;
 
 use crate::clock::{monotonic_and_real_ns, monotonic_ns};
 use crate::wait::Waiting;
+pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
+use rests::Rests;
 use transport::{Source, Transport};
 
 /// Octets of the largest datagram.
@@ -47,6 +51,9 @@ pub struct Domain {
     loss: Loss,
     /// When the clock of the day was looked at last.
     wall_at: Instant,
+    rests: Rests,
+    /// Datagrams that are taken in at a time from a socket.
+    in_a_row: usize,
 }
 
 /// Loses datagrams on purpose (xorshift, 64 bits).
@@ -100,6 +107,8 @@ impl Domain {
                 random: now.as_ns().unsigned_abs() | 1,
             },
             wall_at: now,
+            rests: Rests::new(now),
+            in_a_row: RECEIVED_IN_A_ROW,
         })
     }
 
@@ -158,6 +167,7 @@ impl Domain {
         self.flush()?;
         let came = match self.waiting {
             Waiting::Block => self.step_asleep(until)?,
+            Waiting::Spin if self.rests.is_due(self.now()) => self.step_asleep(until)?,
             Waiting::Spin => self.step_awake(until)?,
         };
         let now = self.now();
@@ -184,11 +194,13 @@ impl Domain {
             return Ok(true);
         }
         let until = self.participant.poll_timeout().min(until);
-        let left = until - self.now();
+        let now = self.now();
+        let left = until - now;
         if left <= Duration::ZERO {
             return Ok(false);
         }
         self.transport.sleep(left)?;
+        self.rests.on_slept(now, self.now());
         self.receive()
     }
 
@@ -203,7 +215,8 @@ impl Domain {
             if self.receive_from(Source::Group)? {
                 return Ok(true);
             }
-            if self.now() >= until {
+            let now = self.now();
+            if now >= until || self.rests.is_due(now) {
                 return Ok(false);
             }
         }
@@ -213,7 +226,7 @@ impl Domain {
     fn receive(&mut self) -> io::Result<bool> {
         let mut came = false;
         for source in [Source::Own, Source::Group] {
-            for _ in 0..RECEIVED_IN_A_ROW {
+            for _ in 0..self.in_a_row {
                 if !self.receive_from(source)? {
                     break;
                 }

@@ -30,8 +30,8 @@ pub struct DomainOptions {
     pub multicast: bool,
     /// Whether samples may go to a group, too.
     pub multicast_data: bool,
-    /// How it waits. The kernel takes 50 ms of each second from a thread of real-time priority that never
-    /// sleeps, unless `kernel.sched_rt_runtime_us` is -1.
+    /// How it waits. A spinning thread of real-time priority rests now and then, lest the kernel stop it:
+    /// for 60 ms in all after 800 ms it sleeps until a datagram comes.
     pub waiting: Waiting,
     /// How long others wait for its next announcement.
     pub lease: Duration,

@@ -205,7 +205,12 @@ impl Participant {
         Some(number)
     }
 
-    fn endpoint(&self, name: TopicName<'_>, entity: EntityId, qos: &Qos) -> EndpointData {
+    pub(super) fn endpoint(
+        &self,
+        name: TopicName<'_>,
+        entity: EntityId,
+        qos: &Qos,
+    ) -> EndpointData {
         EndpointData {
             guid: self.config.guid(entity),
             topic: name.topic.to_owned(),

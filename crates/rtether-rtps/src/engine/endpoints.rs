@@ -163,6 +163,12 @@ impl Participant {
             .is_none_or(|local| local.writer.is_acknowledged())
     }
 
+    /// Returns how many samples in the history of a writer some reliable reader has not acknowledged.
+    pub fn unacknowledged(&self, id: WriterId) -> u64 {
+        self.writer(id)
+            .map_or(0, |local| local.writer.unacknowledged())
+    }
+
     /// Returns what has happened at a reader.
     pub fn reader_counters(&self, id: ReaderId) -> ReaderCounters {
         let counters = self.reader(id).map(|local| local.reader.all_counters());

@@ -6,12 +6,14 @@
 mod config;
 mod create;
 mod endpoints;
+mod expected;
 mod groups;
 mod liveliness;
 mod matching;
 mod policies;
 mod receive;
 mod remotes;
+mod sightings;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -19,9 +21,11 @@ use alloc::vec::Vec;
 pub use config::{Config, Counters, Event, ReaderId, TopicName, Transport, WriterId};
 pub use create::{CreateError, NewFilter, NewReader, NewWriter};
 pub use endpoints::NewSample;
+pub use expected::ExpectedEndpoint;
 pub use groups::{PublisherId, SubscriberId};
 pub use policies::ChangeError;
 pub(crate) use policies::due_anew;
+pub use sightings::{Change, Running, Sighted, Sighting};
 
 use groups::Publisher;
 
@@ -75,6 +79,8 @@ struct Remote {
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
+    /// Whether it counts; a host that watches decides on that.
+    is_admitted: bool,
 }
 
 /// A participant.
@@ -108,6 +114,9 @@ pub struct Participant {
     events: VecDeque<Event>,
     counters: Counters,
     silent: Vec<Guid>,
+    expected: expected::Expected,
+    watch: sightings::Watch,
+    running: Running,
 }
 
 /// A datagram to be sent.
@@ -151,6 +160,9 @@ impl Participant {
             events: VecDeque::new(),
             counters: Counters::default(),
             silent: Vec::new(),
+            expected: BTreeMap::new(),
+            watch: None,
+            running: Running::ALL,
             config,
         };
         this.add_built_in();
@@ -222,7 +234,8 @@ impl Participant {
 
     /// Returns the other participants that are known.
     pub fn participants(&self) -> impl Iterator<Item = &ParticipantData> {
-        self.remotes.values().map(|remote| &remote.data)
+        let known = self.remotes.values().filter(|remote| remote.is_admitted);
+        known.map(|remote| &remote.data)
     }
 
     /// Returns the endpoints of the others, and whether each is a writer.
@@ -263,6 +276,9 @@ impl Participant {
     /// Writes the next datagram into `buffer`; returns where it goes, `None` if there is nothing to
     /// send now.
     pub fn poll_transmit(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<Transmit> {
+        if !self.running.sending {
+            return None;
+        }
         for local in self.writers.iter_mut().flatten() {
             let writer = &mut local.writer;
             if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
@@ -309,6 +325,9 @@ impl Participant {
 
     /// Returns when to call [`Self::handle_timeout`], if nothing comes in before.
     pub fn poll_timeout(&self) -> Instant {
+        if !self.running.sending {
+            return self.poll_timeout_suspended();
+        }
         let writers = self.writers.iter().flatten();
         let writers = writers.filter_map(|local| local.writer.poll_timeout());
         let readers = self.readers.iter().flatten();
@@ -319,7 +338,7 @@ impl Participant {
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        if now >= self.announce_at {
+        if now >= self.announce_at && self.running.sending {
             let after = self.announce_after.min(self.config.announce_period);
             self.announce_at = now + after;
             self.announce_after = after.doubled();

@@ -20,6 +20,9 @@ struct Context {
 impl Participant {
     /// Takes in a datagram.
     pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
+        if !self.running.receiving {
+            return;
+        }
         self.counters.datagrams += 1;
         let Ok(message) = parse(datagram) else {
             self.counters.malformed += 1;

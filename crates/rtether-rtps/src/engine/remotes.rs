@@ -4,9 +4,8 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{
-    ANNOUNCE_AFTER_MIN, Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS,
-};
+use super::sightings::{Change, Sighted};
+use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
 use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Locator;
@@ -17,6 +16,9 @@ use crate::writer::{ChangeKind, RemoteReader};
 
 /// Answers to new participants in a second.
 const ANSWERS_PER_SECOND: u32 = 64;
+
+/// Bits of the four that tell of endpoints.
+const ENDPOINTS_OF_DISCOVERY: u32 = 0b11_1100;
 
 /// Built-in endpoints of a participant, by bit (table 9.13): whether it writes, the endpoint there,
 /// and ours that belongs to it.
@@ -56,31 +58,36 @@ impl Participant {
         if let Some(known) = self.remotes.get_mut(&from) {
             (known.data, known.announcement) = (data, announcement);
             known.expires_at = expires_at;
+            let data = self.watch.is_some().then(|| known.data.clone());
             self.meet_again(now, from);
             self.know_built_in(now, from);
+            if let Some(data) = data {
+                self.sight(Change::Changed, || Sighted::Participant(data));
+            }
             return;
         }
         if self.remotes.len() >= self.config.participants_max {
             self.counters.refused += 1;
             return;
         }
-        if !self.may_answer(now) {
+        if self.is_watch_full() || !self.may_answer(now) {
             self.counters.unanswered += 1;
             return;
         }
-        let name = data.name.clone();
         let remote = Remote {
-            data,
+            data: data.clone(),
             announcement,
             expires_at,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
+            is_admitted: !self.is_watching(),
         };
         self.remotes.insert(from, remote);
-        self.tell(Event::ParticipantFound { prefix: from, name });
-        self.answer(from);
-        self.announce_after = ANNOUNCE_AFTER_MIN;
-        self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
+        if self.is_watching() {
+            self.sight(Change::New, || Sighted::Participant(data));
+            return;
+        }
+        self.greet(now, from, data.name);
         self.know_built_in(now, from);
     }
 
@@ -147,7 +154,7 @@ impl Participant {
     }
 
     /// Announces this participant to a new one, so that it need not wait for the next round.
-    fn answer(&mut self, to: GuidPrefix) {
+    pub(super) fn answer(&mut self, to: GuidPrefix) {
         let remote = self.remotes.get(&to);
         let places = remote.map(|remote| self.reachable(&remote.data.metatraffic_unicast, false));
         match places.and_then(|places| places.first().copied()) {
@@ -165,13 +172,19 @@ impl Participant {
     }
 
     /// Matches the endpoints that are built in.
-    fn know_built_in(&mut self, now: Instant, prefix: GuidPrefix) {
-        let Some(remote) = self.remotes.get(&prefix) else {
+    pub(super) fn know_built_in(&mut self, now: Instant, prefix: GuidPrefix) {
+        let remote = self.remotes.get(&prefix);
+        let Some(remote) = remote.filter(|remote| remote.is_admitted) else {
             return;
         };
         let unicast = self.reachable(&remote.data.metatraffic_unicast, false);
         let multicast = self.reachable(&remote.data.metatraffic_multicast, true);
-        let endpoints = remote.data.endpoints;
+        // Of those that are known beforehand only the signs of life.
+        let endpoints = if self.is_expected(prefix) {
+            remote.data.endpoints & !ENDPOINTS_OF_DISCOVERY
+        } else {
+            remote.data.endpoints
+        };
         for (bit, is_writer, entity, place) in BUILT_IN {
             if endpoints >> bit & 1 == 0 {
                 continue;
@@ -206,6 +219,7 @@ impl Participant {
                 }
             }
         }
+        self.take_in_expected(now, prefix);
     }
 
     /// Forgets participants that have been silent for longer than their lease.
@@ -225,7 +239,7 @@ impl Participant {
         self.lease_at = leases.fold(Instant::NEVER, Instant::min);
     }
 
-    fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
+    pub(super) fn forget(&mut self, now: Instant, prefix: GuidPrefix, has_left: bool) {
         let Some(remote) = self.remotes.remove(&prefix) else {
             return;
         };
@@ -245,13 +259,19 @@ impl Participant {
                 local.writer.remove_reader(guid);
             }
         }
-        self.tell(Event::ParticipantLost { prefix, has_left });
+        if remote.is_admitted {
+            self.tell(Event::ParticipantLost { prefix, has_left });
+        }
+        self.sight_end(remote);
     }
 
     /// Takes in what the built-in readers have.
     pub(super) fn take_discovery(&mut self, now: Instant) {
         for place in [PUBLICATIONS, SUBSCRIPTIONS, MESSAGES] {
-            while let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) {
+            while place == MESSAGES || !self.is_watch_full() {
+                let Some(local) = self.readers.get_mut(place).and_then(Option::as_mut) else {
+                    break;
+                };
                 let taken = local.reader.take(now, |info, payload, _| {
                     (
                         info.writer.prefix,
@@ -291,11 +311,24 @@ impl Participant {
             self.counters.forged += 1;
             return;
         }
+        if let Some(endpoint) = self.sight_endpoint(is_writer, endpoint) {
+            self.take_in_endpoint(now, is_writer, &endpoint);
+        }
+    }
+
+    /// Takes in an endpoint that counts.
+    pub(super) fn take_in_endpoint(
+        &mut self,
+        now: Instant,
+        is_writer: bool,
+        endpoint: &EndpointData,
+    ) {
+        let guid = endpoint.guid;
         let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
         let all = self.remotes.values();
         let all: usize = all.map(|one| one.writers.len() + one.readers.len()).sum();
         let is_full = all >= self.config.remote_endpoints_max;
-        let Some(remote) = self.remotes.get_mut(&from) else {
+        let Some(remote) = self.remotes.get_mut(&guid.prefix) else {
             return;
         };
         let known = if is_writer {
@@ -303,16 +336,16 @@ impl Participant {
         } else {
             &mut remote.readers
         };
-        if (is_full || known.len() >= max) && !known.contains_key(&entity) {
+        if (is_full || known.len() >= max) && !known.contains_key(&guid.entity) {
             self.counters.refused += 1;
             return;
         }
-        known.insert(entity, endpoint.clone());
+        known.insert(guid.entity, endpoint.clone());
         self.has_group_news |= endpoint.group.is_some();
         if is_writer {
-            self.match_remote_writer(now, &endpoint);
+            self.match_remote_writer(now, endpoint);
         } else {
-            self.match_remote_reader(now, &endpoint);
+            self.match_remote_reader(now, endpoint);
         }
     }
 
@@ -321,14 +354,9 @@ impl Participant {
             self.counters.forged += 1;
             return;
         };
-        let Some(remote) = self.remotes.get_mut(&from) else {
-            return;
-        };
-        self.has_group_news = true;
-        if remote.writers.remove(&guid.entity).is_some() {
-            self.remove_remote_writer(now, guid);
-        } else if remote.readers.remove(&guid.entity).is_some() {
-            self.remove_remote_reader(guid);
+        self.drop_sightings(from, Some(guid.entity));
+        if let Some(sighted) = self.end_endpoint(now, guid) {
+            self.sight(Change::Gone, || sighted);
         }
     }
 

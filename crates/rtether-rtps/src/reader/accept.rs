@@ -282,7 +282,8 @@ impl Reader {
         if state != InstanceState::Alive {
             instance.deadline_at = None;
         }
-        if state != before {
+        // Built-in readers have one instance for all endpoints, of which each ends.
+        if state != before || self.entity.is_built_in() {
             let mut sample = self.sample(writer, index, arrived, Instant::NEVER);
             sample.info.state = state;
             self.enqueue(now, index, sample);

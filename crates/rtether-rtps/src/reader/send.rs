@@ -58,6 +58,11 @@ impl Reader {
         Some(locator)
     }
 
+    /// Returns when something of an instance is due.
+    pub(crate) fn timer_at(&self) -> Option<Instant> {
+        self.timer_at
+    }
+
     /// Returns when it has something to do although nothing comes in.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         debug_assert!(self.next_at <= self.first_due());

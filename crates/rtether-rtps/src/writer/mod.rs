@@ -245,6 +245,13 @@ impl Writer {
         self.acknowledged() >= self.cache.last()
     }
 
+    /// Returns how many of the samples that are still there some reader has not acknowledged.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        let before_first = self.cache.first().0 - 1;
+        let lacking = self.cache.last().0 - self.acknowledged().0.max(before_first);
+        u64::try_from(lacking).unwrap_or(0)
+    }
+
     /// Works out where new samples go: to a group that all listen to if they are at several places, or
     /// else to each place.
     fn rebuild_destinations(&mut self) {

@@ -1,10 +1,12 @@
-//! What a flow must be for its releases and connections to make sense.
+//! What a flow must be for its releases and connections to make sense, and what it has of TCP.
 
-use rtether_model::flow::{Bulk, Flow, TcpParameters, Traffic};
+use rtether_model::flow::{Bulk, Delivery, Flow, TcpParameters, Traffic};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
+use rtether_model::wire::Encapsulation;
 
-use crate::bulk::engine_config;
-use crate::kernel::BuildError;
+use crate::bulk::{BulkFlow, engine_config};
+use crate::conversation::Conversation;
+use crate::kernel::{BuildError, Simulation};
 
 /// Checks the traffic of a flow: it must not release without end at one instant, whoever waits for
 /// answers must get some, and the parameters of its connections must be usable.
@@ -53,4 +55,68 @@ fn obstacle_to_bulk(bulk: &Bulk) -> Option<&'static str> {
 
 fn obstacle_to_tcp(parameters: &TcpParameters) -> Option<&'static str> {
     engine_config(parameters).obstacle()
+}
+
+impl Simulation {
+    /// Adds the transfers of a bulk flow and returns their position.
+    pub(super) fn add_bulk(&mut self, index: u32, flow: &Flow) -> Result<Option<u32>, BuildError> {
+        let Traffic::Bulk(bulk) = &flow.traffic else {
+            return Ok(None);
+        };
+        if bulk.tcp.segment > Encapsulation::Tcp.max_payload() {
+            let flow = flow.name.clone();
+            return Err(BuildError::Payload { flow });
+        }
+        let position = u32::try_from(self.bulk.len()).map_err(|_| BuildError::TooLarge)?;
+        self.bulk
+            .push(BulkFlow::new(index, flow, bulk, self.config.seed));
+        Ok(Some(position))
+    }
+
+    /// Adds a connection with each listener, if the flow has connections for its messages, and
+    /// returns the position of the first.
+    pub(super) fn add_conversations(
+        &mut self,
+        index: u32,
+        talker: u32,
+        listeners: &[u32],
+        flow: &Flow,
+    ) -> Result<Option<u32>, BuildError> {
+        let Some(parameters) = &flow.connection else {
+            return Ok(None);
+        };
+        if let Some(reason) = obstacle_to_connection(flow) {
+            let flow = flow.name.clone();
+            return Err(BuildError::Connection { flow, reason });
+        }
+        if parameters.segment > Encapsulation::Tcp.max_payload() {
+            let flow = flow.name.clone();
+            return Err(BuildError::Payload { flow });
+        }
+        let first = u32::try_from(self.conversations.len()).map_err(|_| BuildError::TooLarge)?;
+        let first_stream = u32::try_from(self.streams.len()).map_err(|_| BuildError::TooLarge)?;
+        for (stream, &listener) in (first_stream..).zip(listeners) {
+            let ends = [talker, listener];
+            self.conversations
+                .push(Conversation::new(index, stream, ends, flow, parameters));
+        }
+        Ok(Some(first))
+    }
+}
+
+/// Returns what keeps a flow's messages from travelling over TCP.
+fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
+    if matches!(flow.traffic, Traffic::Bulk(_)) {
+        Some("its transfers open their own")
+    } else if flow.encapsulation != Encapsulation::Tcp {
+        Some("it is not encapsulated in TCP")
+    } else if flow.delivery == Delivery::Multicast {
+        Some("it is multicast")
+    } else if flow.payload == Bytes::ZERO
+        || flow.reply.is_some_and(|reply| reply.payload == Bytes::ZERO)
+    {
+        Some("a message or an answer is empty")
+    } else {
+        None
+    }
 }

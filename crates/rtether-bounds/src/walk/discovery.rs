@@ -1,0 +1,56 @@
+//! What participants of RTPS say besides samples, written down.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use rtether_model::flow::{Delivery, Flow, Tag};
+use rtether_model::network::{NodeId, Pcp, PortId};
+
+use super::{Target, Token, Walker};
+use crate::classify::Way;
+use crate::frame::Frame;
+
+impl Walker<'_> {
+    /// Follows what the participants at both ends of a flow over RTPS say besides: discovery, which
+    /// goes to all, and acknowledgements, which have no priority.
+    pub(super) fn follow_discovery(&mut self, flow: &Flow) {
+        let (network, routing) = (self.network, self.routing);
+        let stations = network.iter_nodes().map(|(id, _)| id);
+        let stations: Vec<NodeId> = stations
+            .filter(|&id| network.end_station(id).is_some())
+            .collect();
+        // Every switch floods it, wherever that leads.
+        let ports = network.iter_nodes();
+        let ports = ports.flat_map(|(id, _)| routing.hops_from(network, id));
+        let ports: BTreeSet<PortId> = ports.map(|hop| hop.egress).collect();
+        let ends = core::iter::once(flow.talker).chain(flow.listeners.iter().copied());
+        for talker in ends {
+            let others = stations.iter().copied().filter(|&other| other != talker);
+            let others: Vec<NodeId> = others
+                .filter(|&other| routing.path(network, talker, other).is_ok())
+                .collect();
+            let said = Flow {
+                talker,
+                listeners: others.clone(),
+                delivery: Delivery::Multicast,
+                tag: flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
+                    pcp: Pcp::default(),
+                    ..tag
+                }),
+                dscp: 0,
+                reply: None,
+                ..flow.clone()
+            };
+            let way = Way {
+                flow: &said,
+                number: self.flow,
+                from: talker,
+                to: None,
+                is_answer: false,
+            };
+            let target = Target::Group(others, ports.clone());
+            // What does not get through is no matter of this flow.
+            let _ = self.send(&way, &target, Token::released(Frame::of(&said, false)));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! An application of a domain: the publications and subscriptions of `rtether_rtps::application`, on the
+//! sockets of this host and in the thread that drives them.
+
+use std::io;
+
+use rtether_rtps::application::{Application, ApplicationCounters, Context, PublicationHandle};
+use rtether_rtps::cdr::Data;
+use rtether_rtps::engine::Running;
+use rtether_rtps::sequence::SequenceNumber;
+use rtether_rtps::time::{Duration, Instant};
+use rtether_rtps::typed::PublishError;
+use rtether_rtps::writer::WriteError;
+
+use super::{Domain, DomainError, DomainOptions};
+
+/// Longest time between two looks whether to go on.
+const LOOK: Duration = Duration::from_ms(100);
+
+/// Why a value is not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// There is no room for it, or it cannot be encoded.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// A socket fails.
+    #[error("sending: {0}")]
+    Socket(#[from] io::Error),
+}
+
+/// An application that takes part in a domain.
+///
+/// Whoever calls [`Self::step`] or one of those that do is called back; there is no other thread.
+///
+/// ```no_run
+/// use rtether_live::rtps::{DomainApplication, DomainOptions};
+/// use rtether_rtps::application::{Notice, PublicationOptions, SubscriptionOptions};
+/// use rtether_rtps::time::Duration;
+/// use rtether_rtps::types::Ping;
+///
+/// let mut application = DomainApplication::open(&DomainOptions::default())?;
+/// let mut context = application.context();
+/// let publication = context.publish::<Ping>("ping", &PublicationOptions::default())?;
+/// let period = Duration::from_ms(10);
+/// context.send_every(&publication, period, Ping::default(), |_, value| {
+///     value.sequence += 1;
+///     true
+/// });
+/// let options = SubscriptionOptions::default();
+/// let subscription = context.subscribe::<Ping>("ping", &options, |_, notice| {
+///     if let Notice::Sample(received) = notice {
+///         println!("{:?}", received.value);
+///     }
+/// })?;
+/// application.run_for(Duration::from_s(10))?;
+/// # drop(subscription);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DomainApplication {
+    domain: Domain,
+    application: Application,
+}
+
+impl DomainApplication {
+    /// Opens the sockets of an application, which announces itself with its first step.
+    ///
+    /// # Errors
+    /// If the domain or the address does not exist, or the system refuses.
+    pub fn open(options: &DomainOptions) -> Result<Self, DomainError> {
+        let mut domain = Domain::open(options)?;
+        // Each datagram is handed on before the next one is looked at.
+        domain.in_a_row = 1;
+        Ok(Self {
+            domain,
+            application: Application::new(),
+        })
+    }
+
+    /// Opens the sockets of an application that neither announces itself nor receives nor sends before
+    /// [`Self::start`].
+    ///
+    /// # Errors
+    /// If the domain or the address does not exist, or the system refuses.
+    pub fn open_suspended(options: &DomainOptions) -> Result<Self, DomainError> {
+        let mut this = Self::open(options)?;
+        this.domain.participant_mut().suspend();
+        Ok(this)
+    }
+
+    /// Starts what was suspended, or a part of it.
+    pub fn start(&mut self, start: Running) {
+        self.context().start(start);
+    }
+
+    /// Returns access to publications and subscriptions.
+    pub fn context(&mut self) -> Context<'_> {
+        let now = self.domain.now();
+        self.application.context(self.domain.participant_mut(), now)
+    }
+
+    /// Returns what it takes part by.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// Returns what has happened so far.
+    pub fn counters(&self) -> ApplicationCounters {
+        self.application.counters()
+    }
+
+    /// Calls back what is due, waits until something comes or is due, but not beyond `until`, and calls
+    /// back what has come. Returns whether a datagram came.
+    ///
+    /// # Errors
+    /// If a socket fails.
+    pub fn step(&mut self, until: Instant) -> io::Result<bool> {
+        // What was done since the last step may be told already.
+        self.dispatch();
+        let due = self.application.poll_timeout(self.domain.participant());
+        let came = self.domain.step(due.min(until))?;
+        self.dispatch();
+        self.domain.flush()?;
+        Ok(came)
+    }
+
+    fn dispatch(&mut self) {
+        let now = self.domain.now();
+        let participant = self.domain.participant_mut();
+        self.application.dispatch(participant, now);
+    }
+
+    /// Runs for so long.
+    ///
+    /// # Errors
+    /// If a socket fails.
+    pub fn run_for(&mut self, time: Duration) -> io::Result<()> {
+        let until = self.domain.now() + time;
+        while self.domain.now() < until {
+            self.step(until)?;
+        }
+        Ok(())
+    }
+
+    /// Runs for as long as it may; asks after each datagram, and each 100 ms.
+    ///
+    /// # Errors
+    /// If a socket fails.
+    pub fn run_while(&mut self, mut may_run: impl FnMut() -> bool) -> io::Result<()> {
+        while may_run() {
+            self.step(self.domain.now() + LOOK)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a value now, as far as there is room in the queue.
+    ///
+    /// # Errors
+    /// If there is no room for it, it cannot be encoded, or the socket fails.
+    pub fn send<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<SequenceNumber, SendError> {
+        let sent = self.context().send(publication, value)?;
+        self.domain.flush()?;
+        Ok(sent)
+    }
+
+    /// Sends a value as soon as there is room in the queue, but not after `limit`; all others are called
+    /// back meanwhile. A subscription that is dead takes up the queue for its lease at most.
+    ///
+    /// # Errors
+    /// If there is no room for it by then, it cannot be encoded, or a socket fails.
+    pub fn send_within<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+        limit: Duration,
+    ) -> Result<SequenceNumber, SendError> {
+        let until = self.domain.now() + limit;
+        loop {
+            let sent = self.context().send_if_room(publication, value)?;
+            if let Some(sent) = sent {
+                self.domain.flush()?;
+                return Ok(sent);
+            }
+            if self.domain.now() >= until {
+                return Err(PublishError::Write(WriteError::Full).into());
+            }
+            self.step(until)?;
+        }
+    }
+}

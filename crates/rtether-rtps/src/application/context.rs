@@ -1,0 +1,329 @@
+//! Access of callbacks, and of the host between them, to an application.
+
+use alloc::boxed::Box;
+
+use super::handle::{Handle, sealed::Named};
+use super::notice::{PublicationCounters, PublicationNotice, Untyped, Verdict};
+use super::slots::{Called, Filled, Source, Timer};
+use super::{Application, PublicationHandle, SubscriptionHandle};
+use crate::cdr::Data;
+use crate::engine::{Event, NewSample, Participant, ReaderId, Running, Sighting, WriterId};
+use crate::reader::ReaderCounters;
+use crate::sequence::SequenceNumber;
+use crate::time::{Duration, Instant};
+use crate::typed::{self, PublishError, Received};
+use crate::writer::{ChangeKind, WriteError};
+
+/// The shortest period of a send callback.
+const PERIOD_MIN: Duration = Duration::from_us(1);
+
+/// Access to an application at a moment.
+pub struct Context<'a> {
+    pub(super) application: &'a mut Application,
+    pub(super) participant: &'a mut Participant,
+    pub(super) now: Instant,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(
+        application: &'a mut Application,
+        participant: &'a mut Participant,
+        now: Instant,
+    ) -> Self {
+        Self {
+            application,
+            participant,
+            now,
+        }
+    }
+
+    /// Returns the moment, by the clock of the host.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns the participant.
+    pub fn participant(&self) -> &Participant {
+        self.participant
+    }
+
+    /// Returns the participant, for what is not offered here.
+    pub fn participant_mut(&mut self) -> &mut Participant {
+        self.participant
+    }
+
+    /// Starts what of a suspended participant is to run; send callbacks begin with sending.
+    pub fn start(&mut self, start: Running) {
+        if start.sending && !self.participant.running().sending {
+            let publications = self.application.publications.values_mut();
+            for timer in publications.filter_map(|slot| slot.timer.as_mut()) {
+                timer.due_at = self.now;
+            }
+        }
+        self.participant.start(self.now, start);
+    }
+
+    /// Keeps what a handle names for as long as the application is.
+    pub fn keep(&mut self, handle: impl Handle) {
+        let token = match handle.named() {
+            Named::Publication(number) => {
+                let slot = self.application.publications.get_mut(&number);
+                slot.and_then(|slot| slot.token.take())
+            }
+            Named::Subscription(number) => {
+                let slot = self.application.subscriptions.get_mut(&number);
+                slot.and_then(|slot| slot.token.take())
+            }
+        };
+        drop((token, handle));
+    }
+
+    /// Decides on every participant and endpoint that is found from now on, before it counts, and is
+    /// told of each that changes or goes.
+    pub fn observe(
+        &mut self,
+        observer: impl FnMut(&mut Context<'_>, &Sighting) -> Verdict + Send + 'static,
+    ) {
+        self.participant.watch();
+        self.application.observer = Some(Box::new(observer));
+    }
+
+    /// Is told of events that concern no publication or subscription of the application.
+    pub fn on_event(&mut self, on_event: impl FnMut(&mut Context<'_>, &Event) + Send + 'static) {
+        self.application.on_event = Some(Box::new(on_event));
+    }
+
+    /// Sends a value now, as far as there is room in the queue.
+    ///
+    /// # Errors
+    /// If it cannot be encoded, or if there is no room for it.
+    pub fn send<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.send_value(publication.number, value)
+    }
+
+    /// Sends a value if there is room in the queue; returns `None` if there is not, which is not counted:
+    /// the host tries again when something has come in, for as long as it likes to wait. What a dead
+    /// subscription takes up is free again when its lease is over.
+    ///
+    /// # Errors
+    /// If it cannot be encoded.
+    pub fn send_if_room<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<Option<SequenceNumber>, PublishError> {
+        match self.send(publication, value) {
+            Err(PublishError::Write(WriteError::Full)) => {
+                let slot = self.application.publications.get_mut(&publication.number);
+                if let Some(slot) = slot {
+                    slot.counters.refused -= 1;
+                }
+                Ok(None)
+            }
+            sent => sent.map(Some),
+        }
+    }
+
+    /// Says that the instance to which a value belongs is gone.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn dispose<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(publication.number, ChangeKind::Disposed, value)
+    }
+
+    /// Says that the instance to which a value belongs is no longer written here.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn unregister<T: Data>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(publication.number, ChangeKind::Unregistered, value)
+    }
+
+    pub(super) fn send_value<T: Data>(
+        &mut self,
+        number: u32,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        self.write(number, ChangeKind::Alive, value)
+    }
+
+    fn write<T: Data>(
+        &mut self,
+        number: u32,
+        kind: ChangeKind,
+        value: &T,
+    ) -> Result<SequenceNumber, PublishError> {
+        let slot = self.application.publications.get_mut(&number);
+        let slot = slot.ok_or(WriteError::Unknown)?;
+        let written = slot.outlet.write(self.participant, self.now, kind, value);
+        slot.counters.sent += u64::from(written.is_ok());
+        slot.counters.refused += u64::from(written.is_err());
+        written
+    }
+
+    /// Sends octets now, as far as there is room in the queue.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn send_raw(
+        &mut self,
+        publication: &PublicationHandle<Untyped>,
+        sample: &NewSample<'_>,
+    ) -> Result<SequenceNumber, WriteError> {
+        let slot = self.application.publications.get_mut(&publication.number);
+        let slot = slot.ok_or(WriteError::Unknown)?;
+        let written = self.participant.write(self.now, slot.outlet.id, sample);
+        slot.counters.sent += u64::from(written.is_ok());
+        slot.counters.refused += u64::from(written.is_err());
+        written
+    }
+
+    /// Lets a publication send by itself: now and after each period, of 1 us at least, `fill` is called
+    /// to fill in the instance, and says whether it is to be sent.
+    ///
+    /// What is late is not made up for: of periods that are over by the time the host comes, all but the
+    /// last are left out and counted, and those to come stay where they were.
+    pub fn send_every<T, F>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        period: Duration,
+        instance: T,
+        fill: F,
+    ) where
+        T: Data + Send + 'static,
+        F: FnMut(&mut Context<'_>, &mut T) -> bool + Send + 'static,
+    {
+        self.set_timer(publication.number, period, Filled { instance, fill });
+    }
+
+    /// Calls `call` now and after each period, as [`Self::send_every`] does; it sends by itself.
+    pub fn call_every<T>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        period: Duration,
+        call: impl FnMut(&mut Context<'_>) + Send + 'static,
+    ) {
+        self.set_timer(publication.number, period, Called(call));
+    }
+
+    fn set_timer(&mut self, number: u32, period: Duration, source: impl Source + 'static) {
+        if let Some(slot) = self.application.publications.get_mut(&number) {
+            slot.timer = Some(Timer {
+                period: period.max(PERIOD_MIN),
+                due_at: self.now,
+                source: Some(Box::new(source)),
+            });
+        }
+    }
+
+    /// Ends what [`Self::send_every`] or [`Self::call_every`] has begun.
+    pub fn send_no_more<T>(&mut self, publication: &PublicationHandle<T>) {
+        let slot = self.application.publications.get_mut(&publication.number);
+        if let Some(slot) = slot {
+            slot.timer = None;
+        }
+    }
+
+    /// Is told what happens at a publication, and when so many samples as the critical level wait for a
+    /// subscription that lags.
+    pub fn on_publication<T>(
+        &mut self,
+        publication: &PublicationHandle<T>,
+        critical: Option<u64>,
+        told: impl FnMut(&mut Context<'_>, PublicationNotice) + Send + 'static,
+    ) {
+        let slot = self.application.publications.get_mut(&publication.number);
+        if let Some(slot) = slot {
+            slot.told = Some(Box::new(told));
+            slot.critical = critical;
+            slot.is_critical = false;
+        }
+    }
+
+    /// Returns what has happened at a publication.
+    pub fn publication_counters<T>(
+        &self,
+        publication: &PublicationHandle<T>,
+    ) -> PublicationCounters {
+        let slot = self.application.publications.get(&publication.number);
+        slot.map(|slot| slot.counters).unwrap_or_default()
+    }
+
+    /// Returns the writer of a publication.
+    pub fn writer<T>(&self, publication: &PublicationHandle<T>) -> Option<WriterId> {
+        let slot = self.application.publications.get(&publication.number);
+        slot.map(|slot| slot.outlet.id)
+    }
+
+    /// Returns the readers of a subscription: one, or one for each topic of a pattern.
+    pub fn readers<T>(
+        &self,
+        subscription: &SubscriptionHandle<T>,
+    ) -> impl Iterator<Item = ReaderId> {
+        let slot = self.application.subscriptions.get(&subscription.number);
+        slot.into_iter()
+            .flat_map(|slot| slot.readers.iter().map(|reader| reader.id))
+    }
+
+    /// Returns what has happened at the readers of a subscription, added up; samples that are no values
+    /// of its type are among the malformed ones.
+    pub fn subscription_counters<T>(&self, subscription: &SubscriptionHandle<T>) -> ReaderCounters {
+        let mut sum = ReaderCounters::default();
+        let Some(slot) = self.application.subscriptions.get(&subscription.number) else {
+            return sum;
+        };
+        for reader in &slot.readers {
+            let one = self.participant.reader_counters(reader.id);
+            sum.delivered += one.delivered;
+            sum.duplicates += one.duplicates;
+            sum.lost = sum.lost.saturating_add(one.lost);
+            sum.rejected += one.rejected;
+            sum.malformed += one.malformed;
+            sum.filtered += one.filtered;
+            sum.incoherent += one.incoherent;
+            sum.expired += one.expired;
+            sum.deadlines_missed += one.deadlines_missed;
+        }
+        let listener = slot.listener.as_ref();
+        sum.malformed += slot.malformed + listener.map_or(0, |listener| listener.malformed());
+        sum
+    }
+
+    /// Takes the next sample of a subscription, without its callback.
+    pub fn take<T: Data>(&mut self, subscription: &SubscriptionHandle<T>) -> Option<Received<T>> {
+        let slot = self
+            .application
+            .subscriptions
+            .get_mut(&subscription.number)?;
+        let (readers, malformed) = (&slot.readers, &mut slot.malformed);
+        let mut readers = readers.iter();
+        readers.find_map(|reader| typed::take(self.participant, self.now, reader.id, malformed))
+    }
+
+    /// Calls back a pulled subscription with all that has come or happened since; returns with how much.
+    pub fn pull<T>(&mut self, subscription: &SubscriptionHandle<T>) -> usize {
+        let number = subscription.number;
+        let mut count = 0;
+        while let Some(slot) = self.application.subscriptions.get_mut(&number)
+            && slot.listener.is_some()
+            && let Some((reader, notice)) = slot.notices.pop_front()
+        {
+            self.tell_reader(number, reader, notice);
+            count += 1;
+        }
+        count + self.deliver(number)
+    }
+}

@@ -1,0 +1,123 @@
+//! The interface for applications, in the manner of the skeletons of Dolejs et al. (D4, R137 to R147):
+//! publications with a send callback and a period, subscriptions that call back or are pulled.
+//!
+//! Sans-IO as all of this crate: the host calls [`Application::dispatch`] after it has handed a datagram
+//! or time to the [`Participant`], and at [`Application::poll_timeout`]. All callbacks are called there,
+//! in the thread of the host, and nowhere else. Each gets a [`Context`], by which it may send, make and
+//! drop endpoints; it must not wait, for all others wait meanwhile.
+//!
+//! ```
+//! use rtether_rtps::application::{Application, Notice, SubscriptionOptions};
+//! use rtether_rtps::engine::{Config, Participant};
+//! use rtether_rtps::guid::GuidPrefix;
+//! use rtether_rtps::time::Instant;
+//! use rtether_rtps::types::Ping;
+//!
+//! let now = Instant::ZERO;
+//! let mut participant = Participant::new(Config::new(GuidPrefix([1; 12]), 0), now);
+//! let mut application = Application::new();
+//! let mut context = application.context(&mut participant, now);
+//! let options = SubscriptionOptions::default();
+//! let subscription = context.subscribe::<Ping>("ping", &options, |_, notice| {
+//!     if let Notice::Sample(received) = notice {
+//!         assert!(received.value.is_some());
+//!     }
+//! })?;
+//! application.dispatch(&mut participant, now);
+//! drop(subscription); // its reader is removed
+//! application.dispatch(&mut participant, now);
+//! # Ok::<(), rtether_rtps::application::NoRoom>(())
+//! ```
+
+mod context;
+mod create;
+mod dispatch;
+mod handle;
+mod notice;
+mod options;
+mod slots;
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+
+pub use context::Context;
+pub use create::PatternOptions;
+pub use handle::{Handle, PublicationHandle, SubscriptionHandle};
+pub use notice::{
+    ApplicationCounters, Notice, PublicationCounters, PublicationNotice, RawSample, Untyped,
+    Verdict,
+};
+pub use options::{Mode, PublicationOptions, SubscriptionOptions};
+
+use crate::engine::{Event, Participant, ReaderId, Sighting, WriterId};
+use crate::time::Instant;
+use slots::{PublicationSlot, SubscriptionSlot};
+
+/// There are as many endpoints as the limits allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no room for another endpoint; the limit is `endpoints_max` of the participant")]
+pub struct NoRoom;
+
+type Observer = Box<dyn FnMut(&mut Context<'_>, &Sighting) -> Verdict + Send>;
+type OnEvent = Box<dyn FnMut(&mut Context<'_>, &Event) + Send>;
+
+/// The publications and subscriptions of an application, and what it wants to be told.
+#[derive(Default)]
+pub struct Application {
+    publications: BTreeMap<u32, PublicationSlot>,
+    subscriptions: BTreeMap<u32, SubscriptionSlot>,
+    writers: BTreeMap<WriterId, u32>,
+    readers: BTreeMap<ReaderId, u32>,
+    /// Numbers publications and subscriptions; none is given twice.
+    next: u32,
+    /// Not there while it is called.
+    observer: Option<Observer>,
+    on_event: Option<OnEvent>,
+    counters: ApplicationCounters,
+    /// Whether there is more to be told than one call tells.
+    is_pending: bool,
+}
+
+impl Application {
+    /// Returns an application without endpoints.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns access to it, to make endpoints and to send.
+    pub fn context<'a>(
+        &'a mut self,
+        participant: &'a mut Participant,
+        now: Instant,
+    ) -> Context<'a> {
+        Context::new(self, participant, now)
+    }
+
+    /// Returns what has happened so far.
+    pub fn counters(&self) -> ApplicationCounters {
+        self.counters
+    }
+
+    /// Returns when to call [`Self::dispatch`], if nothing comes in before; that is apart from
+    /// [`Participant::poll_timeout`].
+    pub fn poll_timeout(&self, participant: &Participant) -> Instant {
+        if self.is_pending {
+            return Instant::ZERO;
+        }
+        if !participant.running().sending {
+            return Instant::NEVER;
+        }
+        let timers = self.publications.values();
+        let timers = timers.filter_map(|slot| slot.timer.as_ref());
+        timers
+            .map(|timer| timer.due_at)
+            .fold(Instant::NEVER, Instant::min)
+    }
+
+    /// Tells the application what has happened, and calls what is due.
+    pub fn dispatch(&mut self, participant: &mut Participant, now: Instant) {
+        let mut context = self.context(participant, now);
+        let is_pending = context.dispatch();
+        self.is_pending = is_pending;
+    }
+}

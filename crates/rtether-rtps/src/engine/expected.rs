@@ -1,0 +1,91 @@
+//! Endpoints that are known before their participant is found, so that none of them need be told of: no
+//! discovery of endpoints when a node joins.
+//!
+//! Participants are told apart by their names for people, since a new name of the protocol is drawn with
+//! each start. Leases and announcements are as ever.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Participant, TopicName};
+use crate::discovery::EndpointData;
+use crate::guid::{EntityId, GuidPrefix};
+use crate::qos::Qos;
+use crate::time::Instant;
+
+/// Endpoints of participants, by the names of these.
+pub(super) type Expected = BTreeMap<String, Vec<(bool, EndpointData)>>;
+
+/// An endpoint that a participant is expected to have.
+#[derive(Clone, Debug)]
+pub struct ExpectedEndpoint {
+    /// Its number among those of its participant, writers and readers together, from 1 in the order in
+    /// which they are made.
+    pub number: u32,
+    /// Whether it writes.
+    pub is_writer: bool,
+    /// Whether its type has a key.
+    pub has_key: bool,
+    /// Its topic.
+    pub topic: String,
+    /// Its type.
+    pub type_name: String,
+    /// Its policies.
+    pub qos: Qos,
+}
+
+impl ExpectedEndpoint {
+    fn entity(&self) -> EntityId {
+        if self.is_writer {
+            EntityId::writer(self.number, self.has_key)
+        } else {
+            EntityId::reader(self.number, self.has_key)
+        }
+    }
+
+    fn name(&self) -> TopicName<'_> {
+        TopicName {
+            topic: &self.topic,
+            type_name: &self.type_name,
+        }
+    }
+}
+
+impl Participant {
+    /// Expects participants of a name to have these endpoints and no others; it must be said before they
+    /// are found, and they have to expect those of this one as well. Returns whether there is room: so many names as
+    /// participants, and so many endpoints of each as limits allow.
+    pub fn expect(&mut self, name: &str, endpoints: &[ExpectedEndpoint]) -> bool {
+        let max = usize::try_from(self.config.endpoints_max).unwrap_or(usize::MAX);
+        let is_known = self.expected.contains_key(name);
+        let is_full = self.expected.len() >= self.config.participants_max && !is_known;
+        if is_full || endpoints.len() > max {
+            return false;
+        }
+        let endpoints = endpoints.iter().map(|one| {
+            // Whose it is will be known when it is found.
+            let data = self.endpoint(one.name(), one.entity(), &one.qos);
+            (one.is_writer, data)
+        });
+        let endpoints = endpoints.collect();
+        self.expected.insert(name.into(), endpoints);
+        true
+    }
+
+    /// Returns whether the endpoints of a participant are known beforehand.
+    pub(super) fn is_expected(&self, prefix: GuidPrefix) -> bool {
+        let remote = self.remotes.get(&prefix);
+        remote.is_some_and(|remote| self.expected.contains_key(&remote.data.name))
+    }
+
+    /// Takes in the endpoints of a participant that are known beforehand.
+    pub(super) fn take_in_expected(&mut self, now: Instant, prefix: GuidPrefix) {
+        let remote = self.remotes.get(&prefix);
+        let expected = remote.and_then(|remote| self.expected.get(&remote.data.name));
+        for (is_writer, mut endpoint) in expected.cloned().unwrap_or_default() {
+            endpoint.guid.prefix = prefix;
+            self.take_in_endpoint(now, is_writer, &endpoint);
+        }
+    }
+}

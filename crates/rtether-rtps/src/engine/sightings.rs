@@ -1,0 +1,302 @@
+//! What is seen of others before it counts, for a host that wants to decide on each participant and
+//! endpoint; and the start of a participant that was suspended.
+//!
+//! Nothing is matched before the host has admitted it. What it does not decide on in time waits where it
+//! came in: endpoints at the built-in readers, whose writers repeat them, and participants until they
+//! announce themselves again.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::String;
+
+use super::{ANNOUNCE_AFTER_MIN, Event, Participant, Remote};
+use crate::discovery::{EndpointData, ParticipantData};
+use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::time::Instant;
+
+/// Sightings that wait for the host, at most.
+const SIGHTINGS_MAX: usize = 1_024;
+
+/// What has become of somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not known, or was ignored.
+    New,
+    /// It says something else of itself than before.
+    Changed,
+    /// It is no longer there. There is nothing to be decided.
+    Gone,
+}
+
+/// Who is seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sighted {
+    /// An application.
+    Participant(ParticipantData),
+    /// A writer of one that was admitted.
+    Publication(EndpointData),
+    /// A reader of one that was admitted.
+    Subscription(EndpointData),
+}
+
+impl Sighted {
+    /// Returns its name.
+    pub fn guid(&self) -> Guid {
+        match self {
+            Self::Participant(data) => data.guid(),
+            Self::Publication(data) | Self::Subscription(data) => data.guid,
+        }
+    }
+}
+
+/// What is seen of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// What has become of it.
+    pub change: Change,
+    /// Who it is.
+    pub of: Sighted,
+}
+
+/// Sightings on which the host has not decided; none if it does not watch.
+pub(super) type Watch = Option<VecDeque<Sighting>>;
+
+/// What of a participant runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// Whether datagrams are taken in.
+    pub receiving: bool,
+    /// Whether anything is announced or sent.
+    pub sending: bool,
+}
+
+impl Running {
+    /// All of it.
+    pub const ALL: Self = Self {
+        receiving: true,
+        sending: true,
+    };
+    /// Nothing: endpoints can be made, and samples written up to the limits of their histories.
+    pub const NOTHING: Self = Self {
+        receiving: false,
+        sending: false,
+    };
+    /// It listens alone.
+    pub const RECEIVING: Self = Self {
+        receiving: true,
+        sending: false,
+    };
+    /// It speaks alone.
+    pub const SENDING: Self = Self {
+        receiving: false,
+        sending: true,
+    };
+}
+
+impl Participant {
+    /// Begins to watch: from now on nobody counts who was not admitted by [`Self::admit`]. Those who
+    /// are known already are not asked for again.
+    pub fn watch(&mut self) {
+        self.watch.get_or_insert_default();
+    }
+
+    /// Returns the next sighting, to be handed back to [`Self::admit`] or [`Self::ignore`].
+    pub fn poll_sighting(&mut self, now: Instant) -> Option<Sighting> {
+        let watch = self.watch.as_mut()?;
+        let was_full = watch.len() >= SIGHTINGS_MAX;
+        let next = watch.pop_front();
+        if was_full {
+            self.take_discovery(now);
+        }
+        next
+    }
+
+    /// Returns whether an event or a sighting waits for the host.
+    pub fn has_news(&self) -> bool {
+        let is_seen = self.watch.as_ref().is_some_and(|watch| !watch.is_empty());
+        is_seen || !self.events.is_empty()
+    }
+
+    /// Lets somebody count who was seen.
+    pub fn admit(&mut self, now: Instant, sighting: &Sighting) {
+        match (sighting.change, &sighting.of) {
+            (Change::Gone, _) => {}
+            (_, Sighted::Participant(data)) => {
+                let prefix = data.prefix;
+                let Some(remote) = self.remotes.get_mut(&prefix) else {
+                    return;
+                };
+                if !core::mem::replace(&mut remote.is_admitted, true) {
+                    self.greet(now, prefix, data.name.clone());
+                }
+                self.know_built_in(now, prefix);
+            }
+            (_, Sighted::Publication(data)) => self.take_in_endpoint(now, true, data),
+            (_, Sighted::Subscription(data)) => self.take_in_endpoint(now, false, data),
+        }
+    }
+
+    /// Leaves somebody out who was seen, until it says something else of itself.
+    pub fn ignore(&mut self, now: Instant, sighting: &Sighting) {
+        match (sighting.change, &sighting.of) {
+            (Change::Gone | Change::New, _) => {}
+            (Change::Changed, Sighted::Participant(data)) => self.leave_out(now, data.prefix),
+            (Change::Changed, Sighted::Publication(data) | Sighted::Subscription(data)) => {
+                let _ = self.end_endpoint(now, data.guid);
+            }
+        }
+    }
+
+    /// Keeps account of a participant, but has nothing to do with it any more.
+    fn leave_out(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(remote) = self.remotes.get(&prefix).filter(|one| one.is_admitted) else {
+            return;
+        };
+        let remote = Remote {
+            data: remote.data.clone(),
+            announcement: remote.announcement.clone(),
+            expires_at: remote.expires_at,
+            writers: BTreeMap::new(),
+            readers: BTreeMap::new(),
+            is_admitted: false,
+        };
+        let expires_at = remote.expires_at;
+        self.forget(now, prefix, false);
+        self.remotes.insert(prefix, remote);
+        self.lease_at = self.lease_at.min(expires_at);
+    }
+
+    /// Tells of a new participant, answers it, and speaks more often for a while.
+    pub(super) fn greet(&mut self, now: Instant, prefix: GuidPrefix, name: String) {
+        self.tell(Event::ParticipantFound { prefix, name });
+        self.answer(prefix);
+        self.announce_after = ANNOUNCE_AFTER_MIN;
+        self.announce_at = self.announce_at.min(now + ANNOUNCE_AFTER_MIN);
+    }
+
+    /// Returns whether the host decides who counts.
+    pub(super) fn is_watching(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Returns whether nothing more can be kept for the host to decide on.
+    pub(super) fn is_watch_full(&self) -> bool {
+        let waiting = self.watch.as_ref().map_or(0, VecDeque::len);
+        waiting >= SIGHTINGS_MAX
+    }
+
+    /// Keeps a sighting for the host, if it watches and there is room.
+    pub(super) fn sight(&mut self, change: Change, of: impl FnOnce() -> Sighted) {
+        let is_full = self.is_watch_full();
+        if let Some(watch) = &mut self.watch {
+            if is_full {
+                self.counters.events_dropped += 1;
+            } else {
+                watch.push_back(Sighting { change, of: of() });
+            }
+        }
+    }
+
+    /// Keeps for the host what is said of an endpoint; hands it back if there is nothing to decide.
+    pub(super) fn sight_endpoint(
+        &mut self,
+        is_writer: bool,
+        data: EndpointData,
+    ) -> Option<EndpointData> {
+        if !self.is_watching() {
+            return Some(data);
+        }
+        let known = self.known_endpoint(data.guid);
+        if known == Some(&data) {
+            return Some(data);
+        }
+        let change = if known.is_some() {
+            Change::Changed
+        } else {
+            Change::New
+        };
+        self.sight(change, || sighted(is_writer, data));
+        None
+    }
+
+    fn known_endpoint(&self, guid: Guid) -> Option<&EndpointData> {
+        let remote = self.remotes.get(&guid.prefix)?;
+        let writer = remote.writers.get(&guid.entity);
+        writer.or_else(|| remote.readers.get(&guid.entity))
+    }
+
+    /// Drops what waits for a decision on an endpoint, or on all of a participant.
+    pub(super) fn drop_sightings(&mut self, prefix: GuidPrefix, entity: Option<EntityId>) {
+        if let Some(watch) = &mut self.watch {
+            watch.retain(|sighting| {
+                let guid = sighting.of.guid();
+                let is_meant = entity.is_none_or(|entity| entity == guid.entity);
+                sighting.change == Change::Gone || guid.prefix != prefix || !is_meant
+            });
+        }
+    }
+
+    /// Tells a host that watches that a participant is gone, and its endpoints with it.
+    pub(super) fn sight_end(&mut self, remote: Remote) {
+        if !self.is_watching() {
+            return;
+        }
+        self.drop_sightings(remote.data.prefix, None);
+        for data in remote.writers.into_values() {
+            self.sight(Change::Gone, || Sighted::Publication(data));
+        }
+        for data in remote.readers.into_values() {
+            self.sight(Change::Gone, || Sighted::Subscription(data));
+        }
+        self.sight(Change::Gone, || Sighted::Participant(remote.data));
+    }
+
+    /// Forgets an endpoint of somebody; returns what it was.
+    pub(super) fn end_endpoint(&mut self, now: Instant, guid: Guid) -> Option<Sighted> {
+        let remote = self.remotes.get_mut(&guid.prefix)?;
+        self.has_group_news = true;
+        if let Some(data) = remote.writers.remove(&guid.entity) {
+            self.remove_remote_writer(now, guid);
+            return Some(Sighted::Publication(data));
+        }
+        let data = remote.readers.remove(&guid.entity)?;
+        self.remove_remote_reader(guid);
+        Some(Sighted::Subscription(data))
+    }
+
+    /// Stops all of a participant that has not begun.
+    pub fn suspend(&mut self) {
+        self.running = Running::NOTHING;
+    }
+
+    /// Starts what was suspended; what runs goes on.
+    pub fn start(&mut self, now: Instant, start: Running) {
+        self.running.receiving |= start.receiving;
+        if start.sending && !self.running.sending {
+            self.running.sending = true;
+            self.announce_at = now;
+            self.announce_after = ANNOUNCE_AFTER_MIN;
+        }
+    }
+
+    /// Returns what runs.
+    pub fn running(&self) -> Running {
+        self.running
+    }
+
+    /// Returns when something is due that is not sent: what is to be sent waits for the start.
+    pub(super) fn poll_timeout_suspended(&self) -> Instant {
+        let writers = self.writers.iter().flatten();
+        let writers = writers.filter_map(|local| local.writer.cache.deadline_at());
+        let readers = self.readers.iter().flatten();
+        let readers = readers.filter_map(|local| local.reader.timer_at());
+        writers.chain(readers).fold(self.lease_at, Instant::min)
+    }
+}
+
+fn sighted(is_writer: bool, data: EndpointData) -> Sighted {
+    if is_writer {
+        Sighted::Publication(data)
+    } else {
+        Sighted::Subscription(data)
+    }
+}

@@ -1,0 +1,95 @@
+//! Packets that end before their destination, and the streams that miss them.
+
+use alloc::vec::Vec;
+
+use rtether_model::network::NodeId;
+
+use crate::kernel::{Carrier, Simulation};
+use crate::observe::{DropReason, Observer};
+use crate::packet::{COUNTED, GROUP, REVERSE};
+
+impl Simulation {
+    /// Ends a packet before its destination. `egress` is the port it was lost at or after, if it
+    /// was not lost in its destination.
+    pub(crate) fn lose<O: Observer>(
+        &mut self,
+        id: u32,
+        node: NodeId,
+        egress: Option<u32>,
+        reason: DropReason,
+        observer: &mut O,
+    ) {
+        if O::ACTIVE {
+            observer.dropped(self.now(), node, &self.info(id), reason);
+        }
+        if self.pool.get(id).has(COUNTED) {
+            self.book_loss(id, egress);
+        }
+        self.pool.remove(id);
+    }
+
+    /// Counts the packet as lost for every listener it was on the way to.
+    fn book_loss(&mut self, id: u32, egress: Option<u32>) {
+        for stream in self.streams_towards(id, egress) {
+            let stats = &mut self.streams[stream];
+            stats.rest.record.dropped += 1;
+            if stats.deadline != i64::MAX {
+                stats.note_missed();
+            }
+        }
+    }
+
+    /// Returns the streams that depend on this copy of a packet at this place.
+    pub(crate) fn streams_towards(&self, id: u32, egress: Option<u32>) -> Vec<usize> {
+        let packet = self.pool.get(id);
+        let flow = &self.flows[packet.flow as usize];
+        if !self.is_stream_data(id) {
+            return Vec::new();
+        }
+        if packet.destination & GROUP == 0 {
+            // With flooding there may be copies on ways that do not lead to the destination.
+            let leads = egress.is_none_or(|port| self.leads_to(port, packet.destination));
+            return if leads {
+                alloc::vec![packet.stream as usize]
+            } else {
+                Vec::new()
+            };
+        }
+        let first = flow.first_stream as usize;
+        let definition = &self.flow_list[packet.flow as usize];
+        let depends = |listener: NodeId| {
+            let Some(port) = egress else { return false };
+            let port = self.port_id(port);
+            let path = self.routing.flow_path(&self.network, definition, listener);
+            path.is_ok_and(|hops| hops.iter().any(|hop| hop.egress == port))
+        };
+        (first..)
+            .zip(&definition.listeners)
+            .filter(|&(_, &l)| depends(l))
+            .map(|(s, _)| s)
+            .collect()
+    }
+
+    /// Returns whether the packet belongs to its stream's latency: not an acknowledgement, not a
+    /// TCP control segment.
+    pub(crate) fn is_stream_data(&self, id: u32) -> bool {
+        let packet = self.pool.get(id);
+        let flow = &self.flows[packet.flow as usize];
+        match flow.carrier {
+            Carrier::Packets => true,
+            // Streams of messages depend on no single segment, those of samples on no single datagram.
+            Carrier::Conversation(_) | Carrier::Publication(_) => false,
+            Carrier::Bulk(_) => {
+                let segment = self.pool.segment(id);
+                !packet.has(REVERSE) && segment.is_some_and(|segment| segment.len > 0)
+            }
+        }
+    }
+
+    fn leads_to(&self, port: u32, station: u32) -> bool {
+        let id = self.port_id(port);
+        let to = self.stations[station as usize].node;
+        let hop = self.routing.next_hop(&self.network, id.node, to);
+        hop.is_some_and(|hop| hop.egress == id)
+    }
+}
