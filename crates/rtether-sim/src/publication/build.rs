@@ -31,10 +31,11 @@ const TYPE: &str = "rtether::Octets";
 const DATAGRAM_MAX: usize = 1_472;
 
 /// Returns whether a flow is published, and if so, whether lost samples are sent again.
-pub(crate) fn is_reliable(flow: &Flow) -> Option<bool> {
-    match flow.encapsulation {
-        Encapsulation::Rtps { is_reliable } => Some(is_reliable),
-        _ => None,
+const fn is_reliable(flow: &Flow) -> Option<bool> {
+    if let Encapsulation::Rtps { is_reliable } = flow.encapsulation {
+        Some(is_reliable)
+    } else {
+        None
     }
 }
 

@@ -98,8 +98,8 @@ pub(super) fn judge_parts(
         // Of what was measured only, the jitter of the network is what is left of the variances.
         let rest = communication.map_or_else(
             || {
-                let [whole, alone] = [whole, alone].map(|time| time.as_ns_f64().powi(2));
-                Duration::from_ns((whole - alone).max(0.0).sqrt().round() as i64)
+                let [whole, alone] = [whole, alone].map(|time| time.as_ns_floor().pow(2));
+                Duration::from_ns((whole - alone).max(0).isqrt())
             },
             |own| own.standard_deviation,
         );

@@ -61,7 +61,7 @@ pub(super) fn decomposition(found: &Series) -> Figure {
     let column = |time: Duration, reference: Option<Duration>| {
         Some(Column {
             value: time.as_secs_f64(),
-            reference: reference.map(|time| time.as_secs_f64()),
+            reference: reference.map(Duration::as_secs_f64),
             accepted: None,
         })
     };
