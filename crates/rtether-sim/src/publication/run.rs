@@ -87,31 +87,9 @@ impl Simulation {
 
     /// Takes what readers of a participant have without a datagram.
     fn take_held<O: Observer>(&mut self, party: u32, observer: &mut O) {
-        for index in 0..self.publications.topics.len() {
-            for place in 0..self.publications.topics[index].listeners.len() {
-                let topic = &self.publications.topics[index];
-                let listener = &topic.listeners[place];
-                let is_back = topic.party == party && listener.back.is_some();
-                let place = u32::try_from(place).unwrap_or(u32::MAX);
-                let role = Role {
-                    topic: u32::try_from(index).unwrap_or(u32::MAX),
-                    answers: is_back.then_some(place),
-                };
-                if listener.party == party {
-                    self.take_of(
-                        Role {
-                            answers: None,
-                            ..role
-                        },
-                        place,
-                        None,
-                        observer,
-                    );
-                }
-                if is_back {
-                    self.take_of(role, place, None, observer);
-                }
-            }
+        for index in 0..self.publications.parties[party as usize].readers.len() {
+            let (role, place) = self.publications.parties[party as usize].readers[index];
+            self.take_of(role, place, None, observer);
         }
     }
 
@@ -269,7 +247,7 @@ impl Simulation {
             let destination = if address.is_multicast() {
                 Some(GROUP | self.broadcasts_from)
             } else {
-                self.station_at(address)
+                self.publications.by_address.get(&address).copied()
             };
             if let Some(destination) = destination {
                 self.send_datagram(index, destination, message, observer);
@@ -278,16 +256,6 @@ impl Simulation {
         self.publications.buffer = buffer;
         let party = &self.publications.parties[index as usize];
         self.agenda.set(party.slot, party.wake_at(now + 1));
-    }
-
-    /// Returns the station that takes part and has this address.
-    fn station_at(&self, address: core::net::Ipv4Addr) -> Option<u32> {
-        let parties = self.publications.parties.iter();
-        let mut stations = parties.map(|party| party.station);
-        stations.find(|&station| {
-            let node = self.stations[station as usize].node;
-            crate::trace::frame::ipv4(10, node.0) == address.octets()
-        })
     }
 
     /// Hands a datagram to the stack of its station.
