@@ -271,45 +271,6 @@ fn priorities_are_in_tags() {
     }
 }
 
-/// Oracle: a VLAN of the kernel's makes the tag, so that no other may be named.
-#[test]
-fn a_device_that_is_a_vlan_makes_the_tags() {
-    let test = "a_device_that_is_a_vlan_makes_the_tags";
-    let Some(wire) = without_ip(test) else {
-        return;
-    };
-    for host in [&wire.near, &wire.far] {
-        let command = format!("ip link add link {DEVICE} name vlan9 type vlan id 9");
-        if let Err(error) = host.run(&command) {
-            return crate::wire::skip(test, &error.to_string());
-        }
-        host.run("ip link set vlan9 up").unwrap();
-    }
-    let second = DomainOptions {
-        ethernet: Some(EthernetOptions {
-            vlan: 10,
-            ..EthernetOptions::on("vlan9")
-        }),
-        ..DomainOptions::default()
-    };
-    let refused = inside(&wire.near, || Domain::open(&second).map(|_| ()));
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("is a VLAN already"), "{refused}");
-    let hosts = [
-        (&wire.near, "vlan9"),
-        (&wire.far, "vlan9"),
-        (&wire.far, DEVICE),
-    ];
-    let mut domains = hosts.map(|(host, device)| open(host, &on(device)));
-    until(&mut domains, |all| {
-        all[..2]
-            .iter()
-            .all(|one| one.participant().participants().count() == 1)
-    });
-    go_on_for(&mut domains, Duration::from_ms(300));
-    assert_eq!(domains[2].participant().participants().count(), 0);
-}
-
 /// A generator (xorshift, 64 bits).
 struct Random(u64);
 
