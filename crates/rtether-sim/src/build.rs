@@ -286,6 +286,13 @@ impl Simulation {
         }
         self.agenda = Agenda::new(u32::try_from(actions.len()).map_err(|_| BuildError::TooLarge)?);
         self.actions = actions;
+        self.set_first_times();
+        Ok(())
+    }
+
+    /// Sets the timers of what happens first.
+    fn set_first_times(&mut self) {
+        let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for flow in &mut self.flows {
             self.agenda.set(flow.slot, flow.source.first());
         }
@@ -300,7 +307,6 @@ impl Simulation {
                 self.set_layer_timer(station);
             }
         }
-        Ok(())
     }
 }
 

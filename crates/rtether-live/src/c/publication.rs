@@ -268,7 +268,13 @@ impl PublicationHandle {
         if change == ChangeKind::Alive {
             self.kind.write(value, self.encoding, payload)?;
         } else {
-            self.kind.write_key_payload(value, self.encoding, payload)?;
+            let is_bare = {
+                let mut core = self.domain.core()?;
+                core.live()?.participant_mut().wants_bare_keys(self.id)
+            };
+            let encoding = self.encoding;
+            self.kind
+                .write_key_payload(value, encoding, is_bare, payload)?;
         }
         let key_hash = self.kind.write_key(value, self.encoding, key)?;
         let mut core = self.domain.core()?;

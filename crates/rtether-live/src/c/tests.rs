@@ -129,7 +129,9 @@ fn read(kind: &InstanceType, payload: &[u8], is_key: bool) -> Option<Shape> {
 #[test]
 fn payloads_and_keys_are_those_of_the_derived_type() {
     // Oracle: `#[derive(Data)]`, which other implementations read.
-    use rtether_rtps::cdr::{key_hash_in, to_key_payload, to_payload, write_key};
+    use rtether_rtps::cdr::{
+        key_hash_in, to_bare_key_payload, to_key_payload, to_payload, write_key,
+    };
     let kind = kind(false);
     for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
         for (color, len) in [("", 0), ("RED", 1), ("BLUE", 8), ("a long color", 3)] {
@@ -141,11 +143,20 @@ fn payloads_and_keys_are_those_of_the_derived_type() {
             assert_eq!(ours, theirs);
             assert_eq!(read(&kind, &theirs, false), Some(shape.clone()));
 
-            theirs.clear();
-            kind.write_key_payload(value, encoding, &mut ours).unwrap();
-            to_key_payload(&shape.of_rust(), encoding, &mut theirs).unwrap();
-            assert!(ours.starts_with(&theirs) && ours[theirs.len()..].iter().all(|one| *one == 0));
-            assert_eq!(read(&kind, &theirs, true).unwrap().color, shape.color);
+            for is_bare in [false, true] {
+                theirs.clear();
+                kind.write_key_payload(value, encoding, is_bare, &mut ours)
+                    .unwrap();
+                let to_key_payload = if is_bare {
+                    to_bare_key_payload
+                } else {
+                    to_key_payload
+                };
+                to_key_payload(&shape.of_rust(), encoding, &mut theirs).unwrap();
+                let (start, rest) = ours.split_at(theirs.len());
+                assert!(start == theirs && rest.iter().all(|one| *one == 0));
+                assert_eq!(read(&kind, &theirs, true).unwrap().color, shape.color);
+            }
 
             let hash = kind.write_key(value, encoding, &mut ours).unwrap();
             let mut room = Vec::new();

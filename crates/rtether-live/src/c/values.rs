@@ -56,17 +56,26 @@ impl InstanceType {
         })
     }
 
-    /// Writes the payload of a value's key: without the length that an appendable type has before its
-    /// members, as others have it on the wire.
+    /// Writes the payload of a value's key, `is_bare` without the length that an appendable type has
+    /// before its members (`Participant::wants_bare_keys`).
     pub(super) fn write_key_payload(
         &self,
         value: *const c_void,
         encoding: Encoding,
+        is_bare: bool,
         payload: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        self.write_with(encoding, payload, |encoder| match &self.key {
-            Some(key) => serialize(encoder, key.serialize, value, self.user),
-            None => Ok(()),
+        self.write_with(encoding, payload, |encoder| {
+            let Some(key) = &self.key else {
+                return Ok(());
+            };
+            let content =
+                |encoder: &mut Encoder<'_>| serialize(encoder, key.serialize, value, self.user);
+            if is_bare {
+                content(encoder)
+            } else {
+                inside(encoder, self.extensibility, content)
+            }
         })?;
         payload.resize(payload.len().max(KEY_MIN), 0);
         Ok(())

@@ -339,3 +339,39 @@ fn outlet(device: &Device) -> io::Result<Socket> {
     socket.bind(&link_address(device.index(), 0))?;
     Ok(socket)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: the documentation of the options.
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let options = DomainOptions::default();
+        let frames = EthernetOptions::on("eth1");
+        assert!(check(&options, &frames, false).is_ok());
+        assert!(check(&options, &frames, true).is_ok());
+        let in_vlan = |vlan| EthernetOptions {
+            vlan,
+            ..frames.clone()
+        };
+        assert!(check(&options, &in_vlan(9), false).is_ok());
+        let words = |frames: &EthernetOptions, is_vlan| {
+            check(&options, frames, is_vlan).map_err(|error| error.to_string())
+        };
+        let refused = words(&in_vlan(9), true).expect_err("two VLANs");
+        assert!(refused.contains("is a VLAN already"), "{refused}");
+        assert!(words(&in_vlan(4_095), false).is_err());
+        let other = |ethertype| EthernetOptions {
+            ethertype,
+            ..frames.clone()
+        };
+        assert!(words(&other(0x05FF), false).is_err());
+        assert!(words(&other(0x8100), false).is_err());
+        let with_peers = DomainOptions {
+            peers: vec![std::net::Ipv4Addr::LOCALHOST],
+            ..DomainOptions::default()
+        };
+        assert!(check(&with_peers, &frames, false).is_err());
+    }
+}

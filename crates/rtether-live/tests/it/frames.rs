@@ -271,45 +271,6 @@ fn priorities_are_in_tags() {
     }
 }
 
-/// Oracle: a VLAN of the kernel's makes the tag, so that no other may be named.
-#[test]
-fn a_device_that_is_a_vlan_makes_the_tags() {
-    let test = "a_device_that_is_a_vlan_makes_the_tags";
-    let Some(wire) = without_ip(test) else {
-        return;
-    };
-    for host in [&wire.near, &wire.far] {
-        let command = format!("ip link add link {DEVICE} name vlan9 type vlan id 9");
-        if let Err(error) = host.run(&command) {
-            return crate::wire::skip(test, &error.to_string());
-        }
-        host.run("ip link set vlan9 up").unwrap();
-    }
-    let second = DomainOptions {
-        ethernet: Some(EthernetOptions {
-            vlan: 10,
-            ..EthernetOptions::on("vlan9")
-        }),
-        ..DomainOptions::default()
-    };
-    let refused = inside(&wire.near, || Domain::open(&second).map(|_| ()));
-    let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("is a VLAN already"), "{refused}");
-    let hosts = [
-        (&wire.near, "vlan9"),
-        (&wire.far, "vlan9"),
-        (&wire.far, DEVICE),
-    ];
-    let mut domains = hosts.map(|(host, device)| open(host, &on(device)));
-    until(&mut domains, |all| {
-        all[..2]
-            .iter()
-            .all(|one| one.participant().participants().count() == 1)
-    });
-    go_on_for(&mut domains, Duration::from_ms(300));
-    assert_eq!(domains[2].participant().participants().count(), 0);
-}
-
 /// A generator (xorshift, 64 bits).
 struct Random(u64);
 
@@ -320,6 +281,18 @@ impl Random {
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
     }
+}
+
+/// Returns the payload of a frame for this port, with some octets changed and its end cut off.
+fn mutated(frame: &[u8], port: u16, random: &mut Random) -> Vec<u8> {
+    let mut payload = frame[HEAD - 4..].to_vec();
+    payload[2..4].copy_from_slice(&port.to_be_bytes());
+    for _ in 0..random.below(8) {
+        let at = 4 + random.below(payload.len() - 4);
+        payload[at] = u8::try_from(random.below(256)).unwrap();
+    }
+    payload.truncate(4 + random.below(payload.len()));
+    payload
 }
 
 /// Oracle: nothing that comes keeps a participant from its work, and the senseless is counted; what is
@@ -362,14 +335,7 @@ fn frames_that_make_no_sense_are_counted() {
     let before = domains[1].participant().counters();
     for round in 0..20_000 {
         let frame = &seen[random.below(seen.len())];
-        let mut payload = frame[HEAD - 4..].to_vec();
-        payload[2..4].copy_from_slice(&port.to_be_bytes());
-        for _ in 0..random.below(8) {
-            let at = 4 + random.below(payload.len() - 4);
-            payload[at] = u8::try_from(random.below(256)).unwrap();
-        }
-        payload.truncate(4 + random.below(payload.len()));
-        attacker.send(&payload).unwrap();
+        attacker.send(&mutated(frame, port, &mut random)).unwrap();
         if round % 50 == 0 {
             domains[1].step(domains[1].now()).unwrap();
             domains[1].participant_mut().discard_events(|_| false);

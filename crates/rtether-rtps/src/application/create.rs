@@ -42,7 +42,10 @@ impl Context<'_> {
         topic: &str,
         options: &PublicationOptions,
     ) -> Result<PublicationHandle<T>, NoRoom> {
-        self.publish_with(topic, options.qos())
+        let name = typed::name::<T>(topic);
+        let new = (options.qos(), options.separates);
+        let (number, token) = self.add_publication(name, T::HAS_KEY, new)?;
+        Ok(PublicationHandle::new(number, token))
     }
 
     /// Makes a publication of a topic with any policies.
@@ -54,7 +57,8 @@ impl Context<'_> {
         topic: &str,
         qos: Qos,
     ) -> Result<PublicationHandle<T>, NoRoom> {
-        let (number, token) = self.add_publication(typed::name::<T>(topic), T::HAS_KEY, qos)?;
+        let name = typed::name::<T>(topic);
+        let (number, token) = self.add_publication(name, T::HAS_KEY, (qos, false))?;
         Ok(PublicationHandle::new(number, token))
     }
 
@@ -68,7 +72,7 @@ impl Context<'_> {
         has_key: bool,
         qos: Qos,
     ) -> Result<PublicationHandle<Untyped>, NoRoom> {
-        let (number, token) = self.add_publication(name, has_key, qos)?;
+        let (number, token) = self.add_publication(name, has_key, (qos, false))?;
         Ok(PublicationHandle::new(number, token))
     }
 
@@ -76,7 +80,7 @@ impl Context<'_> {
         &mut self,
         name: TopicName<'_>,
         has_key: bool,
-        qos: Qos,
+        (qos, separates): (Qos, bool),
     ) -> Result<(u32, Token), NoRoom> {
         let new = NewWriter {
             name,
@@ -84,8 +88,7 @@ impl Context<'_> {
             qos,
             judge: None,
             publisher: None,
-            // As ORTE does: nobody is sent what the minimum separation keeps from the application.
-            separates: true,
+            separates,
         };
         // Nothing else can be wrong.
         let outlet = Outlet::open(self.participant, self.now, new).map_err(|_| NoRoom)?;

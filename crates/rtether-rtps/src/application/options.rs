@@ -28,6 +28,9 @@ pub struct PublicationOptions {
     pub queue: u32,
     /// DSCP of its packets and PCP of its frames.
     pub priority: i32,
+    /// Whether subscriptions that may lose samples are sent no more than their minimum separation lets
+    /// through, as ORTE does: less traffic, but they count what is left out as lost.
+    pub separates: bool,
 }
 
 impl Default for PublicationOptions {
@@ -39,6 +42,7 @@ impl Default for PublicationOptions {
             reliability: Reliability::Reliable,
             queue: 256,
             priority: 0,
+            separates: false,
         }
     }
 }

@@ -39,7 +39,7 @@ fn run(separates: bool, colors: usize, requested: &[Qos], seed: u64) -> Outcome 
     let mut subscriptions = Vec::new();
     for (host, qos) in requested.iter().enumerate() {
         net.start(host + 1, |config| {
-            config.announce_period = Duration::from_s(100)
+            config.announce_period = Duration::from_s(100);
         });
         let one = net.hosts[host + 1].as_mut().unwrap();
         let (now, participant) = (one.clock(net.now), &mut one.participant);

@@ -31,10 +31,11 @@ const TYPE: &str = "rtether::Octets";
 const DATAGRAM_MAX: usize = 1_472;
 
 /// Returns whether a flow is published, and if so, whether lost samples are sent again.
-pub(crate) fn is_reliable(flow: &Flow) -> Option<bool> {
-    match flow.encapsulation {
-        Encapsulation::Rtps { is_reliable } => Some(is_reliable),
-        _ => None,
+const fn is_reliable(flow: &Flow) -> Option<bool> {
+    if let Encapsulation::Rtps { is_reliable } = flow.encapsulation {
+        Some(is_reliable)
+    } else {
+        None
     }
 }
 
@@ -143,11 +144,13 @@ impl Simulation {
             station,
             slot: NONE,
             flow,
+            readers: Vec::new(),
             number: 0,
             due: BTreeMap::new(),
             planned: 0,
         });
         self.publications.by_station[station as usize] = party;
+        self.publications.by_address.insert(address, station);
         party
     }
 
@@ -158,34 +161,16 @@ impl Simulation {
         let now = Instant::from_ns(0);
         let position = u32::try_from(self.publications.topics.len()).ok()?;
         let party = self.party(talker, index);
-        let offered = || qos(is_reliable, flow.dscp, true);
-        let requested = || qos(is_reliable, flow.dscp, false);
-        let writer =
-            self.participant(party)
-                .create_writer(now, named(&flow.name), false, offered())?;
+        let offered = qos(is_reliable, flow.dscp, true);
+        let participant = self.participant(party);
+        let writer = participant.create_writer(now, named(&flow.name), false, offered)?;
         self.note_writer(party, writer, position, None)?;
         let mut listeners = Vec::new();
         for (place, station) in (0u32..).zip(stations) {
             let own = self.party(station, index);
-            let participant = self.participant(own);
-            let reader = participant.create_reader(now, named(&flow.name), None, requested())?;
-            let mut back = None;
-            if flow.reply.is_some() {
-                let topic: String = format!("{}/answer/{place}", flow.name);
-                let writer = participant.create_writer(now, named(&topic), false, offered())?;
-                let talker = self.participant(party);
-                let reader = talker.create_reader(now, named(&topic), None, requested())?;
-                self.note_writer(own, writer, position, Some(place))?;
-                back = Some((writer, reader));
-            }
-            listeners.push(Listener {
-                party: own,
-                stream: first_stream + place,
-                reader,
-                samples: Series::default(),
-                back,
-                answers: Series::default(),
-            });
+            let mut listener = self.add_listener([party, own], (position, place), flow)?;
+            listener.stream = first_stream + place;
+            listeners.push(listener);
         }
         let answer = match flow.reply {
             Some(reply) => Some(AnswerOf {
@@ -208,8 +193,54 @@ impl Simulation {
         Some(())
     }
 
+    /// Makes what a listener has of a topic, and what the talker has of its answers; the stream is not
+    /// known yet.
+    fn add_listener(
+        &mut self,
+        [talker, own]: [u32; 2],
+        (topic, place): (u32, u32),
+        flow: &Flow,
+    ) -> Option<Listener> {
+        let now = Instant::from_ns(0);
+        let is_reliable = is_reliable(flow)?;
+        let offered = || qos(is_reliable, flow.dscp, true);
+        let requested = || qos(is_reliable, flow.dscp, false);
+        let participant = self.participant(own);
+        let reader = participant.create_reader(now, named(&flow.name), None, requested())?;
+        let role = Role {
+            topic,
+            answers: None,
+        };
+        self.note_reader(own, role, place);
+        let mut back = None;
+        if flow.reply.is_some() {
+            let name: String = format!("{}/answer/{place}", flow.name);
+            let participant = self.participant(own);
+            let writer = participant.create_writer(now, named(&name), false, offered())?;
+            let participant = self.participant(talker);
+            let reader = participant.create_reader(now, named(&name), None, requested())?;
+            let answers = Some(place);
+            self.note_writer(own, writer, topic, answers)?;
+            self.note_reader(talker, Role { answers, ..role }, place);
+            back = Some((writer, reader));
+        }
+        Some(Listener {
+            party: own,
+            stream: NONE,
+            reader,
+            samples: Series::default(),
+            back,
+            answers: Series::default(),
+        })
+    }
+
     fn participant(&mut self, party: u32) -> &mut Participant {
         &mut self.publications.parties[party as usize].participant
+    }
+
+    fn note_reader(&mut self, party: u32, role: Role, place: u32) {
+        let readers = &mut self.publications.parties[party as usize].readers;
+        readers.push((role, place));
     }
 
     fn note_writer(

@@ -52,7 +52,11 @@ impl Message {
                 Submessage::NackFrag(acknowledgment) => {
                     message.note(to, acknowledgment.writer, false);
                 }
-                _ => {}
+                Submessage::InfoTimestamp(_)
+                | Submessage::InfoSource(_)
+                | Submessage::InfoReply { .. }
+                | Submessage::Pad
+                | Submessage::Unknown(_) => {}
             }
         }
         message

@@ -25,6 +25,7 @@ mod series;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::net::Ipv4Addr;
 
 use rtether_rtps::engine::{Participant, ReaderId, WriterId};
 use rtether_rtps::guid::Guid;
@@ -43,13 +44,15 @@ pub(crate) struct Publications {
     pub(crate) parties: Vec<Party>,
     /// By station: its place in `parties`, or [`NONE`].
     by_station: Vec<u32>,
+    /// By address: its station.
+    by_address: BTreeMap<Ipv4Addr, u32>,
     pub(crate) topics: Vec<Topic>,
     /// By writer: its topic, and for that of answers the position of the listener.
     by_writer: BTreeMap<Guid, Role>,
     buffer: Vec<u8>,
 }
 
-/// What a writer of an application writes.
+/// What a writer of an application writes, or a reader reads.
 #[derive(Clone, Copy)]
 struct Role {
     topic: u32,
@@ -64,6 +67,8 @@ pub(crate) struct Party {
     pub(crate) slot: u32,
     /// The first of its flows, which stands for all in discovery.
     flow: u32,
+    /// Its readers: what they read, and the position of the listener.
+    readers: Vec<(Role, u32)>,
     /// Numbers its datagrams.
     number: u32,
     /// Answers by the time at which they are due and by their order.

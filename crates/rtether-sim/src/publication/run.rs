@@ -3,7 +3,7 @@
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
-use rtether_rtps::engine::{NewSample, WriterId};
+use rtether_rtps::engine::NewSample;
 use rtether_rtps::locator::Locator;
 use rtether_rtps::sequence::SequenceNumber;
 
@@ -56,12 +56,11 @@ impl Simulation {
         for place in 0..self.publications.topics[index as usize].listeners.len() {
             let topic = &mut self.publications.topics[index as usize];
             let listener = &mut topic.listeners[place];
-            match written {
-                Ok(sequence) => listener.samples.push(sequence, released),
-                Err(_) => {
-                    let stream = listener.stream;
-                    self.book_lost_message(stream, released.is_counted);
-                }
+            if let Ok(sequence) = written {
+                listener.samples.push(sequence, released);
+            } else {
+                let stream = listener.stream;
+                self.book_lost_message(stream, released.is_counted);
             }
         }
         self.drain_party(party, observer);
@@ -88,31 +87,9 @@ impl Simulation {
 
     /// Takes what readers of a participant have without a datagram.
     fn take_held<O: Observer>(&mut self, party: u32, observer: &mut O) {
-        for index in 0..self.publications.topics.len() {
-            for place in 0..self.publications.topics[index].listeners.len() {
-                let topic = &self.publications.topics[index];
-                let listener = &topic.listeners[place];
-                let is_back = topic.party == party && listener.back.is_some();
-                let place = u32::try_from(place).unwrap_or(u32::MAX);
-                let role = Role {
-                    topic: u32::try_from(index).unwrap_or(u32::MAX),
-                    answers: is_back.then_some(place),
-                };
-                if listener.party == party {
-                    self.take_of(
-                        Role {
-                            answers: None,
-                            ..role
-                        },
-                        place,
-                        None,
-                        observer,
-                    );
-                }
-                if is_back {
-                    self.take_of(role, place, None, observer);
-                }
-            }
+        for index in 0..self.publications.parties[party as usize].readers.len() {
+            let (role, place) = self.publications.parties[party as usize].readers[index];
+            self.take_of(role, place, None, observer);
         }
     }
 
@@ -190,15 +167,11 @@ impl Simulation {
             Some(_) => &mut listener.answers,
             None => &mut listener.samples,
         };
-        let (mut lost, mut lost_counted) = (0_u32, 0_u32);
-        let released = series.take(sequence, |one| {
-            lost += 1;
-            lost_counted += u32::from(one.is_counted);
-        });
-        debug_assert!(lost >= lost_counted, "those that count are lost ones");
+        let mut lost = 0_u32;
+        let released = series.take(sequence, |one| lost += u32::from(one.is_counted));
         let after = topic.answer.as_ref().map(|answer| answer.after);
         let (flow, talker) = (topic.flow, topic.talker);
-        for _ in 0..lost_counted {
+        for _ in 0..lost {
             self.book_lost_message(stream, true);
         }
         let Some(released) = released else {
@@ -207,19 +180,16 @@ impl Simulation {
         let mut packet = id.map_or_else(Packet::default, |id| *self.pool.get(id));
         packet.flow = flow;
         packet.stream = stream;
-        match (role.answers, after) {
-            (None, Some(after)) => {
-                let station = self.publications.parties[party as usize].station;
-                packet.spend(Segment::Application, station, after);
-                let spent = Spent::of(&packet);
-                let released = Released { spent, ..released };
-                self.think(role.topic, place, released, after);
-            }
-            _ => {
-                let id = self.pool.insert(packet);
-                self.book_whole(id, talker, &released, observer);
-                self.pool.remove(id);
-            }
+        if let (None, Some(after)) = (role.answers, after) {
+            let station = self.publications.parties[party as usize].station;
+            packet.spend(Segment::Application, station, after);
+            let spent = Spent::of(&packet);
+            let released = Released { spent, ..released };
+            self.think(role.topic, place, released, after);
+        } else {
+            let id = self.pool.insert(packet);
+            self.book_whole(id, talker, &released, observer);
+            self.pool.remove(id);
         }
     }
 
@@ -247,14 +217,12 @@ impl Simulation {
         let (Some((writer, _)), Some(of)) = (listener.back, &topic.answer) else {
             return;
         };
-        let writer: WriterId = writer;
         let participant = &mut self.publications.parties[party as usize].participant;
-        match participant.write(now, writer, &NewSample::value(&of.payload)) {
-            Ok(sequence) => listener.answers.push(sequence, answer.released),
-            Err(_) => {
-                let stream = listener.stream;
-                self.book_lost_message(stream, answer.released.is_counted);
-            }
+        if let Ok(sequence) = participant.write(now, writer, &NewSample::value(&of.payload)) {
+            listener.answers.push(sequence, answer.released);
+        } else {
+            let stream = listener.stream;
+            self.book_lost_message(stream, answer.released.is_counted);
         }
     }
 
@@ -279,7 +247,7 @@ impl Simulation {
             let destination = if address.is_multicast() {
                 Some(GROUP | self.broadcasts_from)
             } else {
-                self.station_at(address)
+                self.publications.by_address.get(&address).copied()
             };
             if let Some(destination) = destination {
                 self.send_datagram(index, destination, message, observer);
@@ -288,16 +256,6 @@ impl Simulation {
         self.publications.buffer = buffer;
         let party = &self.publications.parties[index as usize];
         self.agenda.set(party.slot, party.wake_at(now + 1));
-    }
-
-    /// Returns the station that takes part and has this address.
-    fn station_at(&self, address: core::net::Ipv4Addr) -> Option<u32> {
-        let parties = self.publications.parties.iter();
-        let mut stations = parties.map(|party| party.station);
-        stations.find(|&station| {
-            let node = self.stations[station as usize].node;
-            crate::trace::frame::ipv4(10, node.0) == address.octets()
-        })
     }
 
     /// Hands a datagram to the stack of its station.

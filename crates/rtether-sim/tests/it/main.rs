@@ -6,6 +6,7 @@ mod adaptive;
 mod bursts;
 mod closed_forms;
 mod delays;
+mod discovery;
 mod emulation;
 mod golden;
 mod hub;

@@ -7,7 +7,7 @@ use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::wire::Encapsulation;
 use rtether_proto::probe::Event;
 
-use super::{EchoOptions, LiveError, Marks, PingOptions, Thread, Via, echo, ping};
+use super::{EchoOptions, LiveError, Marks, PingOptions, Thread, Via, Waiting, echo, ping};
 use crate::meter::{Costs, Given, Measurement, Valentim};
 
 /// Where loopback is answered: a port that no other `rtether echo` uses.
@@ -87,8 +87,13 @@ pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measure
         device,
         marks: Marks::default(),
         place: options.place.clone(),
-        // Free to run on another core: on the same one, a spinning meter would never let it answer.
-        thread: Thread::default(),
+        thread: if options.via == Via::Rtps && options.thread.waiting == Waiting::Block {
+            // One node is one processor, to which the caller may keep both.
+            options.thread
+        } else {
+            // Free to run on another core: on the same one, a spinning meter would never let it answer.
+            Thread::default()
+        },
         ..EchoOptions::default()
     };
     let is_over = AtomicBool::new(false);

@@ -145,12 +145,11 @@ fn switch_for(hub: &Hub) -> Switch {
 
 fn seldom(flow: &Flow) -> Flow {
     // A sample is a packet as any other, with the headers that it has.
-    let (encapsulation, headers) = match flow.encapsulation {
-        Encapsulation::Rtps { .. } => {
-            let (all, udp) = (flow.encapsulation, Encapsulation::Udp);
-            (udp, all.header_size() - udp.header_size())
-        }
-        other => (other, Bytes::ZERO),
+    let udp = Encapsulation::Udp;
+    let (encapsulation, headers) = if flow.is_published() {
+        (udp, flow.encapsulation.header_size() - udp.header_size())
+    } else {
+        (flow.encapsulation, Bytes::ZERO)
     };
     let (segment, connection) = match (&flow.traffic, flow.connection) {
         (Traffic::Bulk(bulk), _) => (bulk.tcp.segment, None),

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 
+use rtether_live::host::rights::cores;
 use rtether_model::quantity::Duration;
 
 use super::super::judge::Judge;
@@ -61,13 +62,15 @@ fn loopback(
     if progress.is_cancelled() {
         return Err(ReproduceError::Interrupted);
     }
-    let options = PingOptions {
+    let mut options = PingOptions {
         place: Place {
             interface: Some(Ipv4Addr::LOCALHOST),
             ..Place::default()
         },
         ..options(size, repetition, count)
     };
+    // The paper's node is one processor.
+    options.thread.placement.core = cores().last().copied();
     halves(&over_loopback(&options, &AtomicBool::new(false))?)
 }
 
@@ -159,7 +162,7 @@ fn points(
 
 fn noted(mut all: Reproduction) -> Reproduction {
     all.notes.push(
-        "Medians over loopback, at a real-time priority, asleep between issues: what grows with the \
+        "Medians over loopback, both sides on one core, at a real-time priority, asleep between issues: what grows with the \
          repetition time are caches that grow cold and processors that fall asleep."
             .into(),
     );

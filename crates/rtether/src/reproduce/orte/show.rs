@@ -61,7 +61,7 @@ pub(super) fn decomposition(found: &Series) -> Figure {
     let column = |time: Duration, reference: Option<Duration>| {
         Some(Column {
             value: time.as_secs_f64(),
-            reference: reference.map(|time| time.as_secs_f64()),
+            reference: reference.map(Duration::as_secs_f64),
             accepted: None,
         })
     };
@@ -109,8 +109,9 @@ pub(super) fn reproduction(
     mode: &'static str,
     (points, judge): (&[Point], Judge),
 ) -> Reproduction {
+    let what = if mode == "live" { "median" } else { "mean" };
     let comparisons = points.iter().map(|point| Comparison {
-        quantity: format!("mean, {} B every {}", point.size, point.repetition),
+        quantity: format!("{what}, {} B every {}", point.size, point.repetition),
         paper: "drawn, not printed".into(),
         ours: point.mean.to_string(),
         source: "003 Dolejs Fig. 12 to 14".into(),
@@ -121,12 +122,12 @@ pub(super) fn reproduction(
         mode,
         comparisons: comparisons.collect(),
         claims: judge.finish(),
-        figures: vec![figure(title, points)],
+        figures: vec![figure(title, what, points)],
         notes: Vec::new(),
     }
 }
 
-fn figure(title: &str, points: &[Point]) -> Figure {
+fn figure(title: &str, what: &str, points: &[Point]) -> Figure {
     let is_over_size = points
         .windows(2)
         .all(|pair| pair[0].repetition == pair[1].repetition);
@@ -140,7 +141,7 @@ fn figure(title: &str, points: &[Point]) -> Figure {
         let all = all.map(|one| (count_f64(one.size), one.mean.as_secs_f64()));
         (
             Axis::number("payload, octets"),
-            vec![curve("mean".into(), all.collect())],
+            vec![curve(what.into(), all.collect())],
         )
     } else {
         let of_size = |size: u64| {
@@ -157,7 +158,7 @@ fn figure(title: &str, points: &[Point]) -> Figure {
     };
     let chart = LineChart {
         title: title.into(),
-        note: "mean".into(),
+        note: what.into(),
         x,
         y: Axis::time("one way"),
         series,

@@ -241,13 +241,15 @@ fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -
         Some(word) => word == "multicast",
         None => matches!(over, Encapsulation::Goose | Encapsulation::SampledValues),
     };
-    let obstacle = match over {
-        Encapsulation::Tcp => Some(("TCP has no multicast", "a connection has one receiver")),
-        Encapsulation::Rtps { .. } => Some((
+    let obstacle = if over == Encapsulation::Tcp {
+        Some(("TCP has no multicast", "a connection has one receiver"))
+    } else if matches!(over, Encapsulation::Rtps { .. }) {
+        Some((
             "samples over RTPS are sent to each reader",
             "only discovery goes to a group",
-        )),
-        _ => None,
+        ))
+    } else {
+        None
     };
     if let (true, Some((title, label)), Some(word)) = (multicast, obstacle, word) {
         reader.report(
