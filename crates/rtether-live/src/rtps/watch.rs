@@ -43,4 +43,4 @@ pub struct Seen<'a> {
 }
 
 /// Is shown every datagram; it must not wait.
-pub type Watch = Box<dyn FnMut(&Seen<'_>)>;
+pub type Watch = Box<dyn FnMut(&Seen<'_>) + Send>;

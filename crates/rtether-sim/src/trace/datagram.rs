@@ -71,7 +71,7 @@ mod tests {
             0x1C, 0xF2, 0x1C, 0xE8, 0, 10, 0x61, 0x9C, b'h', b'i',
         ];
         assert_eq!(out, expected);
-        assert!(!append_udp(&mut out, from, to, 0, &[0; 65_508]));
+        assert!(!append_udp(&mut out, from, to, 0, &alloc::vec![0; 65_508]));
         assert_eq!(out.len(), expected.len(), "nothing is left of it");
     }
 }

@@ -8,7 +8,7 @@ use super::mistake;
 use super::parse::{Annotation, Meaning, Parser, found};
 use crate::scenario::{Diagnostic, quote};
 
-type Parsed<T> = Result<T, Diagnostic>;
+type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Annotations that change nothing on the wire.
 const HARMLESS: [&str; 13] = [
@@ -26,6 +26,9 @@ const HARMLESS: [&str; 13] = [
     "default",
     "ignore_literal_names",
 ];
+
+/// Names and numbers of members, with where they stand.
+type Places = Vec<(String, u32, Place)>;
 
 /// What annotations say of a member.
 #[derive(Default)]
@@ -64,8 +67,8 @@ impl Parser<'_> {
         self.enter(name, structure)
     }
 
-    fn members(&mut self, of: &str) -> Parsed<(Vec<Member>, Vec<(String, u32, Place)>)> {
-        let (mut members, mut places) = (Vec::new(), Vec::new());
+    fn members(&mut self, of: &str) -> Parsed<(Vec<Member>, Places)> {
+        let (mut members, mut places) = (Vec::new(), Places::new());
         let mut next = 0_u32;
         while !self.eat("}") {
             let said = of_member(&self.annotations()?)?;
@@ -187,7 +190,7 @@ impl Parser<'_> {
     }
 }
 
-fn refused(name: &str, error: &TypeError, place: Place) -> Diagnostic {
+fn refused(name: &str, error: &TypeError, place: Place) -> Box<Diagnostic> {
     let help = match error {
         TypeError::Empty => "give it a member",
         TypeError::Twice(_) => "give one of them another name or number",
@@ -207,7 +210,12 @@ fn place_of(error: &TypeError, places: &[(String, u32, Place)]) -> Option<Place>
     let is_meant = |name: &str, id: u32| match error {
         TypeError::Twice(wrong) => wrong == name,
         TypeError::Number(wrong) | TypeError::NumberTwice(wrong) => *wrong == id,
-        _ => false,
+        TypeError::Empty
+        | TypeError::Members
+        | TypeError::Depth
+        | TypeError::NoElements
+        | TypeError::Octets
+        | TypeError::Values => false,
     };
     let found = places.iter().rfind(|(name, id, _)| is_meant(name, *id));
     found.map(|(_, _, place)| *place)
@@ -284,7 +292,7 @@ fn number(annotation: &Annotation<'_>) -> Parsed<i32> {
     })
 }
 
-fn unknown(annotation: &Annotation<'_>) -> Diagnostic {
+fn unknown(annotation: &Annotation<'_>) -> Box<Diagnostic> {
     let what = format!(
         "the annotation {} is not known here",
         quote(annotation.name)

@@ -131,13 +131,7 @@ impl<'a> Lexer<'a> {
             let what = format!("{} means nothing here", quote(&first.to_string()));
             let place = (start, start + first.len_utf8());
             let why = "names have letters, digits and `_`";
-            return Err(Box::new(mistake(
-                "idl-syntax",
-                what,
-                place,
-                why,
-                "leave it out",
-            )));
+            return Err(mistake("idl-syntax", what, place, why, "leave it out"));
         };
         Ok(Some(Token {
             kind,
@@ -151,13 +145,13 @@ impl<'a> Lexer<'a> {
         let end = self.rest().find("*/").ok_or_else(|| {
             let what = "a comment does not end";
             let place = (start, start + 2);
-            Box::new(mistake(
+            mistake(
                 "idl-syntax",
                 what,
                 place,
                 "it begins here",
                 "write `*/` at its end",
-            ))
+            )
         })?;
         self.at += end + 2;
         Ok(())
@@ -182,7 +176,7 @@ impl<'a> Lexer<'a> {
                     let (what, place) = ("a text does not end", (start, start + 1));
                     let help = "write `\"` at its end";
                     let why = "it begins here";
-                    return Err(Box::new(mistake("idl-syntax", what, place, why, help)));
+                    return Err(mistake("idl-syntax", what, place, why, help));
                 }
             }
         }
@@ -201,7 +195,7 @@ impl<'a> Lexer<'a> {
                 let Some(structure) = words.next() else {
                     let help = "write `#pragma keylist Structure member`";
                     let what = "a list of keys names no structure";
-                    return Err(Box::new(mistake("idl-key", what, place, "", help)));
+                    return Err(mistake("idl-key", what, place, "", help));
                 };
                 self.keys.push(Keys {
                     structure,
@@ -218,13 +212,7 @@ impl<'a> Lexer<'a> {
                 let what = format!("there is no preprocessor for {}", quote(without.trim()));
                 let why = "only guards and `#pragma keylist` are known";
                 let help = "let a compiler do it: `cpp -P types.idl > plain.idl`";
-                Err(Box::new(mistake(
-                    "idl-preprocessor",
-                    what,
-                    place,
-                    why,
-                    help,
-                )))
+                Err(mistake("idl-preprocessor", what, place, why, help))
             }
         }
     }

@@ -47,10 +47,10 @@ impl Library {
         if source.text.len() > FILE_MAX {
             let what = format!("the file has {} octets", source.text.len());
             let help = "write the types of the topic into a file of their own, of at most 1 MiB";
-            return Err(Box::new(mistake("idl-too-large", what, (0, 0), "", help)));
+            return Err(mistake("idl-too-large", what, (0, 0), "", help));
         }
         let lexed = lex::lex(&source.text)?;
-        parse::parse(lexed).map_err(Box::new)
+        parse::parse(lexed)
     }
 
     /// Returns a structure by its full name, such as `Cell::Axis`, or by the end of it where that is
@@ -81,9 +81,9 @@ fn mistake(
     (start, end): (usize, usize),
     why: impl Into<String>,
     help: impl Into<String>,
-) -> Diagnostic {
+) -> Box<Diagnostic> {
     let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Diagnostic {
+    Box::new(Diagnostic {
         severity: Severity::Error,
         code,
         title: what.into(),
@@ -97,5 +97,5 @@ fn mistake(
         },
         secondary: Vec::new(),
         help: vec![help.into()],
-    }
+    })
 }

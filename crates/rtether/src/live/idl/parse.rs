@@ -36,7 +36,7 @@ pub(super) struct Parser<'a> {
     names: Vec<String>,
 }
 
-type Parsed<T> = Result<T, Diagnostic>;
+type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Reads all declarations.
 pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
 pub(super) fn found(token: Token<'_>, expected: &str) -> String {
     match token.kind {
         Kind::End => format!("the file ends where {expected} is expected"),
-        _ => format!(
+        Kind::Word | Kind::Number | Kind::Text | Kind::Sign => format!(
             "{} is found where {expected} is expected",
             quote(token.text)
         ),

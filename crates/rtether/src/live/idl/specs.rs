@@ -9,7 +9,7 @@ use super::parse::{Meaning, Parser, found};
 use super::{NESTED_MAX, mistake};
 use crate::scenario::{Diagnostic, quote};
 
-type Parsed<T> = Result<T, Diagnostic>;
+type Parsed<T> = Result<T, Box<Diagnostic>>;
 
 /// Returns whether a type has whole numbers.
 pub(super) const fn is_whole(kind: &Type) -> bool {
@@ -161,15 +161,15 @@ impl<'a> Parser<'a> {
                 return Err(mistake("idl-too-deep", what, name.place, "", help));
             }
         }
-        let kind = match kind {
-            kind if dimensions.is_empty() => kind.clone(),
+        let kind = if dimensions.is_empty() {
+            kind.clone()
+        } else if let Type::Array(element, inner) = kind {
             // An array of a typedef that is an array is one of more dimensions: so does Cyclone DDS
             // 0.10.2 take it in XCDR2, where it makes a difference.
-            Type::Array(element, inner) => {
-                dimensions.extend(inner);
-                Type::Array(Arc::clone(element), dimensions)
-            }
-            kind => Type::Array(Arc::new(kind.clone()), dimensions),
+            dimensions.extend(inner);
+            Type::Array(Arc::clone(element), dimensions)
+        } else {
+            Type::Array(Arc::new(kind.clone()), dimensions)
         };
         Ok((name, kind))
     }
@@ -238,7 +238,7 @@ fn whole(text: &str) -> Option<i64> {
     lower.parse().ok()
 }
 
-fn unsupported(name: &str, place: Place) -> Diagnostic {
+fn unsupported(name: &str, place: Place) -> Box<Diagnostic> {
     let what = format!("`{name}` is not known here");
     let why = "types are numbers, strings of UTF-8, sequences, arrays, structures and enumerations";
     let help = "use one of these, if the other side may change as well";

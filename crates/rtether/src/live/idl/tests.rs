@@ -316,9 +316,12 @@ fn names_are_found_from_the_inside_out() {
     // Oracle: IDL 4.2, 7.5.2; the last part of a name is enough for a structure that has no namesake.
     let text = "module A { struct S { long a; }; module B { struct S { char a; }; struct T { S s; A::S t; }; }; };";
     let library = library(text);
-    let name = |member: usize| match &library.structure("T").unwrap().members()[member].kind {
-        Type::Structure(structure) => structure.name().to_owned(),
-        other => panic!("{other:?}"),
+    let name = |member: usize| {
+        let kind = &library.structure("T").unwrap().members()[member].kind;
+        let Type::Structure(structure) = kind else {
+            panic!("{kind:?}");
+        };
+        structure.name().to_owned()
     };
     assert_eq!(
         (name(0), name(1)),
@@ -343,6 +346,7 @@ fn a_mistake_shows_its_place_and_what_to_do() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn mistakes_of_all_kinds_are_refused() {
     // Oracle: the codes, and the words of the text in the title.
     let deep = format!(

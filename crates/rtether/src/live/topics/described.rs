@@ -60,12 +60,9 @@ impl ValueError {
         if self.place.is_empty() {
             let start = usize::try_from(span.start).unwrap_or(0);
             let before = text.as_bytes().get(..start).unwrap_or_default();
-            let line = 1 + before.iter().filter(|octet| **octet == b'\n').count();
-            let column = 1 + before
-                .iter()
-                .rev()
-                .take_while(|octet| **octet != b'\n')
-                .count();
+            let line = before.split(|octet| *octet == b'\n').count();
+            let last = before.rsplit(|octet| *octet == b'\n').next();
+            let column = 1 + last.map_or(0, <[u8]>::len);
             self.place = format!(" at line {line}, column {column}");
         }
         self
@@ -90,7 +87,7 @@ pub fn values_of(text: &str, structure: &Structure) -> Result<Vec<Value>, ValueE
             Err(ValueError::new(what, help))
         }
         Data::List(items) => items.iter().map(read).collect(),
-        _ => Ok(vec![read(&tree)?]),
+        Data::Null | Data::Scalar(_) | Data::Map(_) => Ok(vec![read(&tree)?]),
     }
 }
 
@@ -157,7 +154,7 @@ fn read_structure(
     let entries = match &tree.data {
         Data::Map(entries) => entries.as_slice(),
         Data::Null => &[],
-        _ => return Err(wrong(expected("members", "`name: value`"))),
+        Data::Scalar(_) | Data::List(_) => return Err(wrong(expected("members", "`name: value`"))),
     };
     // Members that are not said are zero or empty, as for a reader that gets an older type.
     let mut value = structure.missing();
@@ -291,9 +288,11 @@ fn read_list<'a>(
     if *element != Type::Primitive(Primitive::Octet) {
         return Ok(Value::List(values));
     }
-    let octets = values.iter().map(|value| match value {
-        Value::Unsigned(octet) => u8::try_from(*octet).unwrap_or(u8::MAX),
-        _ => 0,
+    let octets = values.iter().filter_map(|value| {
+        let Value::Unsigned(octet) = value else {
+            return None;
+        };
+        u8::try_from(*octet).ok()
     });
     Ok(Value::Octets(octets.collect()))
 }

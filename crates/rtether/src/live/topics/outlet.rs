@@ -93,11 +93,6 @@ pub(super) fn inlet(
 ) -> Result<Box<dyn Inlet>, LiveError> {
     let (now, participant) = (domain.now(), domain.participant_mut());
     let (topic, qos) = (options.topic.as_str(), options.qos.clone());
-    fn built_in<T: Show + 'static>(
-        subscription: Option<Subscription<T>>,
-    ) -> Result<Box<dyn Inlet>, LiveError> {
-        Ok(Box::new(subscription.ok_or_else(no_room)?))
-    }
     match &options.kind {
         Kind::Shape => built_in::<ShapeType>(Subscription::create(participant, now, topic, qos)),
         Kind::Octets => built_in::<Octets>(Subscription::create(participant, now, topic, qos)),
@@ -110,6 +105,12 @@ pub(super) fn inlet(
             Ok(Box::new((subscription, kind)))
         }
     }
+}
+
+fn built_in<T: Show + 'static>(
+    subscription: Option<Subscription<T>>,
+) -> Result<Box<dyn Inlet>, LiveError> {
+    Ok(Box::new(subscription.ok_or_else(no_room)?))
 }
 
 /// A writer of a type that is built in.

@@ -120,10 +120,11 @@ impl Lines {
         cells.push_str(&cell("latency", &latency));
         cells.push_str(&cell("state", sample.state));
         for (name, member) in self.kind.columns().iter().zip(&sample.members) {
-            let text = match member {
-                Member::Absent => "-".to_owned(),
+            let text = if *member == Member::Absent {
+                "-".to_owned()
+            } else {
                 // Of what is long, the beginning.
-                member => clean(&text(member)),
+                clean(&text(member))
             };
             cells.push_str(&cell(name, &text));
         }

@@ -34,9 +34,11 @@ fn json_of(value: &Value) -> serde_json::Value {
     let structure = structure();
     let members = members(value, &structure, false).into_iter();
     let names = structure.members().iter().map(|member| member.name.clone());
-    let members = names.zip(members).map(|(name, member)| match member {
-        Member::Tree(tree) => (name, tree),
-        other => panic!("{other:?}"),
+    let members = names.zip(members).map(|(name, member)| {
+        let Member::Tree(tree) = member else {
+            panic!("{member:?}");
+        };
+        (name, tree)
     });
     serde_json::Value::Object(members.collect())
 }
@@ -77,7 +79,7 @@ fn what_is_not_said_is_zero() {
         let values = values_of(text, &structure).unwrap();
         assert_eq!(
             values.iter().map(json_of).collect::<Vec<_>>(),
-            [expected.clone()],
+            std::slice::from_ref(&expected),
             "{text}"
         );
     }
