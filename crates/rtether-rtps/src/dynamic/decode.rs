@@ -218,14 +218,14 @@ impl Type {
             Self::Array(element, dimensions) => {
                 budget.take(1, decoder)?;
                 decoder.collection(element.is_primitive(), |decoder| {
-                    element.read_all(count(dimensions), part, budget, decoder)
+                    element.read_each(count(dimensions), part, budget, decoder)
                 })
             }
             Self::Structure(structure) => structure.read(part, budget, decoder),
         }
     }
 
-    /// Reads elements.
+    /// Reads elements of a sequence, whose count nobody vouches for.
     fn read_all(
         &self,
         count: usize,
@@ -238,6 +238,22 @@ impl Type {
         }
         let elements = decoder.elements(count, |decoder| self.read(part, budget, decoder));
         elements.map(Value::List)
+    }
+
+    /// Reads elements of an array, as many as the type says; those that may grow may also be cut at the
+    /// end of a payload.
+    fn read_each(
+        &self,
+        count: usize,
+        part: Part,
+        budget: &mut Budget,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<Value, CdrError> {
+        if self.is_octet() {
+            return self.read_all(count, part, budget, decoder);
+        }
+        let elements = (0..count).map(|_| self.read(part, budget, decoder));
+        elements.collect::<Result<_, _>>().map(Value::List)
     }
 }
 

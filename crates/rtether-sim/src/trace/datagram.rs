@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn a_datagram_octet_by_octet() {
-        // Oracle: RFC 791, 3.1, RFC 768 and RFC 1112, 6.4, by hand. Sums of IP: 4500 + 001e + 4000 +
-        // 4011 + 0a01 + 0203 + efff + 0001 = 1_c133, 3ecb; with DSCP 46 (b8): 45b8, 3e13. Of UDP:
-        // 0a01 + 0203 + efff + 0001 + 0011 + 000a + 1cf2 + 1ce8 + 6869 = 1_9e62, 619c.
+        // Oracle: RFC 791, 3.1, RFC 768 and RFC 1112, 6.4, by hand. Sums of IP: 45b8 + 001e + 4000 +
+        // 4011 + 0a01 + 0203 + efff + 0001 = 1_c1eb, so 3e13. Of UDP, with the length twice: 0a01 + 0203
+        // + efff + 0001 + 0011 + 000a + 1cf2 + 1ce8 + 000a + 6869 = 1_9e6c, so 6192.
         let mut out = Vec::new();
         let from = SocketAddrV4::new(Ipv4Addr::new(10, 1, 2, 3), 0x1CF2);
         let to = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 0x1CE8);
@@ -68,7 +68,7 @@ mod tests {
         let expected = [
             0x01, 0x00, 0x5E, 0x7F, 0, 1, 0x02, 0, 10, 1, 2, 3, 0x08, 0x00,
             0x45, 0xB8, 0, 30, 0, 0, 0x40, 0, 64, 17, 0x3E, 0x13, 10, 1, 2, 3, 239, 255, 0, 1,
-            0x1C, 0xF2, 0x1C, 0xE8, 0, 10, 0x61, 0x9C, b'h', b'i',
+            0x1C, 0xF2, 0x1C, 0xE8, 0, 10, 0x61, 0x92, b'h', b'i',
         ];
         assert_eq!(out, expected);
         assert!(!append_udp(&mut out, from, to, 0, &alloc::vec![0; 65_508]));
