@@ -12,7 +12,7 @@
 #   PROGRAMS of udp, cyclone, fastdds, rtether, frames and ethernet; all but the peers also with -spin
 #            behind the name (default all)
 #   PEERS    folder of the peers, built by interop/build.sh (default target/interop)
-#   OWN      the example rtps_peer (default target/release/examples/rtps_peer)
+#   OWN      the example rtps_peer (default target/release/examples/rtps_peer, built anew)
 #
 # Two topics, reliable, keep last 1, XCDR1; the next sample goes out when the answer is there
 # (P1-S2-P2-S1). SCHED_FIFO 60 everywhere, both ends free on all cores but for the spinning ones, which
@@ -38,6 +38,7 @@ scratch=$(mktemp -d)
 source benches/lib.sh
 trap "leave $near $far" EXIT
 
+if [[ -z ${OWN:-} ]]; then cargo build --quiet --release -p rtether-live --example rtps_peer; fi
 need ip gcc chrt taskset "$own"
 for peer in cyclone fastdds; do
     if [[ " ${programs[*]} " == *" $peer "* ]]; then need "$peers/peer-$peer"; fi

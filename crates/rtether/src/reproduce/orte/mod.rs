@@ -139,7 +139,7 @@ pub(super) fn judge_size(judge: &mut Judge, points: &[Point]) {
     let is_flat = ratio(most, least) <= FLAT;
     let holds = (1.0..=2.0).contains(&growth) && means.is_sorted();
     let (holds, reason) = if is_flat && !holds {
-        (None, "sizes differ by less than what was measured twice")
+        (None, "sizes differ by less than one does from run to run")
     } else {
         let reason = "does not grow everywhere, or by more than double";
         (Some(holds), reason)
