@@ -28,13 +28,13 @@ const DEPTH: u32 = 1_024;
 /// What a writer has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Samples that came.
+    /// Samples that came after the first one, with which the time begins.
     pub samples: u64,
     /// Octets of their payloads, with the four that say how they are encoded.
     pub octets: u64,
     /// Samples between the first and the last that did not come.
     pub missed: u64,
-    /// For how long was counted: since the reader has known of the writer.
+    /// For how long was counted: since the first sample, or since the reader knows of the writer.
     pub span: Duration,
 }
 
@@ -74,6 +74,7 @@ struct Count {
     octets: u64,
     first: i64,
     last: i64,
+    has_begun: bool,
 }
 
 /// The readers, and what they have counted.
@@ -124,6 +125,7 @@ impl Rates {
             octets: 0,
             first: 0,
             last: 0,
+            has_begun: false,
         }))
     }
 
@@ -139,7 +141,7 @@ impl Rates {
                 participant.take(now, reader, |info, payload, _| (*info, payload.len()))
             {
                 if let Some(count) = self.begin(info.writer, now).filter(|_| info.is_valid) {
-                    count.add(info.sequence.0, len);
+                    count.add(info.received_at, info.sequence.0, len);
                 }
             }
         }
@@ -148,27 +150,26 @@ impl Rates {
     /// Returns what a writer has sent until now; `None` if nobody counted.
     pub(super) fn of(&self, writer: Guid, now: Instant) -> Option<Rate> {
         let count = self.counts.get(&writer)?;
-        let between = count.last.saturating_sub(count.first).saturating_add(1);
+        let between = count.last.saturating_sub(count.first);
         let between = u64::try_from(between).unwrap_or(0);
         Some(Rate {
             samples: count.samples,
             octets: count.octets,
-            missed: if count.samples == 0 {
-                0
-            } else {
-                between.saturating_sub(count.samples)
-            },
+            missed: between.saturating_sub(count.samples),
             span: shown(now - count.since),
         })
     }
 }
 
 impl Count {
-    fn add(&mut self, sequence: i64, len: usize) {
-        if self.samples == 0 {
-            self.first = sequence;
-        }
+    fn add(&mut self, at: Instant, sequence: i64, len: usize) {
         self.last = sequence;
+        if !self.has_begun {
+            self.has_begun = true;
+            self.since = at;
+            self.first = sequence;
+            return;
+        }
         self.samples += 1;
         self.octets += u64::try_from(len).unwrap_or(0);
     }
@@ -222,31 +223,33 @@ mod tests {
 
     #[test]
     fn rates_are_counts_over_the_time() {
-        // Oracle: by hand: 7 samples of 36 octets in 2 s; numbers 5 to 14 are ten, so that 3 are missing.
+        // Oracle: by hand: after the first, 6 samples of 36 octets in 2 s; of the numbers 6 to 14 three are
+        // missing.
         let mut rates = Rates::default();
         let (writer, begin) = (Guid::default(), Instant::from_ns(1_000_000_000));
         assert_eq!(rates.of(writer, begin), None);
         let mut count = Count {
-            since: begin,
+            since: Instant::from_ns(0),
             samples: 0,
             octets: 0,
             first: 0,
             last: 0,
+            has_begun: false,
         };
         for sequence in [5, 6, 8, 9, 11, 12, 14] {
-            count.add(sequence, 36);
+            count.add(begin, sequence, 36);
         }
         rates.counts.insert(writer, count);
         let rate = rates.of(writer, begin + time::Duration::from_s(2));
         let expected = Rate {
-            samples: 7,
-            octets: 252,
+            samples: 6,
+            octets: 216,
             missed: 3,
             span: Duration::from_secs(2),
         };
         assert_eq!(rate, Some(expected));
-        assert_eq!(expected.samples_per_second_milli(), 3_500);
-        assert_eq!(expected.octets_per_second(), 126);
+        assert_eq!(expected.samples_per_second_milli(), 3_000);
+        assert_eq!(expected.octets_per_second(), 108);
         // In no time there is no rate.
         let at_once = rates.of(writer, begin);
         assert_eq!(at_once.map(Rate::octets_per_second), Some(0));
