@@ -34,12 +34,19 @@ struct Seen {
 impl Observer for Seen {
     fn carries(&mut self, datagram: &Datagram<'_>) {
         let parts = wire::parse(datagram.octets).unwrap().submessages();
-        let is_user = parts.flatten().any(|part| match part {
-            Submessage::Data(data) => !data.writer.is_built_in(),
-            Submessage::Heartbeat(heartbeat) => !heartbeat.writer.is_built_in(),
-            Submessage::AckNack(acknowledgment) => !acknowledgment.writer.is_built_in(),
-            _ => false,
-        });
+        let of_application = |part| {
+            let writer = if let Submessage::Data(data) = part {
+                data.writer
+            } else if let Submessage::Heartbeat(heartbeat) = part {
+                heartbeat.writer
+            } else if let Submessage::AckNack(acknowledgment) = part {
+                acknowledgment.writer
+            } else {
+                return false;
+            };
+            !writer.is_built_in()
+        };
+        let is_user = parts.flatten().any(of_application);
         self.next = (!is_user).then_some(datagram.octets.len());
     }
 
