@@ -66,13 +66,14 @@ impl<T: Data> Bounded for Vec<T> {
 
 impl<T: Data, const N: usize> Data for [T; N] {
     const NAME: &'static str = "array";
+    const IS_FLAT: bool = T::IS_FLAT;
 
     fn encode(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        encoder.collection(T::IS_PRIMITIVE, |encoder| T::encode_all(self, encoder))
+        encoder.collection(T::IS_FLAT, |encoder| self.encode_element(encoder))
     }
 
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
-        decoder.collection(T::IS_PRIMITIVE, |decoder| array_of(decoder, T::decode))
+        decoder.collection(T::IS_FLAT, Self::decode_element)
     }
 
     fn missing() -> Self {
@@ -80,17 +81,40 @@ impl<T: Data, const N: usize> Data for [T; N] {
     }
 
     fn extend(extent: Extent) -> Option<Extent> {
-        extent.collection(T::IS_PRIMITIVE)?.elements(N, T::extend)
+        Self::extend_element(extent.collection(T::IS_FLAT)?)
     }
 
     fn encode_key(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
-        encoder.collection(T::IS_PRIMITIVE, |encoder| {
-            self.iter().try_for_each(|value| value.encode_key(encoder))
-        })
+        encoder.collection(T::IS_FLAT, |encoder| self.encode_key_element(encoder))
     }
 
     fn decode_key(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
-        decoder.collection(T::IS_PRIMITIVE, |decoder| array_of(decoder, T::decode_key))
+        decoder.collection(T::IS_FLAT, Self::decode_key_element)
+    }
+
+    fn encode_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        if T::IS_PRIMITIVE {
+            return T::encode_all(self, encoder);
+        }
+        self.iter()
+            .try_for_each(|value| value.encode_element(encoder))
+    }
+
+    fn decode_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        array_of(decoder, T::decode_element)
+    }
+
+    fn extend_element(extent: Extent) -> Option<Extent> {
+        extent.elements(N, T::extend_element)
+    }
+
+    fn encode_key_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        self.iter()
+            .try_for_each(|value| value.encode_key_element(encoder))
+    }
+
+    fn decode_key_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        array_of(decoder, T::decode_key_element)
     }
 }
 

@@ -25,6 +25,8 @@ pub trait Data: Sized {
     const EXTENSIBILITY: Extensibility = Extensibility::Final;
     /// Whether it is a number, `bool` or `char`.
     const IS_PRIMITIVE: bool = false;
+    /// Whether it is primitive, or an array of such.
+    const IS_FLAT: bool = Self::IS_PRIMITIVE;
     /// How XCDR2 tells the length of a member in a list (DDS-XTypes 1.3, 7.4.3.4.2): 0 to 3 for 1, 2, 4
     /// and 8 octets; 4 for a length of its own; from 5 on the length with which the value begins, in
     /// units of 1, 4 and 8 octets.
@@ -72,6 +74,32 @@ pub trait Data: Sized {
     /// Reads a value as a member of a list.
     fn decode_parameter(parameter: Parameter, decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
         decoder.in_parameter(parameter, Self::decode)
+    }
+
+    /// Writes a value as an element of an array: an array within an array is its further dimension, and
+    /// all of them are one collection (DDS-XTypes 1.3, 7.4.3.5).
+    fn encode_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        self.encode(encoder)
+    }
+
+    /// Reads a value as an element of an array.
+    fn decode_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        Self::decode(decoder)
+    }
+
+    /// Moves a place on by the longest element of an array.
+    fn extend_element(extent: Extent) -> Option<Extent> {
+        Self::extend(extent)
+    }
+
+    /// Writes the key members of an element of an array.
+    fn encode_key_element(&self, encoder: &mut Encoder<'_>) -> Result<(), CdrError> {
+        self.encode_key(encoder)
+    }
+
+    /// Reads the key members of an element of an array.
+    fn decode_key_element(decoder: &mut Decoder<'_>) -> Result<Self, CdrError> {
+        Self::decode_key(decoder)
     }
 
     /// Writes values one after the other.

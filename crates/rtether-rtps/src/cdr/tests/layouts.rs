@@ -230,3 +230,35 @@ fn largest_sizes_are_those_of_the_longest_values() {
         assert_eq!(payload_size_max::<Tree>(encoding), None);
     }
 }
+
+/// Two dimensions of a primitive type, and of a string.
+#[derive(Clone, Debug, PartialEq, Data)]
+#[rtps(final)]
+struct Tables {
+    numbers: [[i16; 3]; 2],
+    words: [[String; 1]; 2],
+}
+
+#[test]
+fn dimensions_of_an_array_are_one_collection() {
+    // Oracle: DDS-XTypes 1.3, 7.4.3.5: no length before primitive elements, one before all others.
+    let value = Tables {
+        numbers: [[1, 2, 3], [4, 5, 6]],
+        words: [["a".into()], ["b".into()]],
+    };
+    #[rustfmt::skip]
+    let expected = [
+        0, 6, 0, 0,
+        0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6,
+        0, 0, 0, 14,
+        0, 0, 0, 2, b'a', 0, 0, 0,
+        0, 0, 0, 2, b'b', 0,
+        0, 0,
+    ];
+    let written = payload(&value, Encoding::Xcdr2, ByteOrder::Big);
+    assert_eq!(written[..2], expected[..2]);
+    assert_eq!(written[4..], expected[4..]);
+    assert_eq!(from_payload::<Tables>(&written), Ok(value.clone()));
+    let written = payload(&value, Encoding::Xcdr1, ByteOrder::Big);
+    assert_eq!(from_payload::<Tables>(&written), Ok(value));
+}
