@@ -16,7 +16,8 @@
 //! middleware costs belongs to the stack of the station.
 //!
 //! **Limits.** Those of the engine: a writer keeps at most 4096 samples that are not acknowledged,
-//! further ones are refused and count as dropped.
+//! further ones are refused and count as dropped. Of samples that nobody acknowledges 100 000 are kept
+//! account of for a reader; older ones count as dropped.
 
 mod build;
 mod message;

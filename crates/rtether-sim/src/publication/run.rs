@@ -56,11 +56,13 @@ impl Simulation {
         for place in 0..self.publications.topics[index as usize].listeners.len() {
             let topic = &mut self.publications.topics[index as usize];
             let listener = &mut topic.listeners[place];
-            if let Ok(sequence) = written {
-                listener.samples.push(sequence, released);
-            } else {
-                let stream = listener.stream;
-                self.book_lost_message(stream, released.is_counted);
+            let stream = listener.stream;
+            let lost = match written {
+                Ok(sequence) => listener.samples.push(sequence, released),
+                Err(_) => Some(released),
+            };
+            if let Some(lost) = lost {
+                self.book_lost_message(stream, lost.is_counted);
             }
         }
         self.drain_party(party, observer);
@@ -218,11 +220,13 @@ impl Simulation {
             return;
         };
         let participant = &mut self.publications.parties[party as usize].participant;
-        if let Ok(sequence) = participant.write(now, writer, &NewSample::value(&of.payload)) {
-            listener.answers.push(sequence, answer.released);
-        } else {
-            let stream = listener.stream;
-            self.book_lost_message(stream, answer.released.is_counted);
+        let stream = listener.stream;
+        let lost = match participant.write(now, writer, &NewSample::value(&of.payload)) {
+            Ok(sequence) => listener.answers.push(sequence, answer.released),
+            Err(_) => Some(answer.released),
+        };
+        if let Some(lost) = lost {
+            self.book_lost_message(stream, lost.is_counted);
         }
     }
 

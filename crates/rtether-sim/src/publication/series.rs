@@ -6,6 +6,10 @@ use rtether_rtps::sequence::SequenceNumber;
 
 use crate::whole::Released;
 
+/// Samples that may be on the way to a reader; only those that may be lost come near it, where nothing
+/// gets through any more.
+const LIMIT: usize = 100_000;
+
 /// What a writer has written and a reader has not got, in the order of writing.
 #[derive(Default)]
 pub(super) struct Series {
@@ -15,12 +19,23 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Takes in what the writer has written under the number after the last one.
-    pub(super) fn push(&mut self, sequence: SequenceNumber, released: Released) {
+    /// Takes in what the writer has written under the number after the last one; returns the oldest
+    /// sample if there are too many, which then counts as lost.
+    #[must_use]
+    pub(super) fn push(
+        &mut self,
+        sequence: SequenceNumber,
+        released: Released,
+    ) -> Option<Released> {
         if self.waiting.is_empty() {
             self.first = sequence.0;
         }
         self.waiting.push_back(released);
+        if self.waiting.len() <= LIMIT {
+            return None;
+        }
+        self.first += 1;
+        self.waiting.pop_front()
     }
 
     /// Takes a sample out; those before it never come and are handed to `lose`.
@@ -64,7 +79,11 @@ mod tests {
                 is_counted: true,
                 spent: Spent::default(),
             };
-            series.push(SequenceNumber(i64::from(number) + 5), released);
+            assert!(
+                series
+                    .push(SequenceNumber(i64::from(number) + 5), released)
+                    .is_none()
+            );
         }
         let mut lost = Vec::new();
         let taken = series.take(SequenceNumber(7), |one| lost.push(one.number));
@@ -76,5 +95,27 @@ mod tests {
         let last = series.take(SequenceNumber(8), none).map(|one| one.number);
         assert_eq!(last, Some(3));
         assert!(series.take(SequenceNumber(9), none).is_none());
+    }
+
+    /// Oracle: the limit, and the order of writing.
+    #[test]
+    fn too_many_are_lost_from_the_oldest_on() {
+        let mut series = Series::default();
+        let released = |number| Released {
+            at: 0,
+            number,
+            is_counted: true,
+            spent: Spent::default(),
+        };
+        let limit = u32::try_from(LIMIT).expect("a number");
+        for number in 0..limit {
+            let sequence = SequenceNumber(i64::from(number) + 1);
+            assert!(series.push(sequence, released(number)).is_none());
+        }
+        let over = series.push(SequenceNumber(i64::from(limit) + 1), released(limit));
+        assert_eq!(over.map(|one| one.number), Some(0));
+        let none = |_: &Released| panic!("nothing is lost");
+        let next = series.take(SequenceNumber(2), none);
+        assert_eq!(next.map(|one| one.number), Some(1));
     }
 }
