@@ -21,6 +21,11 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const IPV4: u16 = 0x0800;
+/// The port of the first participant of a host, and of discovery to the group 239.255.0.1 (DDSI-RTPS 2.5,
+/// 9.6.2).
+const RTPS_PORT: u16 = 7_410;
+const RTPS_GROUP_PORT: u16 = 7_400;
+const RTPS_GROUP: u32 = 0x00FF_0001;
 const FIRST_PORT: u16 = 49_152;
 
 /// One direction of a flow as headers tell it.
@@ -102,6 +107,7 @@ impl Way<'_> {
         let source = protocol.map(|_| address(10, self.from.0));
         let destination = protocol.map(|_| match self.to {
             Some(station) => address(10, station.0),
+            None if self.flow.is_published() => address(239, RTPS_GROUP),
             None => address(239, self.number),
         });
         let ports = protocol.filter(|&own| own != ICMP).map(|_| self.ports());
@@ -131,6 +137,16 @@ impl Way<'_> {
     }
 
     fn ports(&self) -> [u16; 2] {
+        if self.flow.is_published() {
+            return [
+                RTPS_PORT,
+                if self.to.is_some() {
+                    RTPS_PORT
+                } else {
+                    RTPS_GROUP_PORT
+                },
+            ];
+        }
         let bits = |number: u32| u16::try_from(number & 0x3FFF).unwrap_or(0);
         let talker = FIRST_PORT + bits(self.number);
         let listener = FIRST_PORT + bits(self.number >> 14);

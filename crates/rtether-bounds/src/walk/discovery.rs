@@ -1,6 +1,7 @@
 //! What participants of RTPS say besides samples, written down.
 
 use alloc::collections::BTreeSet;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use rtether_model::flow::{Delivery, Flow, Tag};
@@ -12,7 +13,7 @@ use crate::frame::Frame;
 
 impl Walker<'_> {
     /// Follows what the participants at both ends of a flow over RTPS say besides: discovery, which
-    /// goes to all, and acknowledgements, which have no priority.
+    /// goes to all, and acknowledgements, which have the tag of the flow and no DSCP.
     pub(super) fn follow_discovery(&mut self, flow: &Flow) {
         let (network, routing) = (self.network, self.routing);
         let stations = network.iter_nodes().map(|(id, _)| id);
@@ -23,34 +24,49 @@ impl Walker<'_> {
         let ports = network.iter_nodes();
         let ports = ports.flat_map(|(id, _)| routing.hops_from(network, id));
         let ports: BTreeSet<PortId> = ports.map(|hop| hop.egress).collect();
+        let without_priority = flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
+            pcp: Pcp::default(),
+            ..tag
+        });
+        let mut tags = vec![without_priority];
+        if flow.tag != without_priority {
+            tags.push(flow.tag);
+        }
         let ends = core::iter::once(flow.talker).chain(flow.listeners.iter().copied());
         for talker in ends {
             let others = stations.iter().copied().filter(|&other| other != talker);
             let others: Vec<NodeId> = others
                 .filter(|&other| routing.path(network, talker, other).is_ok())
                 .collect();
-            let said = Flow {
-                talker,
-                listeners: others.clone(),
-                delivery: Delivery::Multicast,
-                tag: flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
-                    pcp: Pcp::default(),
-                    ..tag
-                }),
-                dscp: 0,
-                reply: None,
-                ..flow.clone()
-            };
-            let way = Way {
-                flow: &said,
-                number: self.flow,
-                from: talker,
-                to: None,
-                is_answer: false,
-            };
-            let target = Target::Group(others, ports.clone());
-            // What does not get through is no matter of this flow.
-            let _ = self.send(&way, &target, Token::released(Frame::of(&said, false)));
+            for &tag in &tags {
+                let said = Flow {
+                    talker,
+                    listeners: others.clone(),
+                    delivery: Delivery::Multicast,
+                    tag,
+                    dscp: 0,
+                    reply: None,
+                    ..flow.clone()
+                };
+                let group = Target::Group(others.clone(), ports.clone());
+                self.say(&said, None, &group);
+                // Where layers look at addresses and ports, each has a way of its own.
+                for &other in &others {
+                    self.say(&said, Some(other), &Target::One(other));
+                }
+            }
         }
+    }
+
+    fn say(&mut self, said: &Flow, to: Option<NodeId>, target: &Target) {
+        let way = Way {
+            flow: said,
+            number: self.flow,
+            from: said.talker,
+            to,
+            is_answer: false,
+        };
+        // What does not get through is no matter of this flow.
+        let _ = self.send(&way, target, Token::released(Frame::of(said, false)));
     }
 }
