@@ -297,8 +297,8 @@ pub struct Simulation {
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) publications: Publications,
     pub(crate) streams: Vec<StreamStats>,
-    /// First of the groups that stand for broadcasts, which every switch floods; in a simulation that
-    /// of discovery, if there are flows over RTPS.
+    /// First of the groups that stand for broadcasts, which every switch floods; in a simulation the
+    /// first of those for discovery, one for each participant of RTPS.
     pub(crate) broadcasts_from: u32,
     /// Frames from outside, by their numbers; none in a simulation.
     pub(crate) visitors: Vec<Visitor>,
@@ -459,6 +459,11 @@ impl Simulation {
             observer.carries(&message.datagram());
         }
         observer.transmitted(self.now(), self.port_id(port), &self.info(id));
+    }
+
+    /// Returns whether anybody speaks RTPS.
+    pub(crate) fn has_publications(&self) -> bool {
+        !self.publications.parties.is_empty()
     }
 
     /// Returns the datagram of a packet of a flow over RTPS.

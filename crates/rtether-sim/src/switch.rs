@@ -162,7 +162,7 @@ impl Simulation {
         if packet.destination & GROUP != 0 {
             let group = packet.destination & !GROUP;
             return match &switch.groups {
-                Some(groups) if group < self.broadcasts_from => {
+                Some(groups) if group < self.broadcasts_from || self.has_publications() => {
                     Way::Many(groups.get(&group).cloned().unwrap_or_default())
                 }
                 Some(_) | None => Way::Many(self.all_ports(index, ingress)),

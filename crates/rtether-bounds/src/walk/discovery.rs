@@ -20,10 +20,6 @@ impl Walker<'_> {
         let stations: Vec<NodeId> = stations
             .filter(|&id| network.end_station(id).is_some())
             .collect();
-        // Every switch floods it, wherever that leads.
-        let ports = network.iter_nodes();
-        let ports = ports.flat_map(|(id, _)| routing.hops_from(network, id));
-        let ports: BTreeSet<PortId> = ports.map(|hop| hop.egress).collect();
         let without_priority = flow.tag.filter(|tag| tag.vid.get() != 0).map(|tag| Tag {
             pcp: Pcp::default(),
             ..tag
@@ -38,6 +34,11 @@ impl Walker<'_> {
             let others: Vec<NodeId> = others
                 .filter(|&other| routing.path(network, talker, other).is_ok())
                 .collect();
+            // Those of switches that manage groups; others flood it.
+            let ways = others
+                .iter()
+                .filter_map(|&other| routing.path(network, talker, other).ok());
+            let ports: BTreeSet<PortId> = ways.flatten().map(|hop| hop.egress).collect();
             for &tag in &tags {
                 let said = Flow {
                     talker,

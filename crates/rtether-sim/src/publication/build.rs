@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use rtether_model::flow::{Delivery, Flow, Traffic};
+use rtether_model::network::NodeId;
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::Encapsulation;
 use rtether_rtps::cdr::{Encoding, to_payload};
@@ -89,7 +90,7 @@ impl Simulation {
         if !flows.iter().any(|flow| is_reliable(flow).is_some()) {
             return Ok(());
         }
-        // Discovery goes to a group of its own, which every switch floods.
+        // Discovery goes to a group for each participant, behind those of the flows.
         self.broadcasts_from = u32::try_from(self.flows.len()).map_err(|_| BuildError::TooLarge)?;
         self.publications.by_station = vec![NONE; self.stations.len()];
         for (index, flow) in (0u32..).zip(flows) {
@@ -106,7 +107,45 @@ impl Simulation {
             self.add_topic(index, flow, is_reliable)
                 .ok_or_else(|| refused("it is more than the engine of RTPS takes"))?;
         }
+        self.add_groups(flows);
         Ok(())
+    }
+
+    /// Tells switches that manage groups where the discovery of each participant goes: along the ways to
+    /// the others, since what is flooded would go round in a ring of switches.
+    fn add_groups(&mut self, flows: &[Flow]) {
+        let parties = self.publications.parties.iter();
+        let nodes = parties.map(|party| self.stations[party.station as usize].node);
+        let nodes: Vec<NodeId> = nodes.collect();
+        for (party, &talker) in nodes.iter().enumerate() {
+            let group = self.broadcasts_from + u32::try_from(party).unwrap_or(0);
+            let flow = &flows[self.publications.parties[party].flow as usize];
+            let mut said = Flow {
+                talker,
+                listeners: nodes
+                    .iter()
+                    .copied()
+                    .filter(|&other| other != talker)
+                    .collect(),
+                delivery: Delivery::Multicast,
+                ..flow.clone()
+            };
+            let (routing, network) = (&self.routing, &self.network);
+            let all = said.listeners.iter().copied();
+            said.listeners = all
+                .filter(|&other| routing.path(network, talker, other).is_ok())
+                .collect();
+            for hop in routing.flow_hops(network, &said).unwrap_or_default() {
+                let mut switches = self.switches.iter_mut();
+                let switch = switches.find(|switch| switch.node == hop.egress.node);
+                if let Some(switch) = switch
+                    && let Some(groups) = &mut switch.groups
+                {
+                    let port = switch.first_port + u32::from(hop.egress.port);
+                    groups.entry(group).or_default().push(port);
+                }
+            }
+        }
     }
 
     /// Returns the participant of a station, which is made if there is none.

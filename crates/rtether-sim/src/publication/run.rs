@@ -249,7 +249,7 @@ impl Simulation {
             let from = party.participant.prefix();
             let message = Message::new(&buffer, from, dscp, to.port());
             let destination = if address.is_multicast() {
-                Some(GROUP | self.broadcasts_from)
+                Some(GROUP | (self.broadcasts_from + index))
             } else {
                 self.publications.by_address.get(&address).copied()
             };
