@@ -16,6 +16,8 @@ use super::options::Options;
 
 /// Publishers of one topic that keep samples at the same time.
 const KEEPERS_MAX: u32 = 16;
+/// Damaged places that are told one by one.
+const DAMAGE_MAX: usize = 20;
 
 pub(crate) struct Keeper {
     store: Store,
@@ -34,9 +36,9 @@ impl Keeper {
             Failure::begin(format_args!("making {}: {error}", folder.display()))
         })?;
         let store = free(&folder, &file_name(options.domain, topic), is_synced);
-        Ok(Some(Self {
-            store: store.map_err(Failure::begin)?,
-        }))
+        let store = store.map_err(Failure::begin)?;
+        tell_of_damage(&store, topic);
+        Ok(Some(Self { store }))
     }
 
     /// Returns the shapes that were left, but for those that are older than the lifespan.
@@ -68,6 +70,20 @@ impl Keeper {
     pub(crate) fn forget(&mut self, shape: &ShapeType) -> Result<(), Failure> {
         let key = key_hash(shape).map_err(Failure::run)?;
         self.store.forget(key).map_err(Failure::run)
+    }
+}
+
+/// Says what of the kept samples could not be read; not where the suite looks.
+fn tell_of_damage(store: &Store, topic: &str) {
+    for damage in store.damage().iter().take(DAMAGE_MAX) {
+        eprintln!("kept samples of {topic}: {damage}");
+    }
+    let more = store.damage().len().saturating_sub(DAMAGE_MAX) as u64 + store.more_damage();
+    if more > 0 {
+        eprintln!("kept samples of {topic}: {more} more damaged places");
+    }
+    if let Some(copy) = store.copy_of_damaged() {
+        eprintln!("the file as it was: {}", copy.display());
     }
 }
 

@@ -27,7 +27,7 @@ use crate::wait::Waiting;
 pub use application::{DomainApplication, SendError};
 pub use options::{DomainError, DomainOptions, ETHERTYPE, EthernetOptions};
 use rests::Rests;
-pub use store::{Kept, Store, StoreError, StoreOptions};
+pub use store::{Damage, Damaged, Kept, Store, StoreError, StoreOptions};
 use transport::{Source, Transport};
 pub use watch::{Envelope, Seen, Watch};
 

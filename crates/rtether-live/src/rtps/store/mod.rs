@@ -6,21 +6,25 @@
 //! service answers while no writer is there.
 //!
 //! The file is a journal: each sample is a record at its end. When the journal is twice as long as
-//! what counts, it is written anew beside the old one and put in its place.
+//! what counts, it is written anew beside the old one and put in its place. What is damaged in it is
+//! reported and costs nothing else; `docs/decisions/0015-journal-of-samples.md` says why and how.
 
+mod crc;
+mod disk;
+mod journal;
 mod record;
+mod scan;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use record::{Record, What};
+use disk::System;
+use journal::{Journal, beside};
 
-/// The first octets of a journal.
-const MARK: [u8; 8] = *b"rtstore1";
 /// Octets that a journal may have beyond twice of what counts, before it is written anew.
 const SLACK: u64 = 65_536;
 
@@ -55,6 +59,30 @@ pub enum StoreError {
     /// The file is something else.
     #[error("{}: no file of kept samples, left as it is", .0.display())]
     Foreign(PathBuf),
+    /// The file has the format of another version of this program.
+    #[error(
+        "{}: kept samples in format {version}, and only format 2 can be read; left as it is. \
+         Move the file away to begin with an empty one", .path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        version: u32,
+    },
+    /// The file was made for more or larger samples than are allowed now.
+    #[error(
+        "{}: made for {}, which is beyond the limits asked for now; left as it is",
+        .path.display(), made_for(*.instances, *.sample)
+    )]
+    Limits {
+        /// The file.
+        path: PathBuf,
+        /// Its most instances; 0 if they are not the reason.
+        instances: u64,
+        /// Its most octets of a sample.
+        sample: u64,
+    },
     /// There are as many instances as are allowed.
     #[error("there is room for {0} kept instances only")]
     Full(usize),
@@ -71,6 +99,13 @@ pub enum StoreError {
     },
 }
 
+fn made_for(instances: u64, sample: u64) -> String {
+    match instances {
+        0 => format!("samples of {sample} octets"),
+        _ => format!("{instances} instances with samples of {sample} octets"),
+    }
+}
+
 /// A sample that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
@@ -80,27 +115,68 @@ pub struct Kept {
     pub payload: Vec<u8>,
 }
 
+/// A place in the file in which something is not as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The first octet that cannot be read.
+    pub at: u64,
+    /// How many octets from there on.
+    pub octets: u64,
+    /// What was there.
+    pub what: Damaged,
+}
+
+/// What was in a damaged place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// What the file says about itself, of which it has two copies: no sample is lost.
+    Head,
+    /// A sample of the instance with this hash of its key. If an older one of it is there, that one
+    /// is kept.
+    Sample([u8; 16]),
+    /// So many samples of unknown instances, or words that an instance is to be forgotten; none if
+    /// the place lies between two records that follow each other.
+    Records(u64),
+    /// What follows the last record: one that was being written when its writer or the system went
+    /// down, or else the last ones.
+    Tail,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, octets, what } = self;
+        write!(f, "{octets} octets at {at}: ")?;
+        match what {
+            Damaged::Head => f.write_str("a head of the file is damaged; no sample is lost"),
+            Damaged::Sample(key) => {
+                f.write_str("the last sample of instance ")?;
+                key.iter().try_for_each(|octet| write!(f, "{octet:02x}"))?;
+                f.write_str(" is damaged")
+            }
+            Damaged::Records(count) => write!(f, "{count} records are damaged"),
+            Damaged::Tail => f.write_str("no whole record at the end, as after a crash"),
+        }
+    }
+}
+
 /// Samples that outlive their writer.
 #[derive(Debug)]
 pub struct Store {
-    path: PathBuf,
-    options: StoreOptions,
-    journal: File,
+    journal: Journal<System>,
     /// Held for as long as the store is open; a file of its own, since the journal is replaced.
     _lock: File,
-    kept: BTreeMap<[u8; 16], Kept>,
-    /// Octets of the journal.
-    octets: u64,
-    /// Octets of the records that count.
-    counting: u64,
-    cut: u64,
 }
 
 impl Store {
     /// Opens a store, or makes one; its folder has to be there.
     ///
+    /// What is damaged in it is in [`Store::damage`] afterwards. The file as it was is then kept
+    /// beside it under the same name with the ending `.bad-1`, `.bad-2` and so on up to `.bad-8`,
+    /// which is replaced if it is there.
+    ///
     /// # Errors
-    /// If another writer has it, if the file is something else, or if the system refuses.
+    /// If another writer has it, if the file is something else or made for larger limits, or if the
+    /// system refuses; the file is then as it was.
     pub fn open(path: &Path, options: StoreOptions) -> Result<Self, StoreError> {
         let failed = |source| StoreError::System {
             path: path.to_owned(),
@@ -114,51 +190,45 @@ impl Store {
             Err(TryLockError::WouldBlock) => return Err(StoreError::Taken(path.to_owned())),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
-        let journal = writing.open(path).map_err(failed)?;
-        let mut this = Self {
-            path: path.to_owned(),
-            options,
-            journal,
+        Ok(Self {
+            journal: Journal::open(System, path, options, SLACK)?,
             _lock: lock,
-            kept: BTreeMap::new(),
-            octets: 0,
-            counting: 0,
-            cut: 0,
-        };
-        this.load()?;
-        Ok(this)
+        })
     }
 
     /// Returns the kept samples, with the hashes of their keys, in the order in which they were
     /// written.
     pub fn kept(&self) -> Vec<([u8; 16], &Kept)> {
-        let mut kept: Vec<_> = self.kept.iter().map(|(key, kept)| (*key, kept)).collect();
+        let kept = self.journal.kept.iter();
+        let mut kept: Vec<_> = kept.map(|(key, kept)| (*key, kept)).collect();
         kept.sort_by_key(|(_, kept)| kept.written_ns);
         kept
     }
 
-    /// Returns how many octets at the end of the file were no whole records, as after a crash; they
-    /// are gone.
-    pub fn cut(&self) -> u64 {
-        self.cut
+    /// Returns what was damaged in the file when it was opened, in the order of the file; no more
+    /// than 1024 places.
+    pub fn damage(&self) -> &[Damage] {
+        &self.journal.damage
+    }
+
+    /// Returns how many damaged places are not in [`Store::damage`].
+    pub fn more_damage(&self) -> u64 {
+        self.journal.more
+    }
+
+    /// Returns where the damaged file is as it was, if there was damage.
+    pub fn copy_of_damaged(&self) -> Option<&Path> {
+        self.journal.copy.as_deref()
     }
 
     /// Keeps the sample of an instance in the place of its last one.
     ///
     /// # Errors
-    /// If there is no room for it. What was kept before stays.
+    /// If there is no room for it, or the system refuses. What was kept before stays; after a crash,
+    /// the sample that was refused by the system may be there in its place. The next call begins a
+    /// new file.
     pub fn keep(&mut self, key: [u8; 16], sample: Kept) -> Result<(), StoreError> {
-        if sample.payload.len() > self.options.sample_max {
-            return Err(StoreError::Large(sample.payload.len()));
-        }
-        if !self.kept.contains_key(&key) && self.kept.len() >= self.options.instances_max {
-            return Err(StoreError::Full(self.options.instances_max));
-        }
-        let record = Record {
-            key,
-            what: What::Kept(sample),
-        };
-        self.append(record)
+        self.journal.keep(key, sample)
     }
 
     /// Forgets an instance, as when it is disposed of.
@@ -166,127 +236,6 @@ impl Store {
     /// # Errors
     /// If the system refuses; the instance is then still there.
     pub fn forget(&mut self, key: [u8; 16]) -> Result<(), StoreError> {
-        if !self.kept.contains_key(&key) {
-            return Ok(());
-        }
-        let what = What::Forgotten;
-        self.append(Record { key, what })
+        self.journal.forget(key)
     }
-
-    fn append(&mut self, record: Record) -> Result<(), StoreError> {
-        let octets = record.to_octets();
-        let mut write = || {
-            self.journal.seek(SeekFrom::Start(self.octets))?;
-            self.journal.write_all(&octets)?;
-            self.sync(&self.journal)
-        };
-        if let Err(error) = write() {
-            // Whatever is there of the record would hide those that follow.
-            let _ = self.journal.set_len(self.octets);
-            return Err(self.failed(error));
-        }
-        self.octets += octets.len() as u64;
-        self.apply(record);
-        if self.octets > 2 * self.counting + SLACK {
-            self.renew().map_err(|error| self.failed(error))?;
-        }
-        Ok(())
-    }
-
-    fn apply(&mut self, record: Record) {
-        let Record { key, what } = record;
-        let before = match what {
-            What::Kept(sample) => {
-                self.counting += record::length(sample.payload.len());
-                self.kept.insert(key, sample)
-            }
-            What::Forgotten => self.kept.remove(&key),
-        };
-        if let Some(before) = before {
-            self.counting -= record::length(before.payload.len());
-        }
-    }
-
-    /// Reads the journal up to the first record that is not whole, and cuts it off there.
-    fn load(&mut self) -> Result<(), StoreError> {
-        let length = self.journal.metadata().map_err(|e| self.failed(e))?.len();
-        let mark_len = MARK.len() as u64;
-        let mut from = BufReader::new(self.journal.try_clone().map_err(|e| self.failed(e))?);
-        let mut mark = Vec::new();
-        let read = from.by_ref().take(mark_len).read_to_end(&mut mark);
-        read.map_err(|e| self.failed(e))?;
-        if !MARK.starts_with(&mark) {
-            return Err(StoreError::Foreign(self.path.clone()));
-        }
-        if length < mark_len {
-            self.renew().map_err(|error| self.failed(error))?;
-            self.cut = length;
-            return Ok(());
-        }
-        self.octets = mark_len;
-        loop {
-            let record = Record::read(&mut from, self.options.sample_max);
-            let Some((record, octets)) = record.map_err(|e| self.failed(e))? else {
-                break;
-            };
-            let is_new = !self.kept.contains_key(&record.key);
-            if is_new && self.kept.len() >= self.options.instances_max {
-                return Err(StoreError::Full(self.options.instances_max));
-            }
-            self.octets += octets;
-            self.apply(record);
-        }
-        self.cut = length - self.octets;
-        let cut = self.journal.set_len(self.octets);
-        cut.map_err(|error| self.failed(error))
-    }
-
-    /// Writes what counts to a new file, and puts it in the place of the journal.
-    fn renew(&mut self) -> io::Result<()> {
-        let path = beside(&self.path, "new");
-        let mut octets = MARK.to_vec();
-        for (key, kept) in self.kept() {
-            let what = What::Kept(kept.clone());
-            octets.extend(Record { key, what }.to_octets());
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(true);
-        let mut journal = options.open(&path)?;
-        journal.write_all(&octets)?;
-        self.sync(&journal)?;
-        fs::rename(&path, &self.path)?;
-        if let Some(folder) = self.path.parent().filter(|_| self.options.is_synced) {
-            let folder = if folder.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                folder
-            };
-            File::open(folder)?.sync_all()?;
-        }
-        self.journal = journal;
-        self.octets = octets.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&self, file: &File) -> io::Result<()> {
-        if self.options.is_synced {
-            file.sync_data()?;
-        }
-        Ok(())
-    }
-
-    fn failed(&self, source: io::Error) -> StoreError {
-        StoreError::System {
-            path: self.path.clone(),
-            source,
-        }
-    }
-}
-
-/// Returns a file beside another one, which has its name and an ending.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -1,105 +1,179 @@
-//! A record of a journal: the octets that follow and their check sum, both in 32 bits, then what
-//! happened, the hash of the key, the time, and the sample. All numbers are little endian.
-
-use std::io::{self, Read};
+//! What a journal consists of. All numbers are little endian.
+//!
+//! A head of the file, 64 octets at 0 and the same again at 4096, so that no single sector has both:
+//! magic (8 octets), version (4), zero (4), epoch (8), most instances (8), most octets of a sample
+//! (8), zero, and in the last four octets the CRC-32C of the 60 before.
+//!
+//! From 4160 on records, each at a multiple of eight octets. Its head has 64 octets, too: marker (4),
+//! octets of the sample (4), epoch (8), running number (8), time in nanoseconds since 1970 (8), hash
+//! of the key (16), kind (4; 1 kept, 0 forgotten), CRC-32C of the sample (4), zero (4), CRC-32C of
+//! the 60 octets before. The sample follows, filled up with zeros.
 
 use super::Kept;
+use super::crc::crc32c;
 
-/// Octets before the body.
-const HEAD: usize = 8;
-/// Octets of a body without a sample.
-const FIXED: usize = 1 + 16 + 8;
+/// The first octets of a journal.
+pub(super) const MAGIC: [u8; 8] = *b"rtetherJ";
+/// The first octets of a journal of the first version.
+pub(super) const MAGIC_1: [u8; 8] = *b"rtstore1";
+pub(super) const VERSION: u32 = 2;
+/// Octets of the head of a file, and of that of a record.
+pub(super) const HEAD: usize = 64;
+/// Where the heads of a file are.
+pub(super) const HEADS_AT: [u64; 2] = [0, 4_096];
+/// Where the first record is.
+pub(super) const RECORDS_AT: u64 = HEADS_AT[1] + HEAD as u64;
+/// What records are aligned to, in octets.
+pub(super) const ALIGNMENT: u64 = 8;
+/// The first octets of a record; the first of them is in no text.
+const MARKER: [u8; 4] = [0xF5, b'r', b't', b'R'];
+/// Octets of a head that its check sum covers.
+const CHECKED: usize = HEAD - 4;
+
+/// What a file says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileHead {
+    pub(super) version: u32,
+    /// Drawn anew for each file, so that a record of another one is none of this.
+    pub(super) epoch: u64,
+    pub(super) instances_max: u64,
+    pub(super) sample_max: u64,
+}
+
+impl FileHead {
+    pub(super) fn to_octets(self) -> [u8; HEAD] {
+        let mut octets = [0; HEAD];
+        octets[..8].copy_from_slice(&MAGIC);
+        octets[8..12].copy_from_slice(&self.version.to_le_bytes());
+        octets[16..24].copy_from_slice(&self.epoch.to_le_bytes());
+        octets[24..32].copy_from_slice(&self.instances_max.to_le_bytes());
+        octets[32..40].copy_from_slice(&self.sample_max.to_le_bytes());
+        seal(octets)
+    }
+
+    /// Returns what is there, if it is whole.
+    pub(super) fn of_octets(octets: &[u8; HEAD]) -> Option<Self> {
+        (octets.starts_with(&MAGIC) && is_sealed(octets)).then(|| Self {
+            version: u32::from_le_bytes(part(octets, 8)),
+            epoch: u64::from_le_bytes(part(octets, 16)),
+            instances_max: u64::from_le_bytes(part(octets, 24)),
+            sample_max: u64::from_le_bytes(part(octets, 32)),
+        })
+    }
+}
 
 /// What is kept of an instance from now on.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Kept(Kept),
     Forgotten,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     /// The hash of the key of the instance.
     pub(super) key: [u8; 16],
     pub(super) what: What,
 }
 
-/// Returns the octets of the record of a sample.
-pub(super) const fn length(payload: usize) -> u64 {
-    (HEAD + FIXED + payload) as u64
+/// What stands before a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordHead {
+    pub(super) length: u32,
+    pub(super) epoch: u64,
+    pub(super) number: u64,
+    pub(super) written_ns: i64,
+    pub(super) key: [u8; 16],
+    is_kept: bool,
+    sum: u32,
 }
 
-impl Record {
-    pub(super) fn to_octets(&self) -> Vec<u8> {
-        let (tag, written_ns, payload): (u8, i64, &[u8]) = match &self.what {
-            What::Kept(kept) => (1, kept.written_ns, &kept.payload),
-            What::Forgotten => (0, 0, &[]),
-        };
-        let mut body = vec![tag];
-        body.extend(self.key);
-        body.extend(written_ns.to_le_bytes());
-        body.extend(payload);
-        let len = u32::try_from(body.len()).unwrap_or(u32::MAX);
-        let mut octets = len.to_le_bytes().to_vec();
-        octets.extend(check_sum(&body).to_le_bytes());
-        octets.extend(body);
-        octets
-    }
-
-    /// Reads a record, and how many octets it has; `None` if it is not whole.
-    pub(super) fn read(from: &mut impl Read, sample_max: usize) -> io::Result<Option<(Self, u64)>> {
-        let mut head = Vec::with_capacity(HEAD);
-        from.take(HEAD as u64).read_to_end(&mut head)?;
-        let Some((len, sum)) = head.split_first_chunk::<4>() else {
-            return Ok(None);
-        };
-        let Ok(sum) = <[u8; 4]>::try_from(sum) else {
-            return Ok(None);
-        };
-        let len = usize::try_from(u32::from_le_bytes(*len)).unwrap_or(usize::MAX);
-        if !(FIXED..=FIXED.saturating_add(sample_max)).contains(&len) {
-            return Ok(None);
+impl RecordHead {
+    /// Returns what is there, if it is whole.
+    pub(super) fn of_octets(octets: &[u8; HEAD]) -> Option<Self> {
+        if !octets.starts_with(&MARKER) || !is_sealed(octets) {
+            return None;
         }
-        let mut body = Vec::new();
-        from.take(len as u64).read_to_end(&mut body)?;
-        if body.len() != len || check_sum(&body) != u32::from_le_bytes(sum) {
-            return Ok(None);
-        }
-        Ok(Self::of_body(&body).map(|record| (record, (HEAD + len) as u64)))
-    }
-
-    fn of_body(body: &[u8]) -> Option<Self> {
-        let (tag, rest) = body.split_first()?;
-        let (key, rest) = rest.split_first_chunk::<16>()?;
-        let (written_ns, payload) = rest.split_first_chunk::<8>()?;
-        let what = match tag {
-            0 if payload.is_empty() => What::Forgotten,
-            1 => What::Kept(Kept {
-                written_ns: i64::from_le_bytes(*written_ns),
-                payload: payload.to_vec(),
-            }),
+        let is_kept = match u32::from_le_bytes(part(octets, 48)) {
+            0 => false,
+            1 => true,
             _ => return None,
         };
-        Some(Self { key: *key, what })
+        Some(Self {
+            length: u32::from_le_bytes(part(octets, 4)),
+            epoch: u64::from_le_bytes(part(octets, 8)),
+            number: u64::from_le_bytes(part(octets, 16)),
+            written_ns: i64::from_le_bytes(part(octets, 24)),
+            key: part(octets, 32),
+            is_kept,
+            sum: u32::from_le_bytes(part(octets, 52)),
+        })
+    }
+
+    /// Returns the octets of the record in the file.
+    pub(super) fn octets(&self) -> u64 {
+        octets_of(self.length)
+    }
+
+    /// Returns the record with this sample, if it is the one that was written.
+    pub(super) fn with(&self, payload: &[u8]) -> Option<Record> {
+        let is_whole = crc32c(payload) == self.sum;
+        is_whole.then(|| Record {
+            key: self.key,
+            what: if self.is_kept {
+                What::Kept(Kept {
+                    written_ns: self.written_ns,
+                    payload: payload.to_vec(),
+                })
+            } else {
+                What::Forgotten
+            },
+        })
     }
 }
 
-/// FNV-1a in 32 bits: finds what a crash has left half written, not what somebody has forged.
-fn check_sum(octets: &[u8]) -> u32 {
-    octets.iter().fold(0x811C_9DC5, |sum, octet| {
-        (sum ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
-    })
+/// Returns the octets in the file of a record with a sample of so many octets.
+pub(super) fn octets_of(length: u32) -> u64 {
+    HEAD as u64 + u64::from(length).next_multiple_of(ALIGNMENT)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_check_sum_is_that_of_its_authors() {
-        // Oracle: test vectors of FNV-1a, 32 bits (draft-eastlake-fnv, section on test vectors).
-        assert_eq!(check_sum(b""), 0x811C_9DC5);
-        assert_eq!(check_sum(b"a"), 0xE40C_292C);
-        assert_eq!(check_sum(b"foobar"), 0xBF9C_F968);
+/// Appends the octets of a record. The sample is below 4 GiB.
+pub(super) fn put(
+    into: &mut Vec<u8>,
+    (epoch, number): (u64, u64),
+    key: [u8; 16],
+    kept: Option<&Kept>,
+) {
+    let payload = kept.map_or(&[][..], |kept| &kept.payload);
+    let written_ns = kept.map_or(0, |kept| kept.written_ns);
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    let mut head = [0; HEAD];
+    head[..4].copy_from_slice(&MARKER);
+    head[4..8].copy_from_slice(&length.to_le_bytes());
+    head[8..16].copy_from_slice(&epoch.to_le_bytes());
+    head[16..24].copy_from_slice(&number.to_le_bytes());
+    head[24..32].copy_from_slice(&written_ns.to_le_bytes());
+    head[32..48].copy_from_slice(&key);
+    head[48..52].copy_from_slice(&u32::from(kept.is_some()).to_le_bytes());
+    head[52..56].copy_from_slice(&crc32c(payload).to_le_bytes());
+    into.extend(seal(head));
+    into.extend(payload);
+    while !(into.len() as u64).is_multiple_of(ALIGNMENT) {
+        into.push(0);
     }
+}
+
+fn seal(mut octets: [u8; HEAD]) -> [u8; HEAD] {
+    let sum = crc32c(&octets[..CHECKED]);
+    octets[CHECKED..].copy_from_slice(&sum.to_le_bytes());
+    octets
+}
+
+fn is_sealed(octets: &[u8; HEAD]) -> bool {
+    crc32c(&octets[..CHECKED]) == u32::from_le_bytes(part(octets, CHECKED))
+}
+
+/// Returns some octets of a head.
+fn part<const N: usize>(octets: &[u8; HEAD], at: usize) -> [u8; N] {
+    std::array::from_fn(|index| octets[at + index])
 }
