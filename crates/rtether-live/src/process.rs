@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, pidfd_send_signal, setsid};
@@ -138,27 +138,32 @@ pub fn leave_session() -> io::Result<()> {
 }
 
 /// Waits until one of the files can be read or is closed at the other end, or until the time is
-/// over. Returns for each whether it is; a signal ends the wait early.
+/// over. Returns for each whether it is.
+///
+/// A signal that interrupts the wait does not end it.
 ///
 /// # Errors
 /// What the system says.
 pub fn wait(files: &[BorrowedFd<'_>], time: Option<Duration>) -> io::Result<Vec<bool>> {
-    let time = time.map(|time| Timespec {
-        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(time.subsec_nanos()),
-    });
+    let begin = Instant::now();
     let mut polled: Vec<PollFd<'_>> = files
         .iter()
         .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
         .collect();
-    match poll(&mut polled, time.as_ref()) {
-        Ok(_) => Ok(polled
-            .iter()
-            .map(|file| !file.revents().is_empty())
-            .collect()),
-        Err(rustix::io::Errno::INTR) => Ok(vec![false; files.len()]),
-        Err(error) => Err(error.into()),
+    loop {
+        let left = time.map(|time| time.saturating_sub(begin.elapsed()));
+        let left = left.map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        });
+        match poll(&mut polled, left.as_ref()) {
+            Ok(_) => break,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
+    let is_ready = |file: &PollFd<'_>| !file.revents().is_empty();
+    Ok(polled.iter().map(is_ready).collect())
 }
 
 #[cfg(test)]
@@ -210,5 +215,31 @@ mod tests {
         let end = own_end().expect("Linux 5.3");
         let seen = wait(&[end.as_fd()], Some(Duration::ZERO)).expect("waits");
         assert_eq!(seen, [false]);
+    }
+
+    #[test]
+    fn a_signal_cuts_no_wait_short() {
+        // Oracle: the clock. The signal has a handler, so that the system ends the wait.
+        extern "C" fn nothing(_: libc::c_int) {}
+        let handler: extern "C" fn(libc::c_int) = nothing;
+        // SAFETY: the handler does nothing, and nobody else uses this signal.
+        unsafe { libc::signal(libc::SIGUSR2, handler as libc::sighandler_t) };
+        let (silent, _end) = io::pipe().expect("a pipe");
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiting = std::thread::spawn(move || {
+            // SAFETY: it returns what identifies this thread.
+            tell.send(unsafe { libc::pthread_self() }).expect("heard");
+            let (begin, patience) = (Instant::now(), Duration::from_millis(500));
+            let ready = wait(&[silent.as_fd()], Some(patience)).expect("waits");
+            (ready, begin.elapsed() >= patience)
+        });
+        let thread = told.recv().expect("told");
+        for _ in 0..4 {
+            std::thread::sleep(Duration::from_millis(50));
+            // SAFETY: the thread waits for longer than this takes, and is joined below.
+            let sent = unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+            assert_eq!(sent, 0);
+        }
+        assert_eq!(waiting.join().expect("no panic"), (vec![false], true));
     }
 }

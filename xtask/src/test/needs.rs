@@ -1,7 +1,9 @@
-//! Programs of the system that some tests need: found, installed, or asked for.
+//! Programs of the system that tests and steps run: found, installed, or asked for.
 
+use std::cell::OnceCell;
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,106 +11,250 @@ use anyhow::Result;
 
 use crate::repo::{Repo, TextFile};
 
-/// A program that tests call.
+/// A program that tests run and that a small system lacks.
 struct Tool {
     /// Names under which it may be installed.
     names: &'static [&'static str],
-    /// Tests find its path in this variable, and skip themselves if it is not set.
-    variable: &'static str,
+    /// Tests find its path in this variable, and skip themselves if it is not set; where there is
+    /// none, they look for the name in the search path.
+    variable: Option<&'static str>,
     packages: &'static [&'static str],
     /// What it is needed for.
     purpose: &'static str,
 }
 
+impl Tool {
+    const fn named(
+        names: &'static [&'static str],
+        packages: &'static [&'static str],
+        purpose: &'static str,
+    ) -> Self {
+        Self {
+            names,
+            variable: None,
+            packages,
+            purpose,
+        }
+    }
+
+    const fn given_in(self, variable: &'static str) -> Self {
+        Self {
+            variable: Some(variable),
+            ..self
+        }
+    }
+}
+
+/// What a Debian system without anything installed by hand lacks; what it has, such as `cp` and
+/// `setpriv`, is [`ESSENTIAL`].
 const TOOLS: &[Tool] = &[
-    Tool {
-        names: &["chromium", "chromium-browser", "google-chrome"],
-        variable: "RTETHER_CHROMIUM",
-        packages: &["chromium", "fonts-liberation"],
-        purpose: "to look at the report in a browser",
-    },
-    Tool {
-        names: &["tshark"],
-        variable: "RTETHER_TSHARK",
-        packages: &["tshark"],
-        purpose: "to read captures with another decoder",
-    },
-    Tool {
-        names: &["ip"],
-        variable: "RTETHER_IP",
-        packages: &["iproute2"],
-        purpose: "to make hosts on this machine, as root",
-    },
-    Tool {
-        names: &["idlc"],
-        variable: "RTETHER_IDLC",
-        packages: &[
+    Tool::named(
+        &["chromium", "chromium-browser", "google-chrome"],
+        &["chromium", "fonts-liberation"],
+        "to look at the report in a browser",
+    )
+    .given_in("RTETHER_CHROMIUM"),
+    Tool::named(
+        &["tshark"],
+        &["tshark"],
+        "to read captures with another decoder",
+    )
+    .given_in("RTETHER_TSHARK"),
+    Tool::named(
+        &["ip"],
+        &["iproute2"],
+        "to make hosts on this machine, as root",
+    )
+    .given_in("RTETHER_IP"),
+    Tool::named(
+        &["idlc"],
+        &[
             "g++",
             "cyclonedds-dev",
             "cyclonedds-tools",
             "libfastrtps-dev",
             "libfastcdr-dev",
         ],
-        purpose: "to exchange samples with other implementations of RTPS",
-    },
+        "to exchange samples with other implementations of RTPS",
+    )
+    .given_in("RTETHER_IDLC"),
+    Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
+    Tool::named(
+        &["cc"],
+        &["gcc", "libc6-dev"],
+        "to build C programs on the library",
+    ),
+    Tool::named(&["c++"], &["g++"], "to read the header as C++"),
+    Tool::named(
+        &["ssh"],
+        &["openssh-client"],
+        "to run scenarios between hosts",
+    ),
+    Tool::named(
+        &["ssh-keygen"],
+        &["openssh-client"],
+        "to make keys for hosts of tests",
+    ),
+    Tool::named(
+        &["sshd"],
+        &["openssh-server"],
+        "to reach hosts that tests make on this machine",
+    ),
+    Tool::named(
+        &["systemd-analyze"],
+        &["systemd"],
+        "to check the unit of the shim",
+    ),
+    Tool::named(&["kill"], &["procps"], "to send signals to programs"),
+    Tool::named(&["sysctl"], &["procps"], "to set up hosts of tests"),
 ];
 
-/// Returns the variables to set for the tests: one for each tool that is here in the end.
+/// Programs that each Debian system has (packages that are essential there, or part of a shell).
+#[cfg(test)]
+const ESSENTIAL: &[&str] = &[
+    "apt-get", "cat", "chroot", "cp", "id", "mkfifo", "mount", "setpriv", "sh", "sleep", "true",
+    "umount", "unshare",
+];
+
+/// Programs that single steps look for themselves, and say how to get.
+#[cfg(test)]
+const OF_STEPS: &[&str] = &[
+    "cargo",
+    "debootstrap",
+    "dpkg",
+    "git",
+    "rustc",
+    "rustup",
+    "valgrind",
+];
+
+/// Returns the variables to set for the tests: one for each tool with one that is here in the end.
 ///
-/// A tool that no test asks for is neither looked up nor installed.
+/// A tool that no test runs is neither looked up nor installed.
 pub(super) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
     let files = repo.text_files()?;
+    let installer = Installer::default();
     let mut found = Vec::new();
-    for tool in TOOLS.iter().filter(|tool| is_wanted(tool.variable, &files)) {
-        if let Some(path) = tool.find().or_else(|| tool.install()) {
-            println!("{}: {}", tool.names[0], path.display());
-            found.push((tool.variable, path));
-        } else {
-            let name = tool.names[0];
-            println!("{name} is missing; it is needed {}", tool.purpose);
-            println!(
-                "help: on Debian or Ubuntu: sudo apt-get install {}",
-                tool.packages.join(" ")
-            );
-            println!(
-                "help: elsewhere install {name} and set {} to its path",
-                tool.variable
-            );
+    for tool in TOOLS.iter().filter(|tool| tool.is_wanted(&files)) {
+        match (tool.provide(&installer), tool.variable) {
+            (Some(path), Some(variable)) => {
+                println!("{}: {}", tool.names[0], path.display());
+                found.push((variable, path));
+            }
+            (Some(_), None) => {}
+            (None, _) => tool.ask(),
         }
     }
     Ok(found)
 }
 
-/// Tells whether a source file of a crate names the variable.
-fn is_wanted(variable: &str, files: &[TextFile]) -> bool {
-    files
-        .iter()
-        .any(|file| file.path.starts_with("crates/") && file.text.contains(variable))
-}
-
 impl Tool {
+    /// Tells whether a source file of a crate names its variable; or the program in quotes, alone or
+    /// as the first word of a command.
+    fn is_wanted(&self, files: &[TextFile]) -> bool {
+        let name = self.names[0];
+        let signs = match self.variable {
+            Some(variable) => vec![variable.to_owned()],
+            None => vec![format!("\"{name}\""), format!("\"{name} ")],
+        };
+        let is_named = |file: &TextFile| signs.iter().any(|sign| file.text.contains(sign));
+        let mut of_crates = files.iter().filter(|file| file.path.starts_with("crates/"));
+        of_crates.any(is_named)
+    }
+
+    fn provide(&self, installer: &Installer) -> Option<PathBuf> {
+        self.find().or_else(|| {
+            let is_installed = installer.install(self.packages);
+            is_installed.then(|| self.find()).flatten()
+        })
+    }
+
     fn find(&self) -> Option<PathBuf> {
-        let given = env::var_os(self.variable).map(PathBuf::from);
+        let given = self.variable.and_then(env::var_os).map(PathBuf::from);
         let search = env::var_os("PATH").unwrap_or_default();
         given
             .filter(|path| path.is_file())
             .or_else(|| find_in(&search, self.names))
     }
 
-    /// Installs the packages where that needs no question: as root on Debian and its kin.
-    fn install(&self) -> Option<PathBuf> {
-        if !Path::new("/etc/debian_version").exists() || !is_root() {
-            return None;
+    /// Says what is missing, and how to get it.
+    fn ask(&self) {
+        let name = self.names[0];
+        println!("{name} is missing; it is needed {}", self.purpose);
+        println!(
+            "help: on Debian or Ubuntu: sudo apt-get install {}",
+            self.packages.join(" ")
+        );
+        match self.variable {
+            Some(variable) => {
+                println!("help: elsewhere install {name} and set {variable} to its path");
+            }
+            None => println!("help: elsewhere install {name} where the search path finds it"),
         }
-        println!("installing {}", self.packages.join(" "));
+    }
+}
+
+/// Installs packages where that needs no question: as root on Debian and its kin.
+#[derive(Default)]
+struct Installer {
+    is_updated: OnceCell<()>,
+}
+
+impl Installer {
+    fn install(&self, packages: &[&str]) -> bool {
+        if !Path::new("/etc/debian_version").exists() || !is_root() {
+            return false;
+        }
+        println!("installing {}", packages.join(" "));
         // An outdated package list may still do, so a failed update is not the end.
-        apt_get(&["update", "-q"]);
+        self.is_updated.get_or_init(|| {
+            apt_get(&["update", "-q"]);
+        });
+        let _quiet = NoServices::declare();
         let args = [
             &["install", "-y", "-q", "--no-install-recommends"],
-            self.packages,
+            packages,
         ]
         .concat();
-        if apt_get(&args) { self.find() } else { None }
+        apt_get(&args)
+    }
+}
+
+/// Keeps packages from starting services while it lives, such as `sshd` at port 22: tests start
+/// what they need, where they need it. What the system's owner says of it stays.
+struct NoServices(Option<&'static Path>);
+
+impl NoServices {
+    const POLICY: &str = "/usr/sbin/policy-rc.d";
+    /// 101 is "not allowed" (invoke-rc.d(8)).
+    const TEXT: &str =
+        "#!/bin/sh\n# Of `cargo xtask test`; removed once it has installed.\nexit 101\n";
+
+    fn declare() -> Self {
+        let path = Path::new(Self::POLICY);
+        let is_ours = fs::read_to_string(path).is_ok_and(|text| text == Self::TEXT);
+        if path.exists() && !is_ours {
+            return Self(None);
+        }
+        let written = fs::write(path, Self::TEXT);
+        #[cfg(unix)]
+        let written = written.and_then(|()| {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+        });
+        if let Err(error) = written {
+            println!("{}: {error}", Self::POLICY);
+        }
+        Self(Some(path))
+    }
+}
+
+impl Drop for NoServices {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // It may not have been written at all.
+            drop(fs::remove_file(path));
+        }
     }
 }
 
@@ -144,21 +290,56 @@ fn apt_get(args: &[&str]) -> bool {
 mod tests {
     use super::*;
 
+    fn tool(name: &str) -> &'static Tool {
+        TOOLS.iter().find(|tool| tool.names[0] == name).unwrap()
+    }
+
     #[test]
-    fn a_tool_is_wanted_when_a_crate_names_its_variable() {
-        let file = |path: &str| TextFile {
+    fn a_tool_is_wanted_when_a_crate_names_it() {
+        let file = |path: &str, text: &str| TextFile {
             path: path.to_owned(),
-            text: "env::var_os(\"RTETHER_TSHARK\")".to_owned(),
+            text: text.to_owned(),
         };
-        assert!(is_wanted(
-            "RTETHER_TSHARK",
-            &[file("crates/rtether/tests/trace.rs")]
-        ));
-        assert!(!is_wanted("RTETHER_TSHARK", &[file("CONTRIBUTING.md")]));
-        assert!(!is_wanted(
-            "RTETHER_CHROMIUM",
-            &[file("crates/rtether/tests/trace.rs")]
-        ));
+        let given = "env::var_os(\"RTETHER_TSHARK\")";
+        let of_a_crate = [file("crates/rtether/tests/trace.rs", given)];
+        assert!(tool("tshark").is_wanted(&of_a_crate));
+        assert!(!tool("tshark").is_wanted(&[file("CONTRIBUTING.md", given)]));
+        assert!(!tool("chromium").is_wanted(&of_a_crate));
+        let by_name = |text: &str| tool("sshd").is_wanted(&[file("crates/a/tests/b.rs", text)]);
+        assert!(by_name("Command::new(\"sshd\")") && by_name("run(\"sshd -D\")"));
+        assert!(!by_name("the daemon sshd"));
+    }
+
+    #[test]
+    fn every_program_that_is_run_is_declared() {
+        // Oracle: the words after `Command::new(` in all sources; each is a tool, a part of every
+        // system, or looked for by the step that runs it.
+        let repo = Repo::find().unwrap();
+        let of_tools = TOOLS.iter().flat_map(|tool| tool.names);
+        let known: Vec<&str> = of_tools.chain(ESSENTIAL).chain(OF_STEPS).copied().collect();
+        let mut count = 0;
+        for file in repo.text_files().unwrap() {
+            let is_source = ["crates/", "xtask/"].map(|folder| file.path.starts_with(folder));
+            if !is_source.contains(&true)
+                || Path::new(&file.path).extension() != Some(OsStr::new("rs"))
+            {
+                continue;
+            }
+            for rest in file.text.split("Command::new(\"").skip(1) {
+                let program = rest.split('"').next().unwrap();
+                // Our own, arguments of clap, and what a test writes about.
+                if program.starts_with('/') || file.path == "xtask/src/test/needs.rs" {
+                    continue;
+                }
+                count += 1;
+                assert!(
+                    known.contains(&program),
+                    "{}: `{program}` is run; add it to TOOLS in xtask/src/test/needs.rs",
+                    file.path
+                );
+            }
+        }
+        assert!(count > 20, "{count}");
     }
 
     #[test]

@@ -46,6 +46,17 @@ pub(crate) fn without_rights(arguments: &[&str]) -> Output {
     output.unwrap()
 }
 
+/// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats
+/// no call with a time-out by itself.
+pub(crate) fn repeated<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
-use crate::{rtether, stderr, stdout};
+use crate::{repeated, rtether, stderr, stdout};
 use bed::{Bed, CONFIG, finish, lost, signal, wait_for};
 
 #[test]
@@ -196,7 +196,7 @@ fn the_manager_of_services_hears_how_it_is() {
         .unwrap();
     let read = || {
         let mut octets = [0; 500];
-        let size = manager.recv(&mut octets).unwrap();
+        let size = repeated(|| manager.recv(&mut octets)).unwrap();
         String::from_utf8(octets[..size].to_vec()).unwrap()
     };
     let socket = path.to_str().unwrap();

@@ -257,7 +257,8 @@ fn collisions_told() -> u64 {
         .unwrap();
     let mut collisions = 0;
     let mut buffer = [0; 2_000];
-    while let Ok(length) = std::io::Read::read(&mut &socket, &mut buffer) {
+    let read = |buffer: &mut [u8]| crate::repeated(|| std::io::Read::read(&mut &socket, buffer));
+    while let Ok(length) = read(&mut buffer) {
         let report = CollisionReport::parse(&buffer[..length]).unwrap();
         assert_eq!(report.collisions, collisions + 1);
         collisions = report.collisions;
@@ -284,7 +285,8 @@ fn datagrams(bed: &Bed) -> (usize, EmulatorReport) {
                 }
             });
             let mut buffer = [0; 100];
-            let received = std::iter::from_fn(|| receiver.recv(&mut buffer).ok());
+            let received =
+                std::iter::from_fn(|| crate::repeated(|| receiver.recv(&mut buffer)).ok());
             received.count()
         },
     );

@@ -15,3 +15,14 @@ mod shim;
 mod shim_kernel;
 mod station;
 mod wire;
+
+/// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats
+/// no call with a time-out by itself.
+pub(crate) fn repeated<T>(mut call: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

@@ -143,12 +143,7 @@ fn udp(host: &Namespace, at: (Ipv4Addr, u16)) -> UdpSocket {
 
 /// Receives a datagram, whatever signals come while it waits.
 fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> std::io::Result<usize> {
-    loop {
-        match socket.recv(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            received => return received,
-        }
-    }
+    crate::repeated(|| socket.recv(buffer))
 }
 
 /// Two classes, of which the higher one is that of a port, each with a queue.

@@ -1,6 +1,5 @@
 //! Stations of a test bed.
 
-use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Sleep;
@@ -122,12 +121,7 @@ fn send(socket: &UdpSocket, number: u32, released_at: Instant) {
 
 /// Receives a payload, also if a signal comes first; returns its octets.
 fn receive(socket: &UdpSocket, payload: &mut [u8]) -> usize {
-    loop {
-        match socket.recv(payload) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            received => return received.unwrap(),
-        }
-    }
+    crate::repeated(|| socket.recv(payload)).unwrap()
 }
 
 /// Oracles: the flow asks for 100 million packets, which take a host a minute at the least; what

@@ -97,8 +97,14 @@ fn has_begun(output: &mut ChildStdout) -> io::Result<bool> {
     while said.len() < READY.len() {
         let is_there = wait(&[output.as_fd()], Some(PATIENCE))?[0];
         let mut octet = [0];
-        if !is_there || output.read(&mut octet)? == 0 {
+        if !is_there {
             return Ok(false);
+        }
+        match output.read(&mut octet) {
+            Ok(0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
         }
         said.push(octet[0]);
     }

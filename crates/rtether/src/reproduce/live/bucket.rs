@@ -134,12 +134,23 @@ fn receive(
     let socket = UdpSocket::bind(("0.0.0.0", PORT)).map_err(machine)?;
     socket.set_read_timeout(Some(LOOK)).map_err(machine)?;
     let _ = is_bound.send(());
+    hear(&socket, arrive, is_over)
+}
+
+/// Tells of what arrives at a socket with a time-out.
+fn hear(
+    socket: &UdpSocket,
+    arrive: &mpsc::Sender<Arrival>,
+    is_over: &AtomicBool,
+) -> Result<(), ReproduceError> {
     let mut buffer = [0; 2_048];
     while !is_over.load(Ordering::Relaxed) {
         match socket.recv(&mut buffer) {
             // Whoever asks for it may have given up.
             Ok(size) => drop(arrive.send((size + HEADERS, Instant::now()))),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // The end of any child may interrupt it.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(machine(error)),
         }
     }
@@ -252,5 +263,26 @@ mod tests {
             1_499
         );
         assert_eq!(burst(&[]), 0);
+    }
+
+    #[test]
+    fn the_end_of_children_ends_no_receiving() {
+        // A child that ends while the thread that started it starts another one leaves a signal
+        // that the system may hand to any thread; a call with a time-out is then interrupted.
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(LOOK)).unwrap();
+        let (arrive, _arrived) = mpsc::channel();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let hearing = scope.spawn(|| hear(&socket, &arrive, &is_over));
+            for _ in 0..200 {
+                let start = |_| std::process::Command::new("true").spawn().unwrap();
+                for mut child in [0; 4].map(start) {
+                    child.wait().unwrap();
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+            assert!(hearing.join().unwrap().is_ok());
+        });
     }
 }
