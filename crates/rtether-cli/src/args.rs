@@ -8,6 +8,7 @@ mod doctor;
 mod live;
 #[cfg(target_os = "linux")]
 mod load;
+mod number;
 #[cfg(target_os = "linux")]
 mod shim;
 #[cfg(target_os = "linux")]
@@ -117,7 +118,7 @@ pub(crate) struct Pace {
     pub(crate) no_progress: bool,
     /// Threads for replications, at most four for each core; results do not depend on it [default:
     /// all cores]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = number::threads)]
     pub(crate) jobs: Option<NonZeroUsize>,
 }
 
@@ -397,10 +398,10 @@ pub(crate) struct RunOverrides {
     #[command(flatten)]
     pub(crate) overrides: Overrides,
     /// Seed of the first replication
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::seed)]
     pub(crate) seed: Option<u64>,
     /// Number of replications
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::within(0..=u32::MAX))]
     pub(crate) runs: Option<u32>,
     /// Simulated time of each replication
     #[arg(long = "for", value_name = "TIME")]

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rtether::characters::is_unseen;
 use rtether::scenario::template::{Template, template};
 
 use crate::args::NewArgs;
@@ -12,9 +13,9 @@ use crate::{files, terminal};
 pub(crate) fn run(arguments: &NewArgs) -> Exit {
     let shape = || PathBuf::from(&arguments.template);
     let mut path = arguments.name.clone().unwrap_or_else(shape);
-    if path.to_string_lossy().chars().any(char::is_control) {
+    if path.to_string_lossy().chars().any(is_unseen) {
         terminal::complain(
-            "the name of a file with control characters could not be shown or typed",
+            "the name of a file with characters that nobody sees could not be shown or typed",
         );
         return Exit::WrongInput;
     }

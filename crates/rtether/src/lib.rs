@@ -8,6 +8,7 @@
 //! The library neither prints nor exits nor reads arguments: that is the command line's work.
 
 pub mod bound;
+pub mod characters;
 mod csma;
 pub mod limit;
 #[cfg(target_os = "linux")]
@@ -19,6 +20,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+mod sheet;
 #[cfg(target_os = "linux")]
 pub mod shim;
 pub mod stats;

@@ -16,6 +16,7 @@ use rtether_sim::tcp;
 use rtether_sim::trace::{self, Capture, Destination, FrameDescription, InterfaceId};
 
 use crate::scenario::Scenario;
+use crate::sheet::Sheet;
 
 /// Writes every transmitted frame to a pcapng file, one interface for each sending port.
 pub struct CaptureLog<'a, W> {
@@ -176,14 +177,14 @@ pub struct PacketLog<'a, W: Write> {
     scenario: &'a Scenario,
     /// Listener of each stream.
     listeners: Vec<NodeId>,
-    writer: csv::Writer<W>,
+    writer: Sheet<W>,
     error: Option<csv::Error>,
 }
 
 impl<'a, W: Write> PacketLog<'a, W> {
     /// Writes the header.
     pub fn new(scenario: &'a Scenario, writer: W) -> Self {
-        let mut writer = csv::Writer::from_writer(writer);
+        let mut writer = Sheet::from_writer(writer);
         let mut header: Vec<String> = [
             "flow",
             "listener",

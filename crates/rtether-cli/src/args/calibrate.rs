@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use rtether::live::calibrate::{Path, Protocol, SIZE_MAX, SIZE_MIN};
 use rtether::live::{Duration, Waiting};
 
+use super::number;
+
 /// Arguments of `calibrate`.
 #[derive(Args, Debug)]
 #[command(after_help = CALIBRATE_CODES)]
@@ -30,7 +32,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(short, long, value_name = "OCTETS", value_parser = size)]
     pub(crate) size: Vec<usize>,
     /// Round trips of each combination
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(1_u32..=1_000_000))]
     pub(crate) count: u32,
     /// Between requests
     #[arg(short, long, value_name = "TIME", default_value = "1 ms", value_parser = interval)]
@@ -40,7 +42,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) cores: Option<[usize; 2]>,
     /// Real-time priority of both ends (`SCHED_FIFO`, 1 to 98), 0 for none [default: 50 if it is
     /// granted]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..99))]
+    #[arg(long, value_name = "N", value_parser = number::within(0_u8..=98))]
     pub(crate) priority: Option<u8>,
     /// Keep all cores from deep sleep meanwhile, as `rtether live` does: waking up is then a small
     /// part of the cost

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rtether::live::{BitRate, Duration, Pcp, Via, Vid};
 
+use super::number;
 use super::topic::DomainArgs;
 
 /// Arguments of `ping`.
@@ -19,10 +20,10 @@ pub(crate) struct PingArgs {
     #[arg(long, value_name = "WAY", default_value = "udp")]
     pub(crate) via: Way,
     /// Requests in a series
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000)]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000, value_parser = number::within(0..=u32::MAX))]
     pub(crate) count: u32,
     /// Number of series
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(0..=u32::MAX))]
     pub(crate) series: u32,
     /// Between series
     #[arg(long, value_name = "TIME", default_value = "0 s", value_parser = time)]
@@ -34,7 +35,7 @@ pub(crate) struct PingArgs {
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = time)]
     pub(crate) timeout: Duration,
     /// Octets of payload; at least what the format needs
-    #[arg(short, long, value_name = "OCTETS", default_value_t = 64)]
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 64, value_parser = number::octets)]
     pub(crate) size: usize,
     /// Round trips beyond it count as missed, with lost ones; exit code 1 if there are any
     #[arg(long, value_name = "TIME", value_parser = time)]
@@ -121,7 +122,7 @@ pub(crate) struct SocketArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,
     /// DSCP of IP packets
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
     /// Priority of the tag of raw frames; of UDP packets inside the host
     #[arg(long, value_name = "N", value_parser = pcp)]
@@ -137,10 +138,10 @@ pub(crate) struct SocketArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ThreadArgs {
     /// Run on this core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::core)]
     pub(crate) core: Option<usize>,
     /// Run at this real-time priority (`SCHED_FIFO`, 1 to 99), memory locked
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..100))]
+    #[arg(long, value_name = "N", value_parser = number::within(1_u8..=99))]
     pub(crate) priority: Option<u8>,
     /// Keep all cores from deep sleep meanwhile, so that waking up takes little; needs root
     #[arg(long)]

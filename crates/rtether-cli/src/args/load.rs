@@ -4,6 +4,8 @@ use clap::{Args, ValueEnum};
 use rtether::live::Duration;
 use rtether::live::load::{Bytes, CONNECTIONS_MAX, Kind, Rate, Urgency};
 
+use super::number;
+
 /// Arguments of `load`.
 #[derive(Args, Debug)]
 #[command(after_help = LOAD_CODES)]
@@ -25,25 +27,25 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
     /// How many at a time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(CONNECTIONS_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(1_u32..=CONNECTIONS_MAX))]
     pub(crate) connections: u32,
     /// Files of each connection [default: as many as fit the time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::within(0..=u64::MAX))]
     pub(crate) files: Option<u64>,
     /// How long [default: 10 s, or until the files are done]
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     pub(crate) duration: Option<Duration>,
     /// DSCP of all packets
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
     /// Run on this core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::core)]
     pub(crate) core: Option<usize>,
     /// Priority of the threads that make the load
     #[arg(long, value_name = "PRIORITY", default_value = "low")]
     pub(crate) priority: LoadPriority,
     /// Sink: connections at a time; more are turned away
-    #[arg(long, value_name = "N", default_value_t = 64, requires = "sink", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 64, requires = "sink", value_parser = number::within(1_u32..=1024))]
     pub(crate) limit_connections: u32,
     /// Sink: payload over TCP, both directions and all connections together [default: no limit]
     #[arg(long, value_name = "RATE", requires = "sink", value_parser = rate)]

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use rtether::live::testbed::Backend;
 
 use super::RunOverrides;
+use super::number;
 
 /// Real-time priority of stations where nothing else is said: above the kernel's ordinary threads,
 /// below those of interrupts (50 on kernels that have them as threads).
@@ -31,7 +32,7 @@ pub(crate) struct LiveArgs {
         long,
         value_name = "N",
         default_value_t = PRIORITY,
-        value_parser = clap::value_parser!(u8).range(0..=80)
+        value_parser = number::within(0_u8..=80)
     )]
     pub(crate) priority: u8,
     /// Print the commands that make and remove the test bed, and do nothing
@@ -123,9 +124,10 @@ pub(crate) struct CheckLive {
     /// Real-time priority of the stations with `--live`; 0 for none
     #[arg(
         long,
+        requires = "live",
         value_name = "N",
         default_value_t = PRIORITY,
-        value_parser = clap::value_parser!(u8).range(0..=80)
+        value_parser = number::within(0_u8..=80)
     )]
     pub(crate) priority: u8,
     /// Write one CSV line per packet measured with `--live`, a million at most

@@ -8,6 +8,7 @@ use rtether::live::topics::{Durability, Peer, Ports, Representation, SIZE_MAX};
 use rtether::live::{Duration, Vid};
 
 use super::live::{ThreadArgs, vid};
+use super::number;
 
 /// Arguments of `pub`.
 #[derive(Args, Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct PubArgs {
     #[arg(long, value_name = "TIME", default_value = "100 ms", value_parser = time)]
     pub(crate) period: Duration,
     /// Octets that make each sample larger
-    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "idl", value_parser = clap::value_parser!(u32).range(..=i64::from(SIZE_MAX)))]
+    #[arg(short, long, value_name = "OCTETS", default_value_t = 0, conflicts_with = "idl", value_parser = number::within(0_u32..=SIZE_MAX))]
     pub(crate) size: u32,
     /// With --idl: value of the samples, such as `color: RED, x: 1`; what is left out is zero or empty
     #[arg(
@@ -37,13 +38,13 @@ pub(crate) struct PubArgs {
     #[arg(long, value_name = "COLOR", default_value = "BLUE", conflicts_with = "idl", value_parser = color)]
     pub(crate) shape_color: String,
     /// Exclusive ownership with this strength: of the writers of an instance the strongest counts
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = number::strength)]
     pub(crate) strength: Option<i32>,
     /// After which a sample is worth nothing [default: never]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) lifespan: Option<Duration>,
     /// DSCP of IP packets; its upper three bits are the PCP, inside the host and in frames on --device
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..64))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
 }
 
@@ -87,7 +88,7 @@ pub(crate) struct TopicArgs {
     #[arg(long, value_name = "KIND", default_value = "volatile")]
     pub(crate) durability: DurabilityName,
     /// Samples of an instance that are kept; 0 keeps all
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::within(0..=u32::MAX))]
     pub(crate) depth: u32,
     /// Most time between samples of an instance, offered or asked for [default: none]
     #[arg(long, value_name = "TIME", value_parser = positive)]
@@ -99,7 +100,7 @@ pub(crate) struct TopicArgs {
     #[arg(long, value_name = "VERSION")]
     pub(crate) xcdr: Option<Xcdr>,
     /// Samples, after which it ends [default: no end]
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::within(1_u64..=u64::MAX))]
     pub(crate) count: Option<u64>,
     /// How long [default: until Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = positive)]
@@ -150,10 +151,10 @@ match, 1 some do not, 3 nobody was there, 4 the machine cannot do it, 130 interr
 #[derive(Args, Debug)]
 pub(crate) struct DomainArgs {
     /// RTPS: the domain
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=i64::from(Ports::DOMAIN_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u16..=Ports::DOMAIN_MAX))]
     pub(crate) domain: u16,
     /// RTPS: address of this host whose network is used [default: the first that is not loopback]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = number::ipv4)]
     pub(crate) interface: Option<Ipv4Addr>,
     /// RTPS: address of a host that multicast does not reach, with --device of a station; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = peer)]

@@ -11,7 +11,7 @@ use rtether::scenario::Source;
 use rtether::scenario::render::{self, Style};
 
 use crate::args::{PubArgs, TopicArgs};
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::terminal;
 
 /// Octets of a file of values, at most: what the reader of YAML takes.
@@ -34,7 +34,10 @@ fn read(path: &Path, max: usize) -> Result<String, Exit> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(wrong(&format!(
             "{path} is not UTF-8; convert it, for example by `iconv -t utf-8`"
         ))),
-        Err(error) => Err(exit::fail(&format!("reading {path}: {error}"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(wrong(&format!("there is no file {path}")))
+        }
+        Err(error) => Err(wrong(&format!("reading {path}: {}", error.kind()))),
     }
 }
 

@@ -5,6 +5,7 @@
 mod bounds;
 #[cfg(target_os = "linux")]
 mod live;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

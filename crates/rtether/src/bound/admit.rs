@@ -140,11 +140,12 @@ impl Admission {
         let shown = shown.filter(|d| d.before.is_none() || decide(d) != Decision::Yes);
         let shown: Vec<Difference> = shown.cloned().collect();
         format!(
-            "{}\n{}\n\n{}\n\n{}\n",
+            "{}\n{}\n\n{}\n\n{}\n{}\n",
             self.scenario.name,
             self.headline(),
             differences::table(&shown),
-            differences::summary(&self.comparison)
+            differences::summary(&self.comparison),
+            differences::METHOD_NOTE
         )
     }
 
@@ -157,6 +158,7 @@ impl Admission {
             "schema": "rtether.admit/1",
             "scenario": self.scenario.name,
             "answer": self.decision.name(),
+            "method": differences::METHOD,
             "summary": self.headline(),
             "objections": objections.collect::<Vec<_>>(),
             "unchanged_streams": self.comparison.same,

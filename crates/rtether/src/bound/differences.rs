@@ -8,6 +8,12 @@ use super::compare::{Comparison, Difference, Side};
 use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time};
 
+/// How bounds are found where many answers are wanted at once.
+pub(super) const METHOD: &str = "total-flow";
+/// Says so, since `rtether bound` may show a lower number for the same stream.
+pub(super) const METHOD_NOTE: &str =
+    "Bounds of total flow analysis alone; `rtether bound` takes the least of all methods.";
+
 /// Joins two words with an arrow, or says one if both are the same.
 fn step(before: Option<String>, after: Option<String>) -> String {
     match (before, after) {

@@ -9,6 +9,7 @@ use rtether_model::quantity::Duration;
 use super::{MODEL, Statistical, counts, peer, reason, responsible, statistical, verdict};
 use crate::report::text::{exact_ns, percent, plain_line, plural, time, time_or_dash};
 use crate::scenario::Scenario;
+use crate::sheet::Sheet;
 
 /// Parts of a million as a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
@@ -159,7 +160,7 @@ pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
 
 /// Returns one CSV row a stream.
 pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let header = [
         "flow",
         "talker",
@@ -202,7 +203,5 @@ pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
             ]),
         );
     }
-    // Writing into memory does not fail.
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    writer.into_text()
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json as value};
 
 use super::load::rounded;
 use super::{Access, DEPTH, End, Limit, Share, Station, Trial};
+use crate::characters::is_unseen;
 use crate::report::csv::write;
 use crate::report::json::ns;
 use crate::report::text::{exact_ns, percent, plain_line, plural, time};
@@ -183,7 +184,7 @@ pub fn table(scenario: &Scenario, limit: &Limit) -> String {
     let mut text: String = text
         .chars()
         .map(|c| {
-            if c.is_control() && c != '\n' {
+            if is_unseen(c) && c != '\n' {
                 '\u{fffd}'
             } else {
                 c

@@ -1,5 +1,6 @@
 //! Running rtether on another host by ssh.
 
+use crate::characters::is_unseen;
 use std::io::{self, Read};
 
 /// Arguments before the host. Nobody is there to be asked; and a master of shared connections that
@@ -48,6 +49,6 @@ pub(super) fn last_line(text: &str) -> String {
 /// Returns the beginning of a text from outside, on one line and without control characters.
 pub(super) fn harmless(text: &str) -> String {
     let characters = text.trim().chars();
-    let characters = characters.map(|c| if c.is_control() { ' ' } else { c });
+    let characters = characters.map(|c| if is_unseen(c) { ' ' } else { c });
     characters.take(CHARACTERS).collect()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Measurement, Outlier, Statistics, split};
 use crate::report::text::{exact_ns, plural, time};
+use crate::sheet::Sheet;
 
 /// Outliers that a table shows.
 const SHOWN: usize = 10;
@@ -273,7 +274,7 @@ pub fn json(measurement: &Measurement) -> String {
 
 /// Returns one CSV row a series, and one for all.
 pub fn csv(measurement: &Measurement) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     for (index, (name, of)) in rows(measurement).into_iter().enumerate() {
         let columns = columns(&of);
         if index == 0 {
@@ -288,7 +289,7 @@ pub fn csv(measurement: &Measurement) -> String {
 
 /// Returns one CSV row a round trip, in the order of the replies (R128).
 pub fn samples_csv(measurement: &Measurement) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let header = [
         "series",
         "sequence",
@@ -311,8 +312,6 @@ pub fn samples_csv(measurement: &Measurement) -> String {
     finish(writer)
 }
 
-pub(super) fn finish(writer: csv::Writer<Vec<u8>>) -> String {
-    // Writing into memory does not fail.
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+pub(super) fn finish(writer: Sheet<Vec<u8>>) -> String {
+    writer.into_text()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::output::{aligned, finish};
 use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
 use crate::report::text::{exact_ns, plural, time};
+use crate::sheet::Sheet;
 
 /// Appends parts, directions and stalls to the text.
 pub(super) fn append(measurement: &Measurement, text: &mut String) {
@@ -232,7 +233,7 @@ pub(super) fn gaps_json(measurement: &Measurement) -> Value {
 /// Returns one CSV row a round trip that was taken apart, with a column for each part.
 pub fn parts_csv(measurement: &Measurement) -> String {
     let found = Decomposition::of(&measurement.paths);
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let names = found.parts.iter().map(|part| format!("{}_ns", part.name()));
     let header = ["series", "sequence", "round_trip_ns"].map(str::to_owned);
     drop(writer.write_record(header.into_iter().chain(names)));

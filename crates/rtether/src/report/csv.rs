@@ -1,15 +1,15 @@
 //! Tables for spreadsheets and notebooks; the unit is the last word of a column's name.
 //!
-//! Nanoseconds are exact decimals. Names are written as they are: who opens a file with names from
-//! a stranger in a spreadsheet should import it as text.
+//! Nanoseconds are exact decimals. A name that a spreadsheet would take for a formula has an
+//! apostrophe in front of it.
 
 mod shared;
 
-use ::csv::Writer;
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::Segment;
 
 use crate::measured::Measurement;
+use crate::sheet::Sheet;
 
 use super::json::{segment_key, throughput};
 use super::outcome::{Outcome, Stream};
@@ -330,11 +330,8 @@ fn number(value: Option<impl ToString>) -> String {
 }
 
 /// Writes into memory, which cannot fail.
-pub(crate) fn write<N: AsRef<[u8]>>(
-    names: &[N],
-    rows: impl Iterator<Item = Vec<String>>,
-) -> String {
-    let mut writer = Writer::from_writer(Vec::new());
+pub(crate) fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = Sheet::from_writer(Vec::new());
     let put = || -> ::csv::Result<()> {
         writer.write_record(names)?;
         for row in rows {
@@ -343,6 +340,5 @@ pub(crate) fn write<N: AsRef<[u8]>>(
         Ok(())
     };
     put().expect("rows are as wide as their header");
-    let bytes = writer.into_inner().expect("memory takes everything");
-    String::from_utf8(bytes).expect("only text was written")
+    writer.into_text()
 }

@@ -3,6 +3,7 @@
 //! Text enters a page only through [`Element::text`] and [`Element::attr`], which escape it, so
 //! that a name from a scenario can never become markup. The result is well-formed XML.
 
+use crate::characters::is_unseen;
 use std::fmt::{Display, Write as _};
 
 /// Finished, well-formed markup.
@@ -134,9 +135,7 @@ fn escape(text: &str, out: &mut String) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            // Characters that turn the direction of the text around them.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            c if is_unseen(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -7,6 +7,7 @@ use rtether_model::quantity::Duration;
 
 use super::outcome::{Group, Outcome, Stream};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash};
+use crate::characters::is_unseen;
 use crate::measured::Measurement;
 use crate::verdict::Verdict;
 use shared::Small;
@@ -429,7 +430,7 @@ fn escape_markdown(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '&' => escaped.push_str("&amp;"),
             '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '#' => escaped.extend(['\\', character]),
-            c => escaped.push(if c.is_control() { ' ' } else { c }),
+            c => escaped.push(if is_unseen(c) { ' ' } else { c }),
         }
     }
     escaped

@@ -1,5 +1,6 @@
 //! Numbers as people read them, and exact ones as programs read them.
 
+use crate::characters::is_unseen;
 use rtether_model::quantity::Duration;
 
 /// Returns a time with four significant digits in a fitting unit: `812.4 us`, `1.113 ms`.
@@ -97,10 +98,10 @@ pub fn plural(number: usize, word: &str) -> String {
     format!("{number} {word}{ending}")
 }
 
-/// Takes control characters out of a text: it must not reach the terminal as a command.
+/// Takes control characters, and others that nobody sees, out of a text: it must not reach the terminal as a command.
 pub(crate) fn plain_line(line: &str) -> String {
     line.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if is_unseen(c) { '\u{fffd}' } else { c })
         .collect()
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Basis, Judgement, Reproduction, Status, reference};
 use crate::report::markup::{Markup, element};
 use crate::report::page::{self, DataTable, Page, TableCell, Tone};
+use crate::sheet::Sheet;
 
 /// Name and version of the JSON format.
 const SCHEMA: &str = "rtether.reproduce/1";
@@ -181,7 +182,7 @@ fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
 
 /// Returns comparisons and claims as one CSV file; `kind` tells them apart.
 pub fn csv(found: &[Reproduction]) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let mut row = |cells: [&str; 8]| drop(writer.write_record(cells));
     row([
         "experiment",
@@ -210,8 +211,7 @@ pub fn csv(found: &[Reproduction]) -> String {
             ]);
         }
     }
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8(bytes).unwrap_or_default()
+    writer.into_text()
 }
 
 /// Returns one self-contained page with tables and figures.

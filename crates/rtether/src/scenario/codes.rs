@@ -125,8 +125,9 @@ pub(super) static UNSUPPORTED_VERSION: Code = error(
 pub(super) static BAD_NAME: Code = error(
     "bad-name",
     "A name that could not be referred to.",
-    "Names of nodes, switches and stacks have 1 to 100 characters, without control \
-     characters, `:` and `*`. Names of flows may contain `:`.",
+    "Names of nodes, switches and stacks have 1 to 100 characters, without `:`, `*` and \
+     characters that nobody sees: control characters, those that turn the direction of text, spaces \
+     of no width. Names of flows may contain `:`.",
 );
 pub(super) static DUPLICATE_NAME: Code = error(
     "duplicate-name",

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::codes::Code;
+use crate::characters::is_unseen;
 
 /// A stretch of one source, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -168,12 +169,12 @@ impl Sink {
     }
 }
 
-/// Puts a word of the user's into backticks, without control characters and not too long.
+/// Puts a word of the user's into backticks, without characters that nobody sees and not too long.
 pub(crate) fn quote(word: &str) -> String {
     const LONGEST: usize = 60;
-    let clean: Cow<'_, str> = if word.chars().any(char::is_control) {
+    let clean: Cow<'_, str> = if word.chars().any(is_unseen) {
         word.chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
+            .map(|c| if is_unseen(c) { ' ' } else { c })
             .collect::<String>()
             .into()
     } else {

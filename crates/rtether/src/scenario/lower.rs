@@ -1,5 +1,6 @@
 //! From the tree to the model: what every key means.
 
+use crate::characters::is_unseen;
 use std::collections::BTreeMap;
 
 use rtether_model::flow::Flow;
@@ -222,14 +223,23 @@ pub(super) fn ports_of(network: &Network, id: NodeId) -> Option<(&'static str, u
 /// Complains of names that could not be written elsewhere.
 fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbidden: &[char]) {
     let length = name.chars().count();
-    let reason = if name.trim().is_empty() {
+    let reason;
+    let why = if name.trim().is_empty() {
         "it is empty"
     } else if name.trim() != name {
         "it begins or ends with a space"
     } else if length > 100 {
         "it is longer than 100 characters"
-    } else if name.chars().any(char::is_control) {
-        "it holds a control character"
+    } else if let Some(unseen) = name.chars().find(|c| is_unseen(*c)) {
+        let kind = match unseen {
+            c if c.is_control() => "a control character",
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                "a character that turns the direction of text"
+            }
+            _ => "a character that nobody sees",
+        };
+        reason = format!("it holds {kind}, U+{:04X}", u32::from(unseen));
+        &reason
     } else if let Some(c) = forbidden.iter().find(|c| name.contains(**c)) {
         match c {
             ':' => "`:` stands between a switch or hub and its port",
@@ -239,7 +249,7 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbi
         return;
     };
     let title = format!("{} cannot name a {what}", quote(name));
-    reader.report(Diagnostic::new(&codes::BAD_NAME, title, span, reason));
+    reader.report(Diagnostic::new(&codes::BAD_NAME, title, span, why));
 }
 
 /// Checks the version of the format.

@@ -90,12 +90,7 @@ impl<'s> Reader<'s> {
             Data::Null => &[],
             Data::List(_) | Data::Scalar(_) => {
                 let title = format!("{owner} needs keys and values, found {}", value.kind());
-                let first = section
-                    .keys
-                    .iter()
-                    .find(|key| matches!(key.presence, Presence::Required))
-                    .or_else(|| section.keys.first());
-                let help = first.map(|key| format!("write `{{ {}: {} }}`", key.name, key.example));
+                let help = proposed_map(value, section);
                 let is_plural = !section.noun.starts_with(['a', '`']);
                 let verb = if is_plural { "are" } else { "is" };
                 let label = format!("{} {verb} a map", section.noun);
@@ -282,6 +277,36 @@ impl<'s> Reader<'s> {
             end: at(range.end),
         }
     }
+}
+
+/// Returns a map to write instead of a value: with the value in it if a key takes it.
+fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
+    let required = |key: &&Key| matches!(key.presence, Presence::Required);
+    let keys = section.keys.iter();
+    let needed: Vec<&Key> = keys.clone().filter(required).collect();
+    let first = needed.first().copied().or_else(|| section.keys.first())?;
+    let takes = |key: &Key, text: &str| match &key.kind {
+        Kind::Quantity(want) => units::read(text, *want).is_ok_and(|value| value > 0),
+        Kind::Count { min, max } => {
+            units::read_count(text).is_ok_and(|count| (*min..=*max).contains(&count))
+        }
+        _ => false,
+    };
+    let Data::Scalar(text) = &value.data else {
+        return Some(format!("write `{{ {}: {} }}`", first.name, first.example));
+    };
+    let written = keys.clone().find(|key| takes(key, text));
+    // What has to be there, too, is there.
+    let others = needed
+        .iter()
+        .filter(|key| written.is_none_or(|w| w.name != key.name));
+    let others = others.map(|key| format!("{}: {}", key.name, key.example));
+    let own = written.map(|key| format!("{}: {text}", key.name));
+    let mut entries: Vec<String> = own.into_iter().chain(others).collect();
+    if entries.is_empty() {
+        entries.push(format!("{}: {}", first.name, first.example));
+    }
+    Some(format!("write `{{ {} }}`", entries.join(", ")))
 }
 
 /// Returns what a number or a word looks like to its author: numbers bare, words in backticks.

@@ -201,6 +201,17 @@ pub(super) fn read_count(text: &str) -> Result<u64, UnitError> {
     }
 }
 
+/// Returns the whole number that a text without one may mean: the digits it begins with, or those
+/// of a number to base 16.
+pub(super) fn count_to_propose(text: &str) -> Option<u64> {
+    let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    if let Some(digits) = hexadecimal {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
 /// Reads a packet rate and returns the time between two packets in picoseconds, rounded to the
 /// nearest.
 pub(super) fn read_interval(text: &str) -> Result<u64, UnitError> {
@@ -315,6 +326,9 @@ fn in_base_units(
 /// Says what an unknown unit may mean; bits and bytes are never guessed.
 fn hint(unit: &str, number: &str, want: Quantity) -> Option<String> {
     let number = number.trim();
+    if number.starts_with('-') {
+        return None;
+    }
     let ask = |prefix: &str| {
         let times_eight = Decimal::scan(number)
             .and_then(|(n, _)| n.times(8))

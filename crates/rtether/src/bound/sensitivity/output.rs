@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Sensitivity, Trial};
 use crate::bound::differences::ns;
+use crate::bound::differences::{METHOD, METHOD_NOTE};
 use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time, time_or_dash};
 use crate::scenario::Scenario;
@@ -43,7 +44,7 @@ impl Sensitivity {
             words.push("interrupted before the others".into());
         }
         format!(
-            "{}\n{}, {} > {}: bound {}{slack}\n{table}\n{}.\n",
+            "{}\n{}, {} > {}: bound {}{slack}\n{table}\n{}.\n{METHOD_NOTE}\n",
             scenario.name,
             self.flow,
             self.talker,
@@ -90,6 +91,7 @@ impl Sensitivity {
         let document = json!({
             "schema": "rtether.sensitivity/1",
             "scenario": scenario.name,
+            "method": METHOD,
             "partial": self.partial,
             "name": self.flow,
             "talker": self.talker,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Calibration, Row, path_name, protocol_name, waiting_name};
 use crate::meter::Statistics;
 use crate::report::text::{exact_ns, time};
+use crate::sheet::Sheet;
 
 /// What is told of one way and size.
 fn parts(row: &Row) -> [(&'static str, Option<Statistics>); 3] {
@@ -180,7 +181,7 @@ pub fn json(calibration: &Calibration) -> String {
 
 /// Returns one CSV row for each distribution.
 pub fn csv(calibration: &Calibration) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let names = [
         "path",
         "via",
@@ -212,6 +213,5 @@ pub fn csv(calibration: &Calibration) -> String {
             drop(writer.write_record(cells));
         }
     }
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    writer.into_text()
 }

@@ -6,6 +6,8 @@ use comfy_table::{LineStyle, Table, TableStyle};
 use serde_json::{Value, json};
 
 use super::{Finding, Goal, Obstacle, Report, State};
+use crate::characters::is_unseen;
+use crate::sheet::Sheet;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.doctor/1";
@@ -94,7 +96,7 @@ pub fn json(report: &Report) -> String {
 
 /// Returns one CSV row a finding.
 pub fn csv(report: &Report) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     // Writing into memory does not fail.
     drop(writer.write_record(["id", "is_there", "state", "found", "meaning", "remedy"]));
     for finding in &report.findings {
@@ -107,8 +109,7 @@ pub fn csv(report: &Report) -> String {
             finding.remedy.as_deref().unwrap_or_default(),
         ]));
     }
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    writer.into_text()
 }
 
 /// Reads what [`json`] wrote, perhaps on another host: texts are cut to size and lose control
@@ -151,6 +152,6 @@ pub fn parse(text: &str) -> Result<Report, String> {
 }
 
 fn harmless(text: &str) -> String {
-    let characters = text.chars().filter(|character| !character.is_control());
+    let characters = text.chars().filter(|character| !is_unseen(*character));
     characters.take(CHARACTERS).collect()
 }

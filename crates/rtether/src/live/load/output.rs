@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Outcome, Totals};
 use crate::meter::Statistics;
 use crate::report::text::{plural, time};
+use crate::sheet::Sheet;
 
 /// Returns the outcome in a few lines.
 pub fn table(outcome: &Outcome) -> String {
@@ -132,7 +133,7 @@ pub fn json(outcome: &Outcome) -> String {
 
 /// Returns the outcome as one CSV row; what does not apply is empty.
 pub fn csv(outcome: &Outcome) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     let options = &outcome.options;
     let figures = figures(outcome);
     let names = figures.iter().map(|(name, _)| *name);
@@ -151,6 +152,5 @@ pub fn csv(outcome: &Outcome) -> String {
         options.connections.to_string(),
     ];
     drop(writer.write_record(head.into_iter().chain(values)));
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    writer.into_text()
 }

@@ -7,6 +7,7 @@ use rtether_model::quantity::{Duration, Instant};
 
 use super::Measured;
 use crate::scenario::Scenario;
+use crate::sheet::Sheet;
 use crate::trace::exact_ns;
 
 /// Packets that are kept one by one, in equal parts for all streams and from the start of each; more
@@ -97,7 +98,7 @@ pub fn packets_csv(scenario: &Scenario, measured: &Measured, writer: impl Write)
     let streams = flows.flat_map(|flow| flow.listeners.iter().map(move |&node| (flow, node)));
     let streams: Vec<_> = streams.collect();
     let name = |id: NodeId| scenario.network.node(id).name.as_str();
-    let mut writer = csv::Writer::from_writer(writer);
+    let mut writer = Sheet::from_writer(writer);
     writer.write_record(COLUMNS)?;
     for packet in &measured.packets.kept {
         let Some(&(flow, listener)) = streams.get(usize::from(packet.stream)) else {

@@ -6,6 +6,7 @@ use rtether_model::quantity::Duration;
 use super::Measured;
 use super::output::{Row, rows};
 use crate::scenario::Scenario;
+use crate::sheet::Sheet;
 use crate::verdict::Assessment;
 
 /// Returns one CSV row for each stream, times in nanoseconds.
@@ -18,7 +19,7 @@ pub fn csv(
     assessments: &[Assessment],
 ) -> Result<String, csv::Error> {
     let name = |id: NodeId| scenario.network.node(id).name.as_str();
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     writer.write_record([
         "flow",
         "talker",
@@ -72,8 +73,5 @@ pub fn csv(
         ]);
         writer.write_record(record)?;
     }
-    let text = writer
-        .into_inner()
-        .map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+    Ok(writer.into_text())
 }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::text::clean;
 use super::{Kind, Member, Sample, Summary};
+use crate::characters::is_unseen;
 use crate::report::text::{plural, time};
+use crate::sheet::Sheet;
 
 /// How samples are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -207,12 +209,13 @@ fn text(member: &Member) -> String {
     }
 }
 
-/// Writes control characters, which could do anything to a terminal, as JSON has them; it leaves some
+/// Writes control characters, which could do anything to a terminal, and others that nobody sees as
+/// JSON has them; it leaves some
 /// as they are.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() {
+        if is_unseen(character) {
             _ = write!(safe, "\\u{:04x}", u32::from(character));
         } else {
             safe.push(character);
@@ -235,11 +238,10 @@ fn line(text: &str) -> String {
 
 /// Returns a row of CSV.
 pub(super) fn row(cells: impl Iterator<Item = String>) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut writer = Sheet::from_writer(Vec::new());
     // A vector takes everything.
     drop(writer.write_record(cells));
-    let octets = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&octets).into_owned()
+    writer.into_text()
 }
 
 #[cfg(test)]

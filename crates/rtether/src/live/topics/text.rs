@@ -1,5 +1,6 @@
 //! Names and addresses of others, made fit for a terminal.
 
+use crate::characters::is_unseen;
 use std::fmt::Write;
 use std::net::SocketAddr;
 
@@ -8,8 +9,8 @@ use rtether_rtps::locator::Locator;
 /// Characters of a name that are shown.
 const SHOWN: usize = 80;
 
-/// Returns a name as it may be shown: control characters, which could do anything to a terminal, are
-/// written as escapes, and what is too long is cut off.
+/// Returns a name as it may be shown: control characters, which could do anything to a terminal, and
+/// others that nobody sees are written as escapes, and what is too long is cut off.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::new();
     for (index, character) in text.chars().enumerate() {
@@ -17,8 +18,8 @@ pub(super) fn clean(text: &str) -> String {
             cleaned.push('\u{2026}');
             break;
         }
-        if character.is_control() {
-            _ = write!(cleaned, "{}", character.escape_default());
+        if is_unseen(character) {
+            _ = write!(cleaned, "{}", character.escape_unicode());
         } else {
             cleaned.push(character);
         }

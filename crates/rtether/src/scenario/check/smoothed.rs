@@ -26,7 +26,11 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
         format!("flow {name} has a deadline and is bulk traffic for the smoother of {node}");
     let label = "its packets wait for credits there";
     let help = match rule {
-        Rule::TypeOfService { values, .. } => format!("write `dscp: {}`", values[0] >> 2),
+        Rule::TypeOfService { values, .. } => {
+            // Best effort is what is there without the key.
+            let verb = if flow.dscp == 0 { "add" } else { "write" };
+            format!("{verb} `dscp: {}`", values[0] >> 2)
+        }
         Rule::Protocol(_) => {
             "send it over UDP, or write `classify: tos` in the smoother and `dscp: 46` here".into()
         }

@@ -144,7 +144,11 @@ pub(super) fn queues(reader: &mut Reader<'_>, fields: &Fields<'_>, otherwise: u6
     let Ok(map) = <[u8; 8]>::try_from(map.as_slice()) else {
         let title = format!("`pcp_map` needs 8 queues, found {}", map.len());
         let label = "one for each priority 0 to 7";
-        let help = "for example `pcp_map: [1, 0, 0, 1, 2, 2, 3, 3]`";
+        let usual = (0..8).filter_map(Pcp::new);
+        let usual: Vec<String> = usual
+            .map(|pcp| standard.queue_of(pcp).to_string())
+            .collect();
+        let help = format!("for example `pcp_map: [{}]`", usual.join(", "));
         let place = entry.value.span;
         reader.report(Diagnostic::new(&codes::VALUE_OUT_OF_RANGE, title, place, label).help(help));
         return standard;

@@ -79,8 +79,8 @@ impl Reader<'_> {
         } else {
             let title = format!("`{key}` is a whole number, found {}", found(text));
             let label = format!("{min} to {max}, without a unit");
-            let number: String = text.chars().take_while(char::is_ascii_digit).collect();
-            let help = (!number.is_empty()).then(|| format!("write `{key}: {number}`"));
+            let meant = units::count_to_propose(text).filter(|n| (min..=max).contains(n));
+            let help = meant.map(|number| format!("write `{key}: {number}`"));
             let label = if max >= u64::MAX >> 1 {
                 "without a unit".to_owned()
             } else {
@@ -331,8 +331,14 @@ impl Reader<'_> {
                 let (_, usual) = want.usual_units();
                 let unit = units::unit_to_propose(spec_example, want);
                 let title = format!("`{key}` needs a unit, found {}", found(text));
-                Diagnostic::new(&codes::MISSING_UNIT, title, span, of)
-                    .help(format!("write `{key}: {text} {unit}` ({usual})"))
+                let whole = format!("{text} {unit}");
+                let is_sound = units::read(&whole, want).is_ok_and(|value| value > 0);
+                let help = if is_sound {
+                    format!("write `{key}: {whole}` ({usual})")
+                } else {
+                    format!("{example} ({usual})")
+                };
+                Diagnostic::new(&codes::MISSING_UNIT, title, span, of).help(help)
             }
             Problem::NotANumber => {
                 let title = format!("`{key}` is {name}, found {}", quote(text));

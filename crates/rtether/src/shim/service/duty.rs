@@ -6,6 +6,7 @@ use rtether_live::process::Signal;
 use rtether_live::shim::{Backend, Handle, Settings, ShimError};
 
 use super::Options;
+use crate::characters::is_unseen;
 use crate::scenario::render::Style;
 use crate::shim::config::{self, Config, Loaded};
 use crate::shim::control::{Answer, Form, Request, Wrong};
@@ -248,6 +249,6 @@ impl<'a> Duty<'a> {
 
 /// Returns a name without what could steer a terminal, and not too long.
 fn printable(name: &str) -> String {
-    let chars = name.chars().filter(|c| !c.is_control());
+    let chars = name.chars().filter(|c| !is_unseen(*c));
     chars.take(200).collect()
 }

@@ -1,0 +1,73 @@
+//! Rows of CSV that are safe to open in a spreadsheet.
+//!
+//! A cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return is a formula to
+//! spreadsheets, and names may come from strangers. Such a cell gets an apostrophe in front of it,
+//! which spreadsheets take for "this is text". Numbers stay numbers, those below zero too.
+
+use std::io;
+
+/// A writer of CSV.
+pub(crate) struct Sheet<W: io::Write>(csv::Writer<W>);
+
+impl<W: io::Write> Sheet<W> {
+    pub(crate) fn from_writer(writer: W) -> Self {
+        Self(csv::Writer::from_writer(writer))
+    }
+
+    /// Writes one row.
+    pub(crate) fn write_record<I>(&mut self, cells: I) -> csv::Result<()>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        for cell in cells {
+            let cell = cell.as_ref();
+            if is_formula(cell) {
+                self.0.write_field(format!("'{cell}"))?;
+            } else {
+                self.0.write_field(cell)?;
+            }
+        }
+        self.0.write_record(None::<&[u8]>)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Sheet<Vec<u8>> {
+    /// Returns all rows.
+    pub(crate) fn into_text(self) -> String {
+        // Writing into memory does not fail.
+        let octets = self.0.into_inner().unwrap_or_default();
+        String::from_utf8_lossy(&octets).into_owned()
+    }
+}
+
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(cell)
+}
+
+fn is_number(cell: &str) -> bool {
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    cell.chars().all(digits) && cell.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sheet;
+
+    #[test]
+    fn a_name_is_no_formula_and_a_number_stays_one() {
+        // Oracle: the characters that spreadsheets begin a formula with, worked out by hand.
+        let cells = [
+            "=1+1", "+1-1", "-x", "@sum", "\tx", "\rx", "-12.5", "-1e-9", "+3", "a=b", "", "-",
+            "'=x",
+        ];
+        let mut sheet = Sheet::from_writer(Vec::new());
+        sheet.write_record(cells).unwrap_or_default();
+        let expected = "'=1+1,'+1-1,'-x,'@sum,'\tx,\"'\rx\",-12.5,-1e-9,+3,a=b,,'-,'=x\n";
+        assert_eq!(sheet.into_text(), expected);
+    }
+}
