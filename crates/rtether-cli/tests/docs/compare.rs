@@ -1,0 +1,85 @@
+//! Compares what a page shows with what a command prints.
+
+use std::ops::Range;
+
+use crate::page::{Block, Mark};
+
+/// Returns what the page should show of all that was printed.
+pub(crate) fn shown(block: &Block, printed: &str) -> Vec<String> {
+    let lines: Vec<String> = printed.lines().map(|line| line.trim_end().into()).collect();
+    let chosen = block.marks.iter().find_map(|mark| match mark {
+        Mark::Lines(ranges) => Some(pick(&lines, ranges)),
+        _ => None,
+    });
+    let mut lines = chosen.unwrap_or(lines);
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    let empty = lines.iter().take_while(|line| line.is_empty()).count();
+    lines.split_off(empty)
+}
+
+fn pick(lines: &[String], ranges: &[Range<usize>]) -> Vec<String> {
+    let chosen = ranges.iter().flat_map(|range| {
+        let lines = lines.iter().skip(range.start);
+        lines.take(range.end.saturating_sub(range.start))
+    });
+    chosen.cloned().collect()
+}
+
+/// Returns whether both say the same; of what is measured the shape alone.
+pub(crate) fn is_same(block: &Block, page: &[String], printed: &[String]) -> bool {
+    if !block.has(&Mark::Measured) {
+        return page == printed;
+    }
+    let shapes = |lines: &[String]| lines.iter().map(|line| shape(line)).collect::<Vec<_>>();
+    shapes(page) == shapes(printed)
+}
+
+/// Writes every number with its unit as `#`, every verdict as one word, and every space, rule or repetition of them as one.
+fn shape(line: &str) -> String {
+    const VERDICTS: [&str; 5] = ["ok", "late", "LATE", "unjudged", "no-answer"];
+    const UNITS: [&str; 12] = [
+        "ps", "ns", "us", "ms", "s", "%", "B", "kB", "bit/s", "kbit/s", "Mbit/s", "Gbit/s",
+    ];
+    let is_number = |word: &str| {
+        let bare = word.trim_start_matches(['<', '(', '-', '+']);
+        let bare = bare.trim_end_matches([',', ';', ':', ')', '.', '%']);
+        bare == "-" || bare.chars().next().is_some_and(|c| c.is_ascii_digit())
+    };
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split_whitespace() {
+        let bare = word.trim_end_matches([',', ';', ':', ')']);
+        let after_number = words.last().is_some_and(|last| last == "#");
+        if after_number && UNITS.contains(&bare) {
+            continue;
+        }
+        if is_number(word) || word == "-" {
+            words.push("#".into());
+        } else if VERDICTS.contains(&word) {
+            words.push("VERDICT".into());
+        } else if word.chars().all(|c| c == '─') {
+            words.push("─".into());
+        } else {
+            words.push(word.into());
+        }
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shape;
+
+    #[test]
+    fn numbers_and_widths_are_no_shape() {
+        // Oracle: the same table of two runs, written by hand.
+        let one = " flow   one way    360   1.275 ms   1.376 ms  12.5 %   -   ok";
+        let two = " flow one way 9 999 ns 13 us  3 %   4 ms   ok";
+        assert_eq!(shape(one), shape(two));
+        assert_eq!(shape(one), shape(&two.replace("ok", "late")));
+        assert_ne!(shape(one), shape(&two.replace("way", "ways")));
+        assert_eq!(shape("────"), shape("──"));
+        assert_eq!(shape("median 5.181 ms, 3 lost"), "median # # lost");
+    }
+}

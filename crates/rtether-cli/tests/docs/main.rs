@@ -1,0 +1,133 @@
+//! Every command and every output in README and guides is run and compared. Oracle: the command.
+//!
+//! CONTRIBUTING.md says what comments above a block mean. `RTETHER_BLESS=1` rewrites outputs.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod compare;
+mod names;
+mod page;
+mod run;
+mod yaml;
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use page::Page;
+
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> Page {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    Page::read(path, &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn skip(test: &str, reason: &str) {
+    let line = format!("SKIP: {test}: {reason}\n");
+    eprint!("{line}");
+    if let Some(path) = std::env::var_os("RTETHER_SKIP_LOG") {
+        let log = OpenOptions::new().append(true).create(true).open(path);
+        let written = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        written.expect("the log of skipped tests can be written");
+    }
+}
+
+/// Runs the commands of a page.
+fn check(test: &str, path: &str) {
+    let page = read(path);
+    let found = run::run(&page);
+    let blesses = std::env::var_os("RTETHER_BLESS").is_some();
+    if blesses {
+        fs::write(root().join(path), &found.text).unwrap();
+    }
+    let stays = |mistake: &&String| !blesses || !mistake.contains("RTETHER_BLESS=1 writes it");
+    let mistakes: Vec<_> = found.mistakes.iter().filter(stays).cloned().collect();
+    assert!(
+        mistakes.is_empty(),
+        "{}\nrepeat it by `cargo test -p rtether-cli --test docs {test}`",
+        mistakes.join("\n")
+    );
+    if !found.skipped.is_empty() {
+        let places = found.skipped.join(", ");
+        skip(
+            test,
+            &format!("no root with network namespaces for {places}"),
+        );
+    }
+}
+
+macro_rules! pages {
+    ($($name:ident: $path:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            check(stringify!($name), $path);
+        })*
+
+        const PAGES: &[&str] = &[$($path),*];
+    };
+}
+
+pages! {
+    readme: "README.md",
+    bounds: "docs/guides/bounds.md",
+    c: "docs/guides/c.md",
+    host: "docs/guides/host.md",
+    limit: "docs/guides/limit.md",
+    live: "docs/guides/live.md",
+    measure: "docs/guides/measure.md",
+    reproduce: "docs/guides/reproduce.md",
+    rtps: "docs/guides/rtps.md",
+    scenario: "docs/guides/scenario.md",
+    shared_ethernet: "docs/guides/shared-ethernet.md",
+    shim: "docs/guides/shim.md",
+    models: "docs/models/README.md",
+    models_congestion_signals: "docs/models/congestion-signals.md",
+    models_end_node_layer: "docs/models/end-node-layer.md",
+    models_rtps_suite: "docs/models/rtps-suite.md",
+}
+
+/// Pages of the folders, and whether they show anything.
+fn pages_with_blocks() -> Vec<String> {
+    let mut pages = vec!["README.md".to_owned()];
+    for folder in ["docs/guides", "docs/models"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            pages.push(format!("{folder}/{name}"));
+        }
+    }
+    pages.retain(|path| path.ends_with(".md") && !read(path).blocks.is_empty());
+    pages
+}
+
+#[test]
+fn no_page_is_left_out() {
+    for path in pages_with_blocks() {
+        assert!(
+            PAGES.contains(&path.as_str()),
+            "{path} shows blocks that nothing runs"
+        );
+    }
+}
+
+#[test]
+fn scenarios_and_their_parts_load() {
+    let mistakes: Vec<_> = PAGES
+        .iter()
+        .flat_map(|path| yaml::check(&read(path)))
+        .collect();
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+#[test]
+fn verbs_and_options_that_are_named_exist() {
+    let mistakes: Vec<_> = PAGES
+        .iter()
+        .flat_map(|path| names::check(&read(path)))
+        .collect();
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}

@@ -1,0 +1,207 @@
+//! What a page of Markdown shows: fenced blocks, and what comments say about them.
+
+use std::ops::Range;
+
+/// A page.
+pub(crate) struct Page {
+    /// Relative to the root of the repository.
+    pub(crate) path: String,
+    pub(crate) lines: Vec<String>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A fenced block.
+pub(crate) struct Block {
+    pub(crate) language: String,
+    /// Its lines without the fences, counted from 0.
+    pub(crate) lines: Range<usize>,
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// What a comment on the line above a block says about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// `not run: REASON`; also for drawings and files of other programs.
+    NotRun,
+    /// `not compared: REASON`: the commands run, their output depends on the machine.
+    NotCompared,
+    /// `file: NAME`: the block is this file for the commands that follow.
+    File(String),
+    /// `fragment`: a part of a scenario.
+    Fragment,
+    /// `shim`: a configuration of a shim.
+    Shim,
+    /// `exit: N`, or `exit: N or M` where the machine decides: how the last command ends.
+    Exit(Vec<i32>),
+    /// `setup: COMMAND`: run before the block.
+    Setup(String),
+    /// `together: N s`: the commands run at the same time in a network of their own, until the last
+    /// of them ends, or for so long; then the others are ended. The output is that of the last.
+    Together(u32),
+    /// `output: measured`: words and columns are compared, numbers and their units are not.
+    Measured,
+    /// `output: errors`: what commands that run together print to standard error.
+    Errors,
+    /// `long: REASON`: runs with `RTETHER_NIGHTLY` alone.
+    Long,
+    /// `output: lines 2-5, 7`: of all that is printed, these lines, counted from 1.
+    Lines(Vec<Range<usize>>),
+}
+
+impl Page {
+    /// Reads a page.
+    ///
+    /// # Errors
+    /// Comments that say nothing that is known, blocks without an end.
+    pub(crate) fn read(path: &str, text: &str) -> Result<Self, String> {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        while at < lines.len() {
+            let Some(language) = lines[at].strip_prefix("```") else {
+                at += 1;
+                continue;
+            };
+            let end = (at + 1..lines.len()).find(|&line| lines[line] == "```");
+            let end = end.ok_or_else(|| format!("{path}:{}: a block without an end", at + 1))?;
+            let place = |error| format!("{path}:{}: {error}", at + 1);
+            blocks.push(Block {
+                language: language.trim().to_owned(),
+                lines: at + 1..end,
+                marks: marks(&lines[..at]).map_err(place)?,
+            });
+            at = end + 1;
+        }
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            lines,
+            blocks,
+        })
+    }
+
+    pub(crate) fn text(&self, block: &Block) -> String {
+        self.lines[block.lines.clone()].join("\n")
+    }
+
+    /// Returns where a block begins, for messages.
+    pub(crate) fn place(&self, block: &Block) -> String {
+        format!("{}:{}", self.path, block.lines.start)
+    }
+}
+
+impl Block {
+    pub(crate) fn has(&self, mark: &Mark) -> bool {
+        self.marks.contains(mark)
+    }
+
+    pub(crate) fn exits(&self) -> &[i32] {
+        let mut exits = self.marks.iter().filter_map(|mark| match mark {
+            Mark::Exit(codes) => Some(codes.as_slice()),
+            _ => None,
+        });
+        exits.next().unwrap_or(&[0])
+    }
+
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.marks.iter().find_map(|mark| match mark {
+            Mark::File(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn together(&self) -> Option<u32> {
+        self.marks.iter().find_map(|mark| match mark {
+            Mark::Together(seconds) => Some(*seconds),
+            _ => None,
+        })
+    }
+}
+
+/// Reads the comments directly above a block.
+fn marks(before: &[String]) -> Result<Vec<Mark>, String> {
+    let mut marks = Vec::new();
+    for line in before.iter().rev() {
+        let comment = line.strip_prefix("<!-- ");
+        let Some(comment) = comment.and_then(|text| text.strip_suffix(" -->")) else {
+            break;
+        };
+        let (word, rest) = comment.split_once(": ").unwrap_or((comment, ""));
+        let wrong = || Err(format!("nobody knows the mark `{comment}`"));
+        match (word, rest) {
+            ("not run" | "not compared", "") => return Err(format!("`{word}` needs a reason")),
+            ("not run", _) => marks.push(Mark::NotRun),
+            ("not compared", _) => marks.push(Mark::NotCompared),
+            ("file", name) if !name.is_empty() => marks.push(Mark::File(name.to_owned())),
+            ("fragment", "") => marks.push(Mark::Fragment),
+            ("shim", "") => marks.push(Mark::Shim),
+            ("exit", codes) => match codes.split(" or ").map(str::parse).collect() {
+                Ok(codes) => marks.push(Mark::Exit(codes)),
+                Err(_) => return wrong(),
+            },
+            ("setup", command) => marks.insert(0, Mark::Setup(command.to_owned())),
+            ("together", time) => match time.strip_suffix(" s").map(str::parse) {
+                Some(Ok(seconds)) => marks.push(Mark::Together(seconds)),
+                _ => return wrong(),
+            },
+            ("output", "measured") => marks.push(Mark::Measured),
+            ("output", "errors") => marks.push(Mark::Errors),
+            ("long", reason) if !reason.is_empty() => marks.push(Mark::Long),
+            ("output", what) => match what.strip_prefix("lines ").and_then(ranges) {
+                Some(ranges) => marks.push(Mark::Lines(ranges)),
+                None => return wrong(),
+            },
+            _ => return wrong(),
+        }
+    }
+    Ok(marks)
+}
+
+/// Reads `2-5, 7`.
+fn ranges(text: &str) -> Option<Vec<Range<usize>>> {
+    let one = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first > 0).then_some(first - 1..last)
+    };
+    text.split(',').map(one).collect()
+}
+
+/// Takes the commands of a shell block apart: lines joined by `\` or within quotes are one.
+pub(crate) fn commands(text: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines() {
+        if open {
+            let last = commands.last_mut().expect("an open command");
+            last.push('\n');
+            last.push_str(line);
+        } else if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        } else {
+            commands.push(line.to_owned());
+        }
+        let last = commands.last().expect("a command");
+        open = last.ends_with('\\') || last.matches('\'').count() % 2 == 1;
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_marks_are_read() {
+        // Oracle: the text, by eye.
+        let text = "a\n<!-- exit: 1 -->\n```sh\nx \\\n  y\n\n# no\nz 'a\nb'\n```\n\n<!-- output: lines 2-3, 5 -->\n```text\nq\n```\n";
+        let page = Page::read("p.md", text).unwrap();
+        assert_eq!(page.blocks.len(), 2);
+        assert_eq!(page.blocks[0].exits(), [1]);
+        let found = commands(&page.text(&page.blocks[0]));
+        assert_eq!(found, ["x \\\n  y", "z 'a\nb'"]);
+        assert!(page.blocks[1].has(&Mark::Lines(vec![1..3, 4..5])));
+        assert!(Page::read("p.md", "<!-- not run -->\n```sh\nx\n```\n").is_err());
+        assert!(Page::read("p.md", "<!-- typo: x -->\n```sh\nx\n```\n").is_err());
+    }
+}
