@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of the house that no compiler checks.
 
+mod catalogue;
 mod codes;
 mod dependencies;
 mod edges;
@@ -43,6 +44,7 @@ pub(crate) fn run(repo: &Repo) -> Result<bool> {
     findings.extend(length::check(&files));
     findings.extend(words::check(&files));
     findings.extend(codes::check(&files));
+    findings.extend(catalogue::check(repo, &files));
     findings.extend(links::check(repo, &files));
     findings.extend(generate::check(repo).unwrap_or_else(|error| vec![not_generated(&error)]));
     for finding in &findings {
