@@ -77,7 +77,6 @@ fn sensitivity(arguments: &BoundArgs, global: &Global) -> Result<Exit, Exit> {
     let scenario = &loaded.scenario;
     let flow = arguments.flow.as_deref();
     let found = with_steps(global, |steps| bound::sensitivity(scenario, flow, steps));
-    let found = found.map_err(|message| exit::fail(&message))?;
     let found = found.map_err(|error| {
         terminal::complain(&error.to_string());
         match error {

@@ -7,15 +7,13 @@ use rtether::live::calibrate::{self, CalibrateOptions};
 
 use crate::args::{CalibrateArgs, Global};
 use crate::exit::{self, Exit};
-use crate::{awake, files, stop, terminal};
+use crate::stop::{Care, Stop};
+use crate::{awake, files, terminal};
 
 /// Runs `calibrate`.
 pub(crate) fn run(arguments: &CalibrateArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let stop = match stop::on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::Always);
     awake::keep(arguments.awake);
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos} of {len}  {msg}  {eta} left")

@@ -16,6 +16,7 @@ use crate::live::{Live, TestBed};
 use crate::outputs::{Outputs, Traces};
 use crate::progress::with_progress;
 use crate::scenario::{self, Loaded};
+use crate::stop::Care;
 use crate::terminal;
 
 /// Runs `check`.
@@ -105,7 +106,9 @@ fn conclude(
     let traced = traced.into_iter().flatten();
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
     failed.extend(live.unwritten.clone());
-    let analysis = proves.then(|| bound::analyze(scenario));
+    // Who ended the run does not wait for proofs.
+    let proved = proves && !results.partial;
+    let analysis = proved.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
     let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
     // A column without a number says nothing.
@@ -166,21 +169,26 @@ fn simulate(
     let runs = i64::from(plan.runs) + traces.count();
     let total = plan.duration.as_ps() / 1_000_000_000 * runs;
     let (pcap, packets) = (outputs.pcap.take(), outputs.packets.take());
-    let run = with_progress(global, u64::try_from(total).unwrap_or(0), |progress| {
-        let results = run::simulate(scenario, progress);
-        let traced = [
-            pcap.map(|draft| capture(scenario, progress, draft)),
-            packets.map(|draft| list_packets(scenario, progress, draft)),
-        ];
-        // A trace that was cut short makes the results partial, too.
-        results.map(|results| {
-            let results = Results {
-                partial: progress.is_cancelled(),
-                ..results
-            };
-            (results, traced)
-        })
-    });
+    let run = with_progress(
+        global,
+        u64::try_from(total).unwrap_or(0),
+        Care::None,
+        |progress| {
+            let results = run::simulate(scenario, progress);
+            let traced = [
+                pcap.map(|draft| capture(scenario, progress, draft)),
+                packets.map(|draft| list_packets(scenario, progress, draft)),
+            ];
+            // A trace that was cut short makes the results partial, too.
+            results.map(|results| {
+                let results = Results {
+                    partial: progress.is_cancelled(),
+                    ..results
+                };
+                (results, traced)
+            })
+        },
+    );
     match run {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(error)) => {

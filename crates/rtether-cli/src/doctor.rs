@@ -1,21 +1,24 @@
 //! `doctor`: whether a host is fit for measuring.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtether::live::doctor::{self, DoctorOptions, RemoteError, Report};
 
 use crate::args::{DoctorArgs, Global};
 use crate::exit::Exit;
-use crate::{stop, terminal};
+use crate::stop::{Care, Stop};
+use crate::terminal;
 
 /// Runs `doctor`.
 pub(crate) fn run(arguments: &DoctorArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let stop = match stop::on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
+    // Another host may answer late or never; nobody here has anything to remove.
+    let care = match arguments.host {
+        Some(_) => Care::None,
+        None => Care::Always,
     };
+    let stop = Stop::new(care);
     let report = match examine(arguments, &stop) {
         Ok(report) => report,
         Err(error) => {
@@ -41,7 +44,7 @@ pub(crate) fn run(arguments: &DoctorArgs, global: &Global) -> Exit {
     answer(arguments, &report)
 }
 
-fn examine(arguments: &DoctorArgs, stop: &AtomicBool) -> Result<Report, RemoteError> {
+fn examine(arguments: &DoctorArgs, stop: &Stop) -> Result<Report, RemoteError> {
     let options = DoctorOptions {
         watch: arguments.watch,
         probe: !arguments.no_probe,

@@ -100,12 +100,13 @@ impl Drop for Draft {
     }
 }
 
-/// Removes all drafts, for a command that ends at once.
+/// Removes all drafts, for a command that ends at once. Nobody can open another after that.
 pub(crate) fn abandon() {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     for draft in open.drain(..) {
         drop(fs::remove_file(draft));
     }
+    std::mem::forget(open);
 }
 
 /// Checks that no two outputs are one file and that none is the input. Each has the name of its

@@ -31,7 +31,6 @@ mod reproduce;
 mod scenario;
 #[cfg(target_os = "linux")]
 mod shim;
-#[cfg(target_os = "linux")]
 mod stop;
 mod terminal;
 #[cfg(target_os = "linux")]
@@ -63,6 +62,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let global = &cli.global();
+    if listens(&cli.verb)
+        && let Err(exit) = stop::listen()
+    {
+        return exit.into();
+    }
     let exit = match &cli.verb {
         Verb::Check(arguments) => check::check(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
@@ -109,6 +113,20 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Man { verb } => man(verb.as_deref()),
     };
     exit.into()
+}
+
+/// Returns whether signals are left to this crate. A shim has its own way to end; an agent ends when
+/// its coordinator does.
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(unused_variables, reason = "both are of Linux")
+)]
+const fn listens(verb: &Verb) -> bool {
+    #[cfg(target_os = "linux")]
+    let is_own = matches!(verb, Verb::Shim(_) | Verb::LiveAgent);
+    #[cfg(not(target_os = "linux"))]
+    let is_own = false;
+    !is_own
 }
 
 /// Prints the manual page of the command, or of one of its verbs.

@@ -6,6 +6,7 @@ use crate::args::{Global, LimitArgs};
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
 use crate::progress::with_progress;
+use crate::stop::Care;
 use crate::{scenario, terminal};
 
 /// Runs `limit`.
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &LimitArgs, global: &Global) -> Exit {
         tolerance: arguments.tolerance,
     };
     // How many loads it takes shows on the way.
-    let found = with_progress(global, 0, |progress| {
+    let found = with_progress(global, 0, Care::None, |progress| {
         limit::find(scenario, &question, progress)
     });
     let limit = match found {

@@ -10,7 +10,8 @@ use rtether::live::load::{self, Bytes, Kind, Limits, LoadError, LoadOptions, Out
 
 use crate::args::{Global, LoadArgs};
 use crate::exit::{self, Exit};
-use crate::{stop, terminal};
+use crate::stop::{Care, Stop};
+use crate::terminal;
 
 /// Time between two looks at the progress.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
@@ -18,10 +19,7 @@ const REFRESH: WallDuration = WallDuration::from_millis(100);
 /// Runs `load`.
 pub(crate) fn run(arguments: &LoadArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let stop = match stop::on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::None);
     if arguments.sink {
         return sink(arguments, &stop);
     }

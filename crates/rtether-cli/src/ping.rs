@@ -1,6 +1,5 @@
 //! `ping` and `echo`: round trips on this host.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration as WallDuration;
@@ -15,6 +14,7 @@ use rtether::meter::{self, Measurement};
 
 use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs, Way};
 use crate::exit::{self, Exit};
+use crate::stop::{Care, Stop};
 use crate::topic::{end_trace, place, tracing};
 use crate::{awake, files, terminal};
 
@@ -35,10 +35,7 @@ pub(crate) fn ping(arguments: &PingArgs, global: &Global) -> Exit {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
-    let stop = match stop_on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let measurement = measure(&options, arguments.valentim, &stop, global);
     end_trace(&options.place);
@@ -196,21 +193,6 @@ fn hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Returns what Ctrl-C sets.
-fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let on_signal = Arc::clone(&stop);
-    let set = ctrlc::set_handler(move || {
-        if on_signal.swap(true, Ordering::Relaxed) {
-            // The second time means now.
-            #[allow(clippy::exit, reason = "nothing but sockets is held")]
-            std::process::exit(130);
-        }
-    });
-    set.map_err(|error| exit::fail(&format!("listening for Ctrl-C: {error}")))?;
-    Ok(stop)
-}
-
 /// Measures in a thread of its own, so that a real-time priority stays with it, and shows how far
 /// it is.
 fn measure(
@@ -322,10 +304,7 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         stamps: arguments.stamps,
     };
     options.place.trace = trace;
-    let stop = match stop_on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let answered = live::echo(&options, &stop, |at| {
         terminal::tell(&format!("answering at {at}; Ctrl-C ends it"));

@@ -1,10 +1,10 @@
 //! A bar on standard error while a run goes on, and Ctrl-C.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration as WallDuration;
 #[cfg(target_os = "linux")]
@@ -17,20 +17,24 @@ use rtether::live::testbed;
 use rtether::run::Progress;
 
 use crate::args::Global;
+use crate::stop::{Care, Work};
 
 /// Milliseconds between two looks at the progress.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
 
 /// Runs `work` on `--jobs` threads, shows how far it is, and ends it on Ctrl-C.
 ///
-/// `simulated_ms` is the simulated time expected over all replications; zero if unknown.
+/// `simulated_ms` is the simulated time expected over all replications; zero if unknown. `care` says
+/// what the work leaves behind if it is ended at once.
 pub(crate) fn with_progress<T: Send>(
     global: &Global,
     simulated_ms: u64,
+    care: Care,
     work: impl FnOnce(&Progress) -> T + Send,
 ) -> Result<T, String> {
     let progress = Arc::new(Progress::default());
-    on_ctrl_c(&progress, Progress::cancel)?;
+    let asked = Arc::clone(&progress);
+    let _work = Work::new(care, move || asked.cancel());
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads(global))
         .build()
@@ -44,12 +48,10 @@ pub(crate) fn with_progress<T: Send>(
 
 /// Runs `work` on this thread, shows how many of its steps are done if it lasts, and ends it on
 /// Ctrl-C.
-pub(crate) fn with_steps<T: Send>(
-    global: &Global,
-    work: impl FnOnce(&Steps) -> T + Send,
-) -> Result<T, String> {
+pub(crate) fn with_steps<T: Send>(global: &Global, work: impl FnOnce(&Steps) -> T + Send) -> T {
     let steps = Arc::new(Steps::default());
-    on_ctrl_c(&steps, Steps::cancel)?;
+    let asked = Arc::clone(&steps);
+    let _work = Work::new(Care::None, move || asked.cancel());
     let bar = steps_bar(global);
     let show = || {
         let (done, total) = steps.position();
@@ -58,41 +60,7 @@ pub(crate) fn with_steps<T: Send>(
     };
     let outcome = watched(show, || work(&steps));
     bar.finish_and_clear();
-    Ok(outcome)
-}
-
-/// Asks the work to end; says whether it had been asked before.
-type Cancel = Box<dyn Fn() -> bool + Send>;
-
-/// What Ctrl-C does now: a command has one handler, and may do several works one after the other.
-static ON_CTRL_C: Mutex<Option<Cancel>> = Mutex::new(None);
-
-/// Asks the work to end on Ctrl-C; the second time means now.
-fn on_ctrl_c<P: Send + Sync + 'static>(progress: &Arc<P>, cancel: fn(&P)) -> Result<(), String> {
-    let progress = Arc::clone(progress);
-    // Work may end by itself; only who asks twice is in a hurry.
-    let is_asked = AtomicBool::new(false);
-    let ask = move || {
-        cancel(&progress);
-        is_asked.swap(true, Ordering::Relaxed)
-    };
-    let mut current = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
-    if current.replace(Box::new(ask)).is_some() {
-        return Ok(());
-    }
-    drop(current);
-    ctrlc::set_handler(|| {
-        let current = ON_CTRL_C.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.as_ref().is_some_and(|ask| ask()) {
-            crate::drafts::abandon();
-            #[allow(
-                clippy::exit,
-                reason = "nothing but memory is held, and drafts are gone"
-            )]
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| format!("listening for Ctrl-C: {error}"))
+    outcome
 }
 
 /// Runs `work` and calls `show` from time to time until it is done.
@@ -133,10 +101,11 @@ pub(crate) fn with_testbed<T: Send>(
     commands: usize,
     seconds: u64,
     work: impl FnOnce(&testbed::Progress) -> T + Send,
-) -> Result<T, String> {
+) -> T {
     let progress = Arc::new(testbed::Progress::default());
-    let cancel = |progress: &testbed::Progress| progress.stop.store(true, Ordering::Relaxed);
-    on_ctrl_c(&progress, cancel)?;
+    let asked = Arc::clone(&progress);
+    let cancel = move || asked.stop.store(true, Ordering::Relaxed);
+    let _work = Work::new(Care::Once, cancel);
     let bar = new_bar(
         global,
         commands as u64,
@@ -160,7 +129,7 @@ pub(crate) fn with_testbed<T: Send>(
     };
     let outcome = watched(show, || work(&progress));
     bar.finish_and_clear();
-    Ok(outcome)
+    outcome
 }
 
 fn new_bar(global: &Global, length: u64, template: &str) -> ProgressBar {

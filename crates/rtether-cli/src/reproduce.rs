@@ -5,6 +5,7 @@ use rtether::reproduce::{self, Mode, ReproduceError, Reproduction, Status};
 use crate::args::{Global, ReproduceArgs};
 use crate::exit::{self, Exit};
 use crate::progress::with_progress;
+use crate::stop::Care;
 use crate::{files, terminal};
 
 /// Runs `reproduce`.
@@ -25,7 +26,15 @@ pub(crate) fn run(arguments: &ReproduceArgs, global: &Global) -> Exit {
             return Exit::WrongInput;
         }
     };
-    let run = with_progress(global, 0, |progress| {
+    #[cfg(target_os = "linux")]
+    let care = if arguments.live {
+        Care::Once
+    } else {
+        Care::None
+    };
+    #[cfg(not(target_os = "linux"))]
+    let care = Care::None;
+    let run = with_progress(global, 0, care, |progress| {
         let mut found = Vec::new();
         for id in &ids {
             match reproduce::reproduce(id, mode, progress) {

@@ -152,9 +152,8 @@ fn on_hosts(
         ssh::run(scenario, source, &plan, options, progress)
     });
     match outcome {
-        Ok(Ok(measured)) => show(arguments, outputs, loaded, &measured),
-        Ok(Err(error)) => refuse(&error),
-        Err(message) => exit::fail(&message),
+        Ok(measured) => show(arguments, outputs, loaded, &measured),
+        Err(error) => refuse(&error),
     }
 }
 
@@ -175,11 +174,7 @@ pub(crate) fn measure(
     let outcome = with_testbed(global, commands, seconds(options), |progress| {
         testbed::run(scenario, plan, options, progress)
     });
-    match outcome {
-        Ok(Ok(measured)) => Ok(measured),
-        Ok(Err(error)) => Err(refuse(&error)),
-        Err(message) => Err(exit::fail(&message)),
-    }
+    outcome.map_err(|error| refuse(&error))
 }
 
 fn show(arguments: &LiveArgs, outputs: Outputs, loaded: &Loaded, measured: &Measured) -> Exit {

@@ -14,7 +14,8 @@ use rtether::live::{LiveError, Vid};
 use crate::args::{DomainArgs, FrameArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
 use crate::exit::{self, Exit};
 use crate::ping::{refuse, thread_of};
-use crate::{awake, stop, terminal};
+use crate::stop::{Care, Stop};
+use crate::{awake, terminal};
 
 /// Runs `pub`.
 pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
@@ -199,10 +200,7 @@ fn run(
     options: &TopicOptions,
     work: impl FnOnce(&AtomicBool, &mut dyn FnMut(Said<'_>)) -> Result<Summary, LiveError>,
 ) -> Exit {
-    let stop = match stop::on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::None);
     awake::keep(topic.thread.awake);
     let form = match (topic.json, topic.csv) {
         (true, _) => Form::Json,
@@ -262,10 +260,7 @@ fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit 
 /// Runs `spy`.
 pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
     terminal::choose_color(global);
-    let stop = match stop::on_signal() {
-        Ok(stop) => stop,
-        Err(exit) => return exit,
-    };
+    let stop = Stop::new(Care::None);
     let trace = match tracing(&arguments.domain) {
         Ok(trace) => trace,
         Err(exit) => return exit,

@@ -151,11 +151,11 @@ pub fn simulate_seed<O: Observer>(
 const STEPS: i64 = 1_000;
 /// Steps grow from here: nobody knows beforehand how much happens in a thousandth of a long run.
 const FIRST_STEP: Duration = Duration::from_ms(1);
-/// A step with so many events, some ten milliseconds of work, is followed by a shorter one: often
+/// A step with so many events, some milliseconds of work, is followed by a shorter one: often
 /// enough for an impatient Ctrl-C.
-const MANY_EVENTS: u64 = 1 << 17;
+const MANY_EVENTS: u64 = 1 << 14;
 /// A step with fewer is followed by a longer one.
-const FEW_EVENTS: u64 = 1 << 15;
+const FEW_EVENTS: u64 = 1 << 12;
 
 /// Records of several seeds, taken in in their order.
 #[derive(Default)]

@@ -6,9 +6,12 @@
 //! independent, so where misses come in bursts the ratio's interval is too narrow; the pages that
 //! show it say so.
 
+mod beta;
+
 use rtether_model::quantity::Duration;
 use rtether_model::record::{StreamRecord, Summary};
-use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
+
+use beta::Beta;
 
 use crate::run::{Confidence, Interval};
 
@@ -48,8 +51,7 @@ pub fn student(values: &Summary) -> Option<Interval> {
     }
     let freedom = to_f64(values.count - 1);
     let error = values.standard_deviation()?.as_ns_f64() / freedom.sqrt();
-    let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let half = distribution.inverse_cdf(1.0 - TAIL) * error;
+    let half = student_quantile(freedom) * error;
     let mean = values.mean()?.as_ns_f64();
     Some(Interval {
         low: from_ns(mean - half),
@@ -57,31 +59,42 @@ pub fn student(values: &Summary) -> Option<Interval> {
     })
 }
 
+/// Returns what Student's t exceeds with the probability [`TAIL`].
+fn student_quantile(freedom: f64) -> f64 {
+    // t^2 / (f + t^2) has the distribution Beta(1/2, f/2), so that its odds are t^2 / f.
+    let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * TAIL);
+    libm::sqrt(freedom * quantile.odds)
+}
+
 /// Returns Clopper and Pearson's interval of a proportion; `None` without trials.
 pub fn clopper_pearson(hits: u64, trials: u64) -> Option<(f64, f64)> {
     if trials == 0 || hits > trials {
         return None;
     }
-    let (hit, miss) = (to_f64(hits), to_f64(trials - hits));
     let low = match hits {
         0 => 0.0,
-        _ => Beta::new(hit, miss + 1.0).ok()?.inverse_cdf(TAIL),
+        _ => quantile(hits, trials - hits + 1, TAIL),
     };
-    let high = if hits == trials {
-        1.0
-    } else {
-        Beta::new(hit + 1.0, miss).ok()?.inverse_cdf(1.0 - TAIL)
-    };
-    Some((low, high))
+    Some((low, upper_limit(hits, trials, 1.0 - TAIL)))
 }
 
 /// Returns Clopper and Pearson's one-sided upper limit of a proportion; one without trials.
+///
+/// `confidence` is above zero and below one.
 pub fn upper_limit(hits: u64, trials: u64, confidence: f64) -> f64 {
     if hits >= trials {
         return 1.0;
     }
-    let (hit, miss) = (to_f64(hits), to_f64(trials - hits));
-    Beta::new(hit + 1.0, miss).map_or(1.0, |beta| beta.inverse_cdf(confidence))
+    quantile(hits + 1, trials - hits, confidence)
+}
+
+/// Returns the quantile of a beta distribution with whole parameters above zero.
+fn quantile(a: u64, b: u64, p: f64) -> f64 {
+    match (a, b) {
+        (1, b) => beta::first_power(to_f64(b), p),
+        (a, 1) => beta::last_power(to_f64(a), p),
+        (a, b) => Beta::new(to_f64(a), to_f64(b)).quantile(p).value,
+    }
 }
 
 /// Returns the trials without a hit after which the upper limit is at most `ratio`: about
@@ -100,7 +113,7 @@ pub fn packets_needed(ratio: f64, confidence: f64) -> u64 {
 
 #[allow(
     clippy::cast_precision_loss,
-    reason = "counts far below 2^53 in a statistic"
+    reason = "a count above 2^53 is as good as its neighbor in a statistic"
 )]
 fn to_f64(count: u64) -> f64 {
     count as f64
@@ -115,46 +128,4 @@ fn from_ns(ns: f64) -> Duration {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn student_against_the_table() {
-        // 1, 2, 3, 4, 5 us: mean 3, s = 1.5811, t(4; 0.975) = 2.7764: 3 -+ 1.9632 us.
-        let mut values = Summary::default();
-        values.record(Duration::from_us(1));
-        assert_eq!(student(&values), None);
-        (2..=5).for_each(|us| values.record(Duration::from_us(us)));
-        let interval = student(&values).unwrap();
-        assert_eq!(interval.low, Duration::from_ns(1_037));
-        assert_eq!(interval.high, Duration::from_ns(4_963));
-    }
-
-    #[test]
-    fn the_rule_of_three() {
-        // ln 0.05 / ln 0.999 = 2994.2; one packet less is not enough.
-        assert_eq!(packets_needed(1e-3, 0.95), 2_995);
-        assert!(upper_limit(0, 2_995, 0.95) <= 1e-3);
-        assert!(upper_limit(0, 2_994, 0.95) > 1e-3);
-        // 5 of 100, one-sided 97.5 %: the upper end of the two-sided interval of 95 %.
-        assert!((upper_limit(5, 100, 0.975) - 0.112_835).abs() < 1e-5);
-        assert!(upper_limit(0, 0, 0.95) >= 1.0 && upper_limit(7, 7, 0.95) >= 1.0);
-    }
-
-    #[test]
-    fn clopper_pearson_against_known_values() {
-        // No hit in 100: upper limit 1 - 0.025^(1/100) = 0.036217; 5 of 100: 0.016432 to 0.112835.
-        let (low, high) = clopper_pearson(0, 100).unwrap();
-        assert!(
-            low.abs() < 1e-12 && (high - 0.036_217).abs() < 1e-5,
-            "{low} {high}"
-        );
-        let (low, high) = clopper_pearson(5, 100).unwrap();
-        assert!(
-            (low - 0.016_432).abs() < 1e-5 && (high - 0.112_835).abs() < 1e-5,
-            "{low} {high}"
-        );
-        assert!(clopper_pearson(100, 100).is_some_and(|(_, high)| high > 0.999));
-        assert_eq!(clopper_pearson(0, 0), None);
-    }
-}
+mod tests;

@@ -11,6 +11,7 @@ mod doctor;
 mod load;
 mod shim;
 mod ssh;
+mod stop;
 mod testbed;
 mod topic;
 mod topic_tools;

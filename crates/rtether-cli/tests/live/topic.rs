@@ -151,6 +151,10 @@ impl Hosts {
         Ok(())
     }
 
+    pub(crate) fn near(&self) -> &str {
+        &self.near
+    }
+
     pub(crate) fn start(host: &str, arguments: &[&str]) -> Child {
         let program = env!("CARGO_BIN_EXE_rtether");
         let mut command = Command::new("ip");

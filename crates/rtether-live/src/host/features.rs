@@ -1,6 +1,7 @@
 //! What the kernel's network has, found by trying it in a namespace that is removed afterwards.
 
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::xdp;
 use crate::namespace::{CommandError, Namespace};
@@ -70,16 +71,21 @@ const FILTERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Tries everything in a namespace of this name, which must not be there yet.
+/// Tries everything in a namespace of this name, which must not be there yet. What was not tried when
+/// `stop` is set is left out.
 ///
 /// # Errors
 /// If there can be no namespace.
-pub fn probe(name: &str) -> Result<Vec<Feature>, CommandError> {
+pub fn probe(name: &str, stop: &AtomicBool) -> Result<Vec<Feature>, CommandError> {
     let scratch = Namespace::create(name)?;
     let mut found = vec![works("link.namespace")];
     let veth = "ip link add probe0 numtxqueues 2 numrxqueues 2 type veth peer name probe1 \
                 numtxqueues 2 numrxqueues 2";
+    let goes_on = || !stop.load(Ordering::Relaxed);
     let mut attempt = |id: String, command: &str| {
+        if !goes_on() {
+            return;
+        }
         let refusal = run(&scratch, command).err();
         found.push(Feature { id, refusal });
     };
@@ -94,7 +100,7 @@ pub fn probe(name: &str) -> Result<Vec<Feature>, CommandError> {
             format!("qdisc.{name}"),
             &format!("{} {options}", change("add")),
         );
-        if name != "clsact" {
+        if name != "clsact" && goes_on() {
             drop(run(&scratch, &format!("tc qdisc del dev {DEVICE} root")));
         }
     }
@@ -104,9 +110,13 @@ pub fn probe(name: &str) -> Result<Vec<Feature>, CommandError> {
             id.into(),
             &format!("tc filter add {place} protocol all {what}"),
         );
-        drop(run(&scratch, &format!("tc filter del {place}")));
+        if goes_on() {
+            drop(run(&scratch, &format!("tc filter del {place}")));
+        }
     }
-    found.extend(try_xdp(&scratch));
+    if goes_on() {
+        found.extend(try_xdp(&scratch));
+    }
     Ok(found)
 }
 

@@ -1,5 +1,7 @@
 //! The kernel and what its network has.
 
+use std::sync::atomic::AtomicBool;
+
 use rtether_live::host::features::{Feature, probe};
 use rtether_live::host::files::Files;
 
@@ -95,7 +97,7 @@ const FEATURES: [(&str, &str, &str); 33] = [
     ("tool.tc", "builds test beds", "iproute2"),
 ];
 
-pub(super) fn findings(files: &Files) -> Vec<Finding> {
+pub(super) fn findings(files: &Files, stop: &AtomicBool) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(release) = files.text("proc/sys/kernel/osrelease") {
         findings.push(version(files, &release));
@@ -108,7 +110,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     });
     findings.extend(tools.iter().map(of_feature));
     let name = format!("{DOCTOR}{}", std::process::id());
-    match probe(&name) {
+    match probe(&name, stop) {
         Ok(features) => findings.extend(features.iter().map(of_feature)),
         Err(error) => findings.push(Finding::missing(
             "link.namespace",

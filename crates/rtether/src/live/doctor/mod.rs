@@ -154,7 +154,7 @@ pub fn examine(
     findings.extend(rights::findings(&files));
     if options.probe {
         step("features of the kernel");
-        findings.extend(kernel::findings(&files));
+        findings.extend(kernel::findings(&files, stop));
     }
     step("devices");
     findings.extend(devices::findings(&files));

@@ -1,0 +1,272 @@
+//! SIGTERM ends every verb, whatever it is doing.
+//!
+//! Oracle: the clock, the documented exit codes, and what is left behind. The moments are drawn from
+//! `RTETHER_SEED` (1), 0 to 1.5 s after the start.
+
+use std::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::skip;
+use crate::topic::Hosts;
+
+/// What a signal may take, on a machine that does nothing else.
+const SOON: Duration = Duration::from_secs(1);
+/// The same where other tests run, ten times over.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A plant that keeps every verb busy for longer than a test lasts.
+const SMALL: &str = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: zero } }
+switches: { sw: { ports: 3 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 1 Gbit/s }
+  - { ends: [b, \"sw:2\"], rate: 1 Gbit/s }
+  - { ends: [c, \"sw:3\"], rate: 1 Gbit/s }
+flows:
+  - { name: f, from: a, to: b, period: 1 ms, size: 64 B, deadline: 500 us }
+  - { name: g, from: c, to: b, kind: poisson, mean_gap: 1 ms, size: 64 B }
+";
+
+/// Returns a ring with so many flows that its bounds take long.
+fn large() -> String {
+    const NODES: usize = 40;
+    let mut text = String::from("rtether: 1\nnodes:\n");
+    for node in 0..NODES {
+        writeln!(text, "  n{node}: {{ stack: zero }}").unwrap();
+    }
+    text += "switches:\n";
+    for node in 0..NODES {
+        writeln!(text, "  s{node}: {{ ports: 3 }}").unwrap();
+    }
+    text += "links:\n";
+    for node in 0..NODES {
+        writeln!(
+            text,
+            "  - {{ ends: [n{node}, \"s{node}:1\"], rate: 1 Gbit/s }}"
+        )
+        .unwrap();
+        if node > 0 {
+            let before = node - 1;
+            writeln!(
+                text,
+                "  - {{ ends: [\"s{before}:2\", \"s{node}:3\"], rate: 1 Gbit/s }}"
+            )
+            .unwrap();
+        }
+    }
+    text += "flows:\n";
+    for from in 0..NODES {
+        for step in [3, 7, 11, 19, 31] {
+            let to = (from + step) % NODES;
+            writeln!(
+                text,
+                "  - {{ name: f{from}-{step}, from: n{from}, to: n{to}, period: 2 ms, size: 200 B, deadline: 2 ms }}"
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+/// A folder with the plants, and the drafts of what commands write; removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::write(path.join("small.yaml"), SMALL).unwrap();
+        std::fs::write(path.join("large.yaml"), large()).unwrap();
+        let more = "{ name: more, from: n0, to: n5, period: 1 ms, size: 64 B, deadline: 5 ms }\n";
+        std::fs::write(path.join("more.yaml"), more).unwrap();
+        Self(path)
+    }
+
+    /// Returns files that are not complete.
+    fn drafts(&self, of: u32) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let part = format!(".{of}-");
+        paths
+            .filter(|path| path.to_string_lossy().contains(&part))
+            .collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Verbs that need no rights and no network.
+const COMPUTING: &[&str] = &[
+    "check small.yaml --for 20000s --report check.html",
+    "check large.yaml --for 100ms --out all",
+    "sim small.yaml --for 20000s --packets packets.csv",
+    "bound large.yaml --report bound.html",
+    "bound large.yaml --sensitivity",
+    "admit large.yaml more.yaml",
+    "limit small.yaml --for 2000s --report limit.html",
+    "reproduce skeie-substation",
+    "reproduce kweon-bucket",
+    "doctor --watch 60s",
+];
+
+/// Verbs that need a network; they get one of their own.
+const TALKING: &[&str] = &[
+    "ping 127.0.0.1 --via icmp -n 1000000",
+    "echo 127.0.0.1",
+    "pub Square --period 10ms",
+    "sub Square",
+    "spy --for 60s",
+    "load --sink 127.0.0.1:0",
+    "load 127.0.0.1 --for 60s",
+    "calibrate -n 1000000",
+    "live small.yaml --for 60s --priority 0",
+    "live small.yaml --for 60s --priority 0 --backend emulated",
+    "check small.yaml --for 30s --live",
+];
+
+/// Sends SIGTERM so long after the start; returns how long the end took.
+fn end(mut command: Command, line: &str, folder: &Folder, after: Duration) -> Duration {
+    let mut child: Child = command
+        .args(line.split(' '))
+        .current_dir(&folder.0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    thread::sleep(after);
+    let sent = Command::new("kill")
+        .args(["-TERM", &pid.to_string()])
+        .output();
+    assert!(sent.is_ok(), "{sent:?}");
+    let asked = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if asked.elapsed() > 3 * PATIENCE {
+            drop(child.kill());
+            panic!("`rtether {line}`, SIGTERM after {after:?}: it does not end");
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let took = asked.elapsed();
+    // It may have been done before, or may not have listened yet.
+    let is_known = matches!(status.code(), Some(0..=5 | 130)) || status.signal() == Some(15);
+    assert!(is_known, "`rtether {line}` after {after:?}: {status:?}");
+    assert_eq!(folder.drafts(pid), [""; 0].map(PathBuf::from), "{line}");
+    assert_eq!(left(pid), [""; 0], "`rtether {line}` after {after:?}");
+    took
+}
+
+/// Returns the namespaces that a process left behind.
+fn left(pid: u32) -> Vec<String> {
+    let entries = std::fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let part = format!("-{pid}");
+    names
+        .filter(|name| name.starts_with("rtether-") && !name.starts_with("rtether-top"))
+        .filter(|name| name.ends_with(&part) || name.contains(&format!("{part}-")))
+        .collect()
+}
+
+/// Returns the moments of one verb, in an order that nothing but the seed and its line decides.
+fn moments(line: &str, count: usize) -> Vec<Duration> {
+    let seed = std::env::var("RTETHER_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let mut state: u64 = line.bytes().fold(seed, |state, octet| {
+        (state ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        Duration::from_millis((state >> 33) % 1_500)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn program(hosts: Option<&Hosts>) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_rtether"));
+    match hosts {
+        None => Command::new(program),
+        Some(hosts) => {
+            let mut command = Command::new("ip");
+            command.args(["netns", "exec", hosts.near()]).arg(program);
+            command
+        }
+    }
+}
+
+/// Ends each verb at so many moments; returns the longest time with its verb.
+fn longest(lines: &[&'static str], hosts: Option<&Hosts>, count: usize) -> (Duration, String) {
+    let folder = Folder::new(if hosts.is_some() { "stop-net" } else { "stop" });
+    let of = |line: &str| {
+        let all = moments(line, count).into_iter();
+        let all = all.map(|after| {
+            let took = end(program(hosts), line, &folder, after);
+            (took, format!("`rtether {line}`, SIGTERM after {after:?}"))
+        });
+        all.max().unwrap()
+    };
+    if count > 1 {
+        return lines.iter().map(|line| of(line)).max().unwrap();
+    }
+    thread::scope(|scope| {
+        let all: Vec<_> = lines.iter().map(|line| scope.spawn(|| of(line))).collect();
+        all.into_iter()
+            .map(|one| one.join().unwrap())
+            .max()
+            .unwrap()
+    })
+}
+
+#[track_caller]
+fn assert_soon((took, what): (Duration, String), limit: Duration) {
+    assert!(took < limit, "{what}: ended {took:?} later");
+}
+
+/// Bounds, reports and other phases in which nobody looked ended minutes later or never.
+#[test]
+fn sigterm_ends_every_verb_that_computes() {
+    assert_soon(longest(COMPUTING, None, 1), PATIENCE);
+}
+
+#[test]
+fn sigterm_ends_every_verb_that_talks() {
+    let Some(hosts) = Hosts::new("sigterm_ends_every_verb_that_talks") else {
+        return;
+    };
+    assert_soon(longest(TALKING, Some(&hosts), 1), PATIENCE);
+}
+
+#[test]
+#[ignore = "long"]
+#[allow(clippy::print_stderr, reason = "what was measured is wanted")]
+fn sigterm_ends_every_verb_within_a_second() {
+    let test = "sigterm_ends_every_verb_within_a_second";
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        return skip(test, "needs two cores");
+    }
+    let Some(hosts) = Hosts::new(test) else {
+        return;
+    };
+    for (lines, hosts) in [(COMPUTING, None), (TALKING, Some(&hosts))] {
+        for line in lines {
+            let found = longest(&[line], hosts, 10);
+            eprintln!("{:>6} ms  {}", found.0.as_millis(), found.1);
+            assert_soon(found, SOON);
+        }
+    }
+}
