@@ -10,49 +10,65 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::FileType;
+
+use crate::folder::{self, Folder, Place};
 
 /// Drafts that are not complete.
-static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<(Arc<Folder>, OsString)>> = Mutex::new(Vec::new());
 /// Drafts begun so far, to tell them apart.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-
-/// Links followed before giving up, as many as the kernel does.
-const MOST_LINKS: usize = 40;
 
 /// A file that is being written.
 #[derive(Debug)]
 pub(crate) struct Draft {
     /// The name that was asked for.
     path: PathBuf,
-    /// The name until it is complete, and the one after; `None` for pipes and devices.
-    names: Option<(PathBuf, PathBuf)>,
+    /// `None` for pipes and devices.
+    names: Option<Names>,
     file: Option<BufWriter<File>>,
+}
+
+/// A file that is complete and on the disk, under the name of its draft.
+#[derive(Debug)]
+pub(crate) struct Complete(Draft);
+
+/// What a draft is called.
+#[derive(Debug)]
+struct Names {
+    folder: Arc<Folder>,
+    /// Until it is complete.
+    draft: OsString,
+    /// Afterwards.
+    target: OsString,
 }
 
 /// Where the octets of a file go.
 enum Target {
-    /// To a pipe or device.
-    Straight,
-    /// To the file of this name, which may not be there yet; links are resolved.
-    File(PathBuf),
+    /// To what the system shows, by this name.
+    System(PathBuf),
+    /// To a pipe or device in a directory.
+    Pipe(Folder, OsString),
+    /// To a file, which may not be there yet.
+    File(Folder, OsString),
 }
 
 impl Draft {
     /// Opens a file for writing; the error says why it cannot be, and what to do.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        let explain =
-            |error: &io::Error| format!("writing `{}`: {}", path.display(), why(path, error));
-        let (file, names) = match target(path).map_err(|error| explain(&error))? {
-            Target::Straight => {
-                let file = OpenOptions::new().write(true).open(path);
-                (file.map_err(|error| explain(&error))?, None)
-            }
-            Target::File(target) => {
-                let (file, draft) = begin(&target).map_err(|error| explain(&error))?;
-                (file, Some((draft, target)))
-            }
-        };
+        let opened = target(path).and_then(|target| {
+            Ok(match target {
+                Target::System(name) => (OpenOptions::new().write(true).open(name)?, None),
+                Target::Pipe(folder, name) => (folder.pipe(&name)?, None),
+                Target::File(folder, name) => {
+                    let (file, names) = begin(folder, name)?;
+                    (file, Some(names))
+                }
+            })
+        });
+        let (file, names) = opened.map_err(|error| explain(path, &error))?;
         Ok(Self {
             path: path.into(),
             names,
@@ -62,40 +78,113 @@ impl Draft {
 
     /// Lets `fill` write the contents and gives the file its name.
     pub(crate) fn fill(
-        mut self,
+        self,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), String> {
-        let Some(mut file) = self.file.take() else {
-            return Ok(());
-        };
-        let written = fill(&mut file).and_then(|()| file.flush());
-        drop(file);
-        let named = written.and_then(|()| match &self.names {
-            Some((draft, target)) => fs::rename(draft, target),
-            None => Ok(()),
-        });
-        match named {
-            Ok(()) => {
-                if let Some((draft, _)) = self.names.take() {
-                    forget(&draft);
-                }
-                Ok(())
-            }
-            Err(error) => Err(format!("writing `{}`: {error}", self.path.display())),
-        }
+        publish(&[self.complete(fill)?])
     }
 
     /// Writes the contents and gives the file its name.
     pub(crate) fn write(self, text: &str) -> Result<(), String> {
         self.fill(|file| file.write_all(text.as_bytes()))
     }
+
+    /// Lets `fill` write the contents, and waits until they are on the disk. The name comes later.
+    pub(crate) fn complete(
+        mut self,
+        fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<Complete, String> {
+        if let Some(mut file) = self.file.take() {
+            let written = fill(&mut file).and_then(|()| file.flush());
+            let synced = written.and_then(|()| match &self.names {
+                Some(_) => sync(file.get_ref()),
+                None => Ok(()),
+            });
+            if let Err(error) = synced {
+                // Its buffer holds what could not be written, and would try again.
+                let _ = file.into_parts();
+                return Err(format!("writing `{}`: {error}", self.path.display()));
+            }
+        }
+        Ok(Complete(self))
+    }
+}
+
+/// Gives files their names: all of them, or none as far as the file system can go back. The names
+/// are on the disk afterwards.
+pub(crate) fn publish(files: &[Complete]) -> Result<(), String> {
+    let mut done: Vec<(&Names, bool)> = Vec::new();
+    for Complete(draft) in files {
+        let Some(names) = &draft.names else { continue };
+        match names.publish() {
+            Ok(is_exchanged) => done.push((names, is_exchanged)),
+            Err(error) => {
+                for (names, is_exchanged) in done.into_iter().rev() {
+                    names.take_back(is_exchanged);
+                }
+                return Err(format!("writing `{}`: {error}", draft.path.display()));
+            }
+        }
+    }
+    let mut last: Option<&Arc<Folder>> = None;
+    for (names, _) in &done {
+        if last.is_none_or(|last| !Arc::ptr_eq(last, &names.folder)) {
+            names.folder.sync();
+        }
+        last = Some(&names.folder);
+    }
+    Ok(())
+}
+
+impl Names {
+    /// Gives a file its name; returns whether the draft now is what had that name before.
+    fn publish(&self) -> io::Result<bool> {
+        let (draft, target) = (&self.draft, &self.target);
+        // What is replaced can be put back as long as it has a name.
+        if self.folder.status(target)?.is_some() && self.folder.exchange(draft, target).is_ok() {
+            return Ok(true);
+        }
+        self.folder.rename(draft, target)?;
+        Ok(false)
+    }
+
+    /// Undoes what [`publish`](Self::publish) did, as far as that goes.
+    fn take_back(&self, is_exchanged: bool) {
+        let (draft, target) = (&self.draft, &self.target);
+        drop(if is_exchanged {
+            self.folder.exchange(draft, target)
+        } else {
+            self.folder.rename(target, draft)
+        });
+    }
+}
+
+/// Opens a file that is written as its contents come, and emptied if it is there. It has no draft:
+/// what was written of it is of use also when the command does not reach its end.
+pub(crate) fn overwrite(path: &Path) -> Result<File, String> {
+    let opened = target(path).and_then(|target| match target {
+        Target::System(name) => OpenOptions::new().write(true).open(name),
+        Target::Pipe(folder, name) => folder.pipe(&name),
+        Target::File(folder, name) => folder.overwrite(&name),
+    });
+    opened.map_err(|error| explain(path, &error))
+}
+
+/// Waits until a file is on the disk; some file systems cannot tell.
+fn sync(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        synced => synced,
+    }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if let Some((draft, _)) = self.names.take() {
-            drop(fs::remove_file(&draft));
-            forget(&draft);
+        if let Some(names) = self.names.take() {
+            // The draft, or what it has replaced; nothing if it was renamed.
+            drop(names.folder.remove(&names.draft));
+            forget(&names);
         }
     }
 }
@@ -103,8 +192,8 @@ impl Drop for Draft {
 /// Removes all drafts, for a command that ends at once. Nobody can open another after that.
 pub(crate) fn abandon() {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    for draft in open.drain(..) {
-        drop(fs::remove_file(draft));
+    for (folder, draft) in open.drain(..) {
+        drop(folder.remove(&draft));
     }
     std::mem::forget(open);
 }
@@ -113,8 +202,8 @@ pub(crate) fn abandon() {
 /// flag.
 pub(crate) fn check_distinct(input: &Path, outputs: &[(&str, PathBuf)]) -> Result<(), String> {
     let file = |path: &Path| match target(path) {
-        Ok(Target::File(target)) => Some(target),
-        Ok(Target::Straight) | Err(_) => None,
+        Ok(Target::File(folder, name)) => Some(folder.name_of(&name)),
+        Ok(Target::System(_) | Target::Pipe(..)) | Err(_) => None,
     };
     let input = fs::canonicalize(input).ok();
     let mut seen: Vec<(&str, PathBuf)> = Vec::new();
@@ -132,27 +221,29 @@ pub(crate) fn check_distinct(input: &Path, outputs: &[(&str, PathBuf)]) -> Resul
     Ok(())
 }
 
-fn forget(draft: &Path) {
+fn forget(names: &Names) {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    open.retain(|known| known != draft);
+    open.retain(|(folder, draft)| !Arc::ptr_eq(folder, &names.folder) || *draft != names.draft);
 }
 
 /// Creates a draft beside the file it will become, with the same permissions if that exists.
-fn begin(target: &Path) -> io::Result<(File, PathBuf)> {
+fn begin(folder: Folder, target: OsString) -> io::Result<(File, Names)> {
+    let mode = folder.status(&target)?.map(|(_, mode)| mode);
+    let folder = Arc::new(folder);
     loop {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let mut name = OsString::from(target);
-        name.push(format!(".{}-{number}.part", process::id()));
-        let draft = PathBuf::from(name);
+        let mut draft = target.clone();
+        draft.push(format!(".{}-{number}.part", process::id()));
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        match OpenOptions::new().write(true).create_new(true).open(&draft) {
+        match folder.create(&draft, mode) {
             Ok(file) => {
-                open.push(draft.clone());
-                if let Ok(known) = fs::metadata(target) {
-                    // Not every file system can; the contents matter more.
-                    drop(file.set_permissions(known.permissions()));
-                }
-                return Ok((file, draft));
+                open.push((Arc::clone(&folder), draft.clone()));
+                let names = Names {
+                    folder,
+                    draft,
+                    target,
+                };
+                return Ok((file, names));
             }
             // Left behind by another process of this number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
@@ -162,34 +253,19 @@ fn begin(target: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 fn target(path: &Path) -> io::Result<Target> {
-    match fs::metadata(path) {
-        Ok(known) if known.is_dir() => Err(io::Error::from(ErrorKind::IsADirectory)),
-        // What these directories show may be a file that something else has open.
-        Ok(_) if path.starts_with("/dev") || path.starts_with("/proc") => Ok(Target::Straight),
-        Ok(known) if known.is_file() => fs::canonicalize(path).map(Target::File),
-        Ok(_) => Ok(Target::Straight),
-        Err(error) if error.kind() == ErrorKind::NotFound => missing(path).map(Target::File),
-        Err(error) => Err(error),
+    let (folder, name) = match folder::resolve(path)? {
+        Place::System(name) => return Ok(Target::System(name)),
+        Place::In(folder, name) => (folder, name),
+    };
+    match folder.status(&name)? {
+        None | Some((FileType::RegularFile, _)) => Ok(Target::File(folder, name)),
+        Some((FileType::Directory, _)) => Err(ErrorKind::IsADirectory.into()),
+        Some(_) => Ok(Target::Pipe(folder, name)),
     }
 }
 
-/// Returns the full name of a file that is not there, links to it resolved.
-fn missing(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            Some(_) | None => Path::new("."),
-        };
-        let directory = fs::canonicalize(directory)?;
-        let Ok(next) = fs::read_link(&path) else {
-            let name = path.file_name();
-            let name = name.ok_or_else(|| io::Error::from(ErrorKind::InvalidFilename))?;
-            return Ok(directory.join(name));
-        };
-        path = directory.join(next);
-    }
-    Err(io::Error::other("too many symbolic links"))
+fn explain(path: &Path, error: &io::Error) -> String {
+    format!("writing `{}`: {}", path.display(), why(path, error))
 }
 
 /// Returns the reason with a remedy where there is one.

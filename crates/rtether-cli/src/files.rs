@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use crate::drafts::Draft;
+use crate::folder::{self, Made};
 
 /// Largest scenario file that is read; the loader has its own, smaller limits.
 const LARGEST_INPUT: u64 = 64 << 20;
@@ -123,7 +124,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     Draft::open(path)?.write(text)
 }
 
-/// Makes a directory with those above it.
-pub(crate) fn make_directory(path: &Path) -> Result<(), String> {
-    fs::create_dir_all(path).map_err(|error| format!("making `{}`: {error}", path.display()))
+/// Makes a directory with those above it, which are removed again unless they are kept.
+pub(crate) fn make_directory(path: &Path) -> Result<Made, String> {
+    folder::make(path).map_err(|error| format!("making `{}`: {error}", path.display()))
 }

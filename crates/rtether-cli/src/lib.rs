@@ -18,6 +18,7 @@ mod doctor;
 mod drafts;
 mod exit;
 mod files;
+mod folder;
 mod limit;
 mod live;
 #[cfg(target_os = "linux")]
@@ -57,8 +58,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             } else {
                 Exit::Ok
             };
-            drop(error.print());
-            return exit.into();
+            let printed = terminal::is_written(error.print());
+            return if exit == Exit::Ok { printed } else { exit }.into();
         }
     };
     let global = &cli.global();

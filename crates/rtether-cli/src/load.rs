@@ -113,21 +113,34 @@ fn sink(arguments: &LoadArgs, stop: &AtomicBool) -> Exit {
     let limits = Limits {
         connections: usize::try_from(arguments.limit_connections).unwrap_or(1),
         rate: arguments.limit_rate,
+        marks: arguments.allow_dscp,
+        ..Limits::default()
     };
     let listen = arguments.target.as_deref().unwrap_or("0.0.0.0");
     let taken = load::sink(listen, limits, stop, |at| {
         terminal::tell(&format!("taking load at {at}, TCP and UDP; Ctrl-C ends it"));
     });
     match taken {
-        Ok(taken) => terminal::print(&format!(
-            "{} connections, {} turned away, {} malformed; {} B received, {} B sent, {} datagrams\n",
-            taken.connections,
-            taken.refused,
-            taken.malformed,
-            taken.received,
-            taken.sent,
-            taken.datagrams
-        )),
+        Ok(taken) => {
+            if taken.unmarked > 0 {
+                terminal::remark(&format!(
+                    "{} connections wished for a DSCP, and were served without; `--allow-dscp` \
+                     grants it",
+                    taken.unmarked
+                ));
+            }
+            terminal::print(&format!(
+                "{} connections, {} turned away, {} broken off idle, {} malformed; {} B received, \
+                 {} B sent, {} datagrams\n",
+                taken.connections,
+                taken.refused,
+                taken.idle,
+                taken.malformed,
+                taken.received,
+                taken.sent,
+                taken.datagrams
+            ))
+        }
         Err(error) => refuse(&error),
     }
 }

@@ -1,5 +1,6 @@
 //! The files that `check` and `sim` are asked for.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rtether::report::{self, Outcome};
@@ -7,6 +8,7 @@ use rtether::report::{self, Outcome};
 use crate::args::Output;
 use crate::drafts::{self, Draft};
 use crate::exit::{self, Exit};
+use crate::folder::Made;
 use crate::{files, terminal};
 
 /// Files of a directory with all results, besides those of [`report::csv::NAMES`].
@@ -34,6 +36,9 @@ impl Traces<'_> {
 pub(crate) struct Outputs {
     report: Option<Draft>,
     directory: Vec<(&'static str, Draft)>,
+    /// What of the directory was not there before. After its files, which it is to be empty of when
+    /// it is removed again.
+    made: Option<Made>,
     pub(crate) pcap: Option<Draft>,
     pub(crate) packets: Option<Draft>,
     pub(crate) live_packets: Option<Draft>,
@@ -64,10 +69,9 @@ impl Outputs {
         })?;
         let open = |path: Option<&Path>| path.map(Draft::open).transpose();
         let opened = || -> Result<Self, String> {
-            if let Some(directory) = &output.out {
-                files::make_directory(directory)?;
-            }
+            let made = output.out.as_deref().map(files::make_directory);
             Ok(Self {
+                made: made.transpose()?,
                 report: open(output.report.as_deref())?,
                 pcap: open(traces.pcap)?,
                 packets: open(traces.packets)?,
@@ -81,7 +85,8 @@ impl Outputs {
         opened().map_err(|message| exit::fail(&message))
     }
 
-    /// Writes report and directory. Returns what could not be written; the rest is there.
+    /// Writes report and directory. Returns what could not be written; of the directory there is
+    /// all or nothing, and of the rest whatever could be.
     pub(crate) fn write(self, outcome: &Outcome<'_>) -> Vec<String> {
         let mut failed = Vec::new();
         if self.report.is_none() && self.directory.is_empty() {
@@ -91,23 +96,41 @@ impl Outputs {
         if let Some(draft) = self.report {
             failed.extend(draft.write(&page).err());
         }
-        if self.directory.is_empty() {
-            return failed;
-        }
-        let everything = report::json::Options {
-            buckets: true,
-            histogram: true,
-        };
-        let tables = report::csv::files(outcome);
-        for (name, draft) in self.directory {
-            let table = tables.iter().find(|(known, _)| *known == name);
-            let written = match (name, table) {
-                (_, Some((_, text))) => draft.write(text),
-                ("report.html", None) => draft.write(&page),
-                (_, None) => draft.write(&report::json::text(outcome, everything)),
-            };
-            failed.extend(written.err());
+        match write_all(self.directory, outcome, &page) {
+            Ok(()) => {
+                if let Some(made) = self.made {
+                    made.keep();
+                }
+            }
+            Err(message) => failed.push(message),
         }
         failed
     }
+}
+
+/// Writes all files of a directory, then gives them their names.
+fn write_all(
+    directory: Vec<(&'static str, Draft)>,
+    outcome: &Outcome<'_>,
+    page: &str,
+) -> Result<(), String> {
+    if directory.is_empty() {
+        return Ok(());
+    }
+    let everything = report::json::Options {
+        buckets: true,
+        histogram: true,
+    };
+    let tables = report::csv::files(outcome);
+    let write = |(name, draft): (&str, Draft)| {
+        let table = tables.iter().find(|(known, _)| *known == name);
+        let write = |text: &str| draft.complete(|file| file.write_all(text.as_bytes()));
+        match (name, table) {
+            (_, Some((_, text))) => write(text),
+            ("report.html", None) => write(page),
+            (_, None) => write(&report::json::text(outcome, everything)),
+        }
+    };
+    let complete = directory.into_iter().map(write);
+    drafts::publish(&complete.collect::<Result<Vec<_>, _>>()?)
 }

@@ -302,6 +302,8 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         profile: profile(arguments.numbered),
         board,
         stamps: arguments.stamps,
+        of_peer: usize::try_from(arguments.limit_peer).unwrap_or(1),
+        idle: arguments.limit_idle,
     };
     options.place.trace = trace;
     let stop = Stop::new(Care::None);
@@ -311,10 +313,8 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
     });
     end_trace(&options.place);
     match answered {
-        Ok(answered) => terminal::print(&format!(
-            "{} answered, {} malformed, {} not sent\n",
-            answered.answered, answered.malformed, answered.unsent
-        )),
+        Ok(answered) if arguments.json => terminal::print(&live::echo_json(&answered)),
+        Ok(answered) => terminal::print(&live::echo_line(&answered, options.via)),
         Err(error) => refuse(&error),
     }
 }

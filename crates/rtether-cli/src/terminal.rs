@@ -8,7 +8,8 @@ use serde_json::json;
 use crate::args::{ColorChoice, Global, MessageFormat};
 use crate::exit::Exit;
 
-/// Writes data to standard output. A reader that has seen enough is no failure.
+/// Writes data to standard output. A reader that has seen enough is no failure; that nobody ever
+/// was there to read is one, as is a disk without room.
 pub(crate) fn print(text: &str) -> Exit {
     // Text without escape sequences has no colors to take out, which costs more than to write it.
     let written = if text.contains('\u{1b}') {
@@ -18,11 +19,26 @@ pub(crate) fn print(text: &str) -> Exit {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
     };
-    match written {
+    is_written(written)
+}
+
+/// Says what kept data from standard output, if anything did.
+pub(crate) fn is_written(written: io::Result<()>) -> Exit {
+    match written.and_then(|()| is_open()) {
         Ok(()) => Exit::Ok,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Ok,
         Err(error) => crate::exit::fail(&format!("writing to standard output: {error}")),
     }
+}
+
+/// Returns an error if standard output was closed when the program began. What is written goes
+/// nowhere then, without an error.
+pub(crate) fn is_open() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if rtether::live::is_output_closed() {
+        return Err(io::Error::other("it is closed"));
+    }
+    Ok(())
 }
 
 /// Writes text for the person in front of the terminal; nobody to read it is no failure.

@@ -12,6 +12,7 @@ use rtether::live::topics::{
 use rtether::live::{LiveError, Vid};
 
 use crate::args::{DomainArgs, FrameArgs, Global, PubArgs, SpyArgs, SubArgs, TopicArgs};
+use crate::drafts;
 use crate::exit::{self, Exit};
 use crate::ping::{refuse, thread_of};
 use crate::stop::{Care, Stop};
@@ -113,7 +114,8 @@ fn place_of(domain: &DomainArgs, frames: &FrameArgs, trace: Option<Trace>) -> Pl
 /// Makes the file of a trace, if there is to be one.
 pub(crate) fn tracing(domain: &DomainArgs) -> Result<Option<Trace>, Exit> {
     let made = domain.trace.as_deref().map(|path| {
-        Trace::create(path)
+        let file = drafts::overwrite(path).map_err(|message| exit::fail(&message))?;
+        Trace::begin_in(file)
             .map_err(|error| exit::fail(&format!("writing a trace to {}: {error}", path.display())))
     });
     made.transpose()
@@ -171,6 +173,7 @@ impl Out<'_> {
         }
         let mut out = io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        let written = written.and_then(|()| terminal::is_open());
         if let Err(error) = written {
             self.failed = Some(error);
             self.stop.store(true, Ordering::Relaxed);

@@ -330,3 +330,127 @@ fn every_verb_has_a_manual_page() {
         );
     }
 }
+
+/// Runs the command from a shell, which closes or fills what it writes to.
+fn shell(plant: &Plant, script: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_rtether")]);
+    shell.current_dir(&plant.0).output().unwrap()
+}
+
+#[test]
+fn nobody_to_write_to_is_a_failure_and_a_reader_who_leaves_is_none() {
+    let plant = Plant::new("stdout");
+    for script in [
+        "exec \"$0\" check plant.yaml >&-",
+        "exec \"$0\" check plant.yaml --json >&-",
+        "exec \"$0\" check plant.yaml >/dev/full",
+        "exec \"$0\" schema >&-",
+        "exec \"$0\" schema >/dev/full",
+        "exec \"$0\" --help >/dev/full",
+        "exec \"$0\" man check >&-",
+    ] {
+        let output = shell(&plant, script);
+        assert_eq!(code(&output), 4, "{script}: {}", stderr(&output));
+        assert!(stderr(&output).contains("standard output"), "{script}");
+    }
+    for script in [
+        "exec \"$0\" check plant.yaml >/dev/null",
+        "exec \"$0\" check plant.yaml <&-",
+    ] {
+        let output = shell(&plant, script);
+        assert_eq!(code(&output), 0, "{script}: {}", stderr(&output));
+    }
+    let mut command = plant.command(&["schema"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_directory_of_results_is_written_whole_or_not_at_all() {
+    // Oracle: the size of the largest file, above what a file may have.
+    let plant = Plant::new("all");
+    let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" check plant.yaml -q --out a/out";
+    let output = shell(&plant, limited);
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert!(stderr(&output).contains("a/out/"), "{}", stderr(&output));
+    assert_eq!(plant.names(), ["plant.yaml"], "no directory is left either");
+    // What is there stays as it was, all of it.
+    let output = plant.run(&["check", "plant.yaml", "-q", "--out", "a/out"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let contents = || {
+        let entries = fs::read_dir(plant.0.join("a/out")).unwrap();
+        let mut all: Vec<(String, Vec<u8>)> = entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.display().to_string(), fs::read(path).unwrap()))
+            .collect();
+        all.sort();
+        all
+    };
+    let before = contents();
+    assert!(before.len() > 3 && before.iter().any(|(_, octets)| octets.len() > 16 * 1024));
+    let longer = limited.replace("-q", "-q --for 200ms");
+    assert_eq!(code(&shell(&plant, &longer)), 4);
+    assert_eq!(contents(), before);
+    // And gives way, all of it.
+    let output = plant.run(&[
+        "check",
+        "plant.yaml",
+        "-q",
+        "--for",
+        "200ms",
+        "--out",
+        "a/out",
+    ]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let after = contents();
+    let names = |all: &[(String, Vec<u8>)]| {
+        let names = all.iter().map(|(name, _)| name.clone());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(&after), names(&before), "and no draft is left");
+    let changed = |name: &str| {
+        let is = |(path, _): &&(String, Vec<u8>)| path.ends_with(name);
+        before.iter().find(is) != after.iter().find(is)
+    };
+    assert!(changed("result.json") && changed("report.html"));
+}
+
+#[test]
+fn as_root_no_link_of_another_user_is_followed() {
+    use std::os::unix::fs::{lchown, symlink};
+    if !rustix::process::geteuid().is_root() {
+        // Whoever is not root cannot make links of others, and is protected by the kernel.
+        return;
+    }
+    let plant = Plant::new("links");
+    let nobody = Some(65_534);
+    fs::create_dir(plant.0.join("mine")).unwrap();
+    fs::write(plant.0.join("mine/kept"), "kept").unwrap();
+    symlink("mine/kept", plant.0.join("file")).unwrap();
+    symlink("mine/new", plant.0.join("dangling")).unwrap();
+    symlink("mine", plant.0.join("folder")).unwrap();
+    for name in ["file", "dangling", "folder"] {
+        lchown(plant.0.join(name), nobody, nobody).unwrap();
+    }
+    for arguments in [
+        ["--report", "file"],
+        ["--report", "dangling"],
+        ["--report", "folder/kept"],
+        ["--out", "folder/out"],
+        ["--out", "folder"],
+    ] {
+        let output = plant.run(&[&["check", "plant.yaml", "-q"], &arguments[..]].concat());
+        assert_eq!(code(&output), 4, "{arguments:?}: {}", stderr(&output));
+        let text = stderr(&output);
+        assert!(text.contains("link of user 65534"), "{arguments:?}: {text}");
+    }
+    assert_eq!(plant.read("mine/kept"), "kept");
+    assert_eq!(fs::read_dir(plant.0.join("mine")).unwrap().count(), 1);
+    // Links of root are.
+    lchown(plant.0.join("folder"), Some(0), Some(0)).unwrap();
+    let output = plant.run(&["check", "plant.yaml", "-q", "--report", "folder/new"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(plant.read("mine/new").contains("</html>"));
+}

@@ -77,7 +77,7 @@ impl Clock {
 }
 
 /// Returns a span for the system, rounded up to a nanosecond; zero for a negative one.
-pub(crate) fn to_std(span: Duration) -> std::time::Duration {
+pub fn to_std(span: Duration) -> std::time::Duration {
     let ns = u64::try_from(span.as_ps()).unwrap_or(0).div_ceil(1_000);
     std::time::Duration::from_nanos(ns)
 }

@@ -27,6 +27,7 @@ pub mod process;
 pub mod responder;
 pub mod rtps;
 pub mod shim;
+mod spare;
 pub mod stall;
 pub mod stamps;
 pub mod station;

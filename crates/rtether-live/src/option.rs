@@ -30,6 +30,34 @@ pub(crate) fn set<T: Copy>(
     }
 }
 
+/// Numbers that the kernel keeps of the memory of a socket (`linux/sock_diag.h`).
+const NUMBERS: usize = 9;
+/// The one that counts what was dropped.
+const DROPS: usize = 8;
+
+/// Returns how many payloads the kernel has dropped that were for a socket, its buffer being full:
+/// what `SO_RXQ_OVFL` would tell with the next payload, and without one.
+pub(crate) fn drops(socket: &impl AsFd) -> io::Result<u32> {
+    let mut numbers = [0_u32; NUMBERS];
+    let mut length = libc::socklen_t::try_from(size_of_val(&numbers)).unwrap_or(0);
+    // SAFETY: the descriptor is open while it is borrowed; pointer and length are those of a live
+    // array, of which the kernel fills as much as it knows.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            numbers.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 {
+        Ok(numbers[DROPS])
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// Has a device also take in frames for others, as long as the packet socket is open.
 pub(crate) fn promiscuous(socket: &impl AsFd, device: i32) -> io::Result<()> {
     membership(socket, device, libc::PACKET_MR_PROMISC, None)

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -137,6 +138,38 @@ pub fn leave_session() -> io::Result<()> {
     Ok(())
 }
 
+/// Whether standard output was closed when the program began.
+static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// Runs before the standard library, which opens `/dev/null` in the place of a standard output that
+/// is closed: afterwards nobody can tell.
+extern "C" fn look_at_output() {
+    // SAFETY: no pointer is handed over, and any number of a descriptor may be asked for.
+    let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
+    IS_OUTPUT_CLOSED.store(flags < 0, Ordering::Relaxed);
+}
+
+#[used]
+// SAFETY: the section holds addresses of functions that the C library calls, without or with
+// arguments that may be ignored, before `main`; this one needs nothing of what is set up by then.
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_OUTPUT: extern "C" fn() = look_at_output;
+
+/// Returns whether standard output was closed when the program began, so that what is written there
+/// goes nowhere.
+pub fn is_output_closed() -> bool {
+    IS_OUTPUT_CLOSED.load(Ordering::Relaxed)
+}
+
+/// What to wait for at a file. The end of the other side is always seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Something can be read.
+    Readable,
+    /// Something can be written.
+    Writable,
+}
+
 /// Waits until one of the files can be read or is closed at the other end, or until the time is
 /// over. Returns for each whether it is.
 ///
@@ -145,10 +178,26 @@ pub fn leave_session() -> io::Result<()> {
 /// # Errors
 /// What the system says.
 pub fn wait(files: &[BorrowedFd<'_>], time: Option<Duration>) -> io::Result<Vec<bool>> {
+    let files = files.iter().map(|file| (*file, Interest::Readable));
+    wait_for(&files.collect::<Vec<_>>(), time)
+}
+
+/// As [`wait`], with what to wait for at each file.
+///
+/// # Errors
+/// What the system says.
+pub fn wait_for(
+    files: &[(BorrowedFd<'_>, Interest)],
+    time: Option<Duration>,
+) -> io::Result<Vec<bool>> {
     let begin = Instant::now();
+    let flags = |interest| match interest {
+        Interest::Readable => PollFlags::IN,
+        Interest::Writable => PollFlags::OUT,
+    };
     let mut polled: Vec<PollFd<'_>> = files
         .iter()
-        .map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN))
+        .map(|(file, interest)| PollFd::from_borrowed_fd(*file, flags(*interest)))
         .collect();
     loop {
         let left = time.map(|time| time.saturating_sub(begin.elapsed()));
@@ -164,6 +213,15 @@ pub fn wait(files: &[BorrowedFd<'_>], time: Option<Duration>) -> io::Result<Vec<
     }
     let is_ready = |file: &PollFd<'_>| !file.revents().is_empty();
     Ok(polled.iter().map(is_ready).collect())
+}
+
+/// Returns whether an error means that there is no descriptor left, of this process or of the
+/// whole system.
+pub fn is_short_of_descriptors(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::ENOBUFS)
+    )
 }
 
 #[cfg(test)]

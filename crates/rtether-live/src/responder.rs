@@ -11,7 +11,7 @@ use rtether_proto::probe::message::{self, Kind, Message};
 
 use crate::clock::{Clock, to_std};
 use crate::informant::Informant;
-use crate::link::Service;
+use crate::link::{Service, Turned};
 use crate::meter::{PAYLOAD_MAX, READS, is_passing};
 use crate::wait::{LEAD, Waiter, Waiting};
 
@@ -50,6 +50,8 @@ pub struct Answered {
     pub malformed: u64,
     /// Answers that the system did not take.
     pub unsent: u64,
+    /// What never came so far.
+    pub turned: Turned,
 }
 
 /// When requests come, as far as the last ones tell.
@@ -122,7 +124,10 @@ impl<S: Service> Responder<S> {
 
     /// Returns what has been done.
     pub fn counters(&self) -> Answered {
-        self.counters
+        Answered {
+            turned: self.service.turned(),
+            ..self.counters
+        }
     }
 
     /// Answers until `stop`.

@@ -113,6 +113,16 @@ pub(crate) struct EchoArgs {
     /// Have the kernel stamp what comes and goes, for `rtether ping --stamps` (udp and raw)
     #[arg(long)]
     pub(crate) stamps: bool,
+    /// TCP: connections of one address at a time; one more is told that there is no room
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) limit_peer: u32,
+    /// TCP: a connection that asks nothing for so long is closed; a `ping` with a longer `--interval`
+    /// or `--pause` needs more
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = time)]
+    pub(crate) limit_idle: Duration,
+    /// At the end, print one JSON document instead of a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What a measuring socket and its thread are like.

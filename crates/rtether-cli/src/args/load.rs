@@ -8,6 +8,7 @@ use super::number;
 
 /// Arguments of `load`.
 #[derive(Args, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[command(after_help = LOAD_CODES)]
 pub(crate) struct LoadArgs {
     /// Address or name of the sink, with `:PORT` if not the usual one; with `--sink` where to
@@ -50,6 +51,9 @@ pub(crate) struct LoadArgs {
     /// Sink: payload over TCP, both directions and all connections together [default: no limit]
     #[arg(long, value_name = "RATE", requires = "sink", value_parser = rate)]
     pub(crate) limit_rate: Option<Rate>,
+    /// Sink: let clients choose the DSCP of what is sent to them
+    #[arg(long, requires = "sink")]
+    pub(crate) allow_dscp: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,

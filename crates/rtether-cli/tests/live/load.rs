@@ -89,7 +89,7 @@ fn files_go_both_ways() {
     assert!(least <= document["file_time_max_ns"].as_f64().unwrap() && least > 0.0);
     let said = sink.end();
     assert!(
-        said.contains("6 connections, 0 turned away, 0 malformed"),
+        said.contains("6 connections, 0 turned away, 0 broken off idle, 0 malformed"),
         "{said}"
     );
     assert!(
@@ -185,7 +185,7 @@ fn strangers_get_nothing() {
     assert_eq!(answer, b"");
     let said = sink.end();
     assert!(
-        said.contains("0 connections, 0 turned away, 4 malformed"),
+        said.contains("0 connections, 0 turned away, 0 broken off idle, 4 malformed"),
         "{said}"
     );
 }

@@ -23,7 +23,7 @@ pub(crate) use frame::{ETHERTYPE_TAG, header};
 pub use icmp::Icmp;
 pub use raw::Raw;
 pub(crate) use raw::link_address;
-pub use tcp::{CONNECTIONS_MAX, Tcp, TcpService};
+pub use tcp::{CONNECTIONS_MAX, Tcp, TcpLimits, TcpService};
 pub(crate) use udp::mark;
 pub use udp::{Udp, UdpOptions};
 pub use xdp::Xdp;
@@ -90,6 +90,22 @@ pub trait Service: AsFd {
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         Ok(None)
     }
+
+    /// Returns what it has turned away so far, or never got to see.
+    fn turned(&self) -> Turned {
+        Turned::default()
+    }
+}
+
+/// What a service has turned away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turned {
+    /// Payloads that the socket's buffer had no room for.
+    pub overrun: u64,
+    /// Connections that were told that there is no room.
+    pub refused: u64,
+    /// Connections that were closed since nothing came.
+    pub idle: u64,
 }
 
 /// Sends on a connected socket.

@@ -1,20 +1,28 @@
 //! TCP: payloads with their lengths on one connection, without Nagle's delay.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rtether_proto::probe::framing::{self, Deframer};
 use rustix::event::epoll;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, UdpOptions, ready, udp};
+use super::{Link, Service, Turned, UdpOptions, ready, udp};
 use crate::meter::PAYLOAD_MAX;
+use crate::process::is_short_of_descriptors;
+use crate::spare::Spare;
 
-/// Connections that are served at once; further ones are closed at once.
+/// Connections that are served at once; others are told that there is no room.
 pub const CONNECTIONS_MAX: usize = 16;
+/// The payload that tells so, which no message and no packet of CNDEP is.
+const BUSY: &[u8] = b"rtether echo: busy";
+/// Who was told so has as long to hear it before the connection is closed.
+const LEAVE: Duration = Duration::from_millis(200);
+/// Connections that are about to be closed.
+const LEAVING_MAX: usize = 4;
 /// How long a connection may take to come about.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A spinning responder looks for new connections once in so many turns: to look costs as much as
@@ -119,8 +127,42 @@ impl Link for Tcp {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<Range<usize>>> {
-        Ok(self.stream.receive(buffer)?.map(|len| 0..len))
+        let received = self.stream.receive(buffer)?;
+        if received.is_some_and(|len| &buffer[..len] == BUSY) {
+            let why = "the responder has as many connections as it takes, of all hosts or of this \
+                       one (`--limit-peer` there)";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
+        }
+        Ok(received.map(|len| 0..len))
     }
+}
+
+/// What a responder allows those who connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpLimits {
+    /// Connections of one address at a time.
+    pub of_peer: usize,
+    /// A connection that brings no payload for so long is closed, up to 3 s later.
+    pub idle: Duration,
+}
+
+impl Default for TcpLimits {
+    fn default() -> Self {
+        Self {
+            of_peer: 4,
+            idle: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A connection that is served.
+#[derive(Debug)]
+struct Connection {
+    stream: Stream,
+    peer: IpAddr,
+    /// Whether a payload has come since it was last looked, and when that was found.
+    is_heard: bool,
+    heard_at: Instant,
 }
 
 /// Takes connections and answers on each.
@@ -129,7 +171,12 @@ pub struct TcpService {
     listener: TcpListener,
     /// Can be read when a connection or a payload has come.
     events: OwnedFd,
-    connections: [Option<Stream>; CONNECTIONS_MAX],
+    connections: [Option<Connection>; CONNECTIONS_MAX],
+    /// Those that have been told that there is no room, oldest first.
+    leaving: Vec<(TcpStream, Instant)>,
+    limits: TcpLimits,
+    spare: Spare,
+    turned: Turned,
     /// The connection that is looked at first, so that none starves the others.
     first: usize,
     turns: u32,
@@ -137,7 +184,7 @@ pub struct TcpService {
 
 impl TcpService {
     /// Listens at `address`.
-    pub fn bind(address: SocketAddr, options: UdpOptions) -> io::Result<Self> {
+    pub fn bind(address: SocketAddr, options: UdpOptions, limits: TcpLimits) -> io::Result<Self> {
         let socket = socket(address, options)?;
         socket.set_reuse_address(true)?;
         socket.bind(&address.into())?;
@@ -147,11 +194,20 @@ impl TcpService {
             listener: socket.into(),
             events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             connections: Default::default(),
+            leaving: Vec::new(),
+            limits,
+            spare: Spare::new(),
+            turned: Turned::default(),
             first: 0,
             turns: 0,
         };
         this.watch(this.listener.as_fd())?;
         Ok(this)
+    }
+
+    /// Returns the address it listens at.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
     }
 
     fn watch(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
@@ -164,24 +220,82 @@ impl TcpService {
         )?)
     }
 
-    fn accept(&mut self) -> io::Result<()> {
+    /// Takes a new connection if there is one, and closes those that say nothing.
+    fn tend(&mut self) -> io::Result<()> {
+        self.close_idle(Instant::now());
         let accepted = match ready(self.listener.accept()) {
             Ok(accepted) => accepted,
-            // The peer has gone before it was taken.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => None,
-            Err(error) => return Err(error),
+            Err(error) if is_short_of_descriptors(&error) => {
+                let listener = &self.listener;
+                let told = self.spare.lend(|| {
+                    let accepted = listener.accept();
+                    accepted.map(|(stream, _)| refuse(&stream))
+                });
+                self.turned.refused += u64::from(told.is_ok());
+                return Ok(());
+            }
+            // A socket that is none any more; all else is of one connection, whose peer has gone.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EBADF | libc::EINVAL)) => {
+                return Err(error);
+            }
+            Err(_) => None,
         };
-        let Some((stream, _)) = accepted else {
-            return Ok(());
-        };
-        let free = self.connections.iter().position(Option::is_none);
-        // Without a free place the stream is closed here.
-        if let (Some(free), Ok(stream)) = (free, Stream::new(stream, PAYLOAD_MAX)) {
-            self.watch(stream.socket.as_fd())?;
-            self.connections[free] = Some(stream);
+        if let Some((stream, peer)) = accepted {
+            self.admit(stream, peer.ip().to_canonical());
         }
         Ok(())
     }
+
+    /// Takes a connection, or tells it that there is no room.
+    fn admit(&mut self, stream: TcpStream, peer: IpAddr) {
+        let of_peer = self.connections.iter().flatten();
+        let of_peer = of_peer.filter(|connection| connection.peer == peer).count();
+        let free = self.connections.iter().position(Option::is_none);
+        let free = free.filter(|_| of_peer < self.limits.of_peer);
+        let is_watched = free.is_some() && self.watch(stream.as_fd()).is_ok();
+        let (Some(free), true) = (free, is_watched) else {
+            refuse(&stream);
+            self.turned.refused += 1;
+            if self.leaving.len() >= LEAVING_MAX {
+                self.leaving.remove(0);
+            }
+            self.leaving.push((stream, Instant::now() + LEAVE));
+            return;
+        };
+        // An error means that it has gone already.
+        self.connections[free] = Stream::new(stream, PAYLOAD_MAX)
+            .ok()
+            .map(|stream| Connection {
+                stream,
+                peer,
+                is_heard: false,
+                heard_at: Instant::now(),
+            });
+    }
+
+    fn close_idle(&mut self, now: Instant) {
+        self.leaving.retain(|(_, until)| now < *until);
+        for place in &mut self.connections {
+            let Some(connection) = place else { continue };
+            if std::mem::take(&mut connection.is_heard) {
+                connection.heard_at = now;
+            } else if now.saturating_duration_since(connection.heard_at) >= self.limits.idle {
+                *place = None;
+                self.turned.idle += 1;
+            }
+        }
+    }
+}
+
+/// Tells a client that there is no room. The answer fits any buffer, so nothing waits.
+fn refuse(stream: &TcpStream) {
+    let mut answer = Vec::with_capacity(framing::HEADER + BUSY.len());
+    framing::write(BUSY, &mut answer);
+    drop(stream.set_nonblocking(true));
+    drop((&mut &*stream).write(&answer));
+    drop(stream.shutdown(Shutdown::Write));
+    // A request may be there; closing before it is read would cut off the answer.
+    drop((&mut &*stream).read(&mut [0; 2_048]));
 }
 
 impl AsFd for TcpService {
@@ -197,15 +311,16 @@ impl Service for TcpService {
         self.turns = self.turns.wrapping_add(1);
         let is_alone = self.connections.iter().all(Option::is_none);
         if is_alone || self.turns.is_multiple_of(TURNS) {
-            self.accept()?;
+            self.tend()?;
         }
         for turn in 0..CONNECTIONS_MAX {
             let index = (self.first + turn) % CONNECTIONS_MAX;
-            let Some(stream) = &mut self.connections[index] else {
+            let Some(connection) = &mut self.connections[index] else {
                 continue;
             };
-            match stream.receive(buffer) {
+            match connection.stream.receive(buffer) {
                 Ok(Some(len)) => {
+                    connection.is_heard = true;
                     self.first = (index + 1) % CONNECTIONS_MAX;
                     return Ok(Some((0..len, index)));
                 }
@@ -218,10 +333,10 @@ impl Service for TcpService {
     }
 
     fn answer(&mut self, buffer: &mut [u8], payload: Range<usize>, to: usize) -> io::Result<()> {
-        let Some(stream) = &mut self.connections[to] else {
+        let Some(connection) = &mut self.connections[to] else {
             return Ok(());
         };
-        match stream.send(&buffer[payload]) {
+        match connection.stream.send(&buffer[payload]) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 self.connections[to] = None;
                 Ok(())
@@ -229,4 +344,11 @@ impl Service for TcpService {
             sent => sent,
         }
     }
+
+    fn turned(&self) -> Turned {
+        self.turned
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{Link, Service, ready, receive, send};
+use super::{Link, Service, Turned, ready, receive, send};
 use crate::option;
 use crate::timestamping::{self, RealNs, Sent};
 
@@ -160,5 +160,13 @@ impl Service for Udp {
 
     fn poll_sent(&mut self) -> io::Result<Option<Sent>> {
         timestamping::sent(self.socket.as_fd())
+    }
+
+    fn turned(&self) -> Turned {
+        Turned {
+            // A kernel that does not tell has none.
+            overrun: option::drops(&self.socket).map_or(0, u64::from),
+            ..Turned::default()
+        }
     }
 }

@@ -208,6 +208,10 @@ fn open(peer: SocketAddr, dscp: u8, wish: Wish, session: u64, size: u64) -> io::
             io::ErrorKind::ResourceBusy,
             "the sink has as many connections as it takes (`--limit-connections` there)",
         )),
+        Status::Unable => Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "the sink's host has no thread or no descriptor left for another connection",
+        )),
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rtether_model::quantity::{BitRate, Bytes, Duration as Span};
@@ -15,11 +16,11 @@ use socket2::Socket;
 
 use super::{CHUNK, LOOK, is_pause, read_all, socket};
 use crate::clock::{Clock, to_std};
+use crate::process::is_short_of_descriptors;
+use crate::spare::Spare;
 
 /// A client that says nothing for so long is let go.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// A transfer without a single octet for so long is broken off.
-const IDLE: Duration = Duration::from_secs(30);
 /// Datagrams may arrive so long after the client's end.
 const STRAGGLERS: Duration = Duration::from_millis(200);
 /// Octets in one piece where the rate is limited.
@@ -32,6 +33,22 @@ pub struct Limits {
     pub connections: usize,
     /// Payload over TCP, all connections and both directions together; `None` for no limit.
     pub rate: Option<BitRate>,
+    /// Whether clients choose the DSCP of what is sent to them.
+    pub marks: bool,
+    /// A transfer without a single octet for so long is broken off, and a session without a
+    /// datagram.
+    pub idle: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 64,
+            rate: None,
+            marks: false,
+            idle: Duration::from_secs(30),
+        }
+    }
 }
 
 /// What a sink has done.
@@ -39,8 +56,12 @@ pub struct Limits {
 pub struct Taken {
     /// Connections that were served.
     pub connections: u64,
-    /// Connections turned away, the limit being reached.
+    /// Connections turned away: the limit was reached, or threads or descriptors were short.
     pub refused: u64,
+    /// Connections and sessions broken off since nothing came.
+    pub idle: u64,
+    /// Connections whose wish for a DSCP was not granted.
+    pub unmarked: u64,
     /// Connections that said no hello, and datagrams of no session.
     pub malformed: u64,
     /// Octets received, over TCP and in datagrams.
@@ -61,6 +82,7 @@ pub struct Sink {
 /// What all threads share.
 struct Shared<'a> {
     stop: &'a AtomicBool,
+    limits: Limits,
     clock: Clock,
     pacer: Option<Mutex<Pacer>>,
     /// Tallies by session, of clients from this address alone.
@@ -68,6 +90,8 @@ struct Shared<'a> {
     active: AtomicUsize,
     connections: AtomicU64,
     refused: AtomicU64,
+    idle: AtomicU64,
+    unmarked: AtomicU64,
     malformed: AtomicU64,
     received: AtomicU64,
     sent: AtomicU64,
@@ -111,12 +135,15 @@ impl Sink {
         });
         let shared = Shared {
             stop,
+            limits: self.limits,
             clock,
             pacer,
             sessions: Mutex::default(),
             active: AtomicUsize::new(0),
             connections: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            idle: AtomicU64::new(0),
+            unmarked: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
@@ -124,35 +151,24 @@ impl Sink {
         };
         let shared = &shared;
         std::thread::scope(|scope| {
-            let datagrams = scope.spawn(|| shared.take_datagrams(&self.datagrams));
+            let counts = || shared.take_datagrams(&self.datagrams);
+            let datagrams = thread::Builder::new().spawn_scoped(scope, counts)?;
+            let mut spare = Spare::new();
             while !stop.load(Ordering::Relaxed) && !datagrams.is_finished() {
-                let (stream, peer) = match self.listener.accept() {
-                    Ok((stream, peer)) => (TcpStream::from(stream), peer),
-                    Err(error) if is_pause(&error) => {
-                        std::thread::sleep(LOOK / 10);
-                        continue;
+                match self.listener.accept() {
+                    Ok((stream, peer)) => {
+                        if let Some(peer) = peer.as_socket() {
+                            shared.admit(scope, stream.into(), peer);
+                        }
                     }
-                    // The client has gone before it was accepted, or descriptors are short.
-                    Err(_) => {
-                        std::thread::sleep(LOOK);
-                        continue;
+                    Err(error) if is_pause(&error) => thread::sleep(LOOK / 10),
+                    Err(error) if is_short_of_descriptors(&error) => {
+                        spare.lend(|| shared.refuse_next(&self.listener));
+                        thread::sleep(LOOK / 10);
                     }
-                };
-                let is_full = shared.active.load(Ordering::Relaxed) >= self.limits.connections;
-                if is_full {
-                    shared.refused.fetch_add(1, Ordering::Relaxed);
-                    refuse(stream);
-                    continue;
+                    // The client has gone before it was accepted.
+                    Err(_) => thread::sleep(LOOK),
                 }
-                let Some(peer) = peer.as_socket() else {
-                    continue;
-                };
-                shared.active.fetch_add(1, Ordering::Relaxed);
-                scope.spawn(move || {
-                    // An error of a connection is the client's to report.
-                    drop(shared.serve(stream, peer));
-                    shared.active.fetch_sub(1, Ordering::Relaxed);
-                });
             }
             datagrams
                 .join()
@@ -162,26 +178,70 @@ impl Sink {
     }
 }
 
-/// Tells a client that there is no room. The answer fits any buffer, so nothing waits.
-fn refuse(mut stream: TcpStream) {
+/// Tells a client why it is not served. The answer fits any buffer, so nothing waits.
+fn refuse(mut stream: TcpStream, status: Status) {
     let report = Report {
-        status: Status::Busy,
+        status,
         ..Report::default()
     };
     drop(stream.set_nonblocking(true));
     drop(stream.write(&report.write()));
     // Its hello may be on the way; closing before it is read would cut off the answer.
     drop(stream.shutdown(std::net::Shutdown::Write));
-    std::thread::sleep(Duration::from_millis(2));
+    thread::sleep(Duration::from_millis(2));
     drop(stream.read(&mut [0; Hello::SIZE]));
 }
 
 impl Shared<'_> {
+    /// Serves a connection in a thread of its own, or tells it why not.
+    fn admit<'scope>(
+        &'scope self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) {
+        if self.active.load(Ordering::Relaxed) >= self.limits.connections {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            refuse(stream, Status::Busy);
+            return;
+        }
+        self.active.fetch_add(1, Ordering::Relaxed);
+        // Stays here if no thread takes it.
+        let held = Arc::new(Mutex::new(Some(stream)));
+        let taken = Arc::clone(&held);
+        let serve = move || {
+            let stream = taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(stream) = stream {
+                // An error of a connection is the client's to report.
+                drop(self.serve(stream, peer));
+            }
+            self.active.fetch_sub(1, Ordering::Relaxed);
+        };
+        if thread::Builder::new().spawn_scoped(scope, serve).is_err() {
+            self.active.fetch_sub(1, Ordering::Relaxed);
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            let stream = held.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(stream) = stream {
+                refuse(stream, Status::Unable);
+            }
+        }
+    }
+
+    /// Takes the next connection and tells it that the sink is short of descriptors.
+    fn refuse_next(&self, listener: &Socket) {
+        if let Ok((stream, _)) = listener.accept() {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            refuse(stream.into(), Status::Unable);
+        }
+    }
+
     fn taken(&self) -> Taken {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Taken {
             connections: get(&self.connections),
             refused: get(&self.refused),
+            idle: get(&self.idle),
+            unmarked: get(&self.unmarked),
             malformed: get(&self.malformed),
             received: get(&self.received),
             sent: get(&self.sent),
@@ -228,7 +288,11 @@ impl Shared<'_> {
             return Ok(());
         };
         self.connections.fetch_add(1, Ordering::Relaxed);
-        socket::mark_accepted(&stream, peer, hello.dscp)?;
+        if self.limits.marks {
+            socket::mark_accepted(&stream, peer, hello.dscp)?;
+        } else if hello.dscp > 0 {
+            self.unmarked.fetch_add(1, Ordering::Relaxed);
+        }
         match hello.wish {
             Wish::Upload => {
                 stream.write_all(&Report::default().write())?;
@@ -263,7 +327,7 @@ impl Shared<'_> {
         let mut left = to_std(due - now);
         while left > Duration::ZERO && !self.stop.load(Ordering::Relaxed) {
             let nap = left.min(LOOK);
-            std::thread::sleep(nap);
+            thread::sleep(nap);
             left -= nap;
         }
     }
@@ -276,7 +340,11 @@ impl Shared<'_> {
     fn take(&self, stream: &mut TcpStream, size: u64) -> io::Result<u64> {
         let mut chunk = vec![0; self.piece()];
         let (mut received, mut last) = (0, Instant::now());
-        while !self.stop.load(Ordering::Relaxed) && last.elapsed() < IDLE {
+        while !self.stop.load(Ordering::Relaxed) {
+            if last.elapsed() > self.limits.idle {
+                self.idle.fetch_add(1, Ordering::Relaxed);
+                break;
+            }
             match stream.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(length) => {
@@ -299,7 +367,8 @@ impl Shared<'_> {
         let chunk = vec![0; self.piece()];
         let (mut sent, mut last) = (0, Instant::now());
         while sent < size && !self.stop.load(Ordering::Relaxed) {
-            if last.elapsed() > IDLE {
+            if last.elapsed() > self.limits.idle {
+                self.idle.fetch_add(1, Ordering::Relaxed);
                 return Err(io::ErrorKind::TimedOut.into());
             }
             let left = usize::try_from(size - sent).unwrap_or(usize::MAX);
@@ -332,9 +401,9 @@ impl Shared<'_> {
         }
         let counted = stream
             .write_all(&Report::default().write())
-            .and_then(|()| self.await_end(stream));
+            .and_then(|()| self.await_end(stream, session));
         if counted.is_ok() {
-            std::thread::sleep(STRAGGLERS);
+            thread::sleep(STRAGGLERS);
         }
         let tally = self.sessions().remove(&session).map(|(_, tally)| tally);
         let tally = tally.unwrap_or_default();
@@ -344,8 +413,10 @@ impl Shared<'_> {
         stream.write_all(&Report::from(&tally).write())
     }
 
-    fn await_end(&self, stream: &mut TcpStream) -> io::Result<()> {
+    /// Waits until the client closes its end, as long as datagrams come.
+    fn await_end(&self, stream: &mut TcpStream, session: u64) -> io::Result<()> {
         let mut octets = [0; 64];
+        let (mut seen, mut last) = (0, Instant::now());
         while !self.stop.load(Ordering::Relaxed) {
             match stream.read(&mut octets) {
                 Ok(0) => break,
@@ -354,7 +425,19 @@ impl Shared<'_> {
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(error),
             }
+            let sessions = self.sessions();
+            let octets = sessions.get(&session).map_or(0, |(_, tally)| tally.octets);
+            drop(sessions);
+            if octets != seen {
+                (seen, last) = (octets, Instant::now());
+            } else if last.elapsed() > self.limits.idle {
+                self.idle.fetch_add(1, Ordering::Relaxed);
+                return Err(io::ErrorKind::TimedOut.into());
+            }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

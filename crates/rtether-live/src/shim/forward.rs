@@ -160,11 +160,12 @@ impl Shim {
         if let Some(wire) = &self.wire {
             self.receive.set(now, &settings, wire, pool)?;
         }
-        if settings.placement() != self.settings.placement() {
-            settings.placement().apply()?;
-        }
+        let is_moved = settings.placement() != self.settings.placement();
         self.look_at = now;
         self.settings = settings;
+        if is_moved {
+            self.place_thread()?;
+        }
         Ok(())
     }
 
@@ -234,6 +235,7 @@ impl Shim {
         let [_, bypassed] = counts.map_err(ShimError::system("reading counters of filters"))?;
         Ok(Status {
             backend: Backend::User,
+            is_real_time: self.is_real_time,
             transmitted: self.transmit.traffic,
             received: self.receive.traffic,
             queues: self

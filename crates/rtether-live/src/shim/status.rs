@@ -13,6 +13,9 @@ use super::{Backend, Signal};
 pub struct Status {
     /// Who carries out the settings.
     pub backend: Backend,
+    /// Whether the thread that forwards has a real-time priority; `None` where there is no such
+    /// thread, or not yet.
+    pub is_real_time: Option<bool>,
     /// From the stack to the wire.
     pub transmitted: Traffic,
     /// From the wire to the stack.
@@ -40,6 +43,7 @@ impl Status {
     pub(super) fn new(backend: Backend, signal: Signal) -> Self {
         Self {
             backend,
+            is_real_time: None,
             transmitted: Traffic::default(),
             received: Traffic::default(),
             queues: Vec::new(),

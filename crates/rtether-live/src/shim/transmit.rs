@@ -2,7 +2,7 @@
 //!
 //! All that is due happens at the time at which it was due, in order, before a new frame is taken:
 //! a thread that wakes up late sends late, and decides as if it had been in time. Only what has
-//! been held up for longer than [`CATCH_UP_MAX`] is not made up for.
+//! been held up for longer than [`catch_up`] says is not made up for.
 
 use std::collections::VecDeque;
 
@@ -24,9 +24,19 @@ use super::status::{Direction, Drops, QueueStatus, SmootherStatus, Traffic};
 use super::{Settings, ShimError, Signal, Tags};
 use crate::emulator::CompletionReport;
 
-/// A thread that the system held up for longer does not make up for it: what it sends at once waits
-/// below, in front of the next urgent frame. Wake-ups are seldom later than this.
-const CATCH_UP_MAX: Duration = Duration::from_us(30);
+/// Returns how late a wake-up may be that is made up for. What is sent at once waits below, in front
+/// of the next urgent frame.
+///
+/// A thread with a real-time priority seldom wakes up later than that. An ordinary one on a busy host
+/// wakes up milliseconds late each time, and if it sent a frame with each wake-up, the queue would
+/// grow at a small part of the link's rate; urgent frames wait as long for the wake-up itself.
+pub(super) const fn catch_up(is_real_time: bool) -> Duration {
+    if is_real_time {
+        Duration::from_us(30)
+    } else {
+        Duration::from_ms(10)
+    }
+}
 
 /// Frames that wait for the line where the layer has no transmit queues: a usual `txqueuelen`.
 const PLAIN_MAX: usize = 1_000;
@@ -55,6 +65,8 @@ pub(super) struct TransmitSide {
     has_collided: bool,
     rule: Option<Rule>,
     tags: Tags,
+    /// How late a wake-up may be that is made up for.
+    pub(super) catch_up: Duration,
     pub(super) probes: Option<Probes>,
     pub(super) traffic: Traffic,
     pub(super) drops: Drops,
@@ -79,6 +91,7 @@ impl TransmitSide {
             has_collided: false,
             rule: layer.smoother.map(|smoothing| smoothing.rule),
             tags: settings.tags,
+            catch_up: catch_up(true),
             probes: None,
             traffic: Traffic::default(),
             drops: Drops::default(),
@@ -203,7 +216,7 @@ impl TransmitSide {
     ) -> Result<(), ShimError> {
         while let Some(due) = self.due().filter(|&due| due <= now) {
             let at = if self.is_waiting() {
-                due.max(now - CATCH_UP_MAX)
+                due.max(now - self.catch_up)
             } else {
                 due
             };

@@ -7,7 +7,7 @@ use std::time::Duration as Sleep;
 
 use rtether_live::clock::Clock;
 use rtether_live::link::{
-    Link, MacAddress, Raw, RawOptions, Tcp, TcpService, Udp, UdpOptions, Xdp,
+    Link, MacAddress, Raw, RawOptions, Tcp, TcpLimits, TcpService, Udp, UdpOptions, Xdp,
 };
 use rtether_live::meter::{Meter, Oddities};
 use rtether_live::wait::Waiting;
@@ -284,7 +284,15 @@ fn a_peer_that_ends_leaves_losses_or_a_closed_connection() {
     // Over TCP the connection is closed.
     let (mut near, _) = with_responder(
         &wire,
-        || patient(|| TcpService::bind((FAR, PORT).into(), UdpOptions::default())),
+        || {
+            patient(|| {
+                TcpService::bind(
+                    (FAR, PORT).into(),
+                    UdpOptions::default(),
+                    TcpLimits::default(),
+                )
+            })
+        },
         false,
         || {
             let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();

@@ -7,7 +7,8 @@ use std::time::Duration as Sleep;
 use rtether_live::clock::Clock;
 use rtether_live::host;
 use rtether_live::link::{
-    Icmp, Link, MacAddress, Raw, RawOptions, Service, Tcp, TcpService, Udp, UdpOptions, Xdp,
+    Icmp, Link, MacAddress, Raw, RawOptions, Service, Tcp, TcpLimits, TcpService, Udp, UdpOptions,
+    Xdp,
 };
 use rtether_live::meter::{Meter, Oddities};
 use rtether_live::responder::{Answered, Responder, Role};
@@ -213,7 +214,15 @@ fn tcp() {
     for (waiting, size) in [(Waiting::Spin, 0), (Waiting::Block, 40_000)] {
         let (samples, answered) = with_responder(
             &wire,
-            || patient(|| TcpService::bind((FAR, PORT).into(), UdpOptions::default())),
+            || {
+                patient(|| {
+                    TcpService::bind(
+                        (FAR, PORT).into(),
+                        UdpOptions::default(),
+                        TcpLimits::default(),
+                    )
+                })
+            },
             false,
             || {
                 let link = Tcp::connect((FAR, PORT).into(), UdpOptions::default()).unwrap();

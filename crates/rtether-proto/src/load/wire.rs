@@ -106,6 +106,8 @@ pub enum Status {
     Ready,
     /// It has as many connections as it takes.
     Busy,
+    /// Its host has no thread or no descriptor left.
+    Unable,
 }
 
 /// What a sink says.
@@ -152,6 +154,7 @@ impl Report {
         octets[5] = match self.status {
             Status::Ready => 0,
             Status::Busy => 1,
+            Status::Unable => 2,
         };
         let numbers = [
             self.octets,
@@ -175,6 +178,7 @@ impl Report {
         let status = match octets[5] {
             0 => Status::Ready,
             1 => Status::Busy,
+            2 => Status::Unable,
             _ => return Err(Malformed),
         };
         if octets[..4] != REPORT || octets[4] != VERSION {
@@ -248,7 +252,7 @@ mod tests {
             prop_assert_eq!(Hello::read(&hello.write()), Ok(hello));
             let [octets, datagrams, duplicates, reordered, stale, retransmissions] = numbers;
             let report = Report {
-                status: Status::Busy,
+                status: [Status::Ready, Status::Busy, Status::Unable][(session % 3) as usize],
                 octets, datagrams, duplicates, reordered, stale, retransmissions,
             };
             prop_assert_eq!(Report::read(&report.write()), Ok(report));

@@ -3,11 +3,13 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use rtether_live::clock::Clock;
-use rtether_live::link::{Raw, Service, TcpService, Udp, Xdp};
+use rtether_live::clock::{Clock, to_std};
+use rtether_live::link::{Raw, Service, TcpLimits, TcpService, Udp, Xdp};
 use rtether_live::responder::{Answered, Responder, Role};
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::cndep::{Board, Profile};
+
+use serde_json::json;
 
 use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake, topics};
 
@@ -34,6 +36,10 @@ pub struct EchoOptions {
     pub board: Board,
     /// Whether the kernel stamps what comes and goes, for those who ask.
     pub stamps: bool,
+    /// TCP: connections of one address at a time.
+    pub of_peer: usize,
+    /// TCP: a connection that asks nothing for so long is closed.
+    pub idle: Duration,
 }
 
 impl Default for EchoOptions {
@@ -49,8 +55,47 @@ impl Default for EchoOptions {
             profile: Profile::DEFAULT,
             board: Board::default(),
             stamps: false,
+            of_peer: TcpLimits::default().of_peer,
+            idle: Duration::from_secs(10),
         }
     }
+}
+
+/// Schema of what [`echo_json`] writes.
+const SCHEMA: &str = "rtether.echo/1";
+
+/// Returns what was done as one JSON document.
+pub fn echo_json(answered: &Answered) -> String {
+    let turned = answered.turned;
+    let document = json!({
+        "schema": SCHEMA,
+        "answered": answered.answered,
+        "malformed": answered.malformed,
+        "unsent": answered.unsent,
+        "overrun": turned.overrun,
+        "connections_refused": turned.refused,
+        "connections_idle": turned.idle,
+    });
+    format!("{document:#}\n")
+}
+
+/// Returns what was done as a line for people.
+pub fn echo_line(answered: &Answered, via: Via) -> String {
+    let Answered {
+        answered,
+        malformed,
+        unsent,
+        turned,
+    } = answered;
+    let more = match via {
+        Via::Udp | Via::Cndep => format!(", {} dropped by the socket's buffer", turned.overrun),
+        Via::Tcp => format!(
+            ", {} connections turned away, {} closed idle",
+            turned.refused, turned.idle
+        ),
+        Via::Raw | Via::Xdp | Via::Icmp | Via::Rtps => String::new(),
+    };
+    format!("{answered} answered, {malformed} malformed, {unsent} not sent{more}\n")
 }
 
 /// Answers until `stop`; `ready` is told where, once requests are taken.
@@ -96,7 +141,11 @@ pub fn echo(
         }
         Via::Tcp => {
             let at = address(&options.listen, PORT, options.via)?;
-            let service = TcpService::bind(at, options.marks.udp()).map_err(failed)?;
+            let limits = TcpLimits {
+                of_peer: options.of_peer,
+                idle: to_std(options.idle),
+            };
+            let service = TcpService::bind(at, options.marks.udp(), limits).map_err(failed)?;
             ready(&format!("{at} via tcp"));
             run(options, service, stop)?.map_err(failed)
         }

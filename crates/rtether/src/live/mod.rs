@@ -20,10 +20,11 @@ use rtether_live::rtps::DomainError;
 use rtether_live::thread::PlacementError;
 use rtether_proto::probe::ConfigError;
 
-pub use echo::{EchoOptions, echo};
+pub use echo::{EchoOptions, echo, echo_json, echo_line};
 pub use loopback::{over_loopback, valentim};
 use ping::session;
 pub use ping::{PingOptions, ping};
+pub use rtether_live::process::is_output_closed;
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::{AwakeError, Placement, keep_cores_awake};
 pub use rtether_live::wait::Waiting;

@@ -1,26 +1,25 @@
 //! Talks to a shim at work: one line of JSON each way over a Unix socket.
 //!
 //! The socket belongs to the user of the shim alone (mode 0600). All the same nothing that comes
-//! over it is trusted: a request has a largest size and a time in which it must be there, one is
-//! answered after the other, and what is no request is answered with the reason.
+//! over it is trusted: a request has a largest size and a time in which it must be there, nobody
+//! waits for anybody else's ([`Listener`]), and what is no request is answered with the reason.
 
-use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::place::Place;
 
+mod listener;
+
+pub use listener::Listener;
+
 /// Largest configuration that is sent, in octets.
 pub const MAX_CONFIG: usize = 256 << 10;
 /// Longest line: a configuration in which each octet is escaped, and the rest of the request.
 const MAX_LINE: usize = 6 * MAX_CONFIG + 4096;
-/// In which a request has to be there, and its answer to be taken.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// In which a shim has to answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -164,72 +163,34 @@ fn read_answer(line: &[u8]) -> Option<Answer> {
     }))
 }
 
-/// The end of a shim that is asked.
-#[derive(Debug)]
-pub struct Listener(UnixListener);
+/// A line that comes in pieces.
+#[derive(Debug, Default)]
+struct Line(Vec<u8>);
 
-impl Listener {
-    /// Opens the socket of a place whose lock is held.
+impl Line {
+    /// Takes what was read; returns whether the line is complete.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn open(place: &Place) -> io::Result<Self> {
-        let path = place.socket();
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
+    /// If it is too long, or something follows its end.
+    fn take(&mut self, read: &[u8]) -> io::Result<bool> {
+        let end = read.iter().position(|octet| *octet == b'\n');
+        self.0.extend_from_slice(&read[..end.unwrap_or(read.len())]);
+        let invalid = |message: String| Err(io::Error::new(ErrorKind::InvalidData, message));
+        if self.0.len() > MAX_LINE {
+            return invalid(format!("a line has {MAX_LINE} octets at most"));
         }
-        let listener = UnixListener::bind(&path)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        Ok(Self(listener))
-    }
-
-    /// Answers whoever asks, one after the other, until nobody does. Returns how many did not get
-    /// to ask: they were too slow or gone.
-    pub fn serve(&self, mut answer: impl FnMut(Request) -> Answer) -> u64 {
-        let mut lost = 0;
-        // Whoever asks again and again must not keep the shim from its other work.
-        for _ in 0..16 {
-            let Ok((stream, _)) = self.0.accept() else {
-                return lost;
-            };
-            if serve_one(&stream, &mut answer).is_err() {
-                lost += 1;
-            }
+        match end {
+            Some(end) if end + 1 == read.len() => Ok(true),
+            Some(_) => invalid("one line, and nothing behind it".to_owned()),
+            None => Ok(false),
         }
-        lost
     }
-}
-
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
-}
-
-fn serve_one(
-    mut stream: &UnixStream,
-    answer: &mut impl FnMut(Request) -> Answer,
-) -> io::Result<()> {
-    stream.set_nonblocking(false)?;
-    let line = match read_line(stream, PATIENCE) {
-        Ok(line) => line,
-        Err(error) if error.kind() == ErrorKind::InvalidData => {
-            let wrong = Wrong::input(error.to_string());
-            return stream.write_all(line_of(&Err(wrong)).as_bytes());
-        }
-        Err(error) => return Err(error),
-    };
-    let answer = Request::read(&line).and_then(answer);
-    stream.set_write_timeout(Some(PATIENCE))?;
-    stream.write_all(line_of(&answer).as_bytes())
 }
 
 /// Reads up to the end of a line, of which nothing may follow.
 fn read_line(mut stream: &UnixStream, patience: Duration) -> io::Result<Vec<u8>> {
     let until = Instant::now() + patience;
-    let mut line = Vec::new();
+    let mut line = Line::default();
     let mut octets = [0; 4096];
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -246,20 +207,8 @@ fn read_line(mut stream: &UnixStream, patience: Duration) -> io::Result<Vec<u8>>
             }
             Err(error) => return Err(error),
         };
-        let read = &octets[..size];
-        let end = read.iter().position(|octet| *octet == b'\n');
-        line.extend_from_slice(&read[..end.unwrap_or(size)]);
-        if line.len() > MAX_LINE {
-            let message = format!("a line has {MAX_LINE} octets at most");
-            return Err(io::Error::new(ErrorKind::InvalidData, message));
-        }
-        match end {
-            Some(end) if end + 1 == size => return Ok(line),
-            Some(_) => {
-                let message = "one line, and nothing behind it";
-                return Err(io::Error::new(ErrorKind::InvalidData, message));
-            }
-            None => {}
+        if line.take(&octets[..size])? {
+            return Ok(line.0);
         }
     }
 }

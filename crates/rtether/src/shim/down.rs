@@ -11,7 +11,7 @@ use super::control::{AskError, Request, ask};
 use super::place::{Place, PlaceError};
 use super::state::State;
 
-/// How long a shim may take to end: frames that wait have half a second to leave.
+/// How long a shim may take to end: frames that wait have two seconds to leave.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long another process may be busy with the same device.
 const BUSY: Duration = Duration::from_millis(200);

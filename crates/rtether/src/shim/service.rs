@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 
 use rtether_live::link::{Device, DeviceError};
 use rtether_live::privileges::{self, Right};
-use rtether_live::process::{Signals, wait};
+use rtether_live::process::{Interest, Signals, wait_for};
 use rtether_live::shim::{Backend, Handle, ShimError, Status};
 
 use super::backend::{self, Shim, prepare};
 use super::config::{Config, Loaded};
 use super::control::Listener;
 use super::notify::{News, Notifier};
-use super::output::Report;
+use super::output::{NOT_REAL_TIME, Report};
 use super::place::{Lock, Place, PlaceError};
 use super::state::State;
 use super::watchdog::Watchdog;
@@ -132,6 +132,9 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     let mut duty = Duty::new(options, worker.handle.clone());
     duty.tell(News::Ready);
     (options.say)(&format!("at work, back end {}", backend.name()));
+    if *backend == Backend::User && settings.priority.is_none() {
+        (options.say)(NOT_REAL_TIME);
+    }
     duty.tell_state();
     let served = serve(&mut duty, &signals, &worker, &presence, &mut guard);
     duty.tell(News::Stopping);
@@ -171,19 +174,23 @@ fn serve(
 ) -> Result<(), ServiceError> {
     let mut seen = Instant::now();
     while !duty.is_over() {
-        let mut files = vec![signals.as_fd(), guard.listener.as_fd(), worker.end.as_fd()];
+        let mut files = vec![signals.as_fd(), worker.end.as_fd()];
         files.extend(guard.watchdog.as_ref().map(AsFd::as_fd));
-        let ready = wait(&files, Some(duty.pause())).map_err(system("waiting for events"))?;
+        let watched = files.len();
+        let readable = files.into_iter().map(|file| (file, Interest::Readable));
+        let clients = guard.listener.awaited();
+        let files: Vec<_> = readable.chain(clients).collect();
+        let pause = duty.pause();
+        let pause = guard.listener.pause().map_or(pause, |due| due.min(pause));
+        let ready = wait_for(&files, Some(pause)).map_err(system("waiting for events"))?;
         while let Some(signal) = signals.next().map_err(system("reading signals"))? {
             duty.obey(signal);
         }
+        guard.listener.serve(|request| duty.answer(request));
         if ready[1] {
-            guard.listener.serve(|request| duty.answer(request));
-        }
-        if ready[2] {
             return Ok(());
         }
-        if ready.get(3) == Some(&true) {
+        if watched > 2 && ready[2] {
             duty.watch(guard.watch_again());
         }
         if seen.elapsed() >= LOOK {

@@ -144,6 +144,88 @@ fn a_smoother_holds_bulk_back_and_lets_others_pass() {
     assert_eq!(smoother.state.period, Some(Duration::from_ms(10)));
 }
 
+/// Oracle: 30 packets of 1000 octets, of which the smoother lets one go every 0.1 s: in the half
+/// second in which it is still asked, five or six.
+#[test]
+fn an_orderly_end_loses_nothing_that_waits() {
+    let Some(wire) = quiet_wire("an_orderly_end_loses_nothing") else {
+        return;
+    };
+    let fixed = Mode::Fixed(Fixed {
+        depth: Bytes::new(1_100),
+        period: Duration::from_ms(100),
+    });
+    let backlog = Detector::Backlog {
+        low: Bytes::new(1_500),
+        high: Bytes::new(6_000),
+    };
+    let layer = Layer {
+        smoother: Some(smoothing(fixed, backlog)),
+        ..queued(4, 100)
+    };
+    let far = udp(&wire.far, (FAR, PORT));
+    let near = udp(&wire.near, (NEAR, 0));
+    let ((), status) = with_shim(&wire, settings(layer, 100), |_| {
+        near.send_to(b"x", (FAR, PORT)).unwrap();
+        far.recv(&mut [0]).unwrap();
+        for _ in 0..30 {
+            near.send_to(&[0; 1_000], (FAR, PORT)).unwrap();
+        }
+    });
+    assert_eq!(status.drops.abandoned, 0, "{status:?}");
+    for _ in 0..30 {
+        far.recv(&mut [0; 1_000]).unwrap();
+    }
+}
+
+/// Oracle: the load, 0.6 % of the line. Three threads that never rest share the core with the shim's,
+/// which has no real-time priority; the line needs 1.2 ms for a frame, and a turn of the others a few
+/// milliseconds. With one frame for each wake-up the mean was above 200 ms.
+#[test]
+#[ignore = "long"]
+fn a_busy_host_holds_frames_up_for_turns_and_not_for_queues() {
+    let Some(wire) = quiet_wire("a_busy_host") else {
+        return;
+    };
+    let settings = Settings {
+        core: Some(0),
+        ..settings(queued(4, 1_000), 10)
+    };
+    let far = udp(&wire.far, (FAR, PORT));
+    let near = udp(&wire.near, (NEAR, 0));
+    let stop = AtomicBool::new(false);
+    let ((), status) = std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let placement = rtether_live::thread::Placement {
+                    core: Some(0),
+                    ..Default::default()
+                };
+                placement.apply().unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let seen = with_shim(&wire, settings, |_| {
+            // Twenty packets at once, four times a second less than a tenth of the line's time.
+            for _ in 0..20 {
+                for _ in 0..20 {
+                    near.send_to(&[0; 50], (FAR, PORT)).unwrap();
+                }
+                std::thread::sleep(Sleep::from_millis(250));
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+        seen
+    });
+    drop(far);
+    let queue = status.queues.iter().find(|queue| queue.class == 0).unwrap();
+    let mean = queue.waited.unwrap().mean;
+    println!("mean wait {mean:?}, {} frames", queue.released);
+    assert!(mean < Duration::from_ms(50), "{mean:?}");
+}
+
 /// Oracle: what the far host sends. Its datagrams are 85 % of a link of 10 Mbit/s, those of the near
 /// one are 9 %; its segments say that frames were marked, or that none was.
 #[test]

@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rtether_live::rtps::{Envelope, Seen, Watch};
@@ -62,12 +61,11 @@ impl PartialEq for Trace {
 impl Eq for Trace {}
 
 impl Trace {
-    /// Makes the file; one that is there is overwritten.
+    /// Begins in a file that is open and empty.
     ///
     /// # Errors
-    /// If it cannot be made.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let file = File::create(path)?;
+    /// If it cannot be written.
+    pub fn begin_in(file: File) -> io::Result<Self> {
         Self::begin(Box::new(BufWriter::with_capacity(BUFFER, file)), TRACE_MAX)
     }
 

@@ -1,7 +1,10 @@
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
 
+use super::listener::{CLIENTS_MAX, PATIENCE};
 use super::*;
 
 /// A listener in a folder of its own, served by a thread until it is dropped.
@@ -18,7 +21,7 @@ impl Served {
         let folder = std::env::temp_dir().join(format!("rtether-{test}-{}", std::process::id()));
         let place = Place::of(&folder, "eth0").expect("a name");
         place.make().expect("writable");
-        let listener = Listener::open(&place).expect("a socket");
+        let mut listener = Listener::open(&place).expect("a socket");
         let stop = std::sync::Arc::new(AtomicBool::new(false));
         let seen = std::sync::Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -26,6 +29,7 @@ impl Served {
             while !seen.load(Ordering::Relaxed) {
                 lost += listener.serve(|request| match request {
                     Request::Status(form) => Ok(format!("a {}\n", form.name())),
+                    Request::Set { name, text } if name == "long" => Ok(text.repeat(1 << 20)),
                     Request::Set { name, text } => Ok(format!("{name} {}", text.len())),
                     Request::Stop => Err(Wrong::machine("not now\nnor ever")),
                 });
@@ -106,6 +110,47 @@ fn what_is_too_large_or_too_slow_is_dropped() {
     let ok = ask(&served.place, &Request::Status(Form::Table));
     assert_eq!(ok.expect("ok"), "a table\n");
     assert_eq!(served.end(), 1, "the silent one");
+}
+
+/// Oracle: the limit above; a client is patient for 5 s, and the silent ones need longer together.
+#[test]
+fn silent_clients_keep_nobody_waiting() {
+    let served = Served::new("silent");
+    let connect = || UnixStream::connect(served.place.socket()).expect("there is one");
+    let mut silent: Vec<UnixStream> = (0..3 * CLIENTS_MAX).map(|_| connect()).collect();
+    // One of them begins and goes no further, and one does not take its answer.
+    let begins = silent.last_mut().expect("there are some");
+    begins
+        .write_all(b"{\"verb\":")
+        .expect("it has not been let go");
+    let long = Request::Set {
+        name: "long".to_owned(),
+        text: "x".to_owned(),
+    };
+    let mut deaf = connect();
+    deaf.write_all(long.line().as_bytes()).expect("it is read");
+    for _ in 0..3 {
+        let ok = ask(&served.place, &Request::Status(Form::Table));
+        assert_eq!(ok.expect("others do not matter"), "a table\n");
+    }
+    // Each of them is let go, sooner or later.
+    silent.push(deaf);
+    for mut stream in silent {
+        let limit = Some(Duration::from_secs(20));
+        stream.set_read_timeout(limit).expect("a timeout");
+        let mut rest = Vec::new();
+        let end = stream.read_to_end(&mut rest).map_err(|error| error.kind());
+        assert!(
+            matches!(end, Ok(_) | Err(ErrorKind::ConnectionReset)),
+            "{end:?}"
+        );
+    }
+    let lost = served.end();
+    let least = 3 * CLIENTS_MAX as u64;
+    assert!(
+        (least..=least + 1).contains(&lost),
+        "{lost}: the deaf one may have heard at last"
+    );
 }
 
 #[test]

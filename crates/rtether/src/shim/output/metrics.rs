@@ -90,6 +90,10 @@ fn process(page: &mut Page, report: &Report) {
     page.one("up_seconds", help, report.up.as_secs());
     let help = "Whether a watchdog restores the device if the process dies.";
     page.one("watched", help, u8::from(report.is_watched));
+    if let Some(is_real_time) = report.status.is_real_time {
+        let help = "Whether the thread that forwards has a real-time priority.";
+        page.one("real_time", help, u8::from(is_real_time));
+    }
     let help = "Rate of the link.";
     page.one("link_rate_bits_per_second", help, report.rate.as_bps());
     page.counter("reloads_total", "Configurations by what became of them.");

@@ -42,6 +42,10 @@ pub struct Report {
     pub status: Status,
 }
 
+/// What is said of a shim whose thread has no real-time priority.
+pub(crate) const NOT_REAL_TIME: &str = "no real-time priority: on a busy host frames wait for the shim's thread, for milliseconds each; \
+     `priority: 40` in the configuration gives it one";
+
 /// Returns one JSON document.
 pub fn json(report: &Report) -> String {
     let mut document = json!({
@@ -77,6 +81,7 @@ pub(crate) fn of_status(status: &Status) -> Value {
         .collect();
     json!({
         "backend": status.backend.name(),
+        "is_real_time": status.is_real_time,
         "transmitted": traffic(&status.transmitted),
         "received": traffic(&status.received),
         "queues": queues,

@@ -6,7 +6,9 @@ use comfy_table::{LineStyle, Table, TableStyle};
 use rtether_live::shim::{QueueStatus, SmootherStatus, Status, Traffic};
 use rtether_model::quantity::Duration;
 
-use super::{Report, detector_name, direction_name, malformed, mode_name, signal_name};
+use super::{
+    NOT_REAL_TIME, Report, detector_name, direction_name, malformed, mode_name, signal_name,
+};
 
 /// Returns the status for people.
 pub fn table(report: &Report) -> String {
@@ -50,9 +52,13 @@ fn head(report: &Report) -> String {
     } else {
         "not watched: `rtether shim down` is needed if it dies"
     };
+    let thread = match report.status.is_real_time {
+        Some(false) => format!("{NOT_REAL_TIME}\n"),
+        Some(true) | None => String::new(),
+    };
     format!(
         "{}: back end {}, {}, up {} s, process {}, {watched}\n\
-         configuration {}, {taken} reloads, {refused} refused\n\n",
+         configuration {}, {taken} reloads, {refused} refused\n{thread}\n",
         report.device,
         report.status.backend.name(),
         report.rate,

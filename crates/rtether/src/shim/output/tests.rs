@@ -65,6 +65,7 @@ fn report() -> Report {
         is_watched: true,
         status: Status {
             backend: Backend::User,
+            is_real_time: Some(false),
             transmitted: traffic(10),
             received: traffic(20),
             queues: vec![queue(Direction::Transmit, 0), queue(Direction::Receive, 1)],
@@ -106,6 +107,7 @@ fn json_holds_every_counter() {
         ("/rate_bps", json!(100_000_000)),
         ("/reloads/refused", json!(6)),
         ("/is_watched", json!(true)),
+        ("/is_real_time", json!(false)),
         ("/transmitted/taken_frames", json!(10)),
         ("/transmitted/bytes", json!(12)),
         ("/received/frames", json!(21)),

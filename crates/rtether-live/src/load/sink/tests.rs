@@ -1,0 +1,76 @@
+use std::net::Ipv4Addr;
+
+use rtether_proto::load::{Hello, Report, Status, Wish};
+
+use super::*;
+
+/// What a client sees of a connection to a sink on loopback, and what the sink counts.
+fn with_sink<T>(limits: Limits, work: impl FnOnce(SocketAddr) -> T) -> (T, Taken) {
+    let sink = Sink::bind((Ipv4Addr::LOCALHOST, 0).into(), limits).expect("a port is free");
+    let at = sink.local_address().expect("it is bound");
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let served = scope.spawn(|| sink.run(&stop));
+        let seen = work(at);
+        stop.store(true, Ordering::Relaxed);
+        let taken = served.join().expect("no panic").expect("sockets stay");
+        (seen, taken)
+    })
+}
+
+fn hello(at: SocketAddr, wish: Wish, dscp: u8) -> (TcpStream, Report) {
+    let mut stream = TcpStream::connect(at).expect("it listens");
+    let patience = Some(Duration::from_secs(20));
+    stream.set_read_timeout(patience).expect("a timeout");
+    let hello = Hello {
+        wish,
+        dscp,
+        session: 1,
+        size: 0,
+    };
+    stream.write_all(&hello.write()).expect("there is room");
+    let report = hear(&mut stream);
+    (stream, report)
+}
+
+fn hear(stream: &mut TcpStream) -> Report {
+    let mut octets = [0; Report::SIZE];
+    stream.read_exact(&mut octets).expect("a report");
+    Report::read(&octets).expect("a report")
+}
+
+#[test]
+fn a_session_without_datagrams_ends() {
+    let limits = Limits {
+        idle: Duration::from_millis(100),
+        ..Limits::default()
+    };
+    let (rest, taken) = with_sink(limits, |at| {
+        let (mut stream, report) = hello(at, Wish::Datagrams, 0);
+        assert_eq!(report.status, Status::Ready);
+        let mut rest = Vec::new();
+        stream
+            .read_to_end(&mut rest)
+            .expect("the sink closes its end");
+        rest
+    });
+    assert_eq!((rest.len(), taken.idle), (0, 1), "and says nothing of it");
+}
+
+#[test]
+fn the_sink_chooses_its_dscp() {
+    for (marks, unmarked) in [(false, 1), (true, 0)] {
+        let limits = Limits {
+            marks,
+            ..Limits::default()
+        };
+        let ((), taken) = with_sink(limits, |at| {
+            let (stream, report) = hello(at, Wish::Upload, 46);
+            assert_eq!(report.status, Status::Ready);
+            stream.shutdown(std::net::Shutdown::Write).expect("open");
+            let mut stream = stream;
+            hear(&mut stream);
+        });
+        assert_eq!(taken.unmarked, unmarked);
+    }
+}
