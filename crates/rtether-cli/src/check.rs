@@ -110,7 +110,8 @@ fn conclude(
     let proved = proves && !results.partial;
     let analysis = proved.then(|| bound::analyze(scenario));
     let bounds = analysis.as_ref().map(bound::latencies);
-    let assessments = verdict::assess_with(scenario, &results, bounds.as_deref());
+    let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
+    verdict::add_measured(&mut assessments, &live.assessments);
     // A column without a number says nothing.
     let shown = bounds.as_deref().unwrap_or_default();
     let shown = if shown.iter().any(Option::is_some) {

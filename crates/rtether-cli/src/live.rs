@@ -3,6 +3,7 @@
 use rtether::measured::{self, Distribution, Measurement};
 use rtether::report::Outcome;
 use rtether::scenario::Scenario;
+use rtether::verdict::Assessment;
 
 use crate::args::{CheckArgs, Global};
 use crate::drafts::Draft;
@@ -24,6 +25,8 @@ pub(crate) struct TestBed {
 pub(crate) struct Live {
     /// One a stream; none if nothing was measured.
     pub(crate) streams: Vec<Measurement>,
+    /// What is said of them, one a stream.
+    pub(crate) assessments: Vec<Assessment>,
     /// What the test bed itself may add to a packet.
     tolerance: rtether::measured::Duration,
     /// How latency was distributed, one a stream.
@@ -106,6 +109,7 @@ impl TestBed {
             packets.map(|packets| crate::testbed::list_packets(packets, scenario, &measured));
         let streams = || measured.streams.iter();
         Ok(Live {
+            assessments: measured.assess(scenario),
             streams: streams().map(MeasuredStream::measurement).collect(),
             distributions: streams().map(MeasuredStream::distribution).collect(),
             unwritten: written.and_then(Result::err),

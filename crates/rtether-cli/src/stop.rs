@@ -14,12 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exit::{self, Exit};
 
-/// Time for an orderly end: within a second, all told.
-const GRACE: Duration = Duration::from_millis(600);
+/// Time for an orderly end: within a second, all told. Time in which others had the cores does not
+/// count, so that a busy host does not cost the results.
+const GRACE: Duration = Duration::from_millis(750);
+/// Not more than this is waited for cores.
+const MOST_WAITED: Duration = Duration::from_secs(8);
+/// Between two looks at the time.
+const LOOK: Duration = Duration::from_millis(25);
 
 /// What work leaves behind that is ended at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,15 +85,30 @@ fn on_signal() {
     }
 }
 
-/// Ends what does not end by itself.
+/// Ends what does not end by itself. What comes after work that removed something has its own time.
 fn watch() {
+    let (mut begun, mut before) = (Instant::now(), waited_for_cores());
     loop {
-        thread::sleep(GRACE);
+        thread::sleep(LOOK);
         let state = state();
-        if state.care() == Care::None {
+        if state.care() != Care::None {
+            (begun, before) = (Instant::now(), waited_for_cores());
+            continue;
+        }
+        let waited = waited_for_cores().saturating_sub(before);
+        if begun.elapsed() >= GRACE + waited.min(MOST_WAITED) {
             leave();
         }
     }
+}
+
+/// Returns how long the main thread was ready to run and did not get a core (Linux,
+/// `/proc/PID/schedstat`); zero where nobody counts.
+fn waited_for_cores() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let waited = text.split_whitespace().nth(1);
+    let ns = waited.and_then(|ns| ns.parse().ok());
+    Duration::from_nanos(ns.unwrap_or(0))
 }
 
 /// Ends the process; nobody can begin anything new meanwhile.

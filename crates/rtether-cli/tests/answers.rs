@@ -152,7 +152,7 @@ fn what_if_ends_as_the_changed_scenario_does() {
     );
     let (code, out, _) = plant.run(&["bound", "plant.yaml", "--what-if", "flows.f.deadline=29 us"]);
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("late > ok"), "{out}");
+    assert!(out.contains("not proved > proved"), "{out}");
     let faster = [
         "--what-if",
         "links[1].rate=1 Gbit/s",

@@ -95,7 +95,7 @@ fn the_table_is_printed_even_if_a_file_fails() {
     // A device that is always full.
     let output = plant.run(&["check", "plant.yaml", "--report", "/dev/full"]);
     assert_eq!(code(&output), 4);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 stream: 1 ok"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 stream: 1 proved."));
     assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
     assert!(fs::metadata("/dev/full").is_ok());
 }

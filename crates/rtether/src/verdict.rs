@@ -1,11 +1,19 @@
 //! The verdict per stream: what was required, what was found, by how much, and where the time goes.
+//!
+//! Three columns say something of a stream: simulation, proof and measurement. A verdict is about all
+//! requirements; a [`Standing`] is what one column says, so that what was seen is never taken for
+//! what was proved.
 
+mod judge;
+
+use rtether_bounds::Analysis;
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Place, StreamRecord};
 
 use crate::run::Results;
-use crate::scenario::{Limit, Requirement, Scenario, Statistic};
+use crate::scenario::{Requirement, Scenario, Statistic};
+use judge::{Judge, Proof};
 
 /// Judgement on one stream; what stands later outweighs what stands before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +24,8 @@ pub enum Verdict {
     Ok,
     /// Nothing was delivered or due, so nothing can be said.
     NoAnswer,
+    /// A requirement does not hold: a bound exceeds what it is to prove.
+    NotProved,
     /// A requirement does not hold: lost packets.
     Lost,
     /// A requirement does not hold: too late.
@@ -23,12 +33,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the word used in tables and files.
+    /// Returns the word used in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Unjudged => "unjudged",
             Self::NoAnswer => "no-answer",
+            Self::NotProved => "not-proved",
             Self::Lost => "lost",
             Self::Late => "late",
         }
@@ -36,8 +47,125 @@ impl Verdict {
 
     /// Returns whether a requirement failed.
     pub const fn is_failure(self) -> bool {
-        matches!(self, Self::Lost | Self::Late)
+        matches!(self, Self::NotProved | Self::Lost | Self::Late)
     }
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Simulation.
+    Simulated,
+    /// Proof.
+    Bound,
+    /// A test bed.
+    Measured,
+}
+
+impl Column {
+    /// Returns the word used in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "sim",
+            Self::Bound => "bound",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// What a stream's green or red rests on, in one column or in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is required that this column could say anything of.
+    #[default]
+    Unjudged,
+    /// A bound is within the deadline and all limits: no packet can be late.
+    Proved,
+    /// No packet contradicted a requirement, which proves nothing of the next.
+    Held {
+        /// How many were delivered.
+        packets: u64,
+    },
+    /// Nothing was delivered or due.
+    NoAnswer,
+    /// There is no bound.
+    NoBound,
+    /// There is a bound, and it exceeds the deadline: packets may or may not be late.
+    NotProved,
+    /// Packets were lost.
+    Lost,
+    /// Packets were late.
+    Late,
+}
+
+impl Standing {
+    /// Returns the word used in tables and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unjudged => "unjudged",
+            Self::Proved => "proved",
+            Self::Held { .. } => "held",
+            Self::NoAnswer => "no-answer",
+            Self::NoBound => "no-bound",
+            Self::NotProved => "not-proved",
+            Self::Lost => "lost",
+            Self::Late => "late",
+        }
+    }
+
+    /// Returns the word; nothing where the column was not asked.
+    pub fn said(self) -> Option<&'static str> {
+        (self != Self::Unjudged).then(|| self.name())
+    }
+
+    /// Returns the packets in which it held.
+    pub const fn packets(self) -> Option<u64> {
+        if let Self::Held { packets } = self {
+            Some(packets)
+        } else {
+            None
+        }
+    }
+
+    /// Returns how bad it is, zero for nothing said and one for a proof.
+    pub const fn rank(self) -> u8 {
+        match self {
+            Self::Unjudged => 0,
+            Self::Proved => 1,
+            Self::Held { .. } => 2,
+            Self::NoAnswer => 3,
+            Self::NoBound => 4,
+            Self::NotProved => 5,
+            Self::Lost => 6,
+            Self::Late => 7,
+        }
+    }
+
+    fn seen(verdict: Verdict, stream: &StreamRecord) -> Self {
+        match verdict {
+            Verdict::Unjudged => Self::Unjudged,
+            Verdict::Ok => Self::Held {
+                packets: stream.delivered,
+            },
+            Verdict::NoAnswer => Self::NoAnswer,
+            Verdict::NotProved => Self::NotProved,
+            Verdict::Lost => Self::Lost,
+            Verdict::Late => Self::Late,
+        }
+    }
+}
+
+/// The place that takes most of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// Of what: the worst simulated packet, or the bound.
+    pub column: Column,
+    /// Where.
+    pub place: Place,
+    /// How much is spent there.
+    pub delay: Duration,
+    /// Of how much.
+    pub of: Duration,
 }
 
 /// What is said of one stream.
@@ -45,64 +173,114 @@ impl Verdict {
 pub struct Assessment {
     /// Position in [`rtether_model::record::Record::streams`].
     pub stream: usize,
-    /// The judgement.
+    /// The judgement on all requirements.
     pub verdict: Verdict,
-    /// Deadline minus the largest simulated latency; negative when late, `None` when packets are
-    /// still under way past their deadline although none was delivered late.
+    /// The column of the requirement that failed worst.
+    pub failed: Option<Column>,
+    /// What the simulation says.
+    pub simulated: Standing,
+    /// What the proof says; unjudged where no bounds were computed.
+    pub bound: Standing,
+    /// What the test bed says; unjudged where nothing was measured.
+    pub measured: Standing,
+    /// Limit minus value of the requirement that failed; if none did, deadline minus the largest
+    /// latency seen. `None` when that is about packets lost, or when packets are still under way past
+    /// their deadline although none was delivered late.
     pub margin: Option<Duration>,
-    /// The place where the worst packet spent most, and how much.
-    pub responsible: Option<(Place, Duration)>,
-    /// One sentence per requirement that failed.
+    /// Where most of it is spent; `None` where nobody knows.
+    pub responsible: Option<Blame>,
+    /// One sentence per requirement that failed, the worst first.
     pub reasons: Vec<String>,
+    /// Whether the bound is within every limit on latency.
+    is_proved: bool,
 }
 
-/// Judges every stream, in the order of the record.
+impl Assessment {
+    /// Returns what the verdict rests on, over all columns.
+    pub fn standing(&self) -> Standing {
+        match self.verdict {
+            Verdict::Unjudged => Standing::Unjudged,
+            Verdict::NoAnswer => Standing::NoAnswer,
+            Verdict::NotProved => Standing::NotProved,
+            Verdict::Lost => Standing::Lost,
+            Verdict::Late => Standing::Late,
+            Verdict::Ok if self.is_proved => Standing::Proved,
+            Verdict::Ok => Standing::Held {
+                // What was simulated is the broader ground, where there is both.
+                packets: self
+                    .simulated
+                    .packets()
+                    .or(self.measured.packets())
+                    .unwrap_or(0),
+            },
+        }
+    }
+}
+
+/// Judges every stream by what was simulated, in the order of the record.
 pub fn assess(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
     assess_with(scenario, results, None)
 }
 
-/// Does the same with proved bounds, one a stream, if they were computed.
+/// Does the same with proved bounds, if they were computed.
 pub fn assess_with(
     scenario: &Scenario,
     results: &Results,
-    bounds: Option<&[Option<Duration>]>,
+    analysis: Option<&Analysis>,
 ) -> Vec<Assessment> {
+    // Bounds assume that nothing is lost for lack of memory.
+    let is_void =
+        analysis.is_some() && crate::bound::broken_assumption(scenario, results).is_some();
     let streams = results.record.streams.iter().enumerate();
     streams
-        .map(|(index, stream)| assess_stream(scenario, index, stream, bounds))
+        .map(|(index, stream)| {
+            let proof = Proof::of(analysis, index);
+            let flow = &scenario.flows[stream.flow_id().index()];
+            let mut judge = Judge::new(flow, stream, Column::Simulated);
+            assess_stream(scenario, &mut judge, proof);
+            judge.conclude(index, proof, is_void)
+        })
         .collect()
 }
 
-fn assess_stream(
-    scenario: &Scenario,
-    index: usize,
-    stream: &StreamRecord,
-    bounds: Option<&[Option<Duration>]>,
-) -> Assessment {
-    let flow = &scenario.flows[stream.flow_id().index()];
-    let mut verdict = Verdict::Unjudged;
-    let mut reasons = Vec::new();
-    for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
-        verdict = verdict.max(judge(requirement, flow, stream, &mut reasons));
-        if let Some(bounds) = bounds {
-            let bound = bounds.get(index).copied().flatten();
-            verdict = verdict.max(judge_bound(requirement, flow, bound, &mut reasons));
+/// Judges every stream by what was measured, as [`assess`] does by what was simulated. Limits under
+/// `live` come before those under `sim`.
+pub fn assess_measured(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
+    let streams = results.record.streams.iter().enumerate();
+    streams
+        .map(|(index, stream)| {
+            let flow = &scenario.flows[stream.flow_id().index()];
+            let mut judge = Judge::new(flow, stream, Column::Measured);
+            assess_stream(scenario, &mut judge, Proof::Unasked);
+            judge.conclude(index, Proof::Unasked, false)
+        })
+        .collect()
+}
+
+/// Adds what was measured, one a stream: a measured miss is a miss.
+pub fn add_measured(assessments: &mut [Assessment], measured: &[Assessment]) {
+    for (own, other) in assessments.iter_mut().zip(measured) {
+        own.measured = other.measured;
+        let reasons = other.reasons.iter().map(|why| format!("measured: {why}"));
+        if other.verdict > own.verdict {
+            own.reasons.splice(..0, reasons);
+            if other.verdict.is_failure() {
+                own.failed = Some(Column::Measured);
+                own.margin = other.margin;
+                own.responsible = None;
+            }
+        } else {
+            own.reasons.extend(reasons);
         }
+        own.verdict = own.verdict.max(other.verdict);
     }
-    let worst = stream.worst;
-    // A packet that is still under way past its deadline will be later than any that arrived, by
-    // nobody knows how much: then there is no margin to give.
-    let margin = flow
-        .deadline
-        .zip(worst)
-        .map(|(deadline, worst)| deadline - worst.latency)
-        .filter(|margin| margin.is_negative() || not_in_time(stream) == 0);
-    Assessment {
-        stream: index,
-        verdict,
-        margin,
-        responsible: worst.map(|worst| worst.responsible),
-        reasons,
+}
+
+fn assess_stream(scenario: &Scenario, judge: &mut Judge<'_>, proof: Proof<'_>) {
+    let flow = judge.flow;
+    for requirement in scenario.accept.iter().filter(|r| matches(r, flow)) {
+        judge.seen(requirement);
+        judge.proved(requirement, proof);
     }
 }
 
@@ -139,161 +317,6 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
             .map(|(at, _)| &tail[at..])
             .chain([""])
             .any(|tail| matches_pattern(rest, tail))
-}
-
-fn judge(
-    requirement: &Requirement,
-    flow: &Flow,
-    stream: &StreamRecord,
-    reasons: &mut Vec<String>,
-) -> Verdict {
-    let mut verdict = Verdict::Unjudged;
-    let mut note = |found: Verdict, reason: Option<String>| {
-        verdict = verdict.max(found);
-        reasons.extend(reason);
-    };
-    for &(statistic, limit) in &requirement.simulated {
-        let Some(limit) = resolve(limit, flow) else {
-            continue;
-        };
-        let value = value_of(statistic, stream);
-        if value.is_none_or(|value| value <= limit)
-            && flow.deadline.is_some_and(|deadline| limit <= deadline)
-            && exceeds_under_way(statistic, stream)
-        {
-            note(Verdict::Late, Some(under_way(limit, flow, stream)));
-            continue;
-        }
-        match value {
-            None if stream.released == 0 => {
-                note(Verdict::NoAnswer, Some("no packet was released".into()));
-            }
-            None => note(Verdict::NoAnswer, Some("no packet was delivered".into())),
-            Some(value) if value > limit => {
-                let name = name_of(statistic);
-                let over = value - limit;
-                note(
-                    Verdict::Late,
-                    Some(format!("{name} {value} exceeds {limit} by {over}")),
-                );
-            }
-            Some(_) => note(Verdict::Ok, None),
-        }
-    }
-    if let Some(allowed) = requirement.lost.filter(|_| flow.is_real_time()) {
-        if stream.released == 0 {
-            note(Verdict::NoAnswer, Some("no packet was released".into()));
-        } else if stream.dropped > allowed {
-            let dropped = stream.dropped;
-            note(
-                Verdict::Lost,
-                Some(format!("{dropped} packets lost, {allowed} accepted")),
-            );
-        } else {
-            note(Verdict::Ok, None);
-        }
-    }
-    if let Some((allowed, _)) = requirement.miss_per_billion.zip(flow.deadline) {
-        let missed = u128::from(stream.missed) * 1_000_000_000;
-        if stream.released == 0 {
-            note(Verdict::NoAnswer, Some("no packet was released".into()));
-        } else if missed > u128::from(allowed) * u128::from(stream.released) {
-            let (missed, released) = (stream.missed, stream.released);
-            note(
-                Verdict::Late,
-                Some(format!("{missed} of {released} packets late or lost")),
-            );
-        } else {
-            note(Verdict::Ok, None);
-        }
-    }
-    verdict
-}
-
-/// Returns the packets that missed their deadline but were not dropped: delivered late, or still
-/// under way past it at the end. Zero without deadline.
-const fn not_in_time(stream: &StreamRecord) -> u64 {
-    stream.missed.saturating_sub(stream.dropped)
-}
-
-/// Returns whether a quantile of all packets that were not dropped lies beyond the deadline, those
-/// still under way included.
-///
-/// The statistics know delivered packets only. Under a starved queue those that would be late never
-/// arrive, so that what arrives looks well. Packets under way within their deadline count as in
-/// time: nothing is held against them yet.
-fn exceeds_under_way(statistic: Statistic, stream: &StreamRecord) -> bool {
-    let (part, whole) = match statistic {
-        // A mean of packets without an end cannot be given; those that arrived have one.
-        Statistic::Mean => return false,
-        Statistic::Quantile { part, whole } => (part, whole),
-        Statistic::Max => (1, 1),
-    };
-    let all = u128::from(stream.delivered) + u128::from(stream.in_flight);
-    let permitted = u128::from(whole.saturating_sub(part)) * all;
-    u128::from(not_in_time(stream)) * u128::from(whole) > permitted
-}
-
-fn under_way(limit: Duration, flow: &Flow, stream: &StreamRecord) -> String {
-    let count = not_in_time(stream);
-    let packets = if count == 1 {
-        "1 packet was".to_owned()
-    } else {
-        format!("{count} packets were")
-    };
-    let after = if flow.deadline == Some(limit) {
-        "their deadline".to_owned()
-    } else {
-        format!("{limit}")
-    };
-    let all_delivered_in_time = stream.latency.count == 0
-        || flow
-            .deadline
-            .is_some_and(|deadline| stream.latency.max <= deadline);
-    if all_delivered_in_time {
-        format!("{packets} still under way after {after}")
-    } else {
-        format!("{packets} late or still under way after {after}")
-    }
-}
-
-/// Judges what is required of the bound.
-fn judge_bound(
-    requirement: &Requirement,
-    flow: &Flow,
-    bound: Option<Duration>,
-    reasons: &mut Vec<String>,
-) -> Verdict {
-    let Some(limit) = requirement.bound.and_then(|limit| resolve(limit, flow)) else {
-        return Verdict::Unjudged;
-    };
-    match bound {
-        None => {
-            reasons.push("there is no proved bound; `rtether bound` says why".into());
-            Verdict::NoAnswer
-        }
-        Some(bound) if bound > limit => {
-            let over = bound - limit;
-            reasons.push(format!("bound {bound} exceeds {limit} by {over}"));
-            Verdict::Late
-        }
-        Some(_) => Verdict::Ok,
-    }
-}
-
-fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
-    match limit {
-        Limit::Deadline => flow.deadline,
-        Limit::Time(time) => Some(time),
-    }
-}
-
-fn value_of(statistic: Statistic, stream: &StreamRecord) -> Option<Duration> {
-    match statistic {
-        Statistic::Mean => stream.latency.mean(),
-        Statistic::Quantile { part, whole } => stream.quantile(part, whole),
-        Statistic::Max => (stream.latency.count > 0).then_some(stream.latency.max),
-    }
 }
 
 /// Returns the usual name of a statistic: `p99.9`, `max`.

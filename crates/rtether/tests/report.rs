@@ -95,8 +95,8 @@ fn colors_change_nothing_but_colors() {
     };
     let mut colored = with(&plants::line(), |outcome| table::render(outcome, options));
     assert!(colored.contains("\u{1b}[1;31mLATE\u{1b}[0m"), "{colored}");
-    assert!(colored.contains("\u{1b}[32mok\u{1b}[0m"), "{colored}");
-    for code in ["\u{1b}[1;31m", "\u{1b}[32m", "\u{1b}[0m"] {
+    assert!(colored.contains("\u{1b}[36mheld\u{1b}[0m"), "{colored}");
+    for code in ["\u{1b}[1;31m", "\u{1b}[36m", "\u{1b}[0m"] {
         colored = colored.replace(code, "");
     }
     assert_eq!(plain, colored);
@@ -127,6 +127,12 @@ fn csv_files_are_rectangular_and_carry_units() {
             "kind",
             "worst_seed",
             "worst_place",
+            "basis",
+            "sim_basis",
+            "bound_basis",
+            "measured_basis",
+            "failed_column",
+            "failed_place",
             "timeouts",
             "medium",
             "attempt",
@@ -360,7 +366,8 @@ fn proved_bounds_are_shown_where_there_are_any() {
 fn the_summary_names_the_worst() {
     with(&plants::line(), |outcome| {
         let summary = outcome.summary();
-        let start = "6 streams: 5 ok, 1 late. Worst: poll io exceeds its deadline 200 us by ";
+        let start = "6 streams: 5 held in 10000 packets of 4 runs of 2 s (not proved), 1 late. \
+            Worst: poll io exceeds its deadline 200 us by ";
         assert!(summary.starts_with(start), "{summary}");
     });
 }
@@ -389,8 +396,8 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     let counts = outcome.counts();
     assert_eq!((counts.lost, counts.no_answer, counts.ok), (1, 1, 4));
     let summary = outcome.summary();
-    let expected = "6 streams: 4 ok, 1 no-answer, 1 lost. Worst: setpoint lost 3 of 2000 \
-        packets. Interrupted: the results are partial.";
+    let expected = "6 streams: 4 held in 8000 packets of 4 runs of 2 s (not proved), 1 no-answer, \
+        1 lost. Worst: setpoint lost 3 of 2000 packets. Interrupted: the results are partial.";
     assert_eq!(summary, expected);
     let texts = everything(&outcome);
     assert!(texts[0].contains("\"started_at_ns\": 1.5,"), "{}", texts[0]);

@@ -5,7 +5,10 @@
 use rtether::report::{Outcome, json, table};
 use rtether::run::{Progress, Results, simulate};
 use rtether::scenario::{Scenario, Statistic, load, render};
-use rtether::verdict::{Assessment, Verdict, assess, name_of};
+use rtether::verdict::{
+    Assessment, Column, Standing, Verdict, add_measured, assess, assess_measured, assess_with,
+    name_of,
+};
 
 /// A flood of high priority fills the link to `c` from 2 s on: what `low` sends waits for ever.
 fn starved(accept: &str, run: &str) -> (Scenario, Results, Vec<Assessment>) {
@@ -142,5 +145,154 @@ fn quantiles_keep_their_name() {
         (1, 100_000_000, "p0.000001"),
     ] {
         assert_eq!(name_of(Statistic::Quantile { part, whole }), name);
+    }
+}
+
+/// A converging pair: simulation is in time, the bound of `f` is above its deadline.
+const TIGHT: &str = "rtether: 1
+nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: { send: 1 us, receive: 100 us } } }
+switches: { sw: { ports: 3 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+  - { ends: [c, \"sw:3\"], rate: 100 Mbit/s }
+flows:
+  - { name: f, from: a, to: c, period: 10 ms, size: 1000 B, deadline: 300 us }
+  - { name: g, from: b, to: c, period: 10 ms, phase: 5 ms, jitter: 1 us, size: 1000 B, deadline: 1 ms }
+run: { for: 1 s, seeds: 2 }
+";
+
+fn proved(text: &str) -> (Scenario, Results, rtether::bound::Analysis) {
+    let (scenario, results, _) = judged(text);
+    let analysis = rtether::bound::analyze(&scenario);
+    (scenario, results, analysis)
+}
+
+/// Oracle: by hand. 1054 octets with preamble take 84.3 us on each link, the stacks 101 us; behind one
+/// packet of the other flow that is 100 us more than the deadline leaves.
+#[test]
+fn margin_and_blame_are_those_of_the_requirement_that_failed() {
+    let text = format!("{TIGHT}accept: proved\n");
+    let (scenario, results, analysis) = proved(&text);
+    let assessments = assess_with(&scenario, &results, Some(&analysis));
+    let f = &assessments[0];
+    let bound = analysis.streams[0].bound.as_ref().unwrap();
+    assert_eq!(f.verdict, Verdict::NotProved);
+    assert_eq!(f.failed, Some(Column::Bound));
+    assert_eq!(
+        f.margin,
+        Some(scenario.flows[0].deadline.unwrap() - bound.latency)
+    );
+    assert!(f.margin.unwrap().is_negative());
+    let blame = f.responsible.unwrap();
+    let hop = bound.responsible().unwrap();
+    assert_eq!((blame.column, blame.place), (Column::Bound, hop.place));
+    assert_eq!((blame.delay, blame.of), (hop.delay(), bound.latency));
+
+    let bounds = rtether::bound::latencies(&analysis);
+    let outcome = Outcome::new(&scenario, &results, &assessments)
+        .with_bounds(&bounds)
+        .with_analysis(&analysis, &[]);
+    let summary = outcome.summary();
+    assert!(summary.contains("1 proved, 1 not proved"), "{summary}");
+    assert!(!summary.contains("late"), "{summary}");
+    assert!(
+        summary.contains("% of the bound in the switch queue of sw to c"),
+        "{summary}"
+    );
+    let document = json::document(&outcome, json::Options::default());
+    let flow = &document["flows"][0];
+    assert_eq!(flow["verdict"], "not-proved");
+    assert_eq!(flow["failed"]["column"], "bound");
+    assert!(flow["margin_ns"].as_f64().unwrap() < 0.0, "{flow}");
+    assert_eq!(flow["basis"]["sim"], "held");
+    assert_eq!(flow["basis"]["bound"], "not-proved");
+    let table = table::render(&outcome, table::Options::default());
+    assert!(table.contains("of the bound: switch queue"), "{table}");
+}
+
+/// Oracle: what was not required, or not computed, is no proof; a requirement of the bound alone is.
+#[test]
+fn what_held_does_not_look_like_a_proof() {
+    let (scenario, results, analysis) = proved(TIGHT);
+    let assessments = assess_with(&scenario, &results, Some(&analysis));
+    assert!(assessments.iter().all(|one| one.verdict == Verdict::Ok));
+    // 100 packets in each of two runs.
+    assert_eq!(assessments[0].standing(), Standing::Held { packets: 200 });
+    assert_eq!(assessments[0].bound, Standing::NotProved);
+    assert_eq!(assessments[1].standing(), Standing::Proved);
+    let outcome = Outcome::new(&scenario, &results, &assessments);
+    let counts = outcome.counts();
+    assert_eq!((counts.ok, counts.proved, counts.held), (2, 1, 1));
+    let summary = outcome.summary();
+    let head = "2 streams: 1 proved, 1 held in 200 packets of 2 runs of 1 s (not proved). ";
+    assert!(summary.starts_with(head), "{summary}");
+    let page = rtether::report::html::render(&outcome);
+    assert!(!page.contains("All requirements hold"));
+    assert!(page.contains("1 proved, 1 not proved but none late so far"));
+
+    let alone = assess(&scenario, &results);
+    assert!(
+        alone
+            .iter()
+            .all(|one| one.standing() == Standing::Held { packets: 200 })
+    );
+    assert!(alone.iter().all(|one| one.bound == Standing::Unjudged));
+}
+
+/// Oracle: a limit tighter than the deadline, met by what was simulated and not by the bound.
+#[test]
+fn a_bound_has_to_be_within_every_limit() {
+    let text = format!("{TIGHT}accept: [{{ flow: g, sim: {{ p99: 300 us }} }}]\n");
+    let (scenario, results, analysis) = proved(&text);
+    let assessments = assess_with(&scenario, &results, Some(&analysis));
+    assert_eq!(assessments[1].bound, Standing::Proved, "of the deadline");
+    assert!(matches!(assessments[1].standing(), Standing::Held { .. }));
+}
+
+/// Oracle: by hand, a stack that takes 78 us longer than the simulated one. What another plant
+/// simulates stands for what a test bed measures.
+#[test]
+fn a_measured_miss_is_a_miss() {
+    let text = |accept: &str| format!("{TIGHT}{accept}\n");
+    for (accept, verdict) in [
+        ("", Verdict::Late),
+        (
+            "accept: [{ flow: f, sim: { max: deadline } }]",
+            Verdict::Late,
+        ),
+        (
+            "accept: [{ flow: f, sim: 1 s, live: deadline }]",
+            Verdict::Late,
+        ),
+        (
+            "accept: [{ flow: f, sim: deadline, live: 1 ms }]",
+            Verdict::Ok,
+        ),
+        (
+            "accept: [{ flow: f, sim: deadline, live: { p50: 1 ms } }]",
+            Verdict::Ok,
+        ),
+    ] {
+        let (scenario, _, mut assessments) = judged(&text(accept));
+        let mut slow = judged(&text(accept).replace("receive: 100 us", "receive: 178 us")).1;
+        slow.seeds.clear();
+        let measured = assess_measured(&scenario, &slow);
+        assert_eq!(assessments[0].verdict, Verdict::Ok, "{accept}");
+        add_measured(&mut assessments, &measured);
+        assert_eq!(assessments[0].verdict, verdict, "{accept}");
+        if verdict == Verdict::Late {
+            let f = &assessments[0];
+            assert_eq!(f.failed, Some(Column::Measured));
+            assert_eq!(f.measured, Standing::Late);
+            assert!(matches!(f.simulated, Standing::Held { .. }));
+            assert!(f.margin.unwrap().is_negative());
+            assert!(
+                f.reasons[0].starts_with("measured: max 3"),
+                "{:?}",
+                f.reasons
+            );
+            assert_eq!(f.responsible, None, "nobody knows where");
+        }
     }
 }

@@ -65,7 +65,8 @@ pub(crate) struct LiveArgs {
 
 const LIVE_CODES: &str = "Exit codes: 0 every requirement holds as measured, 1 one does not, \
 2 wrong input or a scenario that a test bed cannot have, 3 nothing arrived, 4 the machine cannot \
-do it, 130 interrupted. --runs and --warmup are those of the simulation and do nothing here.";
+do it, 130 interrupted. --runs is that of the simulation and does nothing here. --warmup, or what the \
+scenario says, is the start that does not count; without it, a tenth of the run and a second at most.";
 
 /// What carries frames between the stations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

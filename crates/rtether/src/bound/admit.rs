@@ -5,6 +5,7 @@ use rtether_model::flow::FlowId;
 use rtether_model::quantity::Duration;
 use serde_json::json;
 
+use super::NOT_PROVED;
 use super::compare::{Answer, Comparison, Difference, Side, compare};
 use super::differences;
 use crate::report::text::{plural, time};
@@ -93,7 +94,7 @@ fn decide(difference: &Difference) -> Decision {
     let is_overload = |side: &Option<Side>| side.as_ref().is_some_and(|side| side.is_overload);
     let is_overloaded = is_overload(&difference.after) && !is_overload(&difference.before);
     match after {
-        "late" if before != "late" => Decision::No,
+        NOT_PROVED if before != NOT_PROVED => Decision::No,
         _ if is_overloaded => Decision::No,
         "no-bound" if before != "no-bound" => Decision::Unknown,
         _ => Decision::Yes,

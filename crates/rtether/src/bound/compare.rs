@@ -39,7 +39,7 @@ pub struct Side {
     pub bound: Option<Duration>,
     /// The deadline of the flow.
     pub deadline: Option<Duration>,
-    /// `ok`, `late`, `no-bound` or `unjudged`.
+    /// `ok`, `not-proved`, `no-bound` or `unjudged`.
     pub verdict: &'static str,
     /// Why there is no bound, with names.
     pub reason: Option<String>,

@@ -64,7 +64,7 @@ pub(super) fn table(differences: &[Difference]) -> Table {
             }),
             words(difference, |side| or_dash(side.deadline)),
             words(difference, |side| or_dash(side.slack())),
-            words(difference, |side| side.verdict.to_owned()),
+            words(difference, |side| super::words(side.verdict)),
         ];
         if has_reasons {
             cells.push(reason(difference).unwrap_or_default());

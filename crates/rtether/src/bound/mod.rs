@@ -104,7 +104,7 @@ pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
     for stream in &analysis.streams {
         let slot = match verdict(scenario, stream) {
             "ok" => &mut counts.ok,
-            "late" => &mut counts.late,
+            NOT_PROVED => &mut counts.late,
             "no-bound" => &mut counts.unknown,
             _ => &mut counts.unjudged,
         };
@@ -113,12 +113,23 @@ pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
     counts
 }
 
+/// Verdict on a stream whose bound exceeds its deadline: packets may or may not be late.
+const NOT_PROVED: &str = "not-proved";
+
+/// Returns a verdict in words for people: a bound that is within the deadline is a proof.
+fn words(verdict: &str) -> String {
+    match verdict {
+        "ok" => "proved".into(),
+        other => other.replace('-', " "),
+    }
+}
+
 fn verdict(scenario: &Scenario, stream: &StreamBound) -> &'static str {
     let deadline = scenario.flows[stream.flow.index()].deadline;
     match (deadline, &stream.bound) {
         (None, _) => "unjudged",
         (Some(_), Err(_)) => "no-bound",
-        (Some(deadline), Ok(bound)) if bound.latency > deadline => "late",
+        (Some(deadline), Ok(bound)) if bound.latency > deadline => NOT_PROVED,
         (Some(_), Ok(_)) => "ok",
     }
 }

@@ -48,8 +48,8 @@ pub fn table(scenario: &Scenario, analysis: &Analysis) -> String {
     }
     let found = counts(scenario, analysis);
     let words = [
-        (found.ok, "ok"),
-        (found.late, "late"),
+        (found.ok, "proved"),
+        (found.late, "not proved"),
         (found.unknown, "without a bound"),
         (found.unjudged, "without a deadline"),
     ];
@@ -93,7 +93,7 @@ fn row(scenario: &Scenario, stream: &StreamBound, said: Option<String>) -> Vec<C
         bound
             .and_then(|bound| bound.slack)
             .map_or_else(|| "-".into(), signed),
-        verdict(scenario, stream).to_owned(),
+        super::words(verdict(scenario, stream)),
     ];
     cells.extend(said);
     cells.push(remark);

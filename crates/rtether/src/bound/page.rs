@@ -43,8 +43,8 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
     });
     let tiles = [
         (analysis.streams.len(), "streams"),
-        (found.ok, "ok"),
-        (found.late, "late"),
+        (found.ok, "proved"),
+        (found.late, "not proved"),
         (found.unknown, "without a bound"),
         (found.unjudged, "without a deadline"),
     ];
@@ -82,7 +82,7 @@ fn order(scenario: &Scenario, analysis: &Analysis) -> Vec<usize> {
         let bound = stream.bound.as_ref().ok();
         let slack = bound.and_then(|bound| bound.slack);
         let rank = match verdict(scenario, stream) {
-            "late" => 0,
+            super::NOT_PROVED => 0,
             "no-bound" => 1,
             "ok" => 2,
             _ => 3,
@@ -116,7 +116,7 @@ fn streams(scenario: &Scenario, analysis: &Analysis) -> Markup {
         let said = found.get(index).copied().flatten();
         let cell = has_statistical.then(|| statistical_cell(said));
         let row = stream_row(scenario, stream, cell);
-        (row, verdict(scenario, stream) == "late")
+        (row, verdict(scenario, stream) == super::NOT_PROVED)
     });
     let mut all = data_table(&columns, rows.collect());
     if order.len() > MOST_STREAMS {
@@ -181,12 +181,12 @@ fn remark(scenario: &Scenario, stream: &StreamBound) -> String {
 /// Returns a verdict as a word with a sign; failures come first when sorted upwards.
 fn mark(verdict: &str) -> TableCell {
     let (class, sign, weight) = match verdict {
-        "late" => ("mark bad", "\u{2717}", 0),
+        super::NOT_PROVED => ("mark bad", "\u{2717}", 0),
         "no-bound" => ("mark warn", "?", 1),
         "ok" => ("mark good", "\u{2713}", 3),
         _ => ("mark none", "\u{2013}", 2),
     };
-    let word = verdict.replace('-', " ");
+    let word = super::words(verdict);
     let mark = element("span").class(class).text(format!("{sign} {word}"));
     TableCell::markup(mark).sorted_by(weight)
 }

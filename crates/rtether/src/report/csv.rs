@@ -10,6 +10,7 @@ use rtether_model::record::Segment;
 
 use crate::measured::Measurement;
 use crate::sheet::Sheet;
+use crate::verdict::Standing;
 
 use super::json::{segment_key, throughput};
 use super::outcome::{Outcome, Stream};
@@ -52,6 +53,7 @@ pub fn flows(outcome: &Outcome<'_>) -> String {
     let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
     names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
     names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
+    names.extend(BASIS_COLUMNS.map(str::to_owned));
     // Columns of their own at the end, and only where something was measured.
     let is_measured = !outcome.measured.is_empty();
     if is_measured {
@@ -129,7 +131,7 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
     let (latency, mean) = (&record.latency, stream.confidence.mean);
     let some = |value: Duration| (latency.count > 0).then_some(value);
     let worst = record.worst.as_ref();
-    let blame = stream.assessment.responsible;
+    let place = worst.map(|packet| packet.responsible);
     let mut row = vec![
         flow.name.clone(),
         flow.class.clone(),
@@ -161,12 +163,40 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
         number(throughput(outcome, record)),
         ns(worst.map(|packet| packet.released_at.since_start())),
         number(worst.map(|packet| packet.seed)),
-        blame.map_or_else(String::new, |(place, _)| outcome.place_name(place)),
-        ns(blame.map(|(_, delay)| delay)),
+        place.map_or_else(String::new, |(place, _)| outcome.place_name(place)),
+        ns(place.map(|(_, delay)| delay)),
     ];
     row.extend(Segment::ALL.map(|s| ns(stream.mean_in(s))));
     row.extend(Segment::ALL.map(|s| ns(worst.map(|packet| packet.segments[s.index()]))));
+    row.extend(basis_cells(outcome, stream));
     row
+}
+
+const BASIS_COLUMNS: [&str; 7] = [
+    "basis",
+    "sim_basis",
+    "bound_basis",
+    "measured_basis",
+    "failed_column",
+    "failed_place",
+    "failed_place_delay_ns",
+];
+
+/// Returns what the verdict rests on, and where the time goes in the column that failed.
+fn basis_cells(outcome: &Outcome<'_>, stream: &Stream<'_>) -> [String; 7] {
+    let said = stream.assessment;
+    let word = |standing: Standing| standing.said().unwrap_or_default().to_owned();
+    let blame = said.responsible.filter(|_| said.failed.is_some());
+    [
+        word(said.standing()),
+        word(said.simulated),
+        word(said.bound),
+        word(said.measured),
+        said.failed
+            .map_or_else(String::new, |column| column.name().to_owned()),
+        blame.map_or_else(String::new, |blame| outcome.place_name(blame.place)),
+        ns(blame.map(|blame| blame.delay)),
+    ]
 }
 
 /// Returns one row for each sending port.

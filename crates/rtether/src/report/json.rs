@@ -94,6 +94,10 @@ fn verdict(outcome: &Outcome<'_>) -> Value {
     json!({
         "streams": counts.streams,
         "ok": counts.ok,
+        "proved": counts.proved,
+        "held": counts.held,
+        "held_packets": counts.packets,
+        "not-proved": counts.not_proved,
         "late": counts.late,
         "lost": counts.lost,
         "no-answer": counts.no_answer,
@@ -115,9 +119,41 @@ fn stream(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value
         "sim": simulated(outcome, stream, options),
         "measured": stream.measured.as_ref().map(Measurement::json),
         "verdict": stream.verdict().name(),
+        "basis": basis(stream),
+        "failed": failed(outcome, stream),
         "margin_ns": ns_or_null(stream.assessment.margin),
         "reasons": stream.assessment.reasons,
     })
+}
+
+/// Returns what the verdict rests on, over all columns and in each.
+fn basis(stream: &Stream<'_>) -> Value {
+    let said = stream.assessment;
+    json!({
+        "word": said.standing().name(),
+        "packets": said.standing().packets(),
+        "sim": said.simulated.said(),
+        "bound": said.bound.said(),
+        "measured": said.measured.said(),
+    })
+}
+
+/// Returns the column of the requirement that failed worst, and where most of the time goes in it.
+fn failed(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Value {
+    let Some(column) = stream.assessment.failed else {
+        return Value::Null;
+    };
+    let responsible = stream.assessment.responsible.map(|blame| {
+        json!({
+            "place": outcome.place_name(blame.place),
+            "node": outcome.node_name(blame.place.port.node),
+            "port": blame.place.port.port,
+            "segment": blame.place.segment.name(),
+            "delay_ns": ns(blame.delay),
+            "share": super::text::share(blame.delay, blame.of),
+        })
+    });
+    json!({ "column": column.name(), "responsible": responsible })
 }
 
 fn simulated(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value {

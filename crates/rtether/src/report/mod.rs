@@ -9,6 +9,7 @@ pub mod bars;
 pub mod chart;
 pub mod csv;
 pub mod domain;
+mod headline;
 pub mod html;
 pub mod json;
 pub mod markup;

@@ -11,12 +11,12 @@ use rtether_model::route::Routing;
 use rtether_bounds::Analysis;
 
 use super::domain::Domain;
-use super::text;
+pub use super::headline::Counts;
 use crate::bound::Statistical;
 use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
-use crate::verdict::{self, Assessment, Verdict};
+use crate::verdict::{Assessment, Column, Standing, Verdict};
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug)]
@@ -72,58 +72,6 @@ pub struct Group {
     pub class: String,
     /// Positions in the record, worst first.
     pub streams: Vec<usize>,
-}
-
-/// How many streams got which verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// All streams.
-    pub streams: usize,
-    /// Every requirement holds.
-    pub ok: usize,
-    /// Too late.
-    pub late: usize,
-    /// Packets lost.
-    pub lost: usize,
-    /// Nothing was delivered or due.
-    pub no_answer: usize,
-    /// No requirement speaks of them.
-    pub unjudged: usize,
-}
-
-impl Counts {
-    /// Returns the number of failures.
-    pub const fn failed(&self) -> usize {
-        self.late + self.lost
-    }
-
-    fn add(&mut self, verdict: Verdict) {
-        self.streams += 1;
-        match verdict {
-            Verdict::Ok => self.ok += 1,
-            Verdict::Late => self.late += 1,
-            Verdict::Lost => self.lost += 1,
-            Verdict::NoAnswer => self.no_answer += 1,
-            Verdict::Unjudged => self.unjudged += 1,
-        }
-    }
-
-    /// Returns the counts that are not zero, worst last: `698 ok, 2 late`.
-    pub fn words(&self) -> String {
-        let parts = [
-            (self.ok, Verdict::Ok),
-            (self.unjudged, Verdict::Unjudged),
-            (self.no_answer, Verdict::NoAnswer),
-            (self.lost, Verdict::Lost),
-            (self.late, Verdict::Late),
-        ];
-        let words: Vec<String> = parts
-            .iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, verdict)| format!("{number} {}", verdict.name()))
-            .collect();
-        words.join(", ")
-    }
 }
 
 impl<'a> Outcome<'a> {
@@ -257,7 +205,7 @@ impl<'a> Outcome<'a> {
     pub fn count_of(&self, streams: impl IntoIterator<Item = usize>) -> Counts {
         let mut counts = Counts::default();
         for index in streams {
-            counts.add(self.assessments[index].verdict);
+            counts.add(&self.assessments[index]);
         }
         counts
     }
@@ -321,92 +269,6 @@ impl<'a> Outcome<'a> {
         }
     }
 
-    /// Returns where the worst packet spent most: `62 % of it in the driver queue of bay01.ct2`.
-    pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
-        let worst = stream.record.worst?;
-        let (place, delay) = stream.assessment.responsible?;
-        let share = text::percent(text::share(delay, worst.latency));
-        Some(format!("{share} of it in the {}", self.place_name(place)))
-    }
-
-    /// Returns the verdict on everything in one or two sentences.
-    pub fn summary(&self) -> String {
-        let counts = self.counts();
-        let partial = if self.results.partial {
-            " Interrupted: the results are partial."
-        } else {
-            ""
-        };
-        let ignored = self.ignored_deadlines();
-        let head = format!(
-            "{}: {}.",
-            text::plural(counts.streams, "stream"),
-            counts.words()
-        );
-        let first = self.worst_first().first().map(|&index| self.stream(index));
-        let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
-            return format!("{head}{ignored}{partial}");
-        };
-        format!("{head} {tail}.{ignored}{partial}")
-    }
-
-    /// Says of how many streams nobody asked whether they meet their deadline.
-    fn ignored_deadlines(&self) -> String {
-        let accept = &self.scenario.accept;
-        let is_ignored = |stream: &Stream<'_>| {
-            stream.flow.deadline.is_some() && !verdict::judges_deadline(accept, stream.flow)
-        };
-        match self.streams().filter(is_ignored).count() {
-            0 => String::new(),
-            count => format!(
-                " The deadline of {} is not judged.",
-                text::plural(count, "stream")
-            ),
-        }
-    }
-
-    fn sentence(&self, stream: &Stream<'_>) -> Option<String> {
-        let name = self.stream_name(stream);
-        let blame = || {
-            let blame = self.blame(stream);
-            blame.map_or_else(String::new, |text| format!("; {text}"))
-        };
-        let (max, deadline) = (stream.max(), stream.flow.deadline);
-        if let Some((deadline, max)) = deadline.zip(max).filter(|(limit, max)| max > limit) {
-            let over = text::time(max - deadline);
-            let limit = text::time(deadline);
-            let blame = blame();
-            return Some(format!(
-                "Worst: {name} exceeds its deadline {limit} by {over}{blame}"
-            ));
-        }
-        match stream.assessment.verdict {
-            Verdict::Lost => {
-                let (dropped, released) = (stream.record.dropped, stream.record.released);
-                Some(format!(
-                    "Worst: {name} lost {dropped} of {released} packets"
-                ))
-            }
-            Verdict::Late => {
-                let reason = stream.assessment.reasons.first()?;
-                // The packets under way are worse than the worst that arrived.
-                let is_known = deadline.is_none() || stream.assessment.margin.is_some();
-                let blame = if is_known { blame() } else { String::new() };
-                Some(format!("Worst: {name}: {reason}{blame}"))
-            }
-            Verdict::NoAnswer => Some(format!("Worst: {name} delivered nothing")),
-            Verdict::Ok | Verdict::Unjudged => {
-                let (deadline, max) = deadline.zip(max)?;
-                let share = text::percent(text::share(max, deadline));
-                let (max, limit) = (text::time(max), text::time(deadline));
-                let blame = blame();
-                Some(format!(
-                    "Closest: {name} needs up to {max} of {limit} ({share}){blame}"
-                ))
-            }
-        }
-    }
-
     /// Returns the nodes a stream's packets pass, with the links, as indices.
     pub fn path_of(&self, routing: &Routing, stream: &Stream<'_>) -> Option<(Vec<u32>, Vec<u32>)> {
         let listener = stream.record.listener_id();
@@ -424,6 +286,11 @@ impl Stream<'_> {
         self.assessment.verdict
     }
 
+    /// Returns what it rests on.
+    pub fn standing(&self) -> Standing {
+        self.assessment.standing()
+    }
+
     /// Returns the largest latency seen.
     pub fn max(&self) -> Option<Duration> {
         (self.record.latency.count > 0).then_some(self.record.latency.max)
@@ -436,10 +303,19 @@ impl Stream<'_> {
         i64::try_from(mean).ok().map(Duration::from_ps)
     }
 
+    /// Returns the largest latency of the column whose requirement failed, else the largest seen.
+    fn worst_figure(&self) -> Option<Duration> {
+        match self.assessment.failed {
+            Some(Column::Bound) => self.bound,
+            Some(Column::Measured) => self.measured.and_then(|measured| measured.max),
+            Some(Column::Simulated) | None => self.max(),
+        }
+    }
+
     /// Orders by verdict, then by the part of the deadline that is used, then by latency.
     fn compare_worst_first(&self, other: &Self) -> Ordering {
         let by_verdict = Reverse(self.verdict()).cmp(&Reverse(other.verdict()));
-        let used = |stream: &Self| stream.max().zip(stream.flow.deadline);
+        let used = |stream: &Self| stream.worst_figure().zip(stream.flow.deadline);
         let by_use = match (used(self), used(other)) {
             (Some((a, limit_a)), Some((b, limit_b))) => {
                 product(b, limit_a).cmp(&product(a, limit_b))

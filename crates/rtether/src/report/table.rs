@@ -1,5 +1,6 @@
 //! The verdict as a table: for the terminal and for Markdown.
 
+mod cells;
 mod shared;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
@@ -8,8 +9,7 @@ use rtether_model::quantity::Duration;
 use super::outcome::{Group, Outcome, Stream};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash};
 use crate::characters::is_unseen;
-use crate::measured::Measurement;
-use crate::verdict::Verdict;
+use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
 use shared::Small;
 
 /// How to draw.
@@ -32,28 +32,31 @@ pub const MOST_STREAMS: usize = 40;
 const BUSIEST: usize = 3;
 
 /// Columns, and their importance where the terminal is narrow (zero: never left out).
-const COLUMNS: [(&str, u8); 17] = [
+const COLUMNS: [(&str, u8); 20] = [
     ("flow", 0),
     ("talker > listener", 2),
     ("streams", 0),
     ("bound", 1),
-    ("statistical", 7),
+    ("proof", 5),
+    ("statistical", 8),
     ("p50", 3),
     ("p99.9", 4),
     ("max", 0),
     ("live p50", 3),
     ("live p99.9", 4),
     ("live max", 1),
+    ("measured", 5),
     ("deadline", 0),
     ("margin", 5),
+    ("packets", 6),
     ("lost", 0),
     ("missed", 0),
     ("verdict", 0),
-    ("worst packet", 6),
+    ("most of it", 7),
 ];
-const TEXT_COLUMNS: [usize; 5] = [0, 1, 4, 15, 16];
-const MISSED: usize = 14;
-const VERDICT: usize = 15;
+const TEXT_COLUMNS: [usize; 7] = [0, 1, 4, 5, 12, 18, 19];
+const MISSED: usize = 17;
+const VERDICT: usize = 18;
 
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
 type Row = [String; COLUMNS.len()];
@@ -145,6 +148,7 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         },
         String::new(),
         stream.bound.map_or_else(String::new, time),
+        word(stream.assessment.bound),
         stream
             .statistical
             .map_or_else(String::new, |said| said.words()),
@@ -154,11 +158,13 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         live(stream, |measured| measured.p50),
         live(stream, |measured| measured.p999),
         live(stream, |measured| measured.max),
+        word(stream.assessment.measured),
         time_or_dash(stream.flow.deadline),
         time_or_dash(stream.assessment.margin),
+        record.delivered.to_string(),
         record.dropped.to_string(),
         missed(std::iter::once(*stream)),
-        shout(stream.verdict()),
+        shout(stream.standing()),
         culprit(outcome, stream),
     ]
 }
@@ -179,6 +185,8 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         failed => format!("{}, {failed} failed", counts.streams),
     };
     let bound = streams().filter_map(|s| s.bound).max();
+    let proofs = streams().map(|s| s.assessment.bound);
+    let measured = streams().map(|s| s.assessment.measured);
     let likeliest = streams().filter_map(|s| s.statistical);
     let likeliest = likeliest.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio));
     [
@@ -186,6 +194,7 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         String::new(),
         failed,
         bound.map_or_else(String::new, time),
+        worst_word(proofs),
         likeliest.map_or_else(String::new, |said| said.words()),
         largest(&|s| s.record.quantile(1, 2)),
         largest(&|s| s.record.quantile(999, 1_000)),
@@ -193,34 +202,18 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         slowest(streams(), |measured| measured.p50),
         slowest(streams(), |measured| measured.p999),
         slowest(streams(), |measured| measured.max),
+        worst_word(measured),
         least(&|s| s.flow.deadline),
         least(&|s| s.assessment.margin),
+        streams()
+            .map(|s| s.record.delivered)
+            .sum::<u64>()
+            .to_string(),
         streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
         missed(streams()),
-        shout(worst.verdict()),
+        shout(worst_standing(streams().map(|s| s.standing()))),
         culprit(outcome, &worst),
     ]
-}
-
-/// Returns a measured time; nothing where nothing was measured.
-fn live(stream: &Stream<'_>, value: fn(&Measurement) -> Option<Duration>) -> String {
-    slowest(std::iter::once(*stream), value)
-}
-
-fn slowest<'a>(
-    streams: impl Iterator<Item = Stream<'a>>,
-    value: fn(&Measurement) -> Option<Duration>,
-) -> String {
-    let measured = streams.filter_map(|stream| stream.measured);
-    let largest = measured.map(|measured| value(&measured)).max();
-    largest.map_or_else(String::new, time_or_dash)
-}
-
-/// Returns packets that missed their deadline; nothing for flows without one.
-fn missed<'a>(streams: impl Iterator<Item = Stream<'a>>) -> String {
-    let judged = streams.filter(|stream| stream.flow.deadline.is_some());
-    let missed: Option<u64> = judged.map(|s| s.record.missed).reduce(|a, b| a + b);
-    missed.map_or_else(String::new, |missed| missed.to_string())
 }
 
 /// Returns a name for streams of flows without a class.
@@ -230,24 +223,6 @@ pub(crate) fn class_name(class: &str) -> &str {
     } else {
         class
     }
-}
-
-/// Failures are capitals, so that they stand out without color.
-fn shout(verdict: Verdict) -> String {
-    if verdict.is_failure() {
-        verdict.name().to_uppercase()
-    } else {
-        verdict.name().into()
-    }
-}
-
-fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
-    let Some((worst, (place, delay))) = stream.record.worst.zip(stream.assessment.responsible)
-    else {
-        return "-".into();
-    };
-    let share = percent(text::share(delay, worst.latency));
-    plain(&format!("{share} {}", outcome.place_name(place)))
 }
 
 /// Takes control characters out of a name: it must not reach the terminal as a command.
@@ -367,10 +342,15 @@ fn colored_line(line: &str, place: usize) -> String {
         return line.to_owned();
     };
     let (head, tail) = line.split_at(at);
-    let word = tail.split(' ').next().unwrap_or_default();
+    let word = if tail.starts_with(NOT_PROVED) {
+        NOT_PROVED
+    } else {
+        tail.split(' ').next().unwrap_or_default()
+    };
     let color = match word {
-        "ok" => "32",
-        "LATE" | "LOST" => "1;31",
+        "proved" => "32",
+        "held" => "36",
+        "LATE" | "LOST" | NOT_PROVED => "1;31",
         "no-answer" => "33",
         _ => return line.to_owned(),
     };

@@ -55,6 +55,8 @@ pub struct Requirement {
     /// Upper limits on simulated statistics. Packets still under way past their deadline at the end
     /// of a run count against quantiles and maximum.
     pub simulated: Vec<(Statistic, Limit)>,
+    /// Upper limits on measured statistics; those on simulated ones where there are none.
+    pub measured: Vec<(Statistic, Limit)>,
     /// Upper limit on the proved bound.
     pub bound: Option<Limit>,
     /// Packets that may be dropped, over all runs.
@@ -95,9 +97,18 @@ impl Requirement {
         Self {
             flow: "*".into(),
             simulated: vec![(Statistic::Max, Limit::Deadline)],
+            measured: Vec::new(),
             bound: None,
             lost: Some(0),
             miss_per_billion: None,
+        }
+    }
+
+    /// Returns what `accept: proved` requires: the same, and a bound within every deadline.
+    pub fn proved_for_all() -> Self {
+        Self {
+            bound: Some(Limit::Deadline),
+            ..Self::default_for_all()
         }
     }
 }

@@ -155,6 +155,7 @@ fn run_and_accept() {
             (Statistic::Mean, us(1000)),
             (quantile(1, 2), us(1000)),
         ],
+        measured: Vec::new(),
         bound: Some(Limit::Deadline),
         lost: Some(2),
         miss_per_billion: Some(1_000_000),
@@ -162,6 +163,7 @@ fn run_and_accept() {
     let second = Requirement {
         flow: "*".into(),
         simulated: vec![(Statistic::Max, us(2000))],
+        measured: Vec::new(),
         bound: None,
         lost: None,
         miss_per_billion: None,

@@ -31,7 +31,7 @@ impl Measured {
     /// Judges the streams as `check` judges simulated ones; packets that a stall touched are left
     /// out of latencies.
     pub fn assess(&self, scenario: &Scenario) -> Vec<Assessment> {
-        let mut assessments = verdict::assess(scenario, &self.results(scenario));
+        let mut assessments = verdict::assess_measured(scenario, &self.results(scenario));
         let flows = scenario.flows.iter();
         let flows = flows.flat_map(|flow| flow.listeners.iter().map(move |_| flow));
         for ((flow, stream), assessment) in flows.zip(&self.streams).zip(&mut assessments) {
@@ -111,7 +111,6 @@ pub fn table(scenario: &Scenario, measured: &Measured, assessments: &[Assessment
 fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
     let name = |id: NodeId| scenario.network.node(id).name.as_str();
     let Row { flow, stream, .. } = row;
-    let verdict = row.assessment.verdict;
     let max = (stream.latency.count > 0).then_some(stream.latency.max);
     [
         plain_line(&flow.name),
@@ -124,10 +123,10 @@ fn cells(scenario: &Scenario, row: &Row<'_>) -> [String; 11] {
         time_or_dash(stream.quantile(999, 1_000)),
         time_or_dash(max),
         time_or_dash(flow.deadline),
-        if verdict.is_failure() {
-            verdict.name().to_uppercase()
+        if row.assessment.verdict.is_failure() {
+            row.assessment.standing().name().to_uppercase()
         } else {
-            verdict.name().to_owned()
+            row.assessment.standing().name().to_owned()
         },
     ]
 }
@@ -154,7 +153,7 @@ fn footer(scenario: &Scenario, measured: &Measured, assessments: &[Assessment]) 
     let failed = verdicts.clone().filter(|verdict| verdict.is_failure());
     let open = verdicts.filter(|verdict| *verdict == Verdict::NoAnswer);
     let said = match (failed.count(), open.count()) {
-        (0, 0) => "every requirement holds as measured".into(),
+        (0, 0) => "every requirement held in the packets measured, which is no proof".into(),
         (0, open) => format!("none failed as measured, of {open} nothing can be said"),
         (failed, _) => format!("{failed} failed as measured"),
     };
@@ -402,6 +401,7 @@ fn stream_json(scenario: &Scenario, row: &Row<'_>) -> Value {
         "worst_at_ns": number(stream.worst.map(|worst| worst.at.since_start())),
         "deadline_ns": number(flow.deadline),
         "verdict": row.assessment.verdict.name(),
+        "basis": row.assessment.standing().name(),
         "reasons": row.assessment.reasons,
     })
 }

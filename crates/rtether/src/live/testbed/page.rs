@@ -58,7 +58,7 @@ fn lead(outcome: &Outcome<'_>, measured: &Measured) -> Markup {
         |value: fn(&super::MeasuredStream) -> u64| count(measured.streams.iter().map(value).sum());
     let tiles = [
         (counts.streams.to_string(), "streams"),
-        (counts.ok.to_string(), "ok"),
+        (counts.held.to_string(), "held, not proved"),
         (counts.late.to_string(), "late"),
         (counts.lost.to_string(), "with losses"),
         (sum(|stream| stream.delivered), "packets delivered"),
@@ -108,7 +108,7 @@ fn verdicts(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
         let is_over = margin.is_some_and(Duration::is_negative);
         let mark = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
         let cells = vec![
-            mark_cell(stream.verdict()),
+            mark_cell(stream.standing()),
             named(outcome, &stream),
             number(own.released),
             number(own.lost),

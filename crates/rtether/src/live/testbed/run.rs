@@ -204,7 +204,7 @@ pub(super) fn put_together(
     emulation: Option<Emulation>,
     is_partial: bool,
 ) -> Measured {
-    let warmup = warmup(options.duration);
+    let warmup = warmup(scenario.run.warmup, options.duration);
     let mut oddities = Oddities::default();
     for (_, log) in &found.logs {
         oddities.foreign += log.oddities.foreign;
@@ -249,9 +249,28 @@ pub(super) fn put_together(
     }
 }
 
-/// Returns the start of a run that does not count: connections, caches and learning bridges settle.
-fn warmup(duration: Duration) -> Duration {
+/// Returns the start of a run that does not count: what the scenario says, or, where it says nothing,
+/// the time in which connections, caches and learning bridges settle.
+fn warmup(stated: Duration, duration: Duration) -> Duration {
+    if stated > Duration::ZERO {
+        return stated;
+    }
     Ord::min(duration / 10, Duration::from_secs(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Oracle: `run.warmup` of the reference, and the guide to `live`.
+    #[test]
+    fn the_scenario_says_how_long_the_warm_up_is() {
+        let (ms, s) = (Duration::from_ms, Duration::from_secs);
+        assert_eq!(warmup(s(3), s(10)), s(3));
+        assert_eq!(warmup(ms(1), s(10)), ms(1));
+        assert_eq!(warmup(Duration::ZERO, s(5)), ms(500));
+        assert_eq!(warmup(Duration::ZERO, s(100)), s(1));
+    }
 }
 
 /// What came of the stations.

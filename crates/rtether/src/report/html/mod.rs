@@ -11,7 +11,7 @@ mod verdicts;
 mod view;
 
 use super::markup::{Element, Markup, element};
-use super::outcome::Outcome;
+use super::outcome::{Counts, Outcome};
 use super::page::{Page, Tone, banner, details, figures};
 use super::table::MOST_STREAMS;
 use super::text::{count, plural, time};
@@ -86,7 +86,8 @@ pub fn render(outcome: &Outcome<'_>) -> String {
 
 const VERDICT_NOTE: &str = "Worst first. Latency runs from the release by the talker's application \
     to the delivery to the listener's; with a reply, back to the talker. The margin is the deadline \
-    minus the largest latency seen.";
+    minus the largest latency seen; where a requirement failed, its limit minus what failed. The word \
+    below a time is what its column says: a bound proves, packets that were in time only show.";
 const TOPOLOGY_NOTE: &str = "Numbers are the load of a link in its busier direction. The marked \
     path is that of the chosen stream.";
 const SHARES_NOTE: &str = "Mean over all packets, and the single packet with the largest latency. \
@@ -129,13 +130,22 @@ pub(crate) fn distributions(outcome: &Outcome<'_>) -> Markup {
 /// Says the verdict on everything.
 pub(crate) fn verdict(outcome: &Outcome<'_>) -> Markup {
     let counts = outcome.counts();
-    let (tone, word) = match (counts.failed(), counts.no_answer, counts.ok) {
-        (0, 0, 0) => (Tone::Neutral, "Not judged"),
-        (0, 0, _) => (Tone::Good, "\u{2713} All requirements hold"),
-        (0, _, _) => (Tone::Neutral, "? No answer"),
-        _ => (Tone::Bad, "\u{2717} A requirement does not hold"),
+    let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
+        (0, 0, 0) => (Tone::Neutral, "Not judged".into()),
+        (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} Proved".into()),
+        (0, 0, _) if counts.proved == 0 => (Tone::Neutral, "None late so far, none proved".into()),
+        (0, 0, _) => {
+            let Counts { proved, held, .. } = counts;
+            let word = format!("{proved} proved, {held} not proved but none late so far");
+            (Tone::Neutral, word)
+        }
+        (0, _, _) => (Tone::Neutral, "? No answer".into()),
+        _ if counts.late + counts.lost == 0 => {
+            (Tone::Bad, "\u{2717} A proof is required and missing".into())
+        }
+        _ => (Tone::Bad, "\u{2717} A requirement does not hold".into()),
     };
-    banner(tone, word, &outcome.summary())
+    banner(tone, &word, &outcome.summary())
 }
 
 fn lead(outcome: &Outcome<'_>) -> Markup {
@@ -144,15 +154,16 @@ fn lead(outcome: &Outcome<'_>) -> Markup {
     let sum = |value: fn(&rtether_model::record::StreamRecord) -> u64| {
         count(record.streams.iter().map(value).sum())
     };
+    let runs = format!("runs of {}", time(record.duration));
     let tiles = [
         (counts.streams.to_string(), "streams"),
-        (counts.ok.to_string(), "ok"),
+        (counts.proved.to_string(), "proved"),
+        (counts.held.to_string(), "held, not proved"),
         (counts.late.to_string(), "late"),
         (counts.lost.to_string(), "with losses"),
         (sum(|stream| stream.delivered), "packets delivered"),
         (sum(|stream| stream.dropped), "packets lost"),
-        (outcome.results.seeds.len().to_string(), "runs"),
-        (time(record.duration), "simulated per run"),
+        (outcome.results.seeds.len().to_string(), runs.as_str()),
     ];
     let mut lead = verdict(outcome);
     lead.push(figures(

@@ -28,7 +28,7 @@ pub(super) fn topology(outcome: &Outcome<'_>) -> Markup {
             let (nodes, links) = outcome.path_of(&routing, &stream)?;
             let name = format!(
                 "{}: {}",
-                stream.verdict().name(),
+                stream.standing().name(),
                 outcome.stream_name(&stream)
             );
             Some((name, Highlight { nodes, links }))

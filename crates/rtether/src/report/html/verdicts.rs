@@ -1,7 +1,6 @@
 //! The verdict tables.
 
 use rtether_model::quantity::Duration;
-use rtether_model::record::Place;
 
 use super::super::markup::{Element, Markup, element};
 use super::super::outcome::{Group, Outcome, Stream};
@@ -10,7 +9,7 @@ use super::super::table::class_name;
 use super::super::text::{self, count, percent, plural, time};
 use super::is_small;
 use crate::bound::Statistical;
-use crate::verdict::Verdict;
+use crate::verdict::{Assessment, Column, Standing};
 
 /// Streams with all their figures in a large plant, besides one for each class.
 const MOST_FAILED: usize = 50;
@@ -46,29 +45,63 @@ pub(super) fn section(outcome: &Outcome<'_>) -> Markup {
     all
 }
 
-/// Returns the verdict as a word with a sign.
-pub(super) fn mark(verdict: Verdict) -> Element {
-    let (class, sign) = match verdict {
-        Verdict::Ok => ("mark good", "\u{2713}"),
-        Verdict::Late | Verdict::Lost => ("mark bad", "\u{2717}"),
-        Verdict::NoAnswer => ("mark warn", "?"),
-        Verdict::Unjudged => ("mark none", "\u{2013}"),
+/// Returns what a verdict rests on as a word with a sign. Only a proof has a tick.
+pub(super) fn mark(standing: Standing) -> Element {
+    let (class, sign) = match standing {
+        Standing::Proved => ("mark good", "\u{2713}"),
+        Standing::Held { .. } => ("mark held", "\u{25cb}"),
+        Standing::Late | Standing::Lost | Standing::NotProved => ("mark bad", "\u{2717}"),
+        Standing::NoAnswer | Standing::NoBound => ("mark warn", "?"),
+        Standing::Unjudged => ("mark none", "\u{2013}"),
     };
     element("span")
         .class(class)
-        .text(format!("{sign} {}", verdict.name().replace('-', " ")))
+        .text(format!("{sign} {}", word(standing)))
 }
 
-pub(crate) fn mark_cell(verdict: Verdict) -> TableCell {
+fn word(standing: Standing) -> String {
+    standing.name().replace('-', " ")
+}
+
+pub(crate) fn mark_cell(standing: Standing) -> TableCell {
     // Failures come first when sorted upwards.
-    let weight = match verdict {
-        Verdict::Late => 0,
-        Verdict::Lost => 1,
-        Verdict::NoAnswer => 2,
-        Verdict::Unjudged => 3,
-        Verdict::Ok => 4,
-    };
-    TableCell::markup(mark(verdict)).sorted_by(weight)
+    let weight = u8::MAX - standing.rank();
+    TableCell::markup(mark(standing)).sorted_by(weight)
+}
+
+/// Returns a time with what its column says below it.
+fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
+    if standing == Standing::Unjudged {
+        return time_cell(span);
+    }
+    let held = standing.packets();
+    let said = held.map_or_else(
+        || word(standing),
+        |packets| format!("held in {}", count(packets)),
+    );
+    let mut content = Markup::text(span.map_or_else(|| "\u{2013}".into(), time));
+    content.push(element("small").text(said));
+    let key = span.map_or_else(String::new, |span| span.as_ps().to_string());
+    TableCell::markup(content).class("n").sorted_by(key)
+}
+
+/// Returns the least that one column says of several streams, and in how many packets they held.
+fn least<'a>(
+    streams: impl Iterator<Item = Stream<'a>>,
+    of: fn(&Assessment) -> Standing,
+) -> Standing {
+    let mut worst = Standing::Unjudged;
+    let mut all = 0;
+    for standing in streams.map(|stream| of(stream.assessment)) {
+        all += standing.packets().unwrap_or(0);
+        if standing.rank() > worst.rank() {
+            worst = standing;
+        }
+    }
+    match worst.packets() {
+        Some(_) => Standing::Held { packets: all },
+        None => worst,
+    }
 }
 
 pub(crate) fn time_cell(span: Option<Duration>) -> TableCell {
@@ -107,7 +140,7 @@ fn columns(outcome: &Outcome<'_>, first: &str) -> Vec<(String, bool)> {
         ("deadline", true),
         ("margin", true),
         ("lost", true),
-        ("where the worst packet waited or worked most", false),
+        ("where most of it is spent", false),
     ]);
     columns
         .into_iter()
@@ -133,24 +166,27 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
     let name = outcome.stream_name(stream);
     let path = outcome.path_name(stream);
     let note = if path == name { "" } else { &path };
-    let mut row = vec![mark_cell(stream.verdict()), name_cell(&name, note)];
+    let said = stream.assessment;
+    let mut row = vec![mark_cell(said.standing()), name_cell(&name, note)];
     if !outcome.bounds.is_empty() {
-        row.push(time_cell(stream.bound));
+        row.push(judged_cell(stream.bound, said.bound));
     }
     if outcome.has_statistical() {
         row.push(statistical_cell(stream.statistical));
     }
-    let is_over = stream.assessment.margin.is_some_and(Duration::is_negative);
+    let is_over = said.margin.is_some_and(Duration::is_negative);
     let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
+    let seen = judged_cell(stream.max(), said.simulated);
+    let is_late = said.simulated == Standing::Late;
     row.extend([
         time_cell(record.quantile(1, 2)),
         time_cell(record.quantile(999, 1_000)),
-        emphasized(time_cell(stream.max())),
+        if is_late { seen.class("n over") } else { seen },
     ]);
-    row.extend(measured_cells(outcome, std::iter::once(*stream)));
+    row.extend(measured_cells(outcome, || std::iter::once(*stream)));
     row.extend([
         time_cell(stream.flow.deadline),
-        emphasized(time_cell(stream.assessment.margin)),
+        emphasized(time_cell(said.margin)),
         count_cell(record.dropped),
         blame_cell(outcome, stream),
     ]);
@@ -158,19 +194,20 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
 }
 
 /// Returns the slowest median and the slowest packet, where something was measured.
-fn measured_cells<'a>(
+fn measured_cells<'a, I: Iterator<Item = Stream<'a>>>(
     outcome: &Outcome<'_>,
-    streams: impl Iterator<Item = Stream<'a>>,
+    streams: impl Fn() -> I,
 ) -> Vec<TableCell> {
     if outcome.measured.is_empty() {
         return Vec::new();
     }
     let (mut median, mut max) = (None, None);
-    for measured in streams.filter_map(|stream| stream.measured) {
+    for measured in streams().filter_map(|stream| stream.measured) {
         median = median.max(measured.p50);
         max = max.max(measured.max);
     }
-    vec![time_cell(median), time_cell(max)]
+    let said = least(streams(), |assessment| assessment.measured);
+    vec![time_cell(median), judged_cell(max, said)]
 }
 
 fn statistical_cell(said: Option<Statistical>) -> TableCell {
@@ -181,12 +218,15 @@ fn statistical_cell(said: Option<Statistical>) -> TableCell {
 }
 
 fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
-    let blame: Option<(Place, Duration)> = stream.assessment.responsible;
-    let Some((worst, (place, delay))) = stream.record.worst.zip(blame) else {
+    let Some(blame) = stream.assessment.responsible else {
         return TableCell::text("\u{2013}").class("why");
     };
-    let part = text::share(delay, worst.latency);
-    let words = format!("{} {}", percent(part), outcome.place_name(place));
+    let part = text::share(blame.delay, blame.of);
+    let of = match blame.column {
+        Column::Bound => " of the bound:",
+        Column::Simulated | Column::Measured => "",
+    };
+    let words = format!("{}{of} {}", percent(part), outcome.place_name(blame.place));
     TableCell::text(words).class("why").sorted_by(part)
 }
 
@@ -209,12 +249,16 @@ fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
     let margin = streams().filter_map(|s| s.assessment.margin).min();
     let is_over = margin.is_some_and(Duration::is_negative);
     let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
+    let seen = least(streams(), |assessment| assessment.simulated);
+    let max = judged_cell(streams().filter_map(|s| s.max()).max(), seen);
     let mut row = vec![
-        mark_cell(worst.verdict()),
+        mark_cell(least(streams(), Assessment::standing)),
         name_cell(class_name(&group.class), &verdict_words(outcome, group)),
     ];
     if !outcome.bounds.is_empty() {
-        row.push(time_cell(streams().filter_map(|s| s.bound).max()));
+        let bound = streams().filter_map(|s| s.bound).max();
+        let proof = least(streams(), |assessment| assessment.bound);
+        row.push(judged_cell(bound, proof));
     }
     if outcome.has_statistical() {
         let said = streams().filter_map(|s| s.statistical);
@@ -229,9 +273,13 @@ fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
                 .filter_map(|s| s.record.quantile(999, 1_000))
                 .max(),
         ),
-        emphasized(time_cell(streams().filter_map(|s| s.max()).max())),
+        if seen == Standing::Late {
+            max.class("n over")
+        } else {
+            max
+        },
     ]);
-    row.extend(measured_cells(outcome, streams()));
+    row.extend(measured_cells(outcome, streams));
     row.extend([
         time_cell(streams().filter_map(|s| s.flow.deadline).min()),
         emphasized(time_cell(margin)),
@@ -247,14 +295,14 @@ fn verdict_words(outcome: &Outcome<'_>, group: &Group) -> String {
 }
 
 fn class(outcome: &Outcome<'_>, group: &Group) -> Markup {
-    let worst = outcome.stream(group.streams[0]).verdict();
+    let worst = outcome.stream(group.streams[0]);
     let note = element("span")
         .class("note")
         .text(verdict_words(outcome, group));
     let mut summary = Markup::text(class_name(&group.class));
     summary.push(note);
-    if worst.is_failure() {
-        summary.push(mark(worst));
+    if worst.verdict().is_failure() {
+        summary.push(mark(worst.standing()));
     }
     details(
         summary,

@@ -88,7 +88,7 @@ impl<'a> View<'a> {
             .max_by_key(|stream| (stream.max(), usize::MAX - stream.index));
         if let Some(stream) = slowest {
             view.worst = stream.record.worst.as_ref();
-            view.blame = outcome.blame(stream).unwrap_or_default();
+            view.blame = outcome.worst_place(stream).unwrap_or_default();
             if streams.len() > 1 {
                 view.worst_stream = Some((outcome.stream_name(stream), *stream));
             }

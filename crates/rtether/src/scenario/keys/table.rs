@@ -153,10 +153,10 @@ pub(in crate::scenario) static SCENARIO: Section = Section {
         ),
         key(
             "accept",
-            Kind::List(&ACCEPT),
+            Kind::Any(&[Kind::Word(&["proved"]), Kind::List(&ACCEPT)]),
             Optional,
             "[{ flow: \"*\", sim: deadline, lost: 0 }]",
-            "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`.",
+            "The verdict: a flow fails if a line that matches it does not hold. Without it, `{ flow: \"*\", sim: deadline, lost: 0 }`. `proved` stands for `[{ flow: \"*\", sim: deadline, bound: deadline, lost: 0 }]`.",
         ),
     ],
 };
@@ -237,11 +237,18 @@ pub(in crate::scenario) static ACCEPT: Section = Section {
             "Upper limit of the largest simulated latency, or of statistics: `mean`, `max`, and quantiles such as `p50` and `p99.9`. `deadline` is the deadline of each flow.",
         ),
         key(
+            "live",
+            Kind::Any(&[Kind::Word(&["deadline"]), TIME, Kind::Statistics]),
+            Optional,
+            "{ max: deadline }",
+            "The same of measured latencies, for `rtether live` and `rtether check --live`. Without it, what stands under `sim` limits them, too.",
+        ),
+        key(
             "bound",
             Kind::Any(&[Kind::Word(&["deadline"]), TIME]),
             Optional,
             "deadline",
-            "Upper limit of the proved bound; judged by `rtether check` and not by `rtether sim`.",
+            "Upper limit of the proved bound, so that simulation alone is not enough; judged by `rtether check` and not by `rtether sim`.",
         ),
         key(
             "lost",

@@ -22,6 +22,9 @@ pub(in crate::scenario) fn accept(
     plant: &Plant,
     flows_are_complete: bool,
 ) -> Vec<Requirement> {
+    if is_proved(top) {
+        return vec![Requirement::proved_for_all()];
+    }
     let items = reader.items(top, "accept");
     if items.is_empty() {
         return vec![Requirement::default_for_all()];
@@ -36,14 +39,15 @@ pub(in crate::scenario) fn accept(
         let flow = reader.scalar(&fields, "flow");
         let requirement = Requirement {
             flow: flow.map_or("*", |flow| flow.value).to_owned(),
-            simulated: simulated(reader, &fields),
+            simulated: statistics(reader, &fields, "sim"),
+            measured: statistics(reader, &fields, "live"),
             bound: limit(reader, &fields, "bound"),
             lost: reader.count(&fields, "lost").map(|count| count.value),
             miss_per_billion: reader
                 .quantity(&fields, "missed", Quantity::Ratio)
                 .map(|ratio| ratio.value),
         };
-        if !["sim", "bound", "lost", "missed"]
+        if !["sim", "live", "bound", "lost", "missed"]
             .iter()
             .any(|key| fields.has(key))
         {
@@ -98,9 +102,15 @@ fn check_use(
     if flows.iter().all(|flow| flow.deadline.is_none()) {
         let lacks = "has a deadline";
         let help = "give the flow a `deadline`, or write a time such as `sim: 5 ms`";
-        let mut simulated = requirement.simulated.iter();
-        if simulated.any(|(_, limit)| *limit == Limit::Deadline) {
+        let has_deadline = |limits: &[(Statistic, Limit)]| {
+            let mut limits = limits.iter();
+            limits.any(|(_, limit)| *limit == Limit::Deadline)
+        };
+        if has_deadline(&requirement.simulated) {
             idle("sim", lacks, help);
+        }
+        if has_deadline(&requirement.measured) {
+            idle("live", lacks, help);
         }
         if requirement.bound == Some(Limit::Deadline) {
             idle("bound", lacks, help);
@@ -183,12 +193,19 @@ fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limi
     reader.time(fields, key).map(|time| Limit::Time(time.value))
 }
 
-fn simulated(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(Statistic, Limit)> {
-    let Some(entry) = fields.get("sim") else {
+/// Returns whether there is `accept: proved` instead of a list.
+fn is_proved(top: &Fields<'_>) -> bool {
+    let entry = top.get("accept");
+    entry.is_some_and(|entry| matches!(&entry.value.data, Data::Scalar(word) if word == "proved"))
+}
+
+/// Reads what stands under `sim` or `live`.
+fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(Statistic, Limit)> {
+    let Some(entry) = fields.get(key) else {
         return Vec::new();
     };
     let Data::Map(entries) = &entry.value.data else {
-        let limit = limit(reader, fields, "sim");
+        let limit = limit(reader, fields, key);
         return limit
             .map(|limit| (Statistic::Max, limit))
             .into_iter()
@@ -207,15 +224,20 @@ fn simulated(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Vec<(Statistic, Li
                 Diagnostic::new(&codes::UNKNOWN_KEY, title, entry.key_span, label).help_if(help),
             );
         }
-        let limit = statistic_limit(reader, fields, entry);
+        let limit = statistic_limit(reader, fields, key, entry);
         list.extend(statistic.zip(limit));
     }
     list
 }
 
-fn statistic_limit(reader: &mut Reader<'_>, fields: &Fields<'_>, entry: &Entry) -> Option<Limit> {
+fn statistic_limit(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    entry: &Entry,
+) -> Option<Limit> {
     let Data::Scalar(text) = &entry.value.data else {
-        reader.wrong_type(fields, "sim", &entry.value, "a time or `deadline`");
+        reader.wrong_type(fields, key, &entry.value, "a time or `deadline`");
         return None;
     };
     if text == "deadline" {

@@ -1,0 +1,254 @@
+//! The outcome in a sentence or two: how many streams stand how, what that rests on, and who is worst.
+
+use crate::run::Results;
+use crate::verdict::{self, Assessment, Blame, Column, Standing, Verdict};
+
+use super::outcome::{Outcome, Stream};
+use super::text;
+
+/// How many streams stand how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// All streams.
+    pub streams: usize,
+    /// Every requirement holds, proved or not.
+    pub ok: usize,
+    /// Of these, with a bound within every limit.
+    pub proved: usize,
+    /// Of these, no packet contradicted a requirement; that is no proof.
+    pub held: usize,
+    /// How many packets of the latter were delivered.
+    pub packets: u64,
+    /// Too late.
+    pub late: usize,
+    /// Packets lost.
+    pub lost: usize,
+    /// A bound exceeds what it is to prove.
+    pub not_proved: usize,
+    /// Nothing was delivered or due.
+    pub no_answer: usize,
+    /// No requirement speaks of them.
+    pub unjudged: usize,
+}
+
+impl Counts {
+    /// Returns the number of failures.
+    pub const fn failed(&self) -> usize {
+        self.late + self.lost + self.not_proved
+    }
+
+    pub(super) fn add(&mut self, assessment: &Assessment) {
+        self.streams += 1;
+        let standing = assessment.standing();
+        self.proved += usize::from(standing == Standing::Proved);
+        self.hold(standing);
+        match assessment.verdict {
+            Verdict::Ok => self.ok += 1,
+            Verdict::Late => self.late += 1,
+            Verdict::Lost => self.lost += 1,
+            Verdict::NotProved => self.not_proved += 1,
+            Verdict::NoAnswer => self.no_answer += 1,
+            Verdict::Unjudged => self.unjudged += 1,
+        }
+    }
+
+    fn hold(&mut self, standing: Standing) {
+        if let Some(packets) = standing.packets() {
+            self.held += 1;
+            self.packets += packets;
+        }
+    }
+
+    /// Returns the counts that are not zero, worst last:
+    /// `12 proved, 688 held in 34400 packets (not proved), 2 late`.
+    pub fn words(&self) -> String {
+        self.words_of("")
+    }
+
+    /// Does the same and says where the packets come from: ` of 8 runs`.
+    fn words_of(&self, runs: &str) -> String {
+        let packets = match self.packets {
+            1 => "1 packet".to_owned(),
+            packets => format!("{packets} packets"),
+        };
+        let held = format!("held in {packets}{runs} (not proved)");
+        let parts = [
+            (self.proved, "proved"),
+            (self.held, held.as_str()),
+            (self.unjudged, "unjudged"),
+            (self.no_answer, "no-answer"),
+            (self.not_proved, "not proved"),
+            (self.lost, "lost"),
+            (self.late, "late"),
+        ];
+        let words: Vec<String> = parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| format!("{number} {word}"))
+            .collect();
+        words.join(", ")
+    }
+}
+
+/// Returns what the packets come from: ` of 8 runs of 10 s`; nothing where they were measured.
+fn runs(results: &Results) -> String {
+    if results.seeds.is_empty() {
+        return String::new();
+    }
+    let length = text::time(results.record.duration);
+    format!(
+        " of {} of {length}",
+        text::plural(results.seeds.len(), "run")
+    )
+}
+
+impl Outcome<'_> {
+    /// Returns where most of it is spent: `62 % of it in the driver queue of bay01.ct2`.
+    pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
+        let Blame {
+            column,
+            place,
+            delay,
+            of,
+        } = stream.assessment.responsible?;
+        let share = text::percent(text::share(delay, of));
+        let whole = match column {
+            Column::Bound => "the bound",
+            Column::Simulated | Column::Measured => "it",
+        };
+        Some(format!(
+            "{share} of {whole} in the {}",
+            self.place_name(place)
+        ))
+    }
+
+    /// Returns where the worst simulated packet spent most, in the same words.
+    pub(super) fn worst_place(&self, stream: &Stream<'_>) -> Option<String> {
+        let worst = stream.record.worst?;
+        let (place, delay) = worst.responsible;
+        let share = text::percent(text::share(delay, worst.latency));
+        Some(format!("{share} of it in the {}", self.place_name(place)))
+    }
+
+    /// Returns the verdict on everything in a few sentences.
+    pub fn summary(&self) -> String {
+        let counts = self.counts();
+        let partial = if self.results.partial {
+            " Interrupted: the results are partial."
+        } else {
+            ""
+        };
+        let rest = [
+            self.measured_words(),
+            self.void_bounds(),
+            self.ignored_deadlines(),
+        ]
+        .concat();
+        let head = format!(
+            "{}: {}.",
+            text::plural(counts.streams, "stream"),
+            counts.words_of(&runs(self.results))
+        );
+        let first = self.worst_first().first().map(|&index| self.stream(index));
+        let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
+            return format!("{head}{rest}{partial}");
+        };
+        format!("{head} {tail}.{rest}{partial}")
+    }
+
+    /// Says how many streams held as measured, where that stands beside what was simulated.
+    fn measured_words(&self) -> String {
+        if self.measured.is_empty() {
+            return String::new();
+        }
+        let mut counts = Counts::default();
+        for assessment in self.assessments {
+            let standing = assessment.measured;
+            counts.hold(standing);
+            counts.late += usize::from(standing == Standing::Late);
+            counts.lost += usize::from(standing == Standing::Lost);
+            counts.no_answer += usize::from(standing == Standing::NoAnswer);
+        }
+        match counts.words() {
+            words if words.is_empty() => words,
+            words => format!(" Measured: {words}."),
+        }
+    }
+
+    /// Says why bounds prove nothing here.
+    fn void_bounds(&self) -> String {
+        if self.analysis.is_none() {
+            return String::new();
+        }
+        let lost = crate::bound::broken_assumption(self.scenario, self.results);
+        lost.map_or_else(String::new, |lost| {
+            format!(" Bounds prove nothing here, since they assume that nothing is lost: {lost}.")
+        })
+    }
+
+    /// Says of how many streams nobody asked whether they meet their deadline.
+    fn ignored_deadlines(&self) -> String {
+        let accept = &self.scenario.accept;
+        let is_ignored = |stream: &Stream<'_>| {
+            stream.flow.deadline.is_some() && !verdict::judges_deadline(accept, stream.flow)
+        };
+        match self.streams().filter(is_ignored).count() {
+            0 => String::new(),
+            count => format!(
+                " The deadline of {} is not judged.",
+                text::plural(count, "stream")
+            ),
+        }
+    }
+
+    fn sentence(&self, stream: &Stream<'_>) -> Option<String> {
+        let name = self.stream_name(stream);
+        let blame = || {
+            let blame = self.blame(stream);
+            blame.map_or_else(String::new, |text| format!("; {text}"))
+        };
+        let (max, deadline) = (stream.max(), stream.flow.deadline);
+        let assessment = stream.assessment;
+        let is_elsewhere = matches!(assessment.failed, Some(Column::Bound | Column::Measured));
+        let over = deadline.zip(max).filter(|(limit, max)| max > limit);
+        if let Some((deadline, max)) = over.filter(|_| !is_elsewhere) {
+            let over = text::time(max - deadline);
+            let limit = text::time(deadline);
+            let blame = blame();
+            return Some(format!(
+                "Worst: {name} exceeds its deadline {limit} by {over}{blame}"
+            ));
+        }
+        match assessment.verdict {
+            Verdict::Lost if is_elsewhere => {
+                Some(format!("Worst: {name}: {}", assessment.reasons.first()?))
+            }
+            Verdict::Lost => {
+                let (dropped, released) = (stream.record.dropped, stream.record.released);
+                Some(format!(
+                    "Worst: {name} lost {dropped} of {released} packets"
+                ))
+            }
+            Verdict::Late | Verdict::NotProved => {
+                let reason = assessment.reasons.first()?;
+                // The packets under way are worse than the worst that arrived.
+                let is_known = deadline.is_none() || assessment.margin.is_some();
+                let blame = if is_known { blame() } else { String::new() };
+                Some(format!("Worst: {name}: {reason}{blame}"))
+            }
+            Verdict::NoAnswer if stream.record.delivered > 0 => {
+                Some(format!("Worst: {name}: {}", assessment.reasons.first()?))
+            }
+            Verdict::NoAnswer => Some(format!("Worst: {name} delivered nothing")),
+            Verdict::Ok | Verdict::Unjudged => {
+                let (deadline, max) = deadline.zip(max)?;
+                let share = text::percent(text::share(max, deadline));
+                let (max, limit) = (text::time(max), text::time(deadline));
+                let blame = blame();
+                Some(format!(
+                    "Closest: {name} took up to {max} of {limit} ({share}){blame}"
+                ))
+            }
+        }
+    }
+}

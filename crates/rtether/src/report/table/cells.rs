@@ -1,0 +1,74 @@
+//! What stands in cells of the main table.
+
+use rtether_model::quantity::Duration;
+
+use super::super::outcome::{Outcome, Stream};
+use super::super::text::{self, percent, time_or_dash};
+use super::plain;
+use crate::measured::Measurement;
+use crate::verdict::{Column, Standing};
+
+/// Two words, the only ones of their kind.
+pub(super) const NOT_PROVED: &str = "not proved";
+
+/// Returns a measured time; nothing where nothing was measured.
+pub(super) fn live(stream: &Stream<'_>, value: fn(&Measurement) -> Option<Duration>) -> String {
+    slowest(std::iter::once(*stream), value)
+}
+
+pub(super) fn slowest<'a>(
+    streams: impl Iterator<Item = Stream<'a>>,
+    value: fn(&Measurement) -> Option<Duration>,
+) -> String {
+    let measured = streams.filter_map(|stream| stream.measured);
+    let largest = measured.map(|measured| value(&measured)).max();
+    largest.map_or_else(String::new, time_or_dash)
+}
+
+/// Returns packets that missed their deadline; nothing for flows without one.
+pub(super) fn missed<'a>(streams: impl Iterator<Item = Stream<'a>>) -> String {
+    let judged = streams.filter(|stream| stream.flow.deadline.is_some());
+    let missed: Option<u64> = judged.map(|s| s.record.missed).reduce(|a, b| a + b);
+    missed.map_or_else(String::new, |missed| missed.to_string())
+}
+
+/// Returns what counts of several streams: the least that can be said of all.
+pub(super) fn worst_standing(standings: impl Iterator<Item = Standing>) -> Standing {
+    standings.max_by_key(|s| s.rank()).unwrap_or_default()
+}
+
+/// Returns what one column says; nothing where it was not asked.
+pub(super) fn word(standing: Standing) -> String {
+    standing
+        .said()
+        .map_or_else(String::new, |_| shout(standing))
+}
+
+pub(super) fn worst_word(standings: impl Iterator<Item = Standing>) -> String {
+    word(worst_standing(standings))
+}
+
+/// Failures are capitals, so that they stand out without color.
+pub(super) fn shout(standing: Standing) -> String {
+    match standing {
+        Standing::Late | Standing::Lost => standing.name().to_uppercase(),
+        Standing::NotProved => NOT_PROVED.into(),
+        Standing::Unjudged
+        | Standing::Proved
+        | Standing::Held { .. }
+        | Standing::NoAnswer
+        | Standing::NoBound => standing.name().into(),
+    }
+}
+
+pub(super) fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
+    let Some(blame) = stream.assessment.responsible else {
+        return "-".into();
+    };
+    let share = percent(text::share(blame.delay, blame.of));
+    let of = match blame.column {
+        Column::Bound => " of the bound:",
+        Column::Simulated | Column::Measured => "",
+    };
+    plain(&format!("{share}{of} {}", outcome.place_name(blame.place)))
+}

@@ -1,0 +1,348 @@
+//! One stream before its requirements.
+
+use rtether_bounds::{Analysis, Bound};
+use rtether_model::flow::Flow;
+use rtether_model::quantity::Duration;
+use rtether_model::record::StreamRecord;
+
+use super::{Assessment, Blame, Column, Standing, Verdict, name_of};
+use crate::scenario::{Limit, Requirement, Statistic};
+
+/// Requirements of one stream and what came of them so far.
+pub(super) struct Judge<'a> {
+    pub(super) flow: &'a Flow,
+    stream: &'a StreamRecord,
+    /// Where the packets come from.
+    column: Column,
+    /// Of all requirements on packets.
+    seen: Verdict,
+    /// Of all requirements on the bound.
+    proved: Verdict,
+    /// The requirement that failed worst.
+    worst: Option<Failure>,
+    /// The least limit on latency.
+    limit: Option<Duration>,
+    /// The least limit on the bound.
+    to_prove: Option<Duration>,
+    reasons: Vec<String>,
+}
+
+/// What the analysis has of one stream.
+#[derive(Clone, Copy)]
+pub(super) enum Proof<'a> {
+    /// There is no analysis.
+    Unasked,
+    /// It found no bound.
+    Missing,
+    Bound(&'a Bound),
+}
+
+impl<'a> Proof<'a> {
+    pub(super) fn of(analysis: Option<&'a Analysis>, stream: usize) -> Self {
+        let Some(analysis) = analysis else {
+            return Self::Unasked;
+        };
+        let stream = analysis.streams.get(stream);
+        let bound = stream.and_then(|stream| stream.bound.as_ref().ok());
+        bound.map_or(Self::Missing, Self::Bound)
+    }
+}
+
+struct Failure {
+    verdict: Verdict,
+    column: Column,
+    margin: Option<Duration>,
+    /// Position of its reason.
+    reason: usize,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(flow: &'a Flow, stream: &'a StreamRecord, column: Column) -> Self {
+        Self {
+            flow,
+            stream,
+            column,
+            seen: Verdict::Unjudged,
+            proved: Verdict::Unjudged,
+            worst: None,
+            limit: flow.deadline,
+            to_prove: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    /// Notes what came of one requirement; `margin` is limit minus value.
+    fn note(&mut self, column: Column, found: Verdict, margin: Option<Duration>, reason: String) {
+        let of = match column {
+            Column::Bound => &mut self.proved,
+            Column::Simulated | Column::Measured => &mut self.seen,
+        };
+        *of = (*of).max(found);
+        let is_worse = |known: &Failure| found > known.verdict;
+        if found.is_failure() && self.worst.as_ref().is_none_or(is_worse) {
+            self.worst = Some(Failure {
+                verdict: found,
+                column,
+                margin,
+                reason: self.reasons.len(),
+            });
+        }
+        if !reason.is_empty() {
+            self.reasons.push(reason);
+        }
+    }
+
+    fn hold(&mut self) {
+        self.seen = self.seen.max(Verdict::Ok);
+    }
+
+    /// Judges what is required of packets.
+    pub(super) fn seen(&mut self, requirement: &Requirement) {
+        let statistics = match self.column {
+            Column::Measured if !requirement.measured.is_empty() => &requirement.measured,
+            Column::Simulated | Column::Bound | Column::Measured => &requirement.simulated,
+        };
+        for &(statistic, limit) in statistics {
+            if let Some(limit) = resolve(limit, self.flow) {
+                self.limit = Some(self.limit.map_or(limit, |least| Ord::min(least, limit)));
+                self.statistic(statistic, limit);
+            }
+        }
+        if let Some(allowed) = requirement.lost.filter(|_| self.flow.is_real_time()) {
+            self.lost(allowed);
+        }
+        if let Some((allowed, deadline)) = requirement.miss_per_billion.zip(self.flow.deadline) {
+            self.missed(allowed, deadline);
+        }
+    }
+
+    fn statistic(&mut self, statistic: Statistic, limit: Duration) {
+        let (flow, stream) = (self.flow, self.stream);
+        let value = value_of(statistic, stream);
+        if value.is_none_or(|value| value <= limit)
+            && flow.deadline.is_some_and(|deadline| limit <= deadline)
+            && exceeds_under_way(statistic, stream)
+        {
+            // They will be later than any that arrived, by nobody knows how much.
+            let reason = under_way(limit, flow, stream);
+            return self.note(self.column, Verdict::Late, None, reason);
+        }
+        match value {
+            None if stream.released == 0 => self.nothing_released(),
+            None => {
+                let reason = "no packet was delivered".into();
+                self.note(self.column, Verdict::NoAnswer, None, reason);
+            }
+            Some(value) if value > limit => {
+                let name = name_of(statistic);
+                let over = value - limit;
+                let reason = format!("{name} {value} exceeds {limit} by {over}");
+                self.note(self.column, Verdict::Late, Some(limit - value), reason);
+            }
+            Some(_) => self.hold(),
+        }
+    }
+
+    fn lost(&mut self, allowed: u64) {
+        let dropped = self.stream.dropped;
+        if self.stream.released == 0 {
+            self.nothing_released();
+        } else if dropped > allowed {
+            let reason = format!("{dropped} packets lost, {allowed} accepted");
+            self.note(self.column, Verdict::Lost, None, reason);
+        } else {
+            self.hold();
+        }
+    }
+
+    fn missed(&mut self, allowed: u64, deadline: Duration) {
+        let (missed, released) = (self.stream.missed, self.stream.released);
+        if released == 0 {
+            self.nothing_released();
+        } else if u128::from(missed) * 1_000_000_000 > u128::from(allowed) * u128::from(released) {
+            let reason = format!("{missed} of {released} packets late or lost");
+            let margin = largest(self.stream).map(|max| deadline - max);
+            let margin = margin.filter(|margin| margin.is_negative());
+            self.note(self.column, Verdict::Late, margin, reason);
+        } else {
+            self.hold();
+        }
+    }
+
+    fn nothing_released(&mut self) {
+        let reason = "no packet was released".into();
+        self.note(self.column, Verdict::NoAnswer, None, reason);
+    }
+
+    /// Judges what is required of the bound.
+    pub(super) fn proved(&mut self, requirement: &Requirement, proof: Proof<'_>) {
+        let Some(limit) = requirement
+            .bound
+            .and_then(|limit| resolve(limit, self.flow))
+        else {
+            return;
+        };
+        self.to_prove = Some(self.to_prove.map_or(limit, |least| Ord::min(least, limit)));
+        match proof {
+            Proof::Unasked => {}
+            Proof::Missing => {
+                let reason = "there is no proved bound; `rtether bound` says why".into();
+                self.note(Column::Bound, Verdict::NoAnswer, None, reason);
+            }
+            Proof::Bound(&Bound { latency: bound, .. }) if bound > limit => {
+                let over = bound - limit;
+                let reason = format!("bound {bound} exceeds {limit} by {over}");
+                self.note(
+                    Column::Bound,
+                    Verdict::NotProved,
+                    Some(limit - bound),
+                    reason,
+                );
+            }
+            Proof::Bound(_) => self.proved = self.proved.max(Verdict::Ok),
+        }
+    }
+
+    /// Puts it together. `is_void` says that packets were lost, which bounds assume not to happen.
+    pub(super) fn conclude(self, index: usize, proof: Proof<'_>, is_void: bool) -> Assessment {
+        let known = match proof {
+            Proof::Bound(bound) => Some(bound),
+            Proof::Unasked | Proof::Missing => None,
+        };
+        let seen = Standing::seen(self.seen, self.stream);
+        let is_measured = self.column == Column::Measured;
+        let is_within = |limit: Option<Duration>| {
+            let both = known.zip(limit);
+            !is_void && both.is_some_and(|(bound, limit)| bound.latency <= limit)
+        };
+        let to_prove = self.to_prove.or(self.flow.deadline);
+        let said = match (proof, to_prove) {
+            (Proof::Unasked, _) | (_, None) => Standing::Unjudged,
+            (Proof::Missing, Some(_)) => Standing::NoBound,
+            (Proof::Bound(_), limit) if is_within(limit) => Standing::Proved,
+            (Proof::Bound(_), Some(_)) => Standing::NotProved,
+        };
+        let failed = self.worst.as_ref().map(|worst| worst.column);
+        let mut assessment = Assessment {
+            stream: index,
+            verdict: self.seen.max(self.proved),
+            failed,
+            simulated: if is_measured {
+                Standing::Unjudged
+            } else {
+                seen
+            },
+            bound: said,
+            measured: if is_measured {
+                seen
+            } else {
+                Standing::Unjudged
+            },
+            margin: self.margin(),
+            responsible: self.blame(failed, known),
+            is_proved: said == Standing::Proved && is_within(self.limit),
+            reasons: self.reasons,
+        };
+        if let Some(worst) = &self.worst {
+            assessment.reasons[..=worst.reason].rotate_right(1);
+        }
+        assessment
+    }
+
+    fn margin(&self) -> Option<Duration> {
+        if let Some(worst) = &self.worst {
+            return worst.margin;
+        }
+        // A packet that is still under way past its deadline will be later than any that arrived.
+        let margin = self.flow.deadline? - largest(self.stream)?;
+        (margin.is_negative() || not_in_time(self.stream) == 0).then_some(margin)
+    }
+
+    /// Returns where most of the worst packet, or of the bound that proves too little, is spent.
+    fn blame(&self, failed: Option<Column>, bound: Option<&Bound>) -> Option<Blame> {
+        if failed == Some(Column::Bound) {
+            let bound = bound?;
+            let hop = bound.responsible()?;
+            return Some(Blame {
+                column: Column::Bound,
+                place: hop.place,
+                delay: hop.delay(),
+                of: bound.latency,
+            });
+        }
+        let worst = self.stream.worst?;
+        let (place, delay) = worst.responsible;
+        Some(Blame {
+            column: self.column,
+            place,
+            delay,
+            of: worst.latency,
+        })
+    }
+}
+
+fn largest(stream: &StreamRecord) -> Option<Duration> {
+    Some(stream.worst?.latency)
+}
+
+/// Returns the packets that missed their deadline but were not dropped: delivered late, or still
+/// under way past it at the end. Zero without deadline.
+const fn not_in_time(stream: &StreamRecord) -> u64 {
+    stream.missed.saturating_sub(stream.dropped)
+}
+
+/// Returns whether a quantile of all packets that were not dropped lies beyond the deadline, those
+/// still under way included.
+///
+/// The statistics know delivered packets only. Under a starved queue those that would be late never
+/// arrive, so that what arrives looks well. Packets under way within their deadline count as in
+/// time: nothing is held against them yet.
+fn exceeds_under_way(statistic: Statistic, stream: &StreamRecord) -> bool {
+    let (part, whole) = match statistic {
+        // A mean of packets without an end cannot be given; those that arrived have one.
+        Statistic::Mean => return false,
+        Statistic::Quantile { part, whole } => (part, whole),
+        Statistic::Max => (1, 1),
+    };
+    let all = u128::from(stream.delivered) + u128::from(stream.in_flight);
+    let permitted = u128::from(whole.saturating_sub(part)) * all;
+    u128::from(not_in_time(stream)) * u128::from(whole) > permitted
+}
+
+fn under_way(limit: Duration, flow: &Flow, stream: &StreamRecord) -> String {
+    let count = not_in_time(stream);
+    let packets = if count == 1 {
+        "1 packet was".to_owned()
+    } else {
+        format!("{count} packets were")
+    };
+    let after = if flow.deadline == Some(limit) {
+        "their deadline".to_owned()
+    } else {
+        format!("{limit}")
+    };
+    let all_delivered_in_time = stream.latency.count == 0
+        || flow
+            .deadline
+            .is_some_and(|deadline| stream.latency.max <= deadline);
+    if all_delivered_in_time {
+        format!("{packets} still under way after {after}")
+    } else {
+        format!("{packets} late or still under way after {after}")
+    }
+}
+
+fn resolve(limit: Limit, flow: &Flow) -> Option<Duration> {
+    match limit {
+        Limit::Deadline => flow.deadline,
+        Limit::Time(time) => Some(time),
+    }
+}
+
+fn value_of(statistic: Statistic, stream: &StreamRecord) -> Option<Duration> {
+    match statistic {
+        Statistic::Mean => stream.latency.mean(),
+        Statistic::Quantile { part, whole } => stream.quantile(part, whole),
+        Statistic::Max => (stream.latency.count > 0).then_some(stream.latency.max),
+    }
+}
