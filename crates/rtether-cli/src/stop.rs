@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use crate::exit::{self, Exit};
 
-/// Time for an orderly end: within a second, all told. Time in which others had the cores does not
-/// count, so that a busy host does not cost the results.
+/// Time for an orderly end: within a second, all told. Where there are results to be shown, time in
+/// which others had the cores does not count, so that a busy host does not cost them.
 const GRACE: Duration = Duration::from_millis(750);
 /// Not more than this is waited for cores.
 const MOST_WAITED: Duration = Duration::from_secs(8);
@@ -42,6 +42,8 @@ pub(crate) enum Care {
 /// What a signal is to reach.
 struct State {
     is_asked: bool,
+    /// Whether some work was asked to end, and has results that are wanted.
+    has_results: bool,
     work: Option<(Care, Box<dyn Fn() + Send>)>,
 }
 
@@ -53,6 +55,7 @@ impl State {
 
 static STATE: Mutex<State> = Mutex::new(State {
     is_asked: false,
+    has_results: false,
     work: None,
 });
 
@@ -71,6 +74,7 @@ fn on_signal() {
     let is_first = !mem::replace(&mut state.is_asked, true);
     if let Some((_, ask)) = &state.work {
         ask();
+        state.has_results = true;
     }
     let is_watched = !is_first || thread::Builder::new().spawn(watch).is_ok();
     if is_first && is_watched {
@@ -95,7 +99,11 @@ fn watch() {
             (begun, before) = (Instant::now(), waited_for_cores());
             continue;
         }
-        let waited = waited_for_cores().saturating_sub(before);
+        let waited = if state.has_results {
+            waited_for_cores().saturating_sub(before)
+        } else {
+            Duration::ZERO
+        };
         if begun.elapsed() >= GRACE + waited.min(MOST_WAITED) {
             leave();
         }
@@ -130,6 +138,7 @@ impl Work {
         let mut state = state();
         if state.is_asked {
             ask();
+            state.has_results = true;
         }
         state.work = Some((care, Box::new(ask)));
         Self(())
