@@ -153,6 +153,7 @@ pub(crate) fn place(
         interface: domain.interface,
         peers: domain.peer.clone(),
         multicast: !domain.no_multicast,
+        any_source: domain.any_source,
         trace,
     }
 }

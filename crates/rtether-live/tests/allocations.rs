@@ -23,7 +23,7 @@ use rtether_rtps::application::{Application, Notice, PublicationOptions, Subscri
 use rtether_rtps::cdr::Data;
 use rtether_rtps::engine::{Config, NewSample, Participant, ReaderId, TopicName, WriterId};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
 
@@ -123,7 +123,9 @@ impl Pair {
                     .poll_transmit(now, &mut self.buffer)
                     .is_some()
                 {
-                    self.participants[1 - from].handle_datagram(now, &self.buffer);
+                    let number = u8::try_from(from + 1).unwrap();
+                    let origin = Origin::Ip(Ipv4Addr::new(10, 0, 1, number).into());
+                    self.participants[1 - from].handle_datagram(now, origin, &self.buffer);
                     self.datagrams += 1;
                     is_any = true;
                 }

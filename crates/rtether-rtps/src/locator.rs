@@ -20,6 +20,35 @@ pub enum Locator {
     },
 }
 
+/// The address that a datagram came from, without its port: from which of its ports somebody sends is
+/// nobody's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// An address of IP.
+    Ip(IpAddr),
+    /// A station on the link.
+    Station([u8; 6]),
+    /// This host, by a way that knows no addresses.
+    Host,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => fmt::Display::fmt(address, f),
+            Self::Station(address) => fmt_station(address, f),
+            Self::Host => f.write_str("this host"),
+        }
+    }
+}
+
+fn fmt_station(address: &[u8; 6], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (index, octet) in address.iter().enumerate() {
+        write!(f, "{}{octet:02x}", if index > 0 { ":" } else { "" })?;
+    }
+    Ok(())
+}
+
 /// The group to which participants announce themselves.
 pub const DISCOVERY_GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 0, 1);
 /// The same in Ethernet frames. DDS-TSN 1.0, A.6.1.4.1 prints `01:00:5E::EF:FF:00:01`, which is none:
@@ -30,6 +59,14 @@ impl Locator {
     /// UDP over IPv4.
     pub const fn udp(address: Ipv4Addr, port: u16) -> Self {
         Self::Udp(SocketAddr::new(IpAddr::V4(address), port))
+    }
+
+    /// Returns its address, without the port.
+    pub const fn origin(&self) -> Origin {
+        match self {
+            Self::Udp(address) => Origin::Ip(address.ip()),
+            Self::Ethernet { address, .. } => Origin::Station(*address),
+        }
     }
 
     /// Returns whether it names a group.
@@ -107,9 +144,7 @@ impl fmt::Display for Locator {
         match self {
             Self::Udp(address) => write!(f, "udp {address}"),
             Self::Ethernet { address, vid, port } => {
-                for (index, octet) in address.iter().enumerate() {
-                    write!(f, "{}{octet:02x}", if index > 0 { ":" } else { "" })?;
-                }
+                fmt_station(address, f)?;
                 if *vid > 0 {
                     write!(f, " vlan {vid}")?;
                 }

@@ -162,6 +162,10 @@ pub(crate) struct DomainArgs {
     /// RTPS: neither announce itself by multicast nor listen to it; needs `--peer`, there or here
     #[arg(long)]
     pub(crate) no_multicast: bool,
+    /// RTPS: believe what comes in the name of a participant from any address, not only from those that it
+    /// has announced
+    #[arg(long)]
+    pub(crate) any_source: bool,
     /// RTPS: `EtherType` of frames on --device
     #[arg(long, value_name = "TYPE", default_value = "0x88b6", value_parser = ethertype)]
     pub(crate) ethertype: u16,

@@ -21,7 +21,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 
 use rtether_rtps::engine::{self, Config};
-use rtether_rtps::locator::{ETHERNET_GROUP, Locator, Ports};
+use rtether_rtps::locator::{ETHERNET_GROUP, Locator, Origin, Ports};
 use rtether_rtps::time::Duration;
 use rustix::event::{PollFd, PollFlags};
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sendmsg};
@@ -246,6 +246,18 @@ impl Ethernet {
         let pcp = if self.is_vlan { 0 } else { class };
         let tag = u16::from(pcp) << 13 | self.vlan;
         (tag > 0).then_some(tag)
+    }
+
+    /// Returns from where a message came, after what stood before it.
+    pub(super) fn origin(&self, head: &[u8]) -> Option<Origin> {
+        let (_, rest) = head.split_first_chunk::<6>()?;
+        let station = *rest.first_chunk()?;
+        let is_here = station == self.mark;
+        Some(if is_here {
+            Origin::Host
+        } else {
+            Origin::Station(station)
+        })
     }
 
     pub(super) fn sleep(&self, left: Duration) -> io::Result<()> {

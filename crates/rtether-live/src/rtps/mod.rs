@@ -92,6 +92,7 @@ impl Domain {
         config.announce_period = options.announce_period.unwrap_or(third);
         config.datagram_max = options.datagram_max;
         config.may_multicast = options.multicast_data;
+        config.any_source = options.any_source;
         let (transport, number) = Transport::open(options, &mut config)?;
         config.prefix = prefix(number);
         let place = config.default_unicast.first().copied();
@@ -254,10 +255,7 @@ impl Domain {
     }
 
     fn receive_from(&mut self, source: Source) -> io::Result<bool> {
-        let is_watched = self.watch.is_some();
-        let received = self
-            .transport
-            .receive(source, &mut self.incoming, is_watched);
+        let received = self.transport.receive(source, &mut self.incoming);
         let received = match received {
             Err(error) if crate::meter::is_passing(&error) => None,
             other => other?,
@@ -275,7 +273,9 @@ impl Domain {
             let envelope = self.transport.came_in(source, from, head);
             show(watch, false, envelope, datagram);
         }
-        self.participant.handle_datagram(now, datagram);
+        if let Some(origin) = self.transport.origin(from, head) {
+            self.participant.handle_datagram(now, origin, datagram);
+        }
         Ok(true)
     }
 }

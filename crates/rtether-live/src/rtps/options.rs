@@ -39,6 +39,9 @@ pub struct DomainOptions {
     pub loss: u16,
     /// Between announcements; a third of the lease, if not given.
     pub announce_period: Option<Duration>,
+    /// Whether anybody may speak for a participant, from any address; otherwise only the addresses that it
+    /// has announced. Behind a translation of addresses it takes this.
+    pub any_source: bool,
     /// Octets of a datagram at most; samples that need more are sent in fragments. Frames have no more
     /// than their device takes.
     pub datagram_max: usize,
@@ -85,6 +88,7 @@ impl Default for DomainOptions {
             lease: Duration::from_s(10),
             loss: 0,
             announce_period: None,
+            any_source: false,
             datagram_max: 1_472,
             ethernet: None,
         }

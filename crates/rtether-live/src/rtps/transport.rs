@@ -5,7 +5,7 @@ use std::net::{SocketAddr, SocketAddrV4};
 use std::ops::Range;
 
 use rtether_rtps::engine::Config;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::Duration;
 use rustix::event::{PollFd, Timespec, poll};
 
@@ -60,21 +60,27 @@ impl Transport {
         }
     }
 
-    /// Returns where in `buffer` the next datagram lies, and who has sent it if that is asked for and
-    /// does not stand before it; `None` if there is none now.
+    /// Returns where in `buffer` the next datagram lies, and who has sent it if that does not stand before
+    /// it; `None` if there is none now.
     pub(super) fn receive(
         &self,
         source: Source,
         buffer: &mut [u8],
-        is_watched: bool,
     ) -> io::Result<Option<(Range<usize>, Option<SocketAddrV4>)>> {
         match self {
-            Self::Udp(udp) if is_watched => udp.receive_from(source, buffer),
-            Self::Udp(udp) => Ok(udp.receive(source, buffer)?.map(|range| (range, None))),
+            Self::Udp(udp) => udp.receive(source, buffer),
             Self::Ethernet(ethernet) if source == Source::Own => {
                 Ok(ethernet.receive(buffer)?.map(|range| (range, None)))
             }
             Self::Ethernet(_) => Ok(None),
+        }
+    }
+
+    /// Returns from where a datagram came, after what stood before it.
+    pub(super) fn origin(&self, from: Option<SocketAddrV4>, head: &[u8]) -> Option<Origin> {
+        match self {
+            Self::Udp(_) => from.map(|from| Origin::Ip((*from.ip()).into())),
+            Self::Ethernet(ethernet) => ethernet.origin(head),
         }
     }
 

@@ -54,6 +54,8 @@ impl Udp {
         let locator = Locator::udp(own, port);
         config.metatraffic_unicast = vec![locator];
         config.default_unicast = vec![locator];
+        let addresses = networks.iter().map(|(address, _)| (*address).into());
+        config.own_addresses = addresses.collect();
         config.networks = networks;
         if options.multicast {
             let group = Locator::udp(DISCOVERY_GROUP, ports.discovery_multicast());
@@ -99,19 +101,8 @@ impl Udp {
         self.unicast.send(datagram, to, priority)
     }
 
+    /// Returns where in `buffer` the next datagram lies, and who has sent it.
     pub(super) fn receive(
-        &self,
-        source: Source,
-        buffer: &mut [u8],
-    ) -> io::Result<Option<Range<usize>>> {
-        let Some(port) = self.port(source) else {
-            return Ok(None);
-        };
-        Ok(port.receive(buffer)?.map(|len| 0..len))
-    }
-
-    /// The same, with who has sent it.
-    pub(super) fn receive_from(
         &self,
         source: Source,
         buffer: &mut [u8],
@@ -119,7 +110,7 @@ impl Udp {
         let Some(port) = self.port(source) else {
             return Ok(None);
         };
-        let received = port.receive_from(buffer)?;
+        let received = port.receive(buffer)?;
         Ok(received.map(|(len, from)| (0..len, from)))
     }
 
@@ -177,16 +168,8 @@ impl Port {
         Ok(())
     }
 
-    /// Returns the octets of the next datagram; `None` if there is none now.
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let received = rustix::net::recv(&self.socket, buffer, RecvFlags::empty());
-        ready(received.map(|(len, _)| len).map_err(Into::into))
-    }
-}
-
-impl Port {
     /// Returns the octets of the next datagram and who has sent it; `None` if there is none now.
-    fn receive_from(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Option<SocketAddrV4>)>> {
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, Option<SocketAddrV4>)>> {
         let received = rustix::net::recvfrom(&self.socket, buffer, RecvFlags::empty());
         let received = received.map(|(len, _, from)| {
             let from = from.and_then(|from| SocketAddrV4::try_from(from).ok());

@@ -14,6 +14,7 @@ mod meter;
 mod shim;
 mod shim_kernel;
 mod station;
+mod trust;
 mod wire;
 
 /// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats

@@ -66,6 +66,12 @@ pub struct Config {
     /// Networks of UDP to which is sent what others ask for: address and length of the prefix in bits. A
     /// participant that names places elsewhere is not answered there. None: everywhere.
     pub networks: Vec<(core::net::Ipv4Addr, u8)>,
+    /// Addresses of this host beside those of the participant: from any of them, and from loopback, may
+    /// come what others of this host say.
+    pub own_addresses: Vec<core::net::IpAddr>,
+    /// Whether anybody may speak for a participant, from any address; otherwise only the addresses that it
+    /// has announced.
+    pub any_source: bool,
     /// Times of writers.
     pub writer: WriterTiming,
     /// Times of readers.
@@ -94,6 +100,8 @@ impl Config {
             may_multicast: true,
             transport: Transport::default(),
             networks: Vec::new(),
+            own_addresses: Vec::new(),
+            any_source: false,
             writer: WriterTiming::default(),
             reader: ReaderTiming::default(),
         }
@@ -278,6 +286,9 @@ pub struct Counters {
     pub unanswered: u64,
     /// Participants and endpoints that claim another's name, or speak for another.
     pub forged: u64,
+    /// Parts and announcements that came from addresses which the participant that they name has not
+    /// announced.
+    pub impostors: u64,
     /// Events that the host has not taken in time.
     pub events_dropped: u64,
 }

@@ -14,6 +14,7 @@ mod policies;
 mod receive;
 mod remotes;
 mod sightings;
+mod sources;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;

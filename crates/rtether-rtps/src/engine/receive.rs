@@ -2,6 +2,7 @@
 
 use super::{LocalReader, Participant};
 use crate::guid::{EntityId, Guid, GuidPrefix};
+use crate::locator::Origin;
 use crate::reader::{self, Arrived};
 use crate::time::{Instant, WallTime};
 use crate::wire::{Data, DataFrag, InlineQos, Submessage, parse};
@@ -13,13 +14,16 @@ const SUBMESSAGES_MAX: usize = 1_024;
 #[derive(Clone, Copy, Debug)]
 struct Context {
     from: GuidPrefix,
+    origin: Origin,
+    /// Whether the participant may speak from there.
+    may_speak: bool,
     is_for_us: bool,
     time: Option<WallTime>,
 }
 
 impl Participant {
-    /// Takes in a datagram.
-    pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
+    /// Takes in a datagram that came from an address.
+    pub fn handle_datagram(&mut self, now: Instant, origin: Origin, datagram: &[u8]) {
         if !self.running.receiving {
             return;
         }
@@ -28,8 +32,11 @@ impl Participant {
             self.counters.malformed += 1;
             return;
         };
+        let from = message.header().prefix;
         let mut context = Context {
-            from: message.header().prefix,
+            from,
+            origin,
+            may_speak: self.may_speak(from, origin),
             is_for_us: true,
             time: None,
         };
@@ -53,8 +60,16 @@ impl Participant {
             Submessage::InfoSource(header) => {
                 context.from = header.prefix;
                 context.time = None;
+                context.may_speak = self.may_speak(context.from, context.origin);
             }
+            // Replies go where discovery says.
+            Submessage::InfoReply { .. } | Submessage::Pad | Submessage::Unknown(_) => {}
             _ if !context.is_for_us => {}
+            Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
+                self.handle_spdp(now, context, &data);
+                context.may_speak = self.may_speak(context.from, context.origin);
+            }
+            _ if !context.may_speak => self.counters.impostors += 1,
             Submessage::Data(data) => self.handle_data(now, context, &data),
             Submessage::DataFrag(frag) => self.handle_data_frag(now, context, &frag),
             Submessage::Heartbeat(heartbeat) => {
@@ -87,8 +102,6 @@ impl Participant {
             }
             // Heartbeats follow that say as much.
             Submessage::HeartbeatFrag(_) => {}
-            // Replies go where discovery says.
-            Submessage::InfoReply { .. } | Submessage::Pad | Submessage::Unknown(_) => {}
         }
     }
 
@@ -118,24 +131,37 @@ impl Participant {
         is_known
     }
 
-    fn handle_data(&mut self, now: Instant, context: &Context, data: &Data<'_>) {
+    fn arrived<'a>(
+        &mut self,
+        now: Instant,
+        context: &Context,
+        data: &Data<'a>,
+    ) -> Option<Arrived<'a>> {
         let Ok(inline) = InlineQos::read(data.inline_qos) else {
             self.counters.malformed += 1;
-            return;
+            return None;
         };
         let (payload, is_key) = reader::octets(data.content);
-        let arrived = Arrived {
+        Some(Arrived {
             sequence: data.sequence,
             kind: reader::kind(inline, is_key),
             payload,
             inline,
             time: context.time,
             at: now,
-        };
-        if data.writer == EntityId::SPDP_WRITER {
-            self.handle_announcement(now, context.from, &arrived);
-            return;
+        })
+    }
+
+    fn handle_spdp(&mut self, now: Instant, context: &Context, data: &Data<'_>) {
+        if let Some(arrived) = self.arrived(now, context, data) {
+            self.handle_announcement(now, context.from, context.origin, &arrived);
         }
+    }
+
+    fn handle_data(&mut self, now: Instant, context: &Context, data: &Data<'_>) {
+        let Some(arrived) = self.arrived(now, context, data) else {
+            return;
+        };
         let from = Guid::new(context.from, data.writer);
         self.each_reader(data.reader, from, |local| {
             local.reader.on_data(now, from, &arrived);

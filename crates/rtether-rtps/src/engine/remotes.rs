@@ -8,7 +8,7 @@ use super::sightings::{Change, Sighted};
 use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
 use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Locator;
+use crate::locator::{Locator, Origin};
 use crate::qos::{Liveliness, Reliability};
 use crate::reader::{Arrived, RemoteWriter};
 use crate::time::{Duration, Instant};
@@ -37,9 +37,15 @@ impl Participant {
         &mut self,
         now: Instant,
         from: GuidPrefix,
+        origin: Origin,
         arrived: &Arrived<'_>,
     ) {
         if from == self.config.prefix {
+            return;
+        }
+        // The last word of a participant, and every other one, comes from where it is.
+        if !self.may_speak(from, origin) {
+            self.counters.impostors += 1;
             return;
         }
         if !arrived.kind.is_alive() {
@@ -52,6 +58,10 @@ impl Participant {
         let Some(data) = self.announced(from, arrived.payload) else {
             return;
         };
+        if !self.is_address_of(&data, origin) {
+            self.counters.impostors += 1;
+            return;
+        }
         let announcement = arrived.payload.to_vec();
         let expires_at = now + data.lease;
         self.lease_at = self.lease_at.min(expires_at);

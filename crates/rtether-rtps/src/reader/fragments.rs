@@ -36,7 +36,7 @@ impl Reader {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };
-        if proxy.has(frag.sequence) {
+        if proxy.has(frag.sequence) && !proxy.moves_back(frag.sequence) {
             self.counters.duplicates += 1;
             return;
         }

@@ -16,6 +16,7 @@ mod sample;
 mod send;
 #[cfg(test)]
 mod tests;
+mod track;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -26,6 +27,7 @@ use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
+use track::Turn;
 
 use crate::filter::{Filter, Judge};
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -203,17 +205,25 @@ impl Reader {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };
-        if arrived.sequence < proxy.next {
+        if arrived.sequence < proxy.next && !proxy.moves_back(arrived.sequence) {
             self.counters.duplicates += 1;
             return;
         }
         if !proxy.remote.is_reliable {
-            // The first one that is seen does not say that others were lost.
-            let is_first = proxy.next == SequenceNumber::FIRST;
-            let skipped = proxy.skip_to(arrived.sequence);
-            proxy.lose(if is_first { 0 } else { skipped });
-            proxy.advance(now);
-            self.accept(now, index, arrived);
+            match proxy.track.ahead(proxy.next, arrived.sequence) {
+                Turn::Wait => self.counters.rejected += 1,
+                Turn::Repeated => {
+                    self.counters.duplicates += 1;
+                    if arrived.sequence == proxy.next {
+                        proxy.next = proxy.next.next();
+                    }
+                }
+                Turn::Take => {
+                    proxy.pass(arrived.sequence);
+                    proxy.advance(now);
+                    self.accept(now, index, arrived);
+                }
+            }
         } else if arrived.sequence == proxy.next {
             if self.accept(now, index, arrived) {
                 self.advance(now, index);
@@ -262,6 +272,7 @@ impl Reader {
         if let Ok(index) = self.find(from)
             && let Some(proxy) = self.proxies.get_mut(index)
             && proxy.remote.is_reliable
+            && proxy.may_leap(now, SequenceNumber(gap.set.base()), None)
         {
             proxy.on_gap(gap);
             self.deliver_held(now, index);
@@ -275,6 +286,12 @@ impl Reader {
             return;
         };
         self.touch(now, index);
+        if let Some(proxy) = self.proxies.get_mut(index)
+            && !proxy.may_leap(now, heartbeat.first, Some(heartbeat.count))
+        {
+            self.plan(index);
+            return;
+        }
         while let Some(proxy) = self.proxies.get_mut(index) {
             if !proxy.remote.is_reliable {
                 return;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::coherent::OpenSet;
 use super::group::GroupSet;
 use super::reassembly::Reassembly;
+use super::track::{LEAP_MAX, Track};
 use super::{Arrived, ReaderTiming};
 use crate::guid::{EntityId, Guid};
 use crate::locator::Locator;
@@ -91,6 +92,10 @@ pub(crate) struct WriterProxy {
     sure: SequenceNumber,
     /// Heartbeats in a row that know nothing of what was said to be gone.
     contradictions: u8,
+    /// The numbers of a best-effort writer.
+    pub(super) track: Track,
+    /// Where to a reliable writer said to go that is far ahead, and the count of the heartbeat that did.
+    leap: Option<(SequenceNumber, Option<i32>)>,
     held: BTreeMap<SequenceNumber, Held>,
     pub(super) held_octets: usize,
     /// The last sample that it is known to have.
@@ -126,6 +131,8 @@ impl WriterProxy {
             next: SequenceNumber::FIRST,
             sure: SequenceNumber::FIRST,
             contradictions: 0,
+            track: Track::default(),
+            leap: None,
             held: BTreeMap::new(),
             held_octets: 0,
             announced: SequenceNumber::ZERO,
@@ -169,6 +176,8 @@ impl WriterProxy {
     pub(crate) fn advance(&mut self, now: Instant) {
         self.next = self.next.next();
         self.sure = self.next;
+        // What comes in order contradicts whoever said that nothing does.
+        self.leap = None;
         // Fragments of what has been delivered since they came would keep their places for good.
         self.reassembly.forget_before(self.next);
         self.announced = self.announced.max(SequenceNumber(self.next.0 - 1));
@@ -187,6 +196,53 @@ impl WriterProxy {
             self.forget_held();
         }
         skipped.unsigned_abs()
+    }
+
+    /// Goes on at a number of a best-effort writer; what lies before is lost, unless nothing was there yet,
+    /// which says nothing of others.
+    pub(super) fn pass(&mut self, number: SequenceNumber) {
+        let is_first = self.next == SequenceNumber::FIRST;
+        let skipped = self.skip_to(number);
+        self.lose(if is_first { 0 } else { skipped });
+    }
+
+    /// Returns whether a best-effort writer is where its number, which lies below what came before, says;
+    /// its place is there then.
+    pub(super) fn moves_back(&mut self, number: SequenceNumber) -> bool {
+        if self.remote.is_reliable || !self.track.moves_back(number) {
+            return false;
+        }
+        let found = self.next.0.saturating_sub(number.0).unsigned_abs();
+        self.lost = self.lost.saturating_sub(found);
+        self.next = number;
+        true
+    }
+
+    /// Returns whether a reliable writer may say that nothing comes before `to`. One that is far ahead
+    /// has to be said twice, unless nothing was known or that much was announced.
+    pub(super) fn may_leap(
+        &mut self,
+        now: Instant,
+        to: SequenceNumber,
+        count: Option<i32>,
+    ) -> bool {
+        let is_far = to.0.saturating_sub(self.next.0) > LEAP_MAX;
+        let is_known = !self.heartbeat_count.is_none() || self.next > SequenceNumber::FIRST;
+        let is_told = count.is_none() && to <= self.announced.next();
+        if !is_far || !is_known || is_told || !self.remote.is_reliable {
+            return true;
+        }
+        let is_again = |(before, said): (SequenceNumber, Option<i32>)| {
+            before <= to && (count.is_none() || said != count)
+        };
+        if self.leap.is_some_and(is_again) {
+            self.leap = None;
+            return true;
+        }
+        self.leap = Some((to, count));
+        // Whoever is asked says it again.
+        self.ack_at.get_or_insert(now);
+        false
     }
 
     fn forget_held(&mut self) {
@@ -261,7 +317,7 @@ impl WriterProxy {
         let base = SequenceNumber(gap.set.base());
         if gap.start <= self.next {
             self.skip_to(base);
-        } else if base > gap.start {
+        } else if base > gap.start && base.0.saturating_sub(gap.start.0) <= LEAP_MAX {
             self.hold_gap(gap.start, base);
         }
         for number in gap.set.iter().map(SequenceNumber) {

@@ -199,14 +199,18 @@ impl Reassembly {
     }
 
     /// Gives up a sample for that of number `sequence`: of a reliable writer the one furthest ahead,
-    /// which is asked for again when its turn comes; of another the oldest, of which nothing more will
-    /// come.
+    /// which is asked for again when its turn comes; of another the one of which nothing has come for
+    /// longest, whatever its number says.
     fn make_place(&mut self, sequence: SequenceNumber, is_reliable: bool) -> bool {
-        let numbers = self.partials.iter().map(|one| one.sequence);
         let given_up = if is_reliable {
+            let numbers = self.partials.iter().map(|one| one.sequence);
             numbers.max().filter(|ahead| *ahead > sequence)
         } else {
-            numbers.min().filter(|oldest| *oldest < sequence)
+            let ages = self
+                .partials
+                .iter()
+                .map(|one| (one.touched_at, one.sequence));
+            ages.min().map(|(_, sequence)| sequence)
         };
         given_up.is_some_and(|given_up| self.remove(given_up).is_some())
     }

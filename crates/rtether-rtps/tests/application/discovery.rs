@@ -6,6 +6,7 @@ use rtether_rtps::application::{
 };
 use rtether_rtps::engine::{Change, ExpectedEndpoint, Sighted, Sighting};
 use rtether_rtps::guid::EntityId;
+use rtether_rtps::locator::Origin;
 use rtether_rtps::qos::Reliability;
 use rtether_rtps::sequence::SequenceNumber;
 use rtether_rtps::time::Duration;
@@ -133,7 +134,9 @@ fn an_endpoint_that_changes_is_decided_on_again() {
             Content::Data(&payload),
         );
         let now = world.clock();
-        world.node(0).participant.handle_datagram(now, &datagram);
+        let origin = Origin::Ip(crate::world::address(1).into());
+        let participant = &mut world.node(0).participant;
+        participant.handle_datagram(now, origin, &datagram);
         world.run_until(101 * MS);
         assert_eq!(seen.take(), ["changed publication one"]);
         let participant = &world.node(0).participant;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use rtether_rtps::application::{Application, Context};
 use rtether_rtps::engine::{Config, Participant};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::{Duration, Instant};
 
 pub(crate) const MS: i64 = 1_000_000;
@@ -32,7 +32,7 @@ pub(crate) struct World {
     buffer: Vec<u8>,
 }
 
-fn address(node: usize) -> Ipv4Addr {
+pub(crate) fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 1, u8::try_from(node + 1).unwrap())
 }
 
@@ -122,7 +122,8 @@ impl World {
         }
         let now = self.clock();
         if let Some(node) = &mut self.nodes[to] {
-            node.participant.handle_datagram(now, datagram);
+            let origin = Origin::Ip(address(from).into());
+            node.participant.handle_datagram(now, origin, datagram);
             if self.watched != Some(to) {
                 node.application.dispatch(&mut node.participant, now);
             }

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 
 use rtether_rtps::engine::{Config, Participant};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Ports};
+use rtether_rtps::locator::{DISCOVERY_GROUP, Locator, Origin, Ports};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::wire::VENDOR;
 
@@ -71,6 +71,7 @@ impl Host {
 struct Flight {
     at: i64,
     number: u64,
+    from: usize,
     to: usize,
     octets: Vec<u8>,
 }
@@ -219,6 +220,7 @@ impl Net {
             self.flights.push(Reverse(Flight {
                 at: self.now + 20_000 + i64::try_from(jitter * 1_000).unwrap(),
                 number: self.number,
+                from,
                 to,
                 octets,
             }));
@@ -241,9 +243,11 @@ impl Net {
         self.now = self.now.max(next);
         if flight == Some(next) {
             let Reverse(flight) = self.flights.pop()?;
+            let origin = Origin::Ip(address(flight.from).into());
             if let Some(one) = &mut self.hosts[flight.to] {
                 let clock = one.clock(self.now);
-                one.participant.handle_datagram(clock, &flight.octets);
+                one.participant
+                    .handle_datagram(clock, origin, &flight.octets);
             }
             self.run(flight.to);
             self.touched = Some(flight.to);

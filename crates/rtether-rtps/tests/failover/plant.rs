@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use rtether_rtps::engine::{Config, Event, Participant};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::qos::{Ownership, Qos, Reliability};
 use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::typed::{Publication, Subscription};
@@ -46,6 +46,10 @@ fn participant(number: u8, adapt: &impl Fn(&mut Config)) -> Participant {
         .clone_from(&config.metatraffic_unicast);
     config.announce_to = vec![Locator::udp(Ipv4Addr::new(239, 255, 0, 1), 7_400)];
     config.lease = Duration::INFINITE;
+    // All are on one host.
+    config.own_addresses = (1..9)
+        .map(|one| Ipv4Addr::new(10, 0, 1, one).into())
+        .collect();
     adapt(&mut config);
     Participant::new(config, Instant::ZERO)
 }
@@ -123,14 +127,16 @@ impl Plant {
                     .poll_transmit(now, &mut self.buffer)
                     .is_some()
                 {
-                    self.reader.handle_datagram(now, &self.buffer);
+                    self.reader.handle_datagram(now, Origin::Host, &self.buffer);
                     is_any = true;
                 }
             }
             self.reader.handle_timeout(now);
             while self.reader.poll_transmit(now, &mut self.buffer).is_some() {
                 for publisher in &mut self.publishers {
-                    publisher.participant.handle_datagram(now, &self.buffer);
+                    publisher
+                        .participant
+                        .handle_datagram(now, Origin::Host, &self.buffer);
                 }
                 is_any = true;
             }
@@ -186,7 +192,7 @@ impl Plant {
             .unwrap();
         while participant.poll_transmit(now, &mut self.buffer).is_some() {
             if !is_lost {
-                self.reader.handle_datagram(now, &self.buffer);
+                self.reader.handle_datagram(now, Origin::Host, &self.buffer);
             }
         }
         self.take();

@@ -78,7 +78,7 @@ fn nothing_goes_to_places_elsewhere_or_to_groups_that_are_none() {
         Ipv4Addr::new(224, 0, 0, 1),
         Ipv4Addr::new(239, 255, 0, 1),
     ] {
-        let mut world = World::new();
+        let mut world = World::with(|config| config.any_source = true);
         let mut forger = Forger::new(0, Locator::udp(address, 7_410));
         world.feed(&forger.announcement());
         let mut data = endpoint(

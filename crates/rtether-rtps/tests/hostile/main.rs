@@ -13,4 +13,5 @@ mod groups;
 mod keys;
 mod mutations;
 mod protocol;
+mod sources;
 mod world;

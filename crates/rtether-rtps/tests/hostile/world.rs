@@ -86,8 +86,13 @@ impl World {
 
     /// Hands a datagram in, and notes what is sent.
     pub(crate) fn feed(&mut self, datagram: &[u8]) {
+        self.feed_from(ON_LINK, datagram);
+    }
+
+    /// The same, from another address.
+    pub(crate) fn feed_from(&mut self, at: Locator, datagram: &[u8]) {
         let now = self.clock();
-        self.participant.handle_datagram(now, datagram);
+        self.participant.handle_datagram(now, at.origin(), datagram);
         self.drain();
     }
 

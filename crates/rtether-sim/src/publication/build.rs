@@ -77,6 +77,11 @@ fn payload(size: Bytes) -> Option<Vec<u8>> {
     Some(payload)
 }
 
+/// Returns the address of a station.
+pub(super) fn address_of(node: NodeId) -> Ipv4Addr {
+    Ipv4Addr::from(frame::ipv4(10, node.0))
+}
+
 const fn named(topic: &str) -> TopicName<'_> {
     TopicName {
         topic,
@@ -154,7 +159,7 @@ impl Simulation {
             return party;
         }
         let node = self.stations[station as usize].node;
-        let address = Ipv4Addr::from(frame::ipv4(10, node.0));
+        let address = address_of(node);
         let mut prefix = [0; 12];
         prefix[..2].copy_from_slice(&VENDOR);
         prefix[8..].copy_from_slice(&node.0.to_be_bytes());

@@ -4,9 +4,10 @@ use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
 use rtether_model::wire::{self, Encapsulation};
 use rtether_rtps::engine::NewSample;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::sequence::SequenceNumber;
 
+use super::build::address_of;
 use super::{Answer, Message, Role, clock};
 use crate::kernel::Simulation;
 use crate::observe::Observer;
@@ -108,8 +109,11 @@ impl Simulation {
             return;
         };
         let now = clock(self.now);
+        let source = self.pool.get(id).source;
+        let node = self.stations[source as usize].node;
+        let origin = Origin::Ip(address_of(node).into());
         let participant = &mut self.publications.parties[party as usize].participant;
-        participant.handle_datagram(now, &message.octets);
+        participant.handle_datagram(now, origin, &message.octets);
         // Nobody is told of what happens besides.
         while participant.poll_event().is_some() {}
         let roles = &self.publications.by_writer;

@@ -66,6 +66,8 @@ pub struct Place {
     pub multicast: bool,
     /// Frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,
+    /// Whether anybody may speak for a participant, from any address.
+    pub any_source: bool,
     /// Where all that it sends and receives is written.
     pub trace: Option<Trace>,
 }
@@ -96,6 +98,7 @@ impl Default for Place {
             peers: Vec::new(),
             multicast: true,
             ethernet: None,
+            any_source: false,
             trace: None,
         }
     }
@@ -132,6 +135,7 @@ impl Place {
             peers: hosts,
             ethernet,
             multicast: self.multicast,
+            any_source: self.any_source,
             waiting: thread.waiting,
             ..DomainOptions::default()
         })?;
@@ -204,6 +208,8 @@ pub struct Summary {
     pub malformed: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
+    /// Parts of datagrams that came from addresses which the participant that they name has not announced.
+    pub impostors: u64,
     /// Whether every reliable reader has said that it has everything; of writers.
     pub is_acknowledged: bool,
     /// Why it ended early, if it did.

@@ -155,6 +155,7 @@ impl Lines {
             (summary.filtered, "filtered"),
             (summary.expired, "expired"),
             (summary.malformed, "malformed"),
+            (summary.impostors, "from addresses not announced"),
         ] {
             if count > 0 {
                 _ = write!(text, ", {count} {name}");
@@ -188,6 +189,7 @@ fn object(summary: &Summary) -> Value {
         "expired": summary.expired,
         "malformed": summary.malformed,
         "deadlines_missed": summary.deadlines_missed,
+        "impostors": summary.impostors,
         "matched": summary.matched,
         "mismatched": summary.mismatched,
         "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),

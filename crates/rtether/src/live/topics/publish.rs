@@ -74,6 +74,7 @@ pub fn publish(
         matched: session.matched,
         mismatched: session.mismatched,
         deadlines_missed: session.deadlines_missed,
+        impostors: session.domain.participant().counters().impostors,
         is_acknowledged,
         ended: ended.err(),
         ..Summary::default()

@@ -48,6 +48,8 @@ pub struct Census {
     pub apart: Vec<Pair>,
     /// Whether rates were asked for.
     pub has_rates: bool,
+    /// Parts of datagrams that came from addresses which the participant that they name has not announced.
+    pub impostors: u64,
     /// Whether there are more pairs than were compared or listed.
     pub is_cut: bool,
     /// Why it ended early, if it did.
@@ -126,6 +128,7 @@ pub fn spy(
     let rate = |writer| look.rates.as_ref().and_then(|rates| rates.of(writer, now));
     let mut census = Census::of(domain.participant(), rate);
     census.has_rates = options.rates;
+    census.impostors = domain.participant().counters().impostors;
     census.domain = options.place.domain;
     census.ended = ended.err().map(|error| why_ended(&error));
     Ok(census)

@@ -114,6 +114,14 @@ pub fn census_table(census: &Census) -> String {
         header.push("other than default");
         _ = writeln!(text, "\n{}", table(&header, rows));
     }
+    if census.impostors > 0 {
+        let count = usize::try_from(census.impostors).unwrap_or(usize::MAX);
+        _ = writeln!(
+            text,
+            "\n{} dropped: from addresses that the participant in question has not announced",
+            plural(count, "message")
+        );
+    }
     if census.apart.is_empty() {
         text.push_str("\nall writers and readers of a topic match\n");
         return text;
@@ -177,6 +185,7 @@ pub fn census_json(census: &Census) -> String {
         "endpoints": endpoints.collect::<Vec<_>>(),
         "mismatches": apart.collect::<Vec<_>>(),
         "mismatches_cut": census.is_cut,
+        "impostors": census.impostors,
         "ended_early": census.ended,
     });
     format!("{document:#}\n")

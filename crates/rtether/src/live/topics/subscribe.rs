@@ -35,10 +35,8 @@ pub fn subscribe(
         (&mut samples, count),
         &mut on,
     );
-    let counters = session
-        .domain
-        .participant()
-        .reader_counters(subscription.id());
+    let participant = session.domain.participant();
+    let counters = participant.reader_counters(subscription.id());
     Ok(Summary {
         is_writer: false,
         samples,
@@ -50,6 +48,7 @@ pub fn subscribe(
         expired: counters.expired,
         malformed: counters.malformed + subscription.malformed(),
         deadlines_missed: session.deadlines_missed,
+        impostors: participant.counters().impostors,
         is_acknowledged: false,
         ended: ended.err().map(|error| why_ended(&error)),
     })

@@ -1,0 +1,144 @@
+//! What strangers achieve against participants between two hosts, with ordinary sockets.
+
+use std::net::{Ipv4Addr, UdpSocket};
+
+use rtether_live::namespace::Namespace;
+use rtether_live::rtps::{Domain, DomainOptions};
+use rtether_rtps::engine::{NewSample, ReaderId, TopicName, WriterId};
+use rtether_rtps::guid::{EntityId, Guid};
+use rtether_rtps::qos::{History, Qos, Reliability};
+use rtether_rtps::sequence::SequenceNumber;
+use rtether_rtps::time::Duration;
+use rtether_rtps::wire::{Builder, Content, InlineQos};
+
+use crate::bed::inside;
+use crate::wire::{DEVICE, FAR, NEAR, Wire};
+
+const NAME: TopicName<'_> = TopicName {
+    topic: "trust",
+    type_name: "T",
+};
+/// Where participants of domain 0 hear what is sent to them.
+const PORT: u16 = 7_410;
+/// An address of the near host that no participant announces.
+const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 66);
+const PATIENCE: Duration = Duration::from_s(30);
+/// `CDR_LE` and four octets.
+const VALUE: [u8; 8] = [0, 1, 0, 0, 1, 2, 3, 4];
+
+fn open(host: &Namespace, address: Ipv4Addr) -> Domain {
+    let options = DomainOptions {
+        interface: Some(address),
+        ..DomainOptions::default()
+    };
+    inside(host, || Domain::open(&options).unwrap())
+}
+
+fn qos() -> Qos {
+    Qos {
+        reliability: Reliability::BestEffort,
+        history: History::KeepAll,
+        ..Qos::writer()
+    }
+}
+
+fn writer(domain: &mut Domain) -> WriterId {
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    participant.create_writer(now, NAME, false, qos()).unwrap()
+}
+
+fn reader(domain: &mut Domain) -> ReaderId {
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    participant.create_reader(now, NAME, None, qos()).unwrap()
+}
+
+/// Lets all go on until something is so; panics if it never is.
+fn until(domains: &mut [&mut Domain], mut is_so: impl FnMut(&mut [&mut Domain]) -> bool) {
+    let begin = domains[0].now();
+    while !is_so(domains) {
+        assert!(
+            domains[0].now() - begin < PATIENCE,
+            "it never comes to that"
+        );
+        for domain in &mut *domains {
+            domain.step(domain.now()).unwrap();
+            domain.participant_mut().discard_events(|_| false);
+        }
+    }
+}
+
+fn write(domain: &mut Domain, id: WriterId) {
+    let now = domain.now();
+    let sample = NewSample::value(&VALUE);
+    domain.participant_mut().write(now, id, &sample).unwrap();
+    domain.flush().unwrap();
+}
+
+/// Returns the numbers of the samples that have come.
+fn take(domain: &mut Domain, id: ReaderId) -> Vec<i64> {
+    let (now, participant) = (domain.now(), domain.participant_mut());
+    let next = || participant.take(now, id, |info, _, _| info.sequence.0);
+    std::iter::from_fn(next).collect()
+}
+
+/// A sample in the name of a writer.
+fn forged(writer: Guid, number: i64) -> Vec<u8> {
+    let mut octets = Vec::new();
+    let mut message = Builder::new(&mut octets, writer.prefix, 1_472);
+    let (number, content) = (SequenceNumber(number), Content::Data(&VALUE));
+    message.data(
+        EntityId::UNKNOWN,
+        writer.entity,
+        number,
+        &InlineQos::default(),
+        content,
+    );
+    octets
+}
+
+/// Oracle: the numbers that the writer itself has sent. Before the address was looked at, the forged
+/// sample arrived and nothing after it.
+#[test]
+fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
+    let Some(wire) = Wire::new("a_forged_sample_neither_arrives_nor_silences_a_subscription")
+    else {
+        return;
+    };
+    let add = format!("ip address add {STRANGER}/24 dev {DEVICE}");
+    wire.near.run(&add).unwrap();
+    let (mut near, mut far) = (open(&wire.near, NEAR), open(&wire.far, FAR));
+    let (out, id) = (writer(&mut near), reader(&mut far));
+    until(&mut [&mut near, &mut far], |all| {
+        all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(id) == 1
+    });
+    let guid = near.participant().writer_guid(out).unwrap();
+    write(&mut near, out);
+    until(&mut [&mut near, &mut far], |all| take(all[1], id) == [1]);
+    let sender = |from| inside(&wire.near, || UdpSocket::bind((from, 0)).unwrap());
+    let (stranger, spoofer) = (sender(STRANGER), sender(NEAR));
+    stranger
+        .send_to(&forged(guid, 1_000_000), (FAR, PORT))
+        .unwrap();
+    until(&mut [&mut near, &mut far], |all| {
+        all[1].participant().counters().impostors == 1
+    });
+    write(&mut near, out);
+    until(&mut [&mut near, &mut far], |all| take(all[1], id) == [2]);
+    // One that writes the address of the publisher: a leap waits; two that follow each other are
+    // believed, and the three that follow from the publisher more.
+    for number in [1_000_000, 2_000_000] {
+        spoofer.send_to(&forged(guid, number), (FAR, PORT)).unwrap();
+    }
+    until(&mut [&mut near, &mut far], |all| {
+        take(all[1], id) == [2_000_000]
+    });
+    for _ in 3..=8 {
+        write(&mut near, out);
+    }
+    let mut had = Vec::new();
+    until(&mut [&mut near, &mut far], |all| {
+        had.append(&mut take(all[1], id));
+        had.len() >= 4
+    });
+    assert_eq!(had, [5, 6, 7, 8]);
+}
