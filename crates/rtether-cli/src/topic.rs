@@ -46,6 +46,7 @@ pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
         topic: options(topic, kind, qos, trace),
         period: arguments.period,
         size: arguments.size,
+        linger: arguments.linger,
         color: arguments.shape_color.clone(),
     };
     run(topic, &options.topic, |stop, on| {
@@ -254,7 +255,7 @@ fn conclude(topic: &TopicArgs, summary: &Summary, is_interrupted: bool) -> Exit 
     let is_short = !summary.is_writer && topic.count.is_some_and(|count| summary.samples < count);
     if summary.samples == 0 || summary.is_writer && summary.matched == 0 {
         Exit::NoAnswer
-    } else if summary.deadlines_missed > 0 || is_short {
+    } else if summary.deadlines_missed > 0 || summary.unacknowledged > 0 || is_short {
         Exit::Failed
     } else {
         Exit::Ok

@@ -43,13 +43,16 @@ pub(crate) struct PubArgs {
     /// After which a sample is worth nothing [default: never]
     #[arg(long, value_name = "TIME", value_parser = positive)]
     pub(crate) lifespan: Option<Duration>,
+    /// With --reliable: how long to wait in the end until readers have said that they have everything
+    #[arg(long, value_name = "TIME", default_value = "5 s", value_parser = time)]
+    pub(crate) linger: Duration,
     /// DSCP of IP packets; its upper three bits are the PCP, inside the host and in frames on --device
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = number::within(0_u8..=63))]
     pub(crate) dscp: u8,
 }
 
 const PUB_CODES: &str = "Exit codes: 0 all was written and every deadline held, 1 a deadline was \
-missed, 3 nobody read, 4 the machine cannot do it, 130 interrupted.";
+missed or a reliable reader has not acknowledged everything within --linger, 3 nobody read, 4 the machine cannot do it, 130 interrupted.";
 
 /// Arguments of `sub`.
 #[derive(Args, Debug)]

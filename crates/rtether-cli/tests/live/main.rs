@@ -8,6 +8,7 @@
 mod awake;
 mod calibrate;
 mod doctor;
+mod linger;
 mod load;
 mod shim;
 mod ssh;

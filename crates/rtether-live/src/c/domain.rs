@@ -90,7 +90,7 @@ unsafe fn options(
         domain: domain.map_err(unknown)?,
         multicast: truth(given.multicast, "multicast")?,
         multicast_data: truth(given.multicast_data, "multicast_data")?,
-        lease: span(given.lease_ns, "lease_ns")?.or_never(),
+        lease: span(given.lease_ns, "lease_ns")?,
         datagram_max: given.datagram_max,
         ..DomainOptions::default()
     };
@@ -147,7 +147,9 @@ pub unsafe extern "C" fn rtether_domain_create(
         let (options, on_event) = unsafe { options(given) }?;
         let opened = Domain::open(&options).map_err(|error| {
             let status = match error {
-                DomainError::Domain(_) | DomainError::Interface(_) => Status::Argument,
+                DomainError::Domain(_) | DomainError::Interface(_) | DomainError::Lease => {
+                    Status::Argument
+                }
                 DomainError::Ports { .. } => Status::Limit,
                 DomainError::Socket { .. }
                 | DomainError::Device(_)

@@ -18,7 +18,7 @@ use std::net::Ipv4Addr;
 
 use rtether_rtps::engine::{Config, Participant, Transmit};
 use rtether_rtps::guid::GuidPrefix;
-use rtether_rtps::locator::Locator;
+use rtether_rtps::locator::{Locator, Origin};
 use rtether_rtps::time::{Duration, Instant, WallTime};
 use rtether_rtps::wire::VENDOR;
 
@@ -53,6 +53,9 @@ pub struct Domain {
     /// Datagrams that the system did not take.
     unsent: u64,
     loss: Loss,
+    disorder: Loss,
+    /// A datagram that is overtaken by the next one.
+    late: Option<(Origin, Vec<u8>)>,
     /// When the clock of the day was looked at last.
     wall_at: Instant,
     rests: Rests,
@@ -68,6 +71,13 @@ struct Loss {
 }
 
 impl Loss {
+    fn new(of_thousand: u16, now: Instant) -> Self {
+        Self {
+            of_thousand: u64::from(of_thousand),
+            random: now.as_ns().unsigned_abs() | 1,
+        }
+    }
+
     fn strikes(&mut self) -> bool {
         if self.of_thousand == 0 {
             return false;
@@ -85,6 +95,9 @@ impl Domain {
     /// # Errors
     /// If the domain or the address does not exist, or the system refuses.
     pub fn open(options: &DomainOptions) -> Result<Self, DomainError> {
+        if options.lease <= Duration::ZERO {
+            return Err(DomainError::Lease);
+        }
         let mut config = Config::new(GuidPrefix([0; 12]), options.domain);
         config.name.clone_from(&options.name);
         config.lease = options.lease;
@@ -108,10 +121,9 @@ impl Domain {
             incoming: vec![0; DATAGRAM_MAX + HEAD_MAX],
             place: place.unwrap_or(Locator::udp(Ipv4Addr::UNSPECIFIED, 0)),
             unsent: 0,
-            loss: Loss {
-                of_thousand: u64::from(options.loss),
-                random: now.as_ns().unsigned_abs() | 1,
-            },
+            loss: Loss::new(options.loss, now),
+            disorder: Loss::new(options.disorder, now),
+            late: None,
             wall_at: now,
             rests: Rests::new(now),
             in_a_row: RECEIVED_IN_A_ROW,
@@ -261,7 +273,7 @@ impl Domain {
             other => other?,
         };
         let Some((range, from)) = received else {
-            return Ok(false);
+            return Ok(self.take_in_late());
         };
         if self.loss.strikes() {
             return Ok(true);
@@ -274,9 +286,24 @@ impl Domain {
             show(watch, false, envelope, datagram);
         }
         if let Some(origin) = self.transport.origin(from, head) {
+            if self.late.is_none() && self.disorder.strikes() {
+                self.late = Some((origin, datagram.to_vec()));
+                return Ok(true);
+            }
             self.participant.handle_datagram(now, origin, datagram);
         }
+        self.take_in_late();
         Ok(true)
+    }
+
+    /// Takes in a datagram that was overtaken; returns whether there was one.
+    fn take_in_late(&mut self) -> bool {
+        let Some((origin, datagram)) = self.late.take() else {
+            return false;
+        };
+        let now = self.now();
+        self.participant.handle_datagram(now, origin, &datagram);
+        true
     }
 }
 

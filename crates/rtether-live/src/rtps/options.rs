@@ -37,6 +37,8 @@ pub struct DomainOptions {
     pub lease: Duration,
     /// So many of a thousand datagrams are lost on purpose, each way, to see what becomes of a plant.
     pub loss: u16,
+    /// So many of a thousand datagrams that come are taken in behind the next one, for the same purpose.
+    pub disorder: u16,
     /// Between announcements; a third of the lease, if not given.
     pub announce_period: Option<Duration>,
     /// Whether anybody may speak for a participant, from any address; otherwise only the addresses that it
@@ -87,6 +89,7 @@ impl Default for DomainOptions {
             waiting: Waiting::Block,
             lease: Duration::from_s(10),
             loss: 0,
+            disorder: 0,
             announce_period: None,
             any_source: false,
             datagram_max: 1_472,
@@ -101,6 +104,11 @@ pub enum DomainError {
     /// There is no such domain.
     #[error("there is no domain {0}; the numbers of ports allow 0 to {max}", max = Ports::DOMAIN_MAX)]
     Domain(u16),
+    /// Nobody could take part for no time at all.
+    #[error(
+        "the lease is zero or less: others would forget the participant as soon as they find it"
+    )]
+    Lease,
     /// No device has the address.
     #[error("no device of this host has the address {0}; `ip -brief address` shows those it has")]
     Interface(Ipv4Addr),

@@ -58,6 +58,7 @@ impl Reader {
         let Some(proxy) = self.proxies.get_mut(index) else {
             return;
         };
+        proxy.is_fragmented = true;
         let is_reliable = proxy.remote.is_reliable;
         let reassembly = &mut proxy.reassembly;
         let Some(partial) = reassembly.take_in(now, frag, size, growth, is_reliable) else {
@@ -77,6 +78,14 @@ impl Reader {
             at: now,
         };
         self.on_data(now, from, &arrived);
+        // The writer waits for the word that there is room for more.
+        if let Some(proxy) = self.proxies.get_mut(index)
+            && proxy.remote.is_reliable
+            && !proxy.is_missing()
+        {
+            proxy.ack_at = Some(now);
+        }
+        self.plan(index);
     }
 
     /// Returns the octets that are set aside for samples that are not whole yet.

@@ -25,6 +25,7 @@ use instance::Instance;
 pub use instance::InstanceState;
 use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
+pub(crate) use reassembly::PARTIALS_MAX;
 pub(crate) use sample::{Arrived, Sample, kind, octets};
 pub use sample::{KeyOf, ReaderCounters, ReaderTiming, SampleInfo, WriteKey, WriteKeyFn};
 use track::Turn;

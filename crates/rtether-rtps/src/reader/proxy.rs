@@ -110,6 +110,8 @@ pub(crate) struct WriterProxy {
     /// From asking for what is missing to asking again.
     ask_after: Duration,
     pub(crate) reassembly: Reassembly,
+    /// Whether samples have come in fragments: others that are missing are probably as long.
+    pub(super) is_fragmented: bool,
     /// What has come of a coherent set, for readers that want it as a whole.
     pub(crate) set: Option<OpenSet>,
     /// Sets of its publisher that wait for other writers.
@@ -142,6 +144,7 @@ impl WriterProxy {
             asked: 0,
             ask_after: Duration::ZERO,
             reassembly: Reassembly::default(),
+            is_fragmented: false,
             set: None,
             waiting: VecDeque::new(),
             lost_before: None,
@@ -414,17 +417,22 @@ impl WriterProxy {
         next <= self.announced
     }
 
-    /// Returns what to tell the writer, which knows by `count` what is new: what is there and what is missing, and which fragments of the
-    /// first sample of which some are there.
+    /// Returns what to tell the writer, which knows by `count` what is new: what is there and what is
+    /// missing, and which fragments of samples of which some are there. Whole samples are asked for up to
+    /// the first of these, and no more in fragments than can be put together.
     pub(crate) fn acknowledge(
         &mut self,
         now: Instant,
         reader: EntityId,
         count: i32,
         timing: &ReaderTiming,
-    ) -> (AckNack, Option<NackFrag>) {
+    ) -> (AckNack, Vec<NackFrag>) {
         let mut set = NumberSet::empty(self.next.0);
-        let mut fragments = None;
+        let mut room = if self.is_fragmented {
+            self.reassembly.free().max(1)
+        } else {
+            usize::MAX
+        };
         let mut number = self.next;
         let mut held = self.held.iter().peekable();
         while number <= self.announced && number.0 - self.next.0 < i64::from(NumberSet::LEN_MAX) {
@@ -436,18 +444,15 @@ impl WriterProxy {
                 while held.next_if(|(held, _)| **held < number).is_some() {}
                 continue;
             }
-            match self.reassembly.get(number) {
-                Some(partial) if fragments.is_none() => {
-                    fragments = Some((number, partial.missing()));
-                }
-                Some(_) => {}
-                None => {
-                    set.insert(number.0);
-                }
+            if room == 0 || self.reassembly.get(number).is_some() {
+                break;
             }
+            set.insert(number.0);
+            room -= 1;
             number = number.next();
         }
-        let is_asking = !set.is_empty() || fragments.is_some();
+        let nacks = self.fragments_wanted(reader, count);
+        let is_asking = !set.is_empty() || !nacks.is_empty();
         self.ack_at = None;
         if is_asking {
             self.asked_at = Some(now);
@@ -463,13 +468,6 @@ impl WriterProxy {
             self.ack_at = Some(now + timing.ask_again);
         }
         let writer = self.remote.guid.entity;
-        let nack = fragments.map(|(sequence, set)| NackFrag {
-            reader,
-            writer,
-            sequence,
-            set,
-            count,
-        });
         let ack = AckNack {
             reader,
             writer,
@@ -477,6 +475,27 @@ impl WriterProxy {
             count,
             is_final: has_heard,
         };
-        (ack, nack)
+        (ack, nacks)
+    }
+
+    /// Returns which fragments are missing of samples of which some are there, each under a number of its
+    /// own, from `count` on.
+    fn fragments_wanted(&self, reader: EntityId, count: i32) -> Vec<NackFrag> {
+        let partials = self.reassembly.partials().iter();
+        let partials = partials.filter(|one| one.sequence <= self.announced);
+        let mut wanted: Vec<NackFrag> = partials
+            .map(|one| NackFrag {
+                reader,
+                writer: self.remote.guid.entity,
+                sequence: one.sequence,
+                set: one.missing(),
+                count,
+            })
+            .collect();
+        wanted.sort_unstable_by_key(|nack| nack.sequence);
+        for (number, nack) in (0..).zip(&mut wanted) {
+            nack.count = count.wrapping_add(number);
+        }
+        wanted
     }
 }

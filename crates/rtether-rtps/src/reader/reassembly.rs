@@ -10,7 +10,7 @@ use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
 
 /// Samples of one writer that are put together at the same time.
-const PARTIALS_MAX: usize = 4;
+pub(crate) const PARTIALS_MAX: usize = 16;
 /// Octets for which there is room before any have come.
 const AHEAD: usize = 64 << 10;
 
@@ -231,6 +231,11 @@ impl Reassembly {
     pub(crate) fn remove(&mut self, sequence: SequenceNumber) -> Option<Partial> {
         let index = self.place(sequence)?;
         Some(self.partials.swap_remove(index))
+    }
+
+    /// Returns how many more samples may be put together.
+    pub(crate) fn free(&self) -> usize {
+        PARTIALS_MAX.saturating_sub(self.partials.len())
     }
 
     /// Returns the samples that are not whole yet.

@@ -48,13 +48,15 @@ impl Reader {
         };
         // One count for all writers, so that one that is found again hears nothing old.
         self.count = self.count.wrapping_add(1);
-        let (ack, nack) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
+        let (ack, nacks) = proxy.acknowledge(now, self.entity, self.count, &self.timing);
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         message.info_destination(proxy.remote.guid.prefix);
         message.ack_nack(&ack);
-        if let Some(nack) = nack {
-            message.nack_frag(&nack);
-        }
+        let mut asked = nacks.iter();
+        while asked.next().is_some_and(|nack| message.nack_frag(nack)) {}
+        // The numbers of those that follow are later than all of these.
+        let more = i32::try_from(nacks.len().saturating_sub(1)).unwrap_or(0);
+        self.count = self.count.wrapping_add(more);
         Some(locator)
     }
 

@@ -7,6 +7,7 @@ mod cache;
 mod proxy;
 mod send;
 mod spacing;
+mod window;
 
 use alloc::vec::Vec;
 
@@ -193,7 +194,7 @@ impl Writer {
                 }
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
-                let proxy = ReaderProxy::new(remote, first, last);
+                let proxy = ReaderProxy::new(now, remote, first, last);
                 if proxy.is_reliable() {
                     self.heartbeat_after = self.timing.heartbeat_min;
                     let at = now + self.heartbeat_after;
@@ -291,13 +292,30 @@ impl Writer {
         self.rebuild_spacings();
     }
 
+    /// Returns up to which sample a reader has been sent what is written; what follows waits for its turn.
+    fn sent_to(&self, reader: Guid) -> SequenceNumber {
+        let last = self.cache.last();
+        let proxy = self.find(reader).ok();
+        let place = proxy.and_then(|index| self.proxies.get(index)?.place());
+        let there = place.and_then(|place| {
+            let own = self
+                .destinations
+                .binary_search_by_key(&place, |there| there.locator);
+            // Where there is a group, it is the only one.
+            let index = own.unwrap_or(0);
+            self.destinations.get(index)
+        });
+        there.map_or(last, |there| SequenceNumber(there.next.0 - 1).min(last))
+    }
+
     /// Takes in an ACKNACK from a reader.
     pub(crate) fn on_ack_nack(&mut self, now: Instant, from: Guid, ack: &AckNack) -> bool {
         let last = self.cache.last();
+        let sent = self.sent_to(from);
         let Some(proxy) = self.proxy_mut(from).filter(|proxy| proxy.is_reliable()) else {
             return false;
         };
-        if !proxy.on_ack_nack(ack, last) {
+        if !proxy.on_ack_nack(now, ack, last, sent) {
             return false;
         }
         self.is_asked = true;
@@ -311,8 +329,9 @@ impl Writer {
 
     /// Takes in which fragments a reader lacks.
     pub(crate) fn on_nack_frag(&mut self, now: Instant, from: Guid, nack: &NackFrag) -> bool {
+        let sent = self.sent_to(from);
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
-        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack));
+        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(now, nack, sent));
         self.is_asked |= is_news;
         if is_news {
             self.heartbeat_soon(now);

@@ -1,14 +1,17 @@
 //! What a writer knows of a reader (8.4.7.5).
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::cache::Change;
+use super::window::Window;
 use crate::filter::{Filter, Judge};
 use crate::guid::Guid;
 use crate::locator::Locator;
 use crate::qos::Reliability;
+use crate::reader::PARTIALS_MAX;
 use crate::sequence::{NumberSet, SequenceNumber};
-use crate::time::Duration;
+use crate::time::{Duration, Instant};
 use crate::wire::{AckNack, NackFrag};
 
 /// What is known of a reader when it is matched.
@@ -37,7 +40,13 @@ pub(crate) struct ReaderProxy {
     pub(crate) acknowledged: SequenceNumber,
     /// What it has asked for and has not been sent yet.
     requested: NumberSet,
-    requested_fragments: Option<(SequenceNumber, NumberSet)>,
+    requested_fragments: BTreeMap<SequenceNumber, NumberSet>,
+    /// How much of long samples it is sent before it has said that it has the ones before.
+    pub(super) window: Window,
+    /// When it said something last, or was made known.
+    heard_at: Instant,
+    /// Samples in fragments that it may still be sent as a whole for what it has asked for last.
+    wholes: u32,
     /// Octets that it may still be sent for what it has asked for last.
     repairs: usize,
     /// What was written before it came: the next to be sent, and the last.
@@ -63,6 +72,9 @@ const UNANSWERED_MAX: u8 = 20;
 /// Octets that a reader is sent for having asked once: a hundred octets may ask for a whole history, and
 /// he who asks may be another than he who gets it. After that it is told what there is, and asks again.
 const REPAIRS_MAX: usize = 1 << 20;
+
+/// A reader that has said nothing for so long keeps no long samples back from others.
+const SILENT: Duration = Duration::from_s(1);
 
 /// What a reader is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +125,12 @@ impl Count {
 
 impl ReaderProxy {
     /// Returns a reader that is matched while the writer has samples from `first` to `last`.
-    pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
+    pub(crate) fn new(
+        now: Instant,
+        remote: RemoteReader,
+        first: SequenceNumber,
+        last: SequenceNumber,
+    ) -> Self {
         let start = if remote.wants_history {
             SequenceNumber::FIRST
         } else {
@@ -128,7 +145,10 @@ impl ReaderProxy {
             start,
             acknowledged: SequenceNumber(start.0 - 1),
             requested: NumberSet::empty(1),
-            requested_fragments: None,
+            requested_fragments: BTreeMap::new(),
+            window: Window::default(),
+            heard_at: now,
+            wholes: 0,
             repairs: 0,
             history: is_sent.then_some((first, last)),
             count: Count::default(),
@@ -171,19 +191,32 @@ impl ReaderProxy {
         !self.has_answered && self.heartbeats >= UNANSWERED_MAX
     }
 
+    /// Returns whether it keeps long samples back: one that has fallen silent does not.
+    pub(super) fn is_paced(&self, now: Instant) -> bool {
+        self.is_reliable() && !self.is_given_up() && now - self.heard_at < SILENT
+    }
+
     /// Notes that it is sent a heartbeat.
     pub(crate) fn on_heartbeat_sent(&mut self) {
         self.wants_heartbeat = false;
         self.heartbeats = self.heartbeats.saturating_add(1);
     }
 
-    /// Takes in what it says; returns whether that is news.
-    pub(crate) fn on_ack_nack(&mut self, ack: &AckNack, last: SequenceNumber) -> bool {
+    /// Takes in what it says while the writer has samples up to `last`, of which it was sent those up to
+    /// `sent`; returns whether that is news.
+    pub(crate) fn on_ack_nack(
+        &mut self,
+        now: Instant,
+        ack: &AckNack,
+        last: SequenceNumber,
+        sent: SequenceNumber,
+    ) -> bool {
         // A base beyond what was ever written is not from a reader of ours.
         if ack.set.base() > last.0 + 1 || !self.count.is_new(ack.count) {
             return false;
         }
         self.has_answered = true;
+        self.heard_at = now;
         let base = SequenceNumber(ack.set.base());
         if base > SequenceNumber::FIRST && !self.has_told_base {
             // It has had samples before it was known here, by the way of others or before it was lost
@@ -194,9 +227,16 @@ impl ReaderProxy {
         // A reader that has lost sight of this writer begins anew, and has less than before.
         let acknowledged = SequenceNumber(base.0 - 1);
         self.acknowledged = acknowledged.max(SequenceNumber(self.start.0 - 1));
-        // Later ones go to all when they are written.
-        self.requested = ack.set.up_to(last.0);
+        // Later ones go to all when it is their turn.
+        self.requested = ack.set.up_to(sent.0);
         self.repairs = REPAIRS_MAX;
+        self.requested_fragments = self.requested_fragments.split_off(&base);
+        if self.requested.is_empty() {
+            self.window.on_clean(self.acknowledged, sent);
+        } else {
+            self.window.on_loss(self.acknowledged, sent);
+        }
+        self.wholes = self.window.samples();
         if let Some((next, end)) = &mut self.history {
             *next = (*next).max(acknowledged.next());
             if *next > *end {
@@ -210,18 +250,25 @@ impl ReaderProxy {
     }
 
     /// Takes in which fragments it lacks; returns whether that is news.
-    pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag) -> bool {
+    pub(crate) fn on_nack_frag(
+        &mut self,
+        now: Instant,
+        nack: &NackFrag,
+        sent: SequenceNumber,
+    ) -> bool {
         if !self.fragment_count.is_new(nack.count) {
             return false;
         }
-        self.requested_fragments = Some((nack.sequence, nack.set));
+        self.heard_at = now;
+        self.window.on_loss(self.acknowledged, sent);
+        self.want_fragments(nack.sequence, nack.set);
         self.repairs = REPAIRS_MAX;
         true
     }
 
     /// Returns what to send it next, if anything.
     pub(crate) fn wanted(&self, last: SequenceNumber) -> Option<Wanted> {
-        if let Some((sequence, set)) = &self.requested_fragments
+        if let Some((sequence, set)) = self.requested_fragments.first_key_value()
             && let Some(fragment) = set.iter().next()
             && let Ok(fragment) = u32::try_from(fragment)
         {
@@ -239,7 +286,7 @@ impl ReaderProxy {
         self.repairs = self.repairs.saturating_sub(octets);
         if self.repairs == 0 && self.is_reliable() {
             self.requested = NumberSet::empty(self.requested.base());
-            self.requested_fragments = None;
+            self.requested_fragments.clear();
             self.wants_heartbeat = true;
         }
     }
@@ -261,12 +308,27 @@ impl ReaderProxy {
 
     /// Takes note that it is to be sent these fragments, too.
     pub(crate) fn want_fragments(&mut self, sequence: SequenceNumber, fragments: NumberSet) {
-        self.requested_fragments = Some((sequence, fragments));
+        let is_known = self.requested_fragments.contains_key(&sequence);
+        if is_known || self.requested_fragments.len() < PARTIALS_MAX {
+            self.requested_fragments.insert(sequence, fragments);
+        }
     }
 
-    /// Notes that fragments up to this one have been sent; all if `None`.
+    /// Returns whether it may be sent one more sample in fragments as a whole; after that it is told what
+    /// there is, and asks again.
+    pub(super) fn takes_whole(&mut self) -> bool {
+        if self.wholes == 0 {
+            self.requested = NumberSet::empty(self.requested.base());
+            self.wants_heartbeat = true;
+            return false;
+        }
+        self.wholes -= 1;
+        true
+    }
+
+    /// Notes that fragments up to this one of the sample that is sent now have been sent; all if `None`.
     pub(crate) fn on_fragments_sent(&mut self, fragment: Option<u32>) {
-        let Some((sequence, set)) = self.requested_fragments.take() else {
+        let Some((sequence, set)) = self.requested_fragments.pop_first() else {
             return;
         };
         let mut left = NumberSet::empty(set.base());
@@ -275,7 +337,7 @@ impl ReaderProxy {
             left.insert(number);
         }
         if !left.is_empty() {
-            self.requested_fragments = Some((sequence, left));
+            self.requested_fragments.insert(sequence, left);
         }
     }
 }

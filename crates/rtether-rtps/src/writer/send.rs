@@ -13,6 +13,8 @@ use crate::wire::{Builder, Content, Fragment, Gap, Heartbeat, InlineQos, Status,
 
 /// Octets of a time stamp.
 const TIMESTAMP: usize = 12;
+/// Samples on their way that are looked at; no window is as long.
+const WINDOW_LOOK: usize = 64;
 /// Samples that are looked at to say in one go that a reader does not want them.
 const LOOKED_AT_MAX: usize = 256;
 /// Octets of the heads of a message, of its destination and of its time.
@@ -81,7 +83,7 @@ impl Writer {
     ) -> Option<Locator> {
         for index in 0..self.destinations.len() {
             self.hold_back(now, index, sending);
-            if let Some(locator) = self.send_new(index, sending, buffer) {
+            if let Some(locator) = self.send_new(now, index, sending, buffer) {
                 return Some(locator);
             }
             if let Some(locator) = self.send_late(now, index, sending, buffer) {
@@ -107,6 +109,7 @@ impl Writer {
     /// Sends samples that have not been at a place yet.
     fn send_new(
         &mut self,
+        now: Instant,
         index: usize,
         sending: &Sending,
         buffer: &mut Vec<u8>,
@@ -117,6 +120,7 @@ impl Writer {
             return None;
         }
         let is_reliable = self.has_reliable();
+        let mut is_kept_back = false;
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
@@ -129,7 +133,8 @@ impl Writer {
             }
             let inline = inline_qos(change, self.qos.lifespan);
             if is_fragmented(change, &inline, sending) {
-                if message.is_empty() {
+                is_kept_back = !self.admits(now, &there, change, sending);
+                if message.is_empty() && !is_kept_back {
                     self.send_new_fragment(&mut there, change, &inline, sending, &mut message);
                 }
                 break;
@@ -155,8 +160,11 @@ impl Writer {
             }
             there.next = last.next();
         }
-        if there.next > last && is_reliable {
-            let heartbeat = heartbeat(self, EntityId::UNKNOWN);
+        is_kept_back |= self.is_kept_back(now, index, &there, sending);
+        let is_paused = is_kept_back && !message.is_empty();
+        if (there.next > last || is_paused) && is_reliable {
+            let sent = SequenceNumber(there.next.0 - 1);
+            let heartbeat = heartbeat(self, EntityId::UNKNOWN, sent);
             if message.heartbeat(&heartbeat) {
                 self.heartbeat_count = heartbeat.count;
             }
@@ -166,6 +174,47 @@ impl Writer {
             *place = there;
         }
         (!is_empty).then_some(there.locator)
+    }
+
+    /// Returns whether the next sample for a place has to wait until those before have arrived.
+    fn is_kept_back(
+        &self,
+        now: Instant,
+        index: usize,
+        there: &Destination,
+        sending: &Sending,
+    ) -> bool {
+        self.wanted_at(index, there).is_some_and(|change| {
+            let inline = inline_qos(change, self.qos.lifespan);
+            is_fragmented(change, &inline, sending) && !self.admits(now, there, change, sending)
+        })
+    }
+
+    /// Returns whether a sample in fragments may go to a place, where reliable readers put together what
+    /// is on its way.
+    fn admits(
+        &self,
+        now: Instant,
+        there: &Destination,
+        change: &Change,
+        sending: &Sending,
+    ) -> bool {
+        if there.fragment > 1 {
+            return true;
+        }
+        let readers = self.proxies.iter().filter(|reader| there.has(reader));
+        let mut paced = readers.filter(|reader| reader.is_paced(now));
+        paced.all(|reader| {
+            let before = self.cache.from(reader.acknowledged.next());
+            let before = before.take_while(|one| one.sequence < change.sequence);
+            let (mut samples, mut octets) = (0, 0_usize);
+            let is_long = |one: &&Change| one.payload.len() > sending.datagram_max;
+            for one in before.filter(is_long).take(WINDOW_LOOK) {
+                samples += 1;
+                octets = octets.saturating_add(one.payload.len());
+            }
+            reader.window.admits(samples, octets, change.payload.len())
+        })
     }
 
     /// Returns the next sample for a place: one that somebody there wants now.
@@ -247,7 +296,7 @@ impl Writer {
         let proxy = self.proxies.get_mut(index)?;
         proxy.on_repaired(octets);
         if proxy.is_reliable() && proxy.wanted(last).is_none() {
-            let heartbeat = heartbeat(self, guid.entity);
+            let heartbeat = heartbeat(self, guid.entity, self.sent_to(guid));
             if message.heartbeat(&heartbeat) {
                 self.heartbeat_count = heartbeat.count;
             }
@@ -285,6 +334,9 @@ impl Writer {
         if is_fragmented(change, &inline, sending) {
             if has_sent {
                 return Step::Full;
+            }
+            if !proxy.takes_whole() {
+                return Step::Again;
             }
             // Its first fragments follow as if each had been asked for; for others the reader asks.
             let count = change.fragments(sending.fragment).min(NumberSet::LEN_MAX);
@@ -377,7 +429,7 @@ impl Writer {
         })?;
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         message.info_destination(guid.prefix);
-        let heartbeat = heartbeat(self, guid.entity);
+        let heartbeat = heartbeat(self, guid.entity, self.sent_to(guid));
         self.heartbeat_count = heartbeat.count;
         message.heartbeat(&heartbeat);
         Some(locator)
@@ -404,12 +456,13 @@ enum Step {
     Full,
 }
 
-fn heartbeat(writer: &Writer, reader: EntityId) -> Heartbeat {
+/// Says what a writer has, as far as its turn has come for the reader.
+fn heartbeat(writer: &Writer, reader: EntityId, sent: SequenceNumber) -> Heartbeat {
     Heartbeat {
         reader,
         writer: writer.entity,
         first: writer.cache.first(),
-        last: writer.cache.last(),
+        last: sent.max(SequenceNumber(writer.cache.first().0 - 1)),
         count: writer.heartbeat_count.wrapping_add(1),
         is_final: false,
         is_liveliness: false,

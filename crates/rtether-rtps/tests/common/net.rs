@@ -43,6 +43,8 @@ pub(crate) struct Faults {
     pub(crate) corruption: u64,
     /// Delays are drawn from 20 us to so much more; what is drawn less overtakes.
     pub(crate) jitter_us: u64,
+    /// Those that come a millisecond later, and are overtaken.
+    pub(crate) disorder: u64,
 }
 
 /// A host.
@@ -215,7 +217,11 @@ impl Net {
                 let len = self.random.below(u64::try_from(octets.len()).unwrap());
                 octets.truncate(usize::try_from(len).unwrap());
             }
-            let jitter = self.random.below(self.faults.jitter_us + 1);
+            let mut jitter = self.random.below(self.faults.jitter_us + 1);
+            // Not a number drawn where it is not wished for: the plants of a seed stay as they are.
+            if self.faults.disorder > 0 && self.random.chance(self.faults.disorder) {
+                jitter += 1_000;
+            }
             self.number += 1;
             self.flights.push(Reverse(Flight {
                 at: self.now + 20_000 + i64::try_from(jitter * 1_000).unwrap(),

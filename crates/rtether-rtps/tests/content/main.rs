@@ -135,6 +135,7 @@ fn a_subscription_gets_what_passes_and_all_of_it() {
             duplication: 100,
             corruption: 50,
             jitter_us: 3_000,
+            disorder: 0,
         };
         let judge = (seed % 2 == 0).then(Judge::of::<ShapeType>);
         let filters = [

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
+mod large;
 #[path = "../common/net.rs"]
 mod net;
 
@@ -68,6 +69,7 @@ impl Plant {
             duplication: random.below(200),
             corruption: random.below(100),
             jitter_us: random.below(5_000),
+            disorder: 0,
         };
         let durability = if random.chance(500) {
             Durability::TransientLocal

@@ -200,6 +200,7 @@ fn faults(random: &mut Random) -> Faults {
         duplication: random.below(200),
         corruption: random.below(50),
         jitter_us: random.below(5_000),
+        disorder: 0,
     }
 }
 

@@ -210,6 +210,9 @@ pub struct Summary {
     pub deadlines_missed: u64,
     /// Parts of datagrams that came from addresses which the participant that they name has not announced.
     pub impostors: u64,
+    /// Samples of which some reliable reader has not said within the time to linger that it has them; of
+    /// writers.
+    pub unacknowledged: u64,
     /// Whether every reliable reader has said that it has everything; of writers.
     pub is_acknowledged: bool,
     /// Why it ended early, if it did.

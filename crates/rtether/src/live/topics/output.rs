@@ -171,7 +171,8 @@ impl Lines {
             _ = write!(text, ", {} did not", summary.mismatched);
         }
         if summary.is_writer && !summary.is_acknowledged {
-            text.push_str("; not everything was acknowledged");
+            let count = plural_u64(summary.unacknowledged, "sample");
+            _ = write!(text, "; {count} not acknowledged");
         }
         line(&text)
     }
@@ -193,6 +194,7 @@ fn object(summary: &Summary) -> Value {
         "matched": summary.matched,
         "mismatched": summary.mismatched,
         "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),
+        "unacknowledged": summary.is_writer.then_some(summary.unacknowledged),
         "ended_early": summary.ended,
     })
 }

@@ -16,8 +16,6 @@ use crate::live::{LiveError, why_ended};
 
 /// From the first match to the first sample: the other side may need longer to know of it.
 const SETTLE: time::Duration = time::Duration::from_ms(500);
-/// Longest wait for acknowledgments in the end.
-const ACKNOWLEDGED: time::Duration = time::Duration::from_s(5);
 /// Between two looks whether there is room again, or a value.
 const FULL: time::Duration = time::Duration::from_ms(1);
 
@@ -30,6 +28,8 @@ pub struct PublishOptions {
     pub period: Duration,
     /// Octets that make each sample larger.
     pub size: u32,
+    /// Longest wait for acknowledgments in the end.
+    pub linger: Duration,
     /// The color of shapes.
     pub color: String,
 }
@@ -64,10 +64,9 @@ pub fn publish(
     };
     let ended = writer.run(&mut on);
     let session = &writer.session;
-    let is_acknowledged = session
-        .domain
-        .participant()
-        .is_acknowledged(writer.publication.id());
+    let participant = session.domain.participant();
+    let is_acknowledged = participant.is_acknowledged(writer.publication.id());
+    let unacknowledged = participant.unacknowledged(writer.publication.id());
     Ok(Summary {
         is_writer: true,
         samples: writer.written,
@@ -75,6 +74,11 @@ pub fn publish(
         mismatched: session.mismatched,
         deadlines_missed: session.deadlines_missed,
         impostors: session.domain.participant().counters().impostors,
+        unacknowledged: if is_acknowledged {
+            0
+        } else {
+            unacknowledged.max(1)
+        },
         is_acknowledged,
         ended: ended.err(),
         ..Summary::default()
@@ -104,8 +108,10 @@ impl Writer<'_> {
         self.write_all(on)?;
         let tell = &mut |happening: &Happening| on(Said::Happening(happening));
         let session = &mut self.session;
-        let patience = session.domain.now() + ACKNOWLEDGED;
+        let patience = session.domain.now() + span(self.options.linger);
         session.domain.flush().map_err(failed)?;
+        // The time to write may be over.
+        let end = std::mem::replace(&mut session.end, patience);
         while is_reliable
             && !session
                 .domain
@@ -116,6 +122,7 @@ impl Writer<'_> {
         {
             session.step(patience, tell).map_err(failed)?;
         }
+        session.end = end;
         if !is_volatile && self.options.topic.duration.is_some() {
             session.wait(session.end, tell).map_err(failed)?;
         }

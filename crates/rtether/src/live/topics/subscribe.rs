@@ -49,6 +49,7 @@ pub fn subscribe(
         malformed: counters.malformed + subscription.malformed(),
         deadlines_missed: session.deadlines_missed,
         impostors: participant.counters().impostors,
+        unacknowledged: 0,
         is_acknowledged: false,
         ended: ended.err().map(|error| why_ended(&error)),
     })

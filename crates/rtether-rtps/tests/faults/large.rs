@@ -1,0 +1,104 @@
+//! Samples of many fragments on a network that loses and reorders.
+
+use rtether_rtps::qos::{Durability, Reliability};
+use rtether_rtps::typed::{Publication, PublishError, Subscription};
+use rtether_rtps::types::Octets;
+use rtether_rtps::writer::WriteError;
+
+use crate::net::{Faults, Net};
+use crate::{MS, qos};
+
+const SAMPLES: u32 = 300;
+const SIZE: usize = 100_000;
+
+/// Publishes as fast as there is room, and returns datagrams sent, and how long it took in milliseconds.
+fn carry(seed: u64, faults: Faults) -> (u64, i64) {
+    let mut net = Net::new(2, seed, faults);
+    let qos = qos(Reliability::Reliable, Durability::Volatile);
+    for host in 0..2 {
+        net.start(host, |_| {});
+    }
+    let now = net.now;
+    let one = net.hosts[0].as_mut().unwrap();
+    let clock = one.clock(now);
+    let mut publication: Publication<Octets> =
+        Publication::create(&mut one.participant, clock, "large", qos.clone()).unwrap();
+    let one = net.hosts[1].as_mut().unwrap();
+    let clock = one.clock(now);
+    let mut subscription: Subscription<Octets> =
+        Subscription::create(&mut one.participant, clock, "large", qos).unwrap();
+    net.run(0);
+    net.run(1);
+    let is_matched = |net: &Net| {
+        let of = |host: usize| &net.hosts[host].as_ref().unwrap().participant;
+        of(0).readers_of(publication.id()) == 1 && of(1).writers_of(subscription.id()) == 1
+    };
+    while !is_matched(&net) {
+        net.step(60_000 * MS);
+        assert!(net.now < 60_000 * MS, "seed {seed}: no match");
+    }
+    let (begin, before) = (net.now, net.sent);
+    let (mut written, mut had) = (0, 0);
+    while had < SAMPLES {
+        let until = net.now + MS;
+        let one = net.hosts[0].as_mut().unwrap();
+        let clock = one.clock(net.now);
+        while written < SAMPLES {
+            let fill = u8::try_from(written % 251).unwrap();
+            let value = Octets {
+                octets: vec![fill; SIZE],
+            };
+            match publication.publish(&mut one.participant, clock, &value) {
+                Ok(_) => written += 1,
+                Err(PublishError::Write(WriteError::Full)) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        net.run(0);
+        while net.step(until).is_some() {
+            let now = net.now;
+            let one = net.hosts[1].as_mut().unwrap();
+            let clock = one.clock(now);
+            while let Some(received) = subscription.take(&mut one.participant, clock) {
+                let value = received.value.unwrap();
+                let fill = u8::try_from(had % 251).unwrap();
+                assert_eq!(value.octets.len(), SIZE);
+                assert!(
+                    value.octets.iter().all(|octet| *octet == fill),
+                    "sample {had}"
+                );
+                had += 1;
+            }
+        }
+        assert!(
+            net.now - begin < 600_000 * MS,
+            "seed {seed}: {had} of {SAMPLES} in ten minutes"
+        );
+    }
+    (net.sent - before, (net.now - begin) / MS)
+}
+
+/// Oracle: the fragments that there are, against all datagrams of both sides.
+#[test]
+fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
+    let fragments = {
+        let faults = Faults::default();
+        let (sent, took) = carry(1, faults);
+        println!("nothing lost: {sent} datagrams for {SAMPLES} samples in {took} ms");
+        sent
+    };
+    for seed in 1..=3 {
+        let faults = Faults {
+            loss: 100,
+            disorder: 200,
+            ..Faults::default()
+        };
+        let (sent, took) = carry(seed, faults);
+        let useful = 100 * fragments / sent;
+        println!("seed {seed}: {sent} datagrams, {useful} % of use, {took} ms");
+        assert!(
+            useful >= 50,
+            "{useful} %\nrepeat: cargo test -p rtether-rtps --test faults -- large --nocapture"
+        );
+    }
+}
