@@ -254,6 +254,8 @@ pub enum LayerPart {
     StrictBelowSmoother,
     /// A smoother that waits for what transmit queues below it let through.
     QueuesBelowSmoother,
+    /// Rules by port, which the first fragment of a datagram has and the others lack.
+    Fragments,
 }
 
 impl fmt::Display for LayerPart {
@@ -265,6 +267,9 @@ impl fmt::Display for LayerPart {
             Self::StrictBelowSmoother => "strict transmit queues below a smoother promise nothing",
             Self::QueuesBelowSmoother => {
                 "transmit queues below a smoother of mode `rtether` promise bulk nothing"
+            }
+            Self::Fragments => {
+                "rules by port see the first fragment of a datagram and not the others"
             }
         })
     }

@@ -67,6 +67,14 @@ impl Way<'_> {
         class.unwrap_or_else(|| layer.table.class_of(None))
     }
 
+    /// Returns whether all fragments of a datagram are of one class, though the first alone has ports.
+    pub(crate) fn has_one_class(&self, layer: &Layer, frame: &Frame) -> bool {
+        let mut blind = layer.clone();
+        let names_port = |rule: &Rule| rule.source_port.or(rule.destination_port).is_some();
+        blind.rules.retain(|rule| !names_port(rule));
+        self.class(layer, frame) == self.class(&blind, frame)
+    }
+
     /// Returns what a smoother takes the packets for.
     pub(crate) fn level(&self, rule: smoother::Rule) -> Level {
         let Some(protocol) = self.protocol() else {

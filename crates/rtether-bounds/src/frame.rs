@@ -24,6 +24,11 @@ pub(crate) enum Kind {
 pub(crate) struct Frame {
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
+    /// How many of them are sent at once: the fragments of a datagram.
+    pub(crate) count: i64,
+    /// Whether packets leave a task closer than it works: fragments, and what RTPS says besides samples,
+    /// which passes no task.
+    pub(crate) overtakes_tasks: bool,
     pub(crate) kind: Kind,
     pub(crate) is_tagged: bool,
     pub(crate) pcp: u8,
@@ -37,6 +42,7 @@ impl Frame {
             let largest = wire::frame_size(segment, Encapsulation::Tcp);
             [wire::MIN_FRAME, largest]
         };
+        let mut count = 1;
         let (sizes, kind) = if let Some(tcp) = flow.connection {
             (segments(tcp.segment), Kind::Message)
         } else if let Traffic::Bulk(bulk) = &flow.traffic {
@@ -55,11 +61,15 @@ impl Frame {
                 Some(reply) if is_reply => reply.payload,
                 _ => flow.payload,
             };
-            let size = wire::frame_size(payload, flow.encapsulation);
-            ([size, size], Kind::Datagram)
+            let frames = flow.frames(payload);
+            count = i64::from(frames.count);
+            let [full, last] = [frames.full, frames.last];
+            ([full.min(last), full.max(last)], Kind::Datagram)
         };
         Self {
             sizes: sizes.map(octets),
+            count,
+            overtakes_tasks: count > 1 || flow.is_published(),
             kind,
             is_tagged: flow.tag.is_some(),
             pcp: flow.tag.map_or(0, |tag| tag.pcp.get()),

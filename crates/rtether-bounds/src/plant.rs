@@ -93,6 +93,8 @@ pub(crate) struct Visit {
     pub(crate) service: Service,
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
+    /// Packets here for each message: the fragments of a datagram, but one where a task has it whole.
+    pub(crate) frames: i64,
     /// The visit before it; [`NONE`] at the release.
     pub(crate) parent: u32,
     /// From the beginning of service at the parent to the arrival here.

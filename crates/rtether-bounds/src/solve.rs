@@ -435,8 +435,8 @@ pub(crate) fn loads_of(
             cost: visit.service.max(),
             least: visit.service.least_max(),
             period: source.period,
-            burst: source.burst,
-            packets: source.burst,
+            burst: source.burst * visit.frames,
+            packets: source.burst * visit.frames,
             jitter: jitter[id as usize],
             group: group_of(&plant.visits, visit),
             ratio: visit.ratio.unwrap_or(0),
@@ -444,7 +444,7 @@ pub(crate) fn loads_of(
             slack: visit.slack,
             visit: id,
             in_flight: match source.closed {
-                Some(_) if plant.leads_on[id as usize] => source.in_flight,
+                Some(_) if plant.leads_on[id as usize] => source.in_flight * visit.frames,
                 _ => 0,
             },
         });

@@ -111,7 +111,11 @@ pub(crate) fn smoother_limit(
                 Some(reply) if way.is_answer => reply.payload,
                 _ => way.flow.payload,
             };
-            i64::try_from(own.get()).ok()?
+            // Of fragments the last one is the smallest.
+            let whole = way.flow.encapsulation.header_size() + own;
+            let frames = way.flow.frames(own);
+            let last = frames.octets_of(frames.count.saturating_sub(1), whole);
+            i64::try_from(last.get()).ok()? - header
         }
         Kind::File | Kind::Acknowledgement | Kind::Message => 0,
     };

@@ -25,7 +25,7 @@ use crate::answer::Reason;
 use crate::classify::Way;
 use crate::frame::Frame;
 use crate::limit::Limit;
-use crate::plant::{Gap, NONE, Plant, Server, Stream, Visit};
+use crate::plant::{Gap, NONE, Plant, Server, ServerKind, Stream, Visit};
 use crate::sites::Sites;
 use crate::source::add;
 use crate::stack::Service;
@@ -388,6 +388,11 @@ impl Walker<'_> {
             is_tagged: token.frame.is_tagged,
             service: cost,
             sizes: token.frame.sizes,
+            frames: if matches!(place.kind, ServerKind::Tasks { .. }) {
+                1
+            } else {
+                token.frame.count
+            },
             parent: token.visit,
             gap: token.gap,
             thinking: core::mem::take(&mut token.thinking),

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::network::{NodeId, Pcp, Vid};
 use crate::quantity::{BitRate, Bytes, Duration};
-use crate::wire::Encapsulation;
+use crate::wire::{Encapsulation, Frames};
 
 /// Index of a flow in the scenario's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,8 @@ pub struct Flow {
     pub delivery: Delivery,
     /// Protocol headers.
     pub encapsulation: Encapsulation,
-    /// Octets the application sends; for bulk TCP the maximum segment size counts instead.
+    /// Octets of a message, whatever number of frames carries it; for bulk TCP the maximum segment size
+    /// counts instead.
     pub payload: Bytes,
     /// Tag the talker puts on its frames.
     pub tag: Option<Tag>,
@@ -50,7 +51,8 @@ pub struct Flow {
     /// Messages and answers travel in order over one TCP connection with each listener, open from
     /// the start; not for bulk flows.
     pub connection: Option<TcpParameters>,
-    /// Longest permitted latency, application to application; with a reply the round trip.
+    /// Longest permitted latency of a message, from its release to the last octet delivered to the
+    /// application; with a reply the round trip. The messages of a bulk flow are its files.
     pub deadline: Option<Duration>,
 }
 
@@ -198,9 +200,40 @@ impl Default for TcpParameters {
 }
 
 impl Flow {
-    /// Returns whether latency of single frames is what the flow is about.
+    /// Returns whether the latency of its messages is what the flow is about; that of files only if they
+    /// have a deadline.
     pub const fn is_real_time(&self) -> bool {
-        !matches!(self.traffic, Traffic::Flood { .. } | Traffic::Bulk(_))
+        match self.traffic {
+            Traffic::Flood { .. } => false,
+            Traffic::Bulk(_) => self.deadline.is_some(),
+            Traffic::Periodic { .. }
+            | Traffic::Sporadic { .. }
+            | Traffic::Poisson { .. }
+            | Traffic::Adaptive { .. } => true,
+        }
+    }
+
+    /// Returns the frames that carry a message of so many octets if nothing is sent twice: the packet,
+    /// its fragments, or the segments or datagrams that it is cut into. Of TCP and RTPS these are as
+    /// many as there are at least.
+    pub fn frames(&self, payload: Bytes) -> Frames {
+        let over = self.encapsulation;
+        if let Some(tcp) = &self.connection {
+            Frames::of_parts(payload, tcp.segment, over)
+        } else if self.is_published() {
+            Frames::of_parts(payload, over.max_payload(), over)
+        } else {
+            Frames::of_packet(payload, over)
+        }
+    }
+
+    /// Returns whether its messages, or its answers, are UDP datagrams above one frame.
+    pub fn is_fragmented(&self) -> bool {
+        let most = self
+            .reply
+            .map_or(Bytes::ZERO, |reply| reply.payload)
+            .max(self.payload);
+        self.encapsulation == Encapsulation::Udp && most > self.encapsulation.max_payload()
     }
 
     /// Returns whether listeners send frames back that are no answers of the application:

@@ -22,6 +22,13 @@ pub const GAP: Bytes = Bytes::new(12);
 pub const MIN_FRAME: Bytes = Bytes::new(64);
 /// The longest frame payload (no jumbo frames).
 pub const MAX_FRAME_PAYLOAD: Bytes = Bytes::new(1500);
+/// The header of IPv4 without options, which each fragment of a datagram has.
+pub const IP: Bytes = Bytes::new(20);
+/// What a fragment carries behind this header, but for the last one: a multiple of 8 octets, in which
+/// offsets are counted (RFC 791, 3.2).
+pub const FRAGMENT: Bytes = Bytes::new(1480);
+/// The largest payload of a UDP datagram over IPv4: 65 535 octets less both headers.
+pub const MAX_DATAGRAM: Bytes = Bytes::new(65_507);
 
 /// What stands between an application's payload and the Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,6 +82,99 @@ impl Encapsulation {
     pub const fn max_payload(self) -> Bytes {
         Bytes::new(MAX_FRAME_PAYLOAD.get() - self.header_size().get())
     }
+
+    /// Returns the largest payload that one packet of IP, or one frame without IP, carries: UDP
+    /// datagrams are fragmented where they do not fit a frame.
+    pub const fn max_packet(self) -> Bytes {
+        match self {
+            Self::Udp => MAX_DATAGRAM,
+            Self::Raw
+            | Self::Tcp
+            | Self::Icmp
+            | Self::Goose
+            | Self::SampledValues
+            | Self::Profinet
+            | Self::Rtps { .. } => self.max_payload(),
+        }
+    }
+}
+
+/// The frames that carry a message: so many of one size, and the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frames {
+    /// All of them, at least one.
+    pub count: u32,
+    /// Untagged size of each but the last.
+    pub full: Bytes,
+    /// Untagged size of the last.
+    pub last: Bytes,
+}
+
+impl Frames {
+    /// Returns a single frame.
+    pub const fn one(frame: Bytes) -> Self {
+        Self {
+            count: 1,
+            full: frame,
+            last: frame,
+        }
+    }
+
+    /// Returns the frame of a packet, or those of the fragments of a UDP datagram.
+    pub fn of_packet(payload: Bytes, encapsulation: Encapsulation) -> Self {
+        if payload <= encapsulation.max_payload() || encapsulation != Encapsulation::Udp {
+            return Self::one(frame_size(payload, encapsulation));
+        }
+        let around = HEADER + IP + FCS;
+        let inside = encapsulation.header_size() - IP + payload;
+        let count = inside.get().div_ceil(FRAGMENT.get());
+        let rest = inside - Bytes::new(FRAGMENT.get() * (count - 1));
+        Self {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            full: around + FRAGMENT,
+            last: MIN_FRAME.max(around + rest),
+        }
+    }
+
+    /// Returns the frames of a message that is cut into parts of this payload.
+    pub fn of_parts(payload: Bytes, part: Bytes, encapsulation: Encapsulation) -> Self {
+        if payload <= part || part == Bytes::ZERO {
+            return Self::one(frame_size(payload, encapsulation));
+        }
+        let count = payload.get().div_ceil(part.get());
+        let rest = payload - Bytes::new(part.get() * (count - 1));
+        Self {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            full: frame_size(part, encapsulation),
+            last: frame_size(rest, encapsulation),
+        }
+    }
+
+    /// Returns what all of them take together, of which each takes what `cost` says of its size.
+    pub fn total(&self, cost: impl Fn(Bytes) -> Duration) -> Duration {
+        cost(self.full) * i64::from(self.count - 1) + cost(self.last)
+    }
+
+    /// Returns the octets of the IP packet in a fragment, by its number from zero, if the whole packet
+    /// with its header has `packet` octets; padding does not count.
+    pub fn octets_of(&self, number: u32, packet: Bytes) -> Bytes {
+        if self.count == 1 {
+            packet
+        } else if number + 1 < self.count {
+            IP + FRAGMENT
+        } else {
+            packet - Bytes::new(FRAGMENT.get() * u64::from(self.count - 1))
+        }
+    }
+
+    /// Returns the size of a frame, by its number from zero.
+    pub const fn size_of(&self, number: u32) -> Bytes {
+        if number + 1 < self.count {
+            self.full
+        } else {
+            self.last
+        }
+    }
 }
 
 /// Returns the size of the untagged frame that carries `payload`, padded to 64 octets.
@@ -125,6 +225,35 @@ mod tests {
             );
         }
         assert_eq!(Encapsulation::Udp.max_payload().get(), 1472);
+    }
+
+    /// Oracle: RFC 791, 3.2, by hand: 8 octets of UDP and the payload are cut every 1480 octets, and each
+    /// fragment has 20 octets of IP and 18 of Ethernet; the last one is padded.
+    #[test]
+    fn datagrams_are_fragmented_as_ip_does() {
+        let of = |payload| {
+            let frames = Frames::of_packet(Bytes::new(payload), Encapsulation::Udp);
+            [
+                u64::from(frames.count),
+                frames.full.get(),
+                frames.last.get(),
+            ]
+        };
+        assert_eq!(of(1_472), [1, 1_518, 1_518]);
+        assert_eq!(of(1_473), [2, 1_518, 64]);
+        assert_eq!(of(2_952), [2, 1_518, 1_518]);
+        assert_eq!(of(2_953), [3, 1_518, 64]);
+        assert_eq!(of(5_000), [4, 1_518, 38 + 5_008 - 3 * 1_480]);
+        assert_eq!(of(65_507), [45, 1_518, 38 + 65_515 - 44 * 1_480]);
+        let frames = Frames::of_packet(Bytes::new(1_473), Encapsulation::Udp);
+        let octet = |size: Bytes| Duration::from_ps(i64::try_from(size.get()).unwrap());
+        assert_eq!(frames.total(octet).as_ps(), 1_518 + 64);
+        assert_eq!(
+            [frames.size_of(0).get(), frames.size_of(1).get()],
+            [1_518, 64]
+        );
+        let octets = |number| frames.octets_of(number, Bytes::new(28 + 1_473)).get();
+        assert_eq!([octets(0), octets(1)], [1_500, 21]);
     }
 
     #[test]

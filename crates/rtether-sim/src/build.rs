@@ -13,10 +13,10 @@ use rtether_model::flow::{Delivery, Flow};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Selection};
 use rtether_model::quantity::{BitRate, Bytes};
 use rtether_model::route::{RouteError, Routing};
-use rtether_model::wire;
 
 use crate::agenda::Agenda;
 use crate::conversation::{LISTENER, TALKER};
+use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::kernel::{
     Action, BuildError, Carrier, Config, FlowState, Listeners, ReplyState, Simulation,
 };
@@ -129,6 +129,8 @@ impl Simulation {
             bulk: Vec::new(),
             conversations: Vec::new(),
             publications: Publications::default(),
+            fragmented: Vec::new(),
+            reassemblies: Vec::new(),
             streams: Vec::new(),
             broadcasts_from: u32::MAX,
             visitors: Vec::new(),
@@ -163,16 +165,17 @@ impl Simulation {
             })?;
         let octets = |payload: Bytes| {
             // A connection cuts messages into segments, whose sizes it knows.
-            let payload = flow.connection.map_or(payload, |_| Bytes::ZERO);
-            let fits = payload <= flow.encapsulation.max_payload();
-            let size = wire::frame_size(payload, flow.encapsulation);
-            frame_octets(size)
+            let is_cut = flow.connection.is_some() || flow.is_published();
+            let payload = if is_cut { Bytes::ZERO } else { payload };
+            let fits = payload <= flow.encapsulation.max_packet();
+            frame_octets(flow.frames(payload).full)
                 .filter(|_| fits)
                 .ok_or_else(|| BuildError::Payload { flow: name() })
         };
         check_traffic(flow)?;
         let conversation = self.add_conversations(index, talker, &listeners, flow)?;
         let bulk = self.add_bulk(index, flow)?;
+        let fragmented = self.add_fragmented(flow)?;
         let size = octets(flow.payload)?;
         let reply = flow.reply.map(|reply| {
             octets(reply.payload).map(|size| Box::new(ReplyState::new(reply.after, size)))
@@ -199,14 +202,27 @@ impl Simulation {
             vid: flow.tag.map_or(0, |tag| tag.vid.get()),
             number: 0,
             counted: 0,
-            carrier: match (bulk, conversation) {
-                (Some(bulk), _) => Carrier::Bulk(bulk),
-                (None, Some(first)) => Carrier::Conversation(first),
-                (None, None) => Carrier::Packets,
+            carrier: match (bulk, conversation, fragmented) {
+                (Some(bulk), ..) => Carrier::Bulk(bulk),
+                (None, Some(first), _) => Carrier::Conversation(first),
+                (None, None, Some(position)) => Carrier::Fragments(position),
+                (None, None, None) => Carrier::Packets,
             },
             awaited: 0,
         });
         Ok(())
+    }
+
+    /// Adds the datagrams of a flow, if they do not fit a frame, and returns their position.
+    fn add_fragmented(&mut self, flow: &Flow) -> Result<Option<u32>, BuildError> {
+        if !flow.is_fragmented() {
+            return Ok(None);
+        }
+        let position = u32::try_from(self.fragmented.len()).map_err(|_| BuildError::TooLarge)?;
+        self.fragmented.push(FragmentedFlow::new(flow));
+        let stations = self.stations.len();
+        self.reassemblies.resize_with(stations, Reassembly::default);
+        Ok(Some(position))
     }
 
     /// Checks that frames reach the listeners, and replies or acknowledgements the talker.

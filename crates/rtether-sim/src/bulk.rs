@@ -4,8 +4,15 @@
 //! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection
 //! are ignored; for bulk flows a packet's number is the number of its connection.
 //!
+//! **What is booked.** A stream counts segments, and their latency, unless files have a deadline: then it
+//! counts files. Their latency runs from the time at which a file is due, or would be if its
+//! predecessor did not run still, to its last octet; the parts are those of the segment that
+//! completed it, and the rest is booked as talker stack, at the talker.
+//!
 //! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
 //! first one's due time is kept: later ones are drawn when it starts. [`MOST_FILES`] come at most.
+
+mod files;
 
 use alloc::vec::Vec;
 
@@ -43,6 +50,8 @@ pub(crate) struct BulkFlow {
     begun: usize,
     connection: Option<Connection>,
     records: Vec<TransferRecord>,
+    /// Whether the stream counts files and not segments.
+    counts_files: bool,
 }
 
 /// Files that follow each other.
@@ -82,17 +91,23 @@ impl Files {
         }
     }
 
-    /// Returns the size of the file that begins at `now`, if one does.
-    fn begin(&mut self, now: i64) -> Option<Bytes> {
+    /// Returns the size of the file that begins at `now`, if one does, and when it was due: without gaps
+    /// each is due when its predecessor is through.
+    fn begin(&mut self, now: i64) -> Option<(Bytes, i64)> {
         if now >= self.stop {
             self.due = NEVER;
         }
         if self.due > now {
             return None;
         }
+        let due = if self.mean_gap.is_some() {
+            self.due
+        } else {
+            now
+        };
         self.left -= 1;
         self.advance();
-        Some(self.size)
+        Some((self.size, due))
     }
 }
 
@@ -101,6 +116,8 @@ struct Connection {
     sender: tcp::Sender,
     receiver: tcp::Receiver,
     size: u64,
+    /// When the file was due.
+    due: i64,
     written: u64,
     /// Next write of an application with a rate, or [`NEVER`].
     write_at: i64,
@@ -127,7 +144,13 @@ impl BulkFlow {
             begun: 0,
             connection: None,
             records: Vec::new(),
+            counts_files: flow.deadline.is_some(),
         }
+    }
+
+    /// Returns whether its stream counts files and not segments.
+    pub(crate) const fn counts_files(&self) -> bool {
+        self.counts_files
     }
 
     /// Returns when the sender has to be woken next.
@@ -157,7 +180,7 @@ impl BulkFlow {
         }
         self.close_record();
         self.connection = None;
-        let Some(size) = self.next_size(now) else {
+        let Some((size, due)) = self.next_file(now) else {
             return;
         };
         self.begun += 1;
@@ -165,6 +188,7 @@ impl BulkFlow {
             sender: tcp::Sender::new(self.config),
             receiver: tcp::Receiver::new(self.config),
             size,
+            due,
             written: 0,
             write_at: now.as_ps(),
         };
@@ -179,14 +203,36 @@ impl BulkFlow {
         });
     }
 
-    /// Returns the octets of the transfer that begins now, if one does.
-    fn next_size(&mut self, now: Instant) -> Option<u64> {
+    /// Returns the octets of the transfer that begins now, if one does, and when it was due.
+    fn next_file(&mut self, now: Instant) -> Option<(u64, i64)> {
         let Some(transfer) = self.transfers.get(self.begun) else {
             let files = self.bursts.as_mut()?;
-            return files.begin(now.as_ps()).map(Bytes::get);
+            return files
+                .begin(now.as_ps())
+                .map(|(size, due)| (size.get(), due));
         };
         let is_due = transfer.start <= now.since_start();
-        is_due.then(|| transfer.size.map_or(ENDLESS, Bytes::get))
+        let size = transfer.size.map_or(ENDLESS, Bytes::get);
+        is_due.then(|| (size, transfer.start.as_ps()))
+    }
+
+    /// Returns when the files were due that have not arrived: the one that is being sent, and those
+    /// that wait for it. Of files at random times the first one alone is known.
+    fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
+        let is_running = self
+            .records
+            .last()
+            .is_some_and(|last| last.finished_at.is_none());
+        let running = self.connection.as_ref().filter(|_| is_running);
+        let listed = self.transfers.iter().skip(self.begun);
+        let listed = listed.map(|transfer| transfer.start.as_ps());
+        let bursts = self.bursts.iter().filter(|files| files.mean_gap.is_some());
+        let waiting = listed.chain(bursts.map(|files| files.due));
+        let waiting = waiting.filter(move |&due| due < now);
+        running
+            .map(|running| running.due)
+            .into_iter()
+            .chain(waiting)
     }
 
     /// The application writes what is due.
@@ -338,7 +384,8 @@ impl Simulation {
                 | if is_reverse { REVERSE } else { 0 },
             ..Packet::default()
         };
-        if is_counted && !is_reverse && segment.len > 0 {
+        let counts_segments = !self.bulk[index as usize].counts_files;
+        if counts_segments && is_counted && !is_reverse && segment.len > 0 {
             self.streams[packet.stream as usize].rest.record.released += 1;
         }
         let id = self.pool.insert(packet);
@@ -352,9 +399,24 @@ impl Simulation {
         let segment = self.pool.segment(id).copied().unwrap_or_default();
         if self.is_stream_data(id) {
             self.book_delivery(id, Some(u64::from(segment.len)), observer);
+            self.take_segment(index, (packet, segment), None, observer);
+        } else if self.bulk[index as usize].counts_files {
+            self.take_segment(index, (packet, segment), Some(id), observer);
+            self.pool.remove(id);
         } else {
             self.pool.remove(id);
+            self.take_segment(index, (packet, segment), None, observer);
         }
+    }
+
+    /// TCP takes a segment, whose packet is `id` if it has not been booked.
+    fn take_segment<O: Observer>(
+        &mut self,
+        index: u32,
+        (packet, segment): (Packet, tcp::Segment),
+        id: Option<u32>,
+        observer: &mut O,
+    ) {
         let now = self.now();
         let bulk = &mut self.bulk[index as usize];
         let is_current = usize::try_from(packet.number).is_ok_and(|number| number == bulk.begun);
@@ -368,8 +430,13 @@ impl Simulation {
         }
         running.receiver.handle_segment(now, &segment);
         let is_complete = running.receiver.delivered().get() >= running.size;
-        if let Some(record) = bulk.records.last_mut().filter(|_| is_complete) {
-            record.finished_at.get_or_insert(now);
+        let (due, size) = (running.due, running.size);
+        let record = bulk.records.last_mut().filter(|_| is_complete);
+        if let Some(record) = record.filter(|record| record.finished_at.is_none()) {
+            record.finished_at = Some(now);
+            if let Some(id) = id.filter(|_| bulk.counts_files) {
+                self.book_file(index, id, (due, size), observer);
+            }
         }
         self.drain_receiver(index, observer);
     }

@@ -339,7 +339,7 @@ impl Simulation {
         conversation.booked += 1;
         let talker = conversation.talker;
         if let Some(message) = conversation.outstanding.pop_front() {
-            self.book_whole(id, talker, &message.released, observer);
+            self.book_whole(id, talker, &message.released, None, observer);
         }
     }
 }

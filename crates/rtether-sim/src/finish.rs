@@ -7,7 +7,7 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{AccessRecord, NodeRecord, Record, Segment};
 
 use crate::conversation::Conversation;
-use crate::kernel::Simulation;
+use crate::kernel::{Carrier, Simulation};
 use crate::layer::LayerState;
 use crate::packet::{COUNTED, NONE, PLACE_INDEX_BITS};
 use crate::port::{Owner, Port, PortRest};
@@ -32,6 +32,7 @@ impl Simulation {
             shared.record(|number| self.port_id(self.attachments[number as usize].port))
         });
         let media = media.collect();
+        self.count_files();
         let bulk = core::mem::take(&mut self.bulk);
         let transfers: Vec<_> = bulk
             .into_iter()
@@ -74,7 +75,9 @@ impl Simulation {
         let mut overdue = Vec::new();
         self.for_each_live(|id, place| {
             let packet = self.pool.get(id);
-            if packet.has(COUNTED) {
+            let carrier = self.flows[packet.flow as usize].carrier;
+            // Of datagrams in fragments there is a list.
+            if packet.has(COUNTED) && !matches!(carrier, Carrier::Fragments(_)) {
                 let age = self.now - packet.released_at;
                 let late = self.streams_towards(id, place).into_iter();
                 overdue.extend(late.filter(|&stream| age > self.streams[stream].deadline));
@@ -90,6 +93,9 @@ impl Simulation {
             |stream| self.streams[stream].deadline,
             |stream, count| overdue.extend(core::iter::repeat_n(stream, count)),
         );
+        for own in &self.fragmented {
+            overdue.extend(own.overdue(self.now, |stream| self.streams[stream].deadline));
+        }
         for stream in overdue {
             self.streams[stream].note_missed();
         }

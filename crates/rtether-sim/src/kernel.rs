@@ -13,6 +13,7 @@ use crate::agenda::Agenda;
 use crate::bulk::BulkFlow;
 use crate::conversation::Conversation;
 use crate::emulation::Visitor;
+use crate::fragments::{FragmentedFlow, Reassembly};
 use crate::layer::LayerState;
 use crate::observe::{Observer, PacketInfo};
 use crate::packet::{COUNTED, Fifo, GROUP, NONE, Packet, Pool, REVERSE, TAGGED};
@@ -70,8 +71,8 @@ pub enum BuildError {
         /// What is wrong.
         reason: alloc::string::String,
     },
-    /// A payload does not fit one frame.
-    #[error("flow `{flow}` sends more than fits one frame")]
+    /// A payload does not fit one frame, or a datagram 65 535 octets.
+    #[error("flow `{flow}` sends more than fits one packet")]
     Payload {
         /// Name of the flow.
         flow: alloc::string::String,
@@ -214,6 +215,8 @@ pub(crate) enum Carrier {
     Conversation(u32),
     /// Samples over RTPS: the position among the topics.
     Publication(u32),
+    /// Fragments of datagrams: the position among the flows that have them.
+    Fragments(u32),
 }
 
 impl FlowState {
@@ -296,6 +299,9 @@ pub struct Simulation {
     pub(crate) bulk: Vec<BulkFlow>,
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) publications: Publications,
+    pub(crate) fragmented: Vec<FragmentedFlow>,
+    /// By station; none without fragments.
+    pub(crate) reassemblies: Vec<Reassembly>,
     pub(crate) streams: Vec<StreamStats>,
     /// First of the groups that stand for broadcasts, which every switch floods; in a simulation the
     /// first of those for discovery, one for each participant of RTPS.
@@ -386,16 +392,23 @@ impl Simulation {
         if flow.source.is_adaptive() {
             flow.awaited = u32::try_from(flow.listeners.all().len()).unwrap_or(u32::MAX);
         }
-        if let Carrier::Publication(topic) = carrier {
-            self.publish(topic, number, observer);
-            return;
-        }
-        if let Carrier::Conversation(first) = carrier {
-            let count = u32::try_from(copies).unwrap_or(u32::MAX);
-            for index in first..first + count {
-                self.write_message(index, number, observer);
+        match carrier {
+            Carrier::Packets | Carrier::Bulk(_) => {}
+            Carrier::Publication(topic) => {
+                self.publish(topic, number, observer);
+                return;
             }
-            return;
+            Carrier::Conversation(first) => {
+                let count = u32::try_from(copies).unwrap_or(u32::MAX);
+                for index in first..first + count {
+                    self.write_message(index, number, observer);
+                }
+                return;
+            }
+            Carrier::Fragments(position) => {
+                self.release_datagrams(position, (index, number), copies, observer);
+                return;
+            }
         }
         for copy in 0..copies {
             let packet = self.new_packet(index, copy, number);
@@ -407,7 +420,7 @@ impl Simulation {
 
     /// Makes the packet of a release for listener `copy`.
     #[inline]
-    fn new_packet(&self, index: u32, copy: usize, number: u32) -> Packet {
+    pub(crate) fn new_packet(&self, index: u32, copy: usize, number: u32) -> Packet {
         let flow = &self.flows[index as usize];
         let is_counted = self.now >= self.config.warmup.as_ps();
         Packet {
@@ -449,6 +462,13 @@ impl Simulation {
                 self.pool.segment(id).copied()
             } else {
                 None
+            },
+            fragment: match flow.carrier {
+                Carrier::Fragments(position) => self.fragment_info(position, packet),
+                Carrier::Packets
+                | Carrier::Bulk(_)
+                | Carrier::Conversation(_)
+                | Carrier::Publication(_) => None,
             },
         }
     }

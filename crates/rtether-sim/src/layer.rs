@@ -153,6 +153,8 @@ impl Simulation {
     ) {
         if self.pool.get(id).has(OUTBOUND) {
             self.hand_down(index, id, observer);
+        } else if self.has_tasks(index) && !self.is_for_application(index, id, observer) {
+            // A fragment: the stack waits for the others.
         } else if !self.queue_for_receiving_task(index, id, observer) {
             self.deliver(index, id, observer);
         }

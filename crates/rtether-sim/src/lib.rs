@@ -32,6 +32,7 @@ mod bulk;
 mod conversation;
 pub mod emulation;
 mod finish;
+mod fragments;
 mod kernel;
 mod layer;
 mod loss;

@@ -30,7 +30,13 @@ impl Simulation {
 
     /// Counts the packet as lost for every listener it was on the way to.
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
-        for stream in self.streams_towards(id, egress) {
+        let streams = self.streams_towards(id, egress);
+        let flow = self.pool.get(id).flow;
+        if let Carrier::Fragments(position) = self.flows[flow as usize].carrier {
+            self.book_lost_fragment(position, id, &streams);
+            return;
+        }
+        for stream in streams {
             let stats = &mut self.streams[stream];
             stats.rest.record.dropped += 1;
             if stats.deadline != i64::MAX {
@@ -76,9 +82,11 @@ impl Simulation {
         let packet = self.pool.get(id);
         let flow = &self.flows[packet.flow as usize];
         match flow.carrier {
-            Carrier::Packets => true,
+            Carrier::Packets | Carrier::Fragments(_) => true,
             // Streams of messages depend on no single segment, those of samples on no single datagram.
             Carrier::Conversation(_) | Carrier::Publication(_) => false,
+            // Nor do streams of files.
+            Carrier::Bulk(bulk) if self.bulk[bulk as usize].counts_files() => false,
             Carrier::Bulk(_) => {
                 let segment = self.pool.segment(id);
                 !packet.has(REVERSE) && segment.is_some_and(|segment| segment.len > 0)

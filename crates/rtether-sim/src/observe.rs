@@ -31,6 +31,17 @@ pub struct PacketInfo {
     pub tag: Option<(u8, u16)>,
     /// TCP header of a bulk flow or of messages over a connection.
     pub tcp: Option<tcp::Segment>,
+    /// Which fragment of a datagram it is, if it is one.
+    pub fragment: Option<FragmentInfo>,
+}
+
+/// A fragment of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentInfo {
+    /// Its number, from zero.
+    pub number: u32,
+    /// Fragments of the datagram, two at least.
+    pub count: u32,
 }
 
 /// A datagram of RTPS over UDP.

@@ -57,7 +57,13 @@ pub(crate) struct Packet {
     pub(crate) vid: u16,
     pub(crate) pcp: u8,
     pub(crate) flags: u8,
+    /// Number of the fragment in its datagram, if its flow is fragmented.
+    pub(crate) fragment: u8,
 }
+const _: () = assert!(
+    size_of::<Packet>() == 152,
+    "a packet has room for its parts"
+);
 
 impl Packet {
     /// Returns whether a flag is set.

@@ -300,6 +300,9 @@ impl Simulation {
             Carrier::Bulk(bulk) => return self.deliver_segment(bulk, id, observer),
             Carrier::Conversation(_) => return self.deliver_to_end(id, observer),
             Carrier::Publication(_) => return self.deliver_datagram(index, id, observer),
+            Carrier::Fragments(position) => {
+                return self.deliver_fragment(position, index, id, observer);
+            }
         }
         if packet.destination & GROUP != 0 {
             let position = flow
@@ -352,7 +355,13 @@ impl Simulation {
     }
 
     /// The listener's application takes its time and answers.
-    fn reply<O: Observer>(&mut self, flow_index: u32, station: u32, id: u32, observer: &mut O) {
+    pub(crate) fn reply<O: Observer>(
+        &mut self,
+        flow_index: u32,
+        station: u32,
+        id: u32,
+        observer: &mut O,
+    ) {
         let flow = &mut self.flows[flow_index as usize];
         let Some(reply) = &mut flow.reply else { return };
         let packet = self.pool.get_mut(id);
@@ -365,7 +374,7 @@ impl Simulation {
         packet.pcp = flow.pcp;
         packet.vid = flow.vid;
         if reply.after == 0 {
-            self.send(station, id, observer);
+            self.send_answer(flow_index, station, id, observer);
             return;
         }
         packet.due = self.now + reply.after;
@@ -390,7 +399,17 @@ impl Simulation {
             .map_or(crate::agenda::NEVER, |id| self.pool.get(id).due);
         self.agenda.set(reply.slot, next);
         let station = self.pool.get(id).source;
-        self.send(station, id, observer);
+        self.send_answer(index, station, id, observer);
+    }
+
+    /// Hands an answer to the stack of its station.
+    #[inline]
+    fn send_answer<O: Observer>(&mut self, flow: u32, station: u32, id: u32, observer: &mut O) {
+        if let Carrier::Fragments(position) = self.flows[flow as usize].carrier {
+            self.send_datagram_of(position, station, id, observer);
+        } else {
+            self.send(station, id, observer);
+        }
     }
 }
 

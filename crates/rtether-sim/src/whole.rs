@@ -47,7 +47,8 @@ pub(crate) struct Released {
 }
 
 impl Simulation {
-    /// Books a message of a talker's station that packet `id` completed; the packet remains.
+    /// Books a message of a talker's station that packet `id` completed; the packet remains. `payload` is
+    /// given where messages differ.
     ///
     /// What its latency has beyond the parts of the packet was spent by the protocol: it waited for a
     /// window, for a repetition, or for what was lost before it.
@@ -56,6 +57,7 @@ impl Simulation {
         id: u32,
         talker: u32,
         released: &Released,
+        payload: Option<u64>,
         observer: &mut O,
     ) {
         // One packet may complete several messages, and booking ends a packet.
@@ -80,7 +82,7 @@ impl Simulation {
         packet.put(COUNTED, released.is_counted);
         let flow = packet.flow;
         self.note_answer(flow, released.number);
-        self.book_delivery(copy, None, observer);
+        self.book_delivery(copy, payload, observer);
     }
 
     /// Counts a message of a stream that will never be delivered.

@@ -111,6 +111,12 @@ impl<W: Write> Observer for CaptureLog<'_, W> {
                 ..description
             };
             description.append_rtps_to(self.ports, &self.datagram, &mut self.frame);
+        } else if let Some(fragment) = packet.fragment {
+            let description = FrameDescription {
+                identification: apart(packet),
+                ..description
+            };
+            description.append_fragment_to(fragment.number, &mut self.frame);
         } else {
             description.append_to(&mut self.frame);
         }
@@ -147,6 +153,16 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
         tcp: packet.tcp.map(|segment| numbered(flow, packet, segment)),
     }
 }
+
+/// Returns the identification of a datagram that is fragmented: flows between the same stations need
+/// different ones at the same time, since nothing else tells their fragments apart.
+fn apart(packet: &PacketInfo) -> u16 {
+    let spread = packet.flow.0.wrapping_mul(IDENTIFICATION_STEP);
+    u16::try_from(packet.number.wrapping_add(spread) & 0xffff).unwrap_or(0)
+}
+
+/// Distance of the identifications of two flows: 2^16 by the golden ratio, so that flows stay apart.
+const IDENTIFICATION_STEP: u32 = 40_503;
 
 /// Returns the segment with the initial sequence number of its connection, in both directions.
 ///

@@ -95,3 +95,65 @@ fn connections_at_a_hub_are_told_apart() {
         assert_eq!(read(wrong), 0, "{wrong}");
     }
 }
+
+/// Oracle: `tshark`, which puts the fragments together and checks the sums of IP and UDP.
+#[test]
+fn fragments_are_put_together() {
+    let test = "fragments_are_put_together";
+    if tshark_is_missing(test) {
+        return;
+    }
+    let text = "
+rtether: 1
+run: { for: 100 ms, warmup: 0 s }
+nodes: { a: { stack: zero }, b: { stack: zero } }
+switches: { sw: { ports: 2 } }
+links:
+  - { ends: [a, \"sw:1\"], rate: 100 Mbit/s }
+  - { ends: [b, \"sw:2\"], rate: 100 Mbit/s }
+flows:
+  - { name: one, from: a, to: b, period: 10 ms, size: 5000 B, reply: { size: 65507 B }, deadline: 9 ms }
+  - { name: two, from: a, to: b, period: 10 ms, size: 1473 B, pcp: 3 }
+";
+    let scenario = load_with("fragments.yaml", text, &[]).scenario;
+    let bytes = capture(&scenario.expect("the scenario is right"));
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fragments.pcapng");
+    std::fs::write(&path, &bytes).expect("the directory for temporary files");
+    let read = |filter: &str, field: &str| {
+        let output = tshark()
+            .args([
+                "-n",
+                "-o",
+                "ip.check_checksum:TRUE",
+                "-o",
+                "udp.check_checksum:TRUE",
+            ])
+            .arg("-r")
+            .arg(&path)
+            .args(["-Y", filter, "-T", "fields", "-e", field])
+            .output()
+            .expect("tshark, found before");
+        assert!(output.status.success());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    // At the port of the first station, as it has sent them.
+    let sent = |size: u64| {
+        let filter = format!("frame.interface_id == 0 && udp.length == {}", size + 8);
+        read(&filter, "ip.reassembled.length")
+    };
+    assert_eq!(sent(5_000), ["5008"; 10]);
+    assert_eq!(sent(1_473), ["1481"; 10]);
+    let answers = read("udp.length == 65515", "ip.reassembled.length");
+    assert!(answers.len() >= 9 && answers.iter().all(|octets| octets == "65515"));
+    for wrong in [
+        "ip.fragment.error",
+        "ip.fragment.overlap.conflict",
+        "ip.fragment.toolongfragment",
+        "_ws.malformed",
+        "udp.checksum.status == 0",
+        "ip.checksum.status == 0",
+    ] {
+        assert_eq!(read(wrong, "frame.number"), [""; 0], "{wrong}");
+    }
+}

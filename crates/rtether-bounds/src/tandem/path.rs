@@ -142,7 +142,7 @@ impl Tandem {
             any: Vec::new(),
             is_in_order: builder.is_in_order(),
             cost: costs?.into_iter().max()?,
-            source: *plant.source_of(run[0]),
+            source: builder.source(run[0]),
         };
         tandem.any = if builder.has_higher() {
             builder.crosses(slots, |other, own| other >= own)?
@@ -226,6 +226,15 @@ impl Builder<'_> {
         members.copied().filter(move |&visit| visit != own)
     }
 
+    /// Returns the releases of a visit's flow as packets there.
+    fn source(&self, visit: u32) -> Source {
+        let source = *self.plant.source_of(visit);
+        Source {
+            burst: source.burst * self.visit(visit).frames,
+            ..source
+        }
+    }
+
     /// Returns the work of a packet of a visit; `None` if it is beyond all measure.
     fn cost(&self, visit: u32) -> Option<i64> {
         let own = self.visit(visit).service.max() / server(self.plant, visit).octet;
@@ -235,7 +244,7 @@ impl Builder<'_> {
 
     /// Returns burst and rate of a visit; `None` if it has no limit.
     fn curve(&self, visit: u32, cost: i64) -> Option<Affine> {
-        let source = self.plant.source_of(visit);
+        let source = &self.source(visit);
         let jitter = self.known.jitter[visit as usize];
         let is_limited = jitter < INFINITE && source.is_limited();
         let rate = own_rate(cost, source);

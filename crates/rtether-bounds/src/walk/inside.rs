@@ -1,12 +1,15 @@
 //! The way through an end station, written down.
 
+use rtether_model::endnode::Layer;
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{EndStation, NodeId, PortId};
 
 use super::link::transmission;
 use super::{Token, Walker};
+use crate::answer::{LayerPart, Reason};
 use crate::classify::{Level, Way};
 use crate::driver;
+use crate::frame::Frame;
 use crate::limit::Limit;
 use crate::plant::{Gap, NONE};
 use crate::source::add;
@@ -32,6 +35,9 @@ impl Walker<'_> {
                 min: cost.min(),
                 max: cost.max(),
             };
+            if is_outbound && token.frame.overtakes_tasks {
+                token.spacing = None;
+            }
         } else if let Some(cost) = station::reader(tasks, &token.frame).filter(|_| !is_outbound) {
             // Nothing waits for the program that reads.
             self.visit(&mut token.clone(), server, station::READER, cost, true);
@@ -53,6 +59,10 @@ impl Walker<'_> {
         }
         let cost = service(&station.stack, is_outbound, &token.frame);
         let queue = station::stack_queue(station, way, &token.frame, is_outbound);
+        let layer = station.layer.as_deref();
+        if let Some(layer) = layer.filter(|layer| layer.receive.is_some()) {
+            self.tell_fragments_apart(node, layer, way, &token.frame, server);
+        }
         token.frame.is_tagged &= is_outbound;
         self.visit(token, server, queue, cost, !is_outbound);
         token.gap = Gap {
@@ -81,6 +91,16 @@ impl Walker<'_> {
         };
         let (level, class) = station::level_and_class(layer, way, &token.frame);
         let server = self.sites.inside(way.from).smoother;
+        if layer.transmit.is_some() {
+            let own = PortId {
+                node: way.from,
+                port: 0,
+            };
+            let port = self.sites.wire(own).map_or(NONE, |wire| wire.server);
+            for server in [server, port] {
+                self.tell_fragments_apart(way.from, layer, way, &token.frame, server);
+            }
+        }
         let port = PortId {
             node: way.from,
             port: 0,
@@ -100,11 +120,34 @@ impl Walker<'_> {
     }
 }
 
+impl Walker<'_> {
+    /// Says of a place that nothing is known if fragments of a datagram are of several classes there.
+    fn tell_fragments_apart(
+        &mut self,
+        node: NodeId,
+        layer: &Layer,
+        way: &Way<'_>,
+        frame: &Frame,
+        server: u32,
+    ) {
+        if frame.count == 1 || way.has_one_class(layer, frame) {
+            return;
+        }
+        if let Some(place) = self.plant.servers.get_mut(server as usize) {
+            place.obstacle.get_or_insert(Reason::EndNodeLayer {
+                node,
+                part: LayerPart::Fragments,
+            });
+        }
+    }
+}
+
 /// Returns the limit of the answers to packets with this one.
 pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     let limit = limit?;
-    // Messages over TCP may be answered by any number of segments, samples by any number of datagrams.
-    if flow.connection.is_some() || flow.is_published() {
+    // Messages over TCP may be answered by any number of segments, samples by any number of datagrams;
+    // an answer in fragments is several packets at once.
+    if flow.connection.is_some() || flow.is_published() || flow.is_fragmented() {
         return None;
     }
     let delay = if let Traffic::Bulk(bulk) = &flow.traffic {

@@ -24,8 +24,8 @@ const AGE_MAX: Duration = Duration::from_secs(1);
 /// Timers that are served, and packets of one socket that are taken in, before the others get their
 /// turn: a station that cannot keep up with its flows still receives, and ends in time.
 const AT_ONCE: usize = 64;
-/// Octets of the largest packet.
-const BUFFER: usize = 2_048;
+/// Octets of the largest packet: a datagram, which the kernel fragments and puts together.
+const BUFFER: usize = 65_536;
 
 /// What a timer is for, in the order in which simultaneous ones are served.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -69,7 +69,7 @@ impl Simulation {
         }
         let flow = &self.flows[self.pool.get(id).flow as usize];
         let with_data = match flow.carrier {
-            Carrier::Packets => return Kind::Message,
+            Carrier::Packets | Carrier::Fragments(_) => return Kind::Message,
             Carrier::Bulk(_) => Kind::Data,
             Carrier::Conversation(_) => Kind::MessageSegment,
             Carrier::Publication(_) => {
@@ -143,7 +143,9 @@ impl Simulation {
             address(239, packet.destination & !GROUP)
         };
         let ports = frame::ports(packet.flow, packet.has(REVERSE)).map(Some);
-        let [source_port, destination_port] = if protocol == ICMP { [None; 2] } else { ports };
+        // Only the first fragment has the header of UDP.
+        let has_ports = protocol != ICMP && packet.fragment == 0;
+        let [source_port, destination_port] = if has_ports { ports } else { [None; 2] };
         FrameKey {
             tag,
             ethertype,
@@ -178,6 +180,10 @@ impl Simulation {
             let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
             let headers = Encapsulation::Udp.header_size();
             return Some((whole.min(headers + Bytes::new(octets)), class));
+        }
+        if let Carrier::Fragments(position) = self.flows[packet.flow as usize].carrier {
+            let octets = self.fragment_octets(position, packet, flow);
+            return Some((whole.min(octets), class));
         }
         let payload = match (&flow.reply, self.packet_kind(id)) {
             (_, Kind::MessageSegment | Kind::Data | Kind::Control) => {

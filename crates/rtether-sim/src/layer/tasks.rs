@@ -1,7 +1,8 @@
 //! Application tasks on the station's application processor.
 //!
 //! A message is in its task before it enters the sending stack and after it has left the receiving
-//! one; of a message over a connection each segment with data is. So is a data segment of a bulk
+//! one, whole: it is fragmented below the sending task, and put together before the receiving one. Of a
+//! message over a connection each segment with data is. So is a data segment of a bulk
 //! flow on the sending side, and segments of its talker without data go along without cost, lest
 //! they overtake it. On the receiving side TCP is part of the stack: it has the segment at once and
 //! so has its record; the program that reads the file then keeps the processor busy, but nothing
@@ -156,7 +157,9 @@ impl Simulation {
             let spent = self.now - packet.mark;
             packet.spend(Segment::Application, index, spent);
             if packet.has(OUTBOUND) {
-                self.enter_from_above(index, id, observer);
+                for id in self.cut(index, id, observer) {
+                    self.enter_from_above(index, id, observer);
+                }
             } else {
                 self.deliver(index, id, observer);
             }

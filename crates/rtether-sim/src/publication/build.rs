@@ -31,6 +31,9 @@ const TYPE: &str = "rtether::Octets";
 /// Octets of a datagram that fits a frame: 1500 less the headers of IPv4 and UDP.
 const DATAGRAM_MAX: usize = 1_472;
 
+/// Octets of a sample that the engine takes, less a little for what goes around them.
+const MAX_SAMPLE: Bytes = Bytes::new((16 << 20) - 1_024);
+
 /// Returns whether a flow is published, and if so, whether lost samples are sent again.
 const fn is_reliable(flow: &Flow) -> Option<bool> {
     if let Encapsulation::Rtps { is_reliable } = flow.encapsulation {
@@ -40,12 +43,20 @@ const fn is_reliable(flow: &Flow) -> Option<bool> {
     }
 }
 
+fn largest(flow: &Flow) -> Bytes {
+    flow.reply
+        .map_or(Bytes::ZERO, |reply| reply.payload)
+        .max(flow.payload)
+}
+
 /// Returns what keeps a flow from being published.
 fn obstacle(flow: &Flow) -> Option<&'static str> {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         Some("it is a transfer")
     } else if flow.delivery == Delivery::Multicast {
         Some("samples go to each reader, and it is multicast")
+    } else if largest(flow) > MAX_SAMPLE {
+        Some("its samples are larger than the engine of RTPS takes")
     } else {
         None
     }

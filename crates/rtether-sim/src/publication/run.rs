@@ -194,7 +194,7 @@ impl Simulation {
             self.think(role.topic, place, released, after);
         } else {
             let id = self.pool.insert(packet);
-            self.book_whole(id, talker, &released, observer);
+            self.book_whole(id, talker, &released, None, observer);
             self.pool.remove(id);
         }
     }

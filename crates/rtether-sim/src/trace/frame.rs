@@ -8,12 +8,13 @@
 
 use alloc::vec::Vec;
 
+use etherparse::checksum::Sum16BitWords;
 use etherparse::{
-    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpNumber,
-    Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
+    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpFragOffset,
+    IpNumber, Ipv4Header, SingleVlanHeader, TcpHeader, UdpHeader, VlanId, VlanPcp,
 };
 use rtether_model::quantity::Bytes;
-use rtether_model::wire::{self, Encapsulation};
+use rtether_model::wire::{self, Encapsulation, Frames};
 
 use crate::tcp::Segment;
 
@@ -149,6 +150,58 @@ impl FrameDescription {
         description.append_udp(out, ports, datagram);
         out.extend(datagram);
         description.pad(start, out);
+    }
+
+    /// Appends the frame of one fragment of a UDP datagram with a payload of zeros (RFC 791, 3.2), by its
+    /// number from zero.
+    ///
+    /// # Panics
+    /// If the payload is larger than [`wire::MAX_DATAGRAM`], or has fewer fragments.
+    pub fn append_fragment_to(&self, number: u32, out: &mut Vec<u8>) {
+        assert!(self.payload <= wire::MAX_DATAGRAM, "{self:?} is too large");
+        let whole = Encapsulation::Udp.header_size() + self.payload;
+        let frames = Frames::of_packet(self.payload, Encapsulation::Udp);
+        let packet = frames.octets_of(number, whole) - wire::IP;
+        let mut rest = usize::try_from(packet.get()).expect("a fragment fits a frame");
+        let mut header = self.ip_header(IpNumber::UDP, rest);
+        header.dont_fragment = false;
+        header.more_fragments = number + 1 < frames.count;
+        let units = u64::from(number) * wire::FRAGMENT.get() / 8;
+        let offset = u16::try_from(units)
+            .ok()
+            .and_then(|units| IpFragOffset::try_new(units).ok());
+        header.fragment_offset = offset.expect("the payload was checked");
+        header.header_checksum = header.calc_header_checksum();
+        let start = out.len();
+        self.append_link_header(out);
+        out.extend(header.to_bytes());
+        if number == 0 {
+            out.extend(self.udp_over_zeros(&header).to_bytes());
+            rest -= UdpHeader::LEN;
+        }
+        out.resize(out.len() + rest, 0);
+        self.pad(start, out);
+    }
+
+    /// Returns the header of a datagram of zeros: they add nothing to its checksum (RFC 768).
+    fn udp_over_zeros(&self, ip: &Ipv4Header) -> UdpHeader {
+        let [source_port, destination_port] = self.ports();
+        let length = u16::try_from(self.payload.get()).expect("the payload was checked");
+        let length = length + UdpHeader::LEN_U16;
+        let sum = Sum16BitWords::new()
+            .add_4bytes(ip.source)
+            .add_4bytes(ip.destination)
+            .add_2bytes([0, IpNumber::UDP.0])
+            .add_2bytes(length.to_be_bytes())
+            .add_2bytes(source_port.to_be_bytes())
+            .add_2bytes(destination_port.to_be_bytes())
+            .add_2bytes(length.to_be_bytes());
+        UdpHeader {
+            source_port,
+            destination_port,
+            length,
+            checksum: sum.to_ones_complement_with_no_zero().to_be(),
+        }
     }
 
     /// Fills a frame that began at `start` up to the least that is sent.

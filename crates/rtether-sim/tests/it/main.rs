@@ -8,6 +8,8 @@ mod closed_forms;
 mod delays;
 mod discovery;
 mod emulation;
+mod files;
+mod fragments;
 mod golden;
 mod hub;
 mod layer;

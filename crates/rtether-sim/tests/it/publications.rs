@@ -185,8 +185,46 @@ fn what_cannot_be_published_is_refused() {
     plant.flows[0].delivery = Delivery::Multicast;
     assert!(matches!(error(&plant), BuildError::Publication { .. }));
     let mut plant = issues(true);
-    plant.flows[0].payload = over(true).max_payload() + Bytes::new(1);
-    assert!(matches!(error(&plant), BuildError::Payload { .. }));
+    plant.flows[0].payload = Bytes::new((16 << 20) + 1);
+    assert!(matches!(error(&plant), BuildError::Publication { .. }));
+}
+
+/// Oracle: the octets, which take their time on each link, and headers of at most a fifth of them, since
+/// a fragment has 1024 octets; of lost fragments the repetition.
+#[test]
+fn samples_above_a_datagram_are_put_together() {
+    for is_reliable in [false, true] {
+        let mut plant = issues(is_reliable);
+        plant.flows[0].payload = Bytes::new(50_000);
+        plant.flows[0].deadline = Some(Duration::from_us(5_300));
+        let stream = plant.run(1_000).streams.remove(0);
+        assert_eq!((stream.released, stream.delivered), (100, 100));
+        assert_eq!((stream.missed, stream.payload_bytes), (0, 5_000_000));
+        let octets = FAST.time_ceil(Bytes::new(50_000));
+        let range = octets..octets * 6 / 5 + Duration::from_us(250);
+        assert!(
+            range.contains(&stream.latency.min),
+            "{}",
+            stream.latency.min
+        );
+        assert!(
+            range.contains(&stream.latency.max),
+            "{}",
+            stream.latency.max
+        );
+        // Some hundred frames get lost.
+        plant.network.links[0].errors_per_billion = 20_000_000;
+        let stream = plant.run(2_000).streams.remove(0);
+        assert!(stream.released > 150);
+        if is_reliable {
+            assert_eq!(stream.dropped, 0);
+            assert!(stream.missed > 20, "{} late", stream.missed);
+            assert!(stream.delivered + 20 > stream.released);
+        } else {
+            assert!(stream.dropped > 20, "{} lost", stream.dropped);
+            assert!(stream.missed >= stream.dropped);
+        }
+    }
 }
 
 /// Oracle: many topics between the same stations, and others of which they know nothing, do not meet;

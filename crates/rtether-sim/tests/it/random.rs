@@ -11,6 +11,7 @@ pub(crate) mod layers;
 mod ledger;
 mod network;
 mod path;
+mod sizes;
 mod wires;
 
 use std::cell::RefCell;

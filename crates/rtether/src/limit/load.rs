@@ -3,7 +3,7 @@
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
-use rtether_model::wire;
+use rtether_model::wire::{self, Frames};
 
 use crate::report::text::{real, real_len};
 use crate::scenario::Scenario;
@@ -28,11 +28,16 @@ impl Offer {
 
     fn new(flow: &Flow, payload: Bytes, packets_per_second: f64) -> Self {
         let tag = flow.tag.map_or(Bytes::ZERO, |_| wire::TAG);
-        let frame = wire::frame_size(payload, flow.encapsulation) + tag;
-        let datagram = flow.encapsulation.header_size() + payload;
+        let frames = Frames::of_packet(payload, flow.encapsulation);
+        let wire_bits = |frame| real(wire::wire_size(frame + tag).bits());
+        let others = frames.count - 1;
+        let wire = wire_bits(frames.full) * f64::from(others) + wire_bits(frames.last);
+        // Each fragment has an IP header of its own.
+        let more = wire::IP * u64::from(others);
+        let datagram = flow.encapsulation.header_size() + payload + more;
         Self {
-            frames_per_second: packets_per_second,
-            wire_bps: real(wire::wire_size(frame).bits()) * packets_per_second,
+            frames_per_second: packets_per_second * f64::from(frames.count),
+            wire_bps: wire * packets_per_second,
             datagram_bps: real(datagram.bits()) * packets_per_second,
         }
     }
@@ -93,9 +98,13 @@ pub(crate) fn of_one_listener(flow: &Flow) -> Option<(Offer, Option<Offer>)> {
     Some((split_up(flow, payload, per_second), answer))
 }
 
-/// A message over a connection may take several segments.
+/// A message over a connection may take several segments, and a sample several datagrams.
 fn split_up(flow: &Flow, payload: Bytes, per_second: f64) -> Offer {
-    let segment = flow.connection.map_or(payload, |tcp| tcp.segment);
+    let segment = match flow.connection {
+        Some(tcp) => tcp.segment,
+        None if flow.is_published() => flow.encapsulation.max_payload(),
+        None => payload,
+    };
     if payload <= segment || segment == Bytes::ZERO {
         return Offer::new(flow, payload, per_second);
     }

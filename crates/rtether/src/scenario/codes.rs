@@ -232,9 +232,10 @@ pub(super) static NETWORK_LOOP: Code = error(
 );
 pub(super) static PAYLOAD_TOO_LARGE: Code = error(
     "payload-too-large",
-    "The payload does not fit one Ethernet frame.",
-    "A frame carries 1500 octets, headers included; nothing is fragmented. Split it, or \
-     send it as a bulk transfer over TCP.",
+    "The payload is larger than its protocol carries.",
+    "A frame without IP, and ICMP, carries 1500 octets with headers. UDP has datagrams of up to \
+     65507 octets, in as many fragments as they need; messages over TCP and samples over RTPS go up \
+     to 16 MB, and files with `kind: bulk` have no limit. All of them may have a deadline.",
 );
 pub(super) static LINK_OVERLOAD: Code = error(
     "link-overload",

@@ -111,7 +111,7 @@ fn way_to(plant: &Plant, flow: &Flow, port: PortId) -> Option<Duration> {
                 return Some(time);
             }
             let link = &plant.network.links[hop.link.index()];
-            let frame = wire::frame_size(flow.payload, flow.encapsulation);
+            let frame = flow.frames(flow.payload).full;
             time += wire::wire_time(frame, link.rate) + link.propagation;
             if let Some(switch) = plant.network.switch(hop.ingress.node) {
                 time += switch.latency;

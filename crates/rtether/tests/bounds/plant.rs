@@ -22,6 +22,9 @@ pub(crate) struct Plant {
     pub(crate) stations: Vec<NodeId>,
     /// Whether all flows begin or end at the first station, over a network that is fast.
     pub(crate) is_focused: bool,
+    /// Whether some flows publish over RTPS: of all others there nothing is bounded that waits with
+    /// them in order of arrival, and most plants are to have bounds.
+    pub(crate) publishes: bool,
 }
 
 /// What kinds of things a plant may have.
@@ -50,6 +53,7 @@ impl Plant {
         } else {
             100
         };
+        plant.publishes = is_full && dice.chance(15);
         let switches = plant.topology(&mut dice, is_full, rate);
         let stations = dice.range(3, 10);
         for index in 0..stations {
@@ -85,7 +89,10 @@ impl Plant {
                     *period = *period * 4;
                 }
                 flow.dscp = dice.pick(&[0, 0, 46]);
-                if flow.encapsulation == Encapsulation::Udp && dice.chance(10) {
+                if flow.encapsulation == Encapsulation::Udp
+                    && !flow.is_fragmented()
+                    && dice.chance(10)
+                {
                     flow.encapsulation = Encapsulation::Icmp;
                 }
             }
@@ -132,6 +139,7 @@ impl Plant {
                 Encapsulation::Icmp,
                 Encapsulation::Raw,
             ]);
+            fragment(dice, &mut flow);
             flow.dscp = dice.pick(&[0, 46]);
             if let (Traffic::Periodic { period, .. }, true) = (&flow.traffic, dice.chance(30)) {
                 flow.traffic = Traffic::Sporadic {
@@ -270,14 +278,14 @@ impl Plant {
             release_jitter: Duration::ZERO,
         };
         if is_full {
-            vary(dice, &mut flow, period);
+            vary(dice, &mut flow, period, self.publishes);
         }
         flow
     }
 }
 
 /// Gives a flow what only full plants have.
-fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
+fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     if dice.chance(50) {
         flow.tag = Some(Tag {
             pcp: Pcp::new(u8::try_from(dice.range(0, 7)).unwrap()).unwrap(),
@@ -330,8 +338,25 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration) {
         ));
     }
     let is_packets = !matches!(flow.traffic, Traffic::Bulk(_));
-    if is_packets && flow.delivery == Delivery::Unicast && dice.chance(2) {
+    if publishes && is_packets && flow.delivery == Delivery::Unicast && dice.chance(25) {
         publish(flow, dice.chance(50));
+    }
+    fragment(dice, flow);
+}
+
+/// Lets some flows send, or answer with, datagrams above one frame.
+fn fragment(dice: &mut Dice, flow: &mut Flow) {
+    let size = |dice: &mut Dice| match dice.range(0, 2) {
+        0 => Bytes::new(dice.range(1_473, 1_600)),
+        1 => Bytes::new(1_480 * dice.range(2, 4) - 8),
+        _ => Bytes::new(dice.range(1_473, 12_000)),
+    };
+    if flow.encapsulation == Encapsulation::Udp && dice.chance(8) {
+        flow.payload = size(dice);
+    }
+    if flow.encapsulation == Encapsulation::Udp && dice.chance(8) {
+        let payload = size(dice);
+        flow.reply = flow.reply.map(|reply| Reply { payload, ..reply });
     }
 }
 

@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 
 mod layers;
+mod sizes;
 mod stacks;
 
 use std::io::Write;

@@ -90,6 +90,8 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
         flow.delivery = Delivery::Unicast;
         flow.encapsulation = Encapsulation::Tcp;
         flow.payload = Bytes::new(1_000);
+        // Segments have none; what becomes of files is looked at in `sizes`.
+        flow.deadline = None;
     }
     flow
 }

@@ -113,6 +113,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Whether a stream counts files: what is sent and lost are segments.
+    fn counts_files(&self, packet: &PacketInfo) -> bool {
+        counts_files(self.flow(packet))
+    }
+
     fn counts(&self, packet: &PacketInfo) -> bool {
         packet.released_at.since_start() >= self.warmup
     }
@@ -204,9 +209,16 @@ impl<'a> Ledger<'a> {
         let flow = &self.plant.flows[line.flow];
         let name = &flow.name;
         let delivered = line.latencies.len() as u64;
+        let released = if counts_files(flow) {
+            let due = files(flow).into_iter().map(|file| file.0);
+            due.filter(|&due| due >= self.warmup && due < record.duration)
+                .count() as u64
+        } else {
+            line.released
+        };
         assert_eq!(
             (stream.released, stream.delivered, stream.payload_bytes),
-            (line.released, delivered, line.payload),
+            (released, delivered, line.payload),
             "released, delivered, octets of {name}"
         );
         let sum = stream.delivered + stream.dropped + stream.in_flight;
@@ -274,6 +286,23 @@ impl<'a> Ledger<'a> {
     }
 }
 
+fn counts_files(flow: &Flow) -> bool {
+    matches!(flow.traffic, Traffic::Bulk(_)) && flow.deadline.is_some()
+}
+
+/// When the files of a flow are due, and their octets, in the order in which they are sent.
+fn files(flow: &Flow) -> Vec<(Duration, u64)> {
+    let Traffic::Bulk(bulk) = &flow.traffic else {
+        panic!("files of a flow that has none")
+    };
+    let mut transfers = bulk.transfers.clone();
+    transfers.sort_by_key(|transfer| transfer.start);
+    let files = transfers
+        .iter()
+        .map(|file| (file.start, file.size.map_or(0, Bytes::get)));
+    files.collect()
+}
+
 fn compare_latencies(line: &Line, stream: &StreamRecord) {
     let mut sorted = line.latencies.clone();
     sorted.sort_unstable();
@@ -328,8 +357,11 @@ impl Observer for Ledger<'_> {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         self.nodes[packet.source.index()].released += 1;
         let is_reply = packet.is_reverse && packet.tcp.is_none();
-        assert!(is_reply || packet.released_at == now);
-        if is_reply || !self.counts(packet) {
+        // Tasks have a datagram whole; its fragments are made below them.
+        let is_made = packet.fragment.is_some_and(|fragment| fragment.number > 0);
+        assert!(is_reply || is_made || packet.released_at == now);
+        let is_first = packet.fragment.is_none_or(|fragment| fragment.number == 0);
+        if is_reply || !is_first || self.counts_files(packet) || !self.counts(packet) {
             return;
         }
         for stream in self.streams_of(packet) {
@@ -366,6 +398,7 @@ impl Observer for Ledger<'_> {
         );
 
         let payload = match packet.tcp {
+            Some(_) if self.counts_files(packet) => files(flow)[packet.number as usize].1,
             Some(tcp) => u64::from(tcp.len),
             None => flow.reply.map_or(flow.payload, |reply| reply.payload).get(),
         };
@@ -395,8 +428,11 @@ impl Observer for Ledger<'_> {
         self.nodes[node.index()].lost[reason as usize] += 1;
         let streams = self.streams_of(packet);
         if self.counts(packet) && streams.len() == 1 {
+            let files = self.counts_files(packet);
             let line = &mut self.streams[streams.start];
-            line.dropped += 1;
+            let is_alone = packet.fragment.is_none();
+            let is_open = line.open.contains_key(&packet.number);
+            line.dropped += u64::from((is_alone || is_open) && !files);
             if !self.has_floods && packet.destination.is_some() {
                 line.open.remove(&packet.number);
             }

@@ -34,7 +34,8 @@ impl<'a> Floors<'a> {
             return there;
         };
         let back = self.routing.path(self.network, listener, flow.talker);
-        let frame = wire::frame_size(reply.payload, flow.encapsulation);
+        let frames = flow.frames(reply.payload);
+        let frame = frames.full.min(frames.last);
         there
             + reply.after
             + self.nodes(listener, flow.talker, frame, false)
@@ -46,7 +47,9 @@ impl<'a> Floors<'a> {
         if matches!(flow.traffic, Traffic::Bulk(_)) {
             wire::MIN_FRAME
         } else {
-            wire::frame_size(flow.payload, flow.encapsulation)
+            // The fragment that completes a datagram is the last one, or a full one.
+            let frames = flow.frames(flow.payload);
+            frames.full.min(frames.last)
         }
     }
 

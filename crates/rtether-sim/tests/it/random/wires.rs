@@ -246,6 +246,9 @@ fn key(packet: &PacketInfo) -> Key {
     let tcp = packet
         .tcp
         .map_or((0, 0, 0), |tcp| (tcp.seq, tcp.ack, tcp.len));
+    let part = packet
+        .fragment
+        .map_or(tcp, |fragment| (u64::from(fragment.number), 0, 0));
     (
         packet.flow.0,
         packet.number,
@@ -253,7 +256,7 @@ fn key(packet: &PacketInfo) -> Key {
         packet.source,
         packet.destination,
         packet.released_at,
-        tcp,
+        part,
     )
 }
 

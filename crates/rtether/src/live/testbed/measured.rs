@@ -4,18 +4,19 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use rtether_live::stall::Stalls;
-use rtether_live::station::tcp::FileLog;
-use rtether_live::station::{Answered, Arrived, Log, Sent};
+use rtether_live::station::{Answered, Arrived, Sent};
 use rtether_model::histogram::Histogram;
 use rtether_model::network::NodeId;
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, StreamRecord, Summary, TransferRecord};
 
 use super::Backend;
 use super::emulation::Emulation;
+use super::files;
 use super::layers::HostLayer;
 use super::packets::{Keeper, PACKETS_MAX, Packet, Packets};
 use super::profile::Profile;
+use super::run::Found;
 use super::ssh::HostReport;
 use crate::measured::{Distribution, Measurement};
 use crate::scenario::Scenario;
@@ -215,22 +216,27 @@ fn keep_slower(kept: &mut Option<Worst>, new: Worst) {
 
 /// Records of the packets of one stream, by number.
 #[derive(Default)]
-struct Records {
-    sent: BTreeMap<u32, Sent>,
+pub(super) struct Records {
+    pub(super) sent: BTreeMap<u32, Sent>,
     answered: BTreeMap<u32, Answered>,
-    arrived: BTreeMap<u32, Arrived>,
+    pub(super) arrived: BTreeMap<u32, Arrived>,
     highest: Option<u32>,
 }
 
-/// Puts the logs of all stations together, and lists the packets. `logs` are those of nodes, in any
-/// order.
+/// Puts the logs of all stations together, and lists the packets. The first `warmup` of a run of
+/// `duration` does not count.
 pub(super) fn streams(
     scenario: &Scenario,
-    logs: &[(NodeId, Log)],
-    files: &[FileLog],
-    stalls: &[(Vec<NodeId>, Stalls)],
-    warmup: Duration,
+    found: &Found,
+    [warmup, duration]: [Duration; 2],
+    seed: u64,
 ) -> (Vec<MeasuredStream>, Packets) {
+    let Found {
+        logs,
+        files,
+        stalls,
+        ..
+    } = found;
     let mut streams = Vec::new();
     let mut packets: Vec<Records> = Vec::new();
     let mut profiles = Vec::new();
@@ -268,6 +274,7 @@ pub(super) fn streams(
             }
         }
     }
+    files::take_in(scenario, files, [warmup, duration], seed, &mut packets);
     let flows = scenario.flows.iter();
     let ends = flows.flat_map(|flow| flow.listeners.iter().map(move |node| (flow, *node)));
     let mut keeper = Keeper::new(streams.len(), PACKETS_MAX);
@@ -283,38 +290,8 @@ pub(super) fn streams(
         };
         judge.finish(stream, own, &mut keeper);
     }
-    add_files(&mut streams, files);
+    files::list(&mut streams, files);
     (streams, keeper.finish())
-}
-
-/// Puts what both ends say of a file together.
-fn add_files(streams: &mut [MeasuredStream], files: &[FileLog]) {
-    let mut all: BTreeMap<(u16, u32), TransferRecord> = BTreeMap::new();
-    // Only the sender knows when a file began; what nobody sent is no file of ours.
-    for file in files {
-        let Some(started_at) = file.started_at else {
-            continue;
-        };
-        let record = TransferRecord {
-            started_at,
-            finished_at: None,
-            delivered: Bytes::ZERO,
-            retransmissions: file.retransmissions,
-            timeouts: 0,
-        };
-        all.insert((file.stream, file.number), record);
-    }
-    for file in files.iter().filter(|file| file.started_at.is_none()) {
-        if let Some(record) = all.get_mut(&(file.stream, file.number)) {
-            record.finished_at = file.finished_at;
-            record.delivered = Bytes::new(file.delivered);
-        }
-    }
-    for ((stream, _), record) in all {
-        if let Some(own) = streams.get_mut(usize::from(stream)) {
-            own.transfers.push(record);
-        }
-    }
 }
 
 /// Returns, for each first stream of a multicast flow, how many it has.

@@ -8,6 +8,7 @@
 mod commands;
 mod duties;
 mod emulation;
+mod files;
 mod kernel;
 mod layers;
 mod measured;

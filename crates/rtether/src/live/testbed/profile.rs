@@ -10,7 +10,6 @@ use rtether_model::flow::Flow;
 use rtether_model::histogram::Histogram;
 use rtether_model::network::{Cost, Jitter, NodeId, Stack};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire;
 
 use super::Measured;
 use crate::report::text::{plain_line, time_or_dash};
@@ -40,10 +39,14 @@ impl End {
         }
         let sizes = [Some(flow.payload), flow.reply.map(|reply| reply.payload)];
         let sizes = sizes.into_iter().flatten();
-        let size = sizes
-            .map(|payload| wire::frame_size(payload, flow.encapsulation))
-            .max();
-        Self::Host(most(&station.stack, size.unwrap_or(Bytes::ZERO)))
+        let frames = sizes.map(|payload| flow.frames(payload));
+        let of_each = frames.map(|frames| {
+            let [full, last] = [frames.full, frames.last].map(|size| most(&station.stack, size));
+            let all = i64::from(frames.count - 1);
+            [full[0] * all + last[0], full[1] * all + last[1]]
+        });
+        let none = most(&station.stack, Bytes::ZERO);
+        Self::Host(of_each.fold(none, |a, b| [a[0].max(b[0]), a[1].max(b[1])]))
     }
 
     fn send(&self, spent: Duration) -> Option<Duration> {

@@ -68,10 +68,10 @@ fn of_station(
     station: &EndStation,
     backend: Backend,
 ) -> Option<String> {
-    let has_tcp = scenario.flows.iter().any(|flow| {
-        let is_end = flow.talker == id || flow.listeners.contains(&id);
-        is_end && flow.encapsulation == Encapsulation::Tcp
-    });
+    let is_end = |flow: &&Flow| flow.talker == id || flow.listeners.contains(&id);
+    let mut own = scenario.flows.iter().filter(is_end);
+    let has_fragments = own.clone().any(Flow::is_fragmented);
+    let has_tcp = own.any(|flow| flow.encapsulation == Encapsulation::Tcp);
     let why = if station.emulate && backend != Backend::Emulated {
         Some(
             "has `emulate: true`, and there is no emulated network below it; use `--backend \
@@ -81,6 +81,11 @@ fn of_station(
         Some(
             "has `emulate: true`, tasks, and flows over TCP, whose segments do not tell messages \
              from files; remove the tasks with `--set`, or simulate",
+        )
+    } else if station.emulate && station.tasks.is_some() && has_fragments {
+        Some(
+            "has `emulate: true`, tasks, and flows with datagrams above one frame, whose fragments \
+             would each take a task its time; remove the tasks with `--set`, or simulate",
         )
     } else if station.tasks.is_some() && !station.emulate {
         Some(

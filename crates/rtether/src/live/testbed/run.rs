@@ -214,7 +214,7 @@ pub(super) fn put_together(
     }
     let stalls = found.stalls.iter().flat_map(|(_, stalls)| &stalls.found);
     let (streams, packets) =
-        measured::streams(scenario, &found.logs, &found.files, &found.stalls, warmup);
+        measured::streams(scenario, &found, [warmup, options.duration], options.seed);
     let spans = stalls.clone().map(|stall| stall.until - stall.from);
     let added = emulation
         .as_ref()

@@ -26,8 +26,14 @@ pub(super) fn check(
     };
     let network = &plant.network;
     let one_way = |payload: Bytes, from: NodeId, to: NodeId| {
-        let frame = wire::frame_size(payload, flow.encapsulation);
-        let on_wire = path_time(network, hops, frame);
+        let frames = flow.frames(payload);
+        let frame = frames.full.min(frames.last);
+        // All but one are on the first link before that one is on its way.
+        let first = hops.first().map(|hop| network.links[hop.link.index()].rate);
+        let before = first.map_or(Duration::ZERO, |rate| {
+            wire::occupancy(frames.full, rate) * i64::from(frames.count - 1)
+        });
+        let on_wire = path_time(network, hops, frame) + before;
         let tcp = flow.encapsulation == Encapsulation::Tcp;
         [
             cost(network.end_station(from), (frame, tcp), |stack| stack.send),

@@ -7,7 +7,7 @@ use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::{Network, NodeId, NodeKind, PortId, Servers, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::route::{Hop, Routing};
-use rtether_model::wire::{self, Encapsulation};
+use rtether_model::wire::{self, Encapsulation, Frames};
 
 use super::domain::Domains;
 use super::{Overload, Plant, codes, each_hop, flow_of, port_name, quote};
@@ -50,7 +50,9 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
     for flow in &plant.flows {
         visit(plant, paths, flow, &mut |resource, share| {
             let total = totals.entry(resource).or_default();
-            let slot = if flow.is_real_time() {
+            // TCP takes what others leave, whatever is due.
+            let is_other = matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Flood { .. });
+            let slot = if !is_other {
                 &mut total.real_time
             } else {
                 &mut total.other
@@ -94,15 +96,18 @@ fn visit(
         return;
     };
     let network = &plant.network;
-    let frame = wire::frame_size(payload, flow.encapsulation);
+    let frames = flow.frames(payload);
     let tag = if flow.tag.is_some() {
         wire::TAG
     } else {
         Bytes::ZERO
     };
-    let on_port = |hop: &Hop, frame: Bytes| {
+    let on_port = |hop: &Hop, frames: Frames| {
         let rate = network.links[hop.link.index()].rate;
-        part(wire::occupancy(frame + tag, rate), interval)
+        part(
+            frames.total(|frame| wire::occupancy(frame + tag, rate)),
+            interval,
+        )
     };
     let resource = |hop: &Hop| match domains.of(hop.link) {
         // A hub repeats a frame that counted when it was sent to the domain.
@@ -112,7 +117,7 @@ fn visit(
     };
     each_hop(plant, routing, flow, |_, hop| {
         if let Some(resource) = resource(hop) {
-            add(resource, on_port(hop, frame));
+            add(resource, on_port(hop, frames));
         }
     });
     let copies = match flow.delivery {
@@ -120,7 +125,7 @@ fn visit(
         Delivery::Multicast => 1,
     };
     let copies = u64::try_from(copies).unwrap_or(u64::MAX);
-    let packet = (frame, flow.encapsulation == Encapsulation::Tcp);
+    let packet = (frames, flow.encapsulation == Encapsulation::Tcp);
     for (resource, time) in busy(network, flow, flow.talker, packet, true) {
         add(resource, part(time, interval).saturating_mul(copies));
     }
@@ -129,9 +134,9 @@ fn visit(
             add(resource, part(time, interval));
         }
         let Some(reply) = flow.reply else { continue };
-        let frame = wire::frame_size(reply.payload, flow.encapsulation);
+        let frames = flow.frames(reply.payload);
         for (node, sends) in [(listener, true), (flow.talker, false)] {
-            for (resource, time) in busy(network, flow, node, (frame, packet.1), sends) {
+            for (resource, time) in busy(network, flow, node, (frames, packet.1), sends) {
                 add(resource, part(time, interval));
             }
         }
@@ -141,7 +146,7 @@ fn visit(
             .flatten()
         {
             if let Some(resource) = resource(hop) {
-                add(resource, on_port(hop, frame));
+                add(resource, on_port(hop, frames));
             }
         }
     }
@@ -167,15 +172,18 @@ fn busy(
     network: &Network,
     flow: &Flow,
     node: NodeId,
-    packet: (Bytes, bool),
+    packet: (Frames, bool),
     sends: bool,
 ) -> impl Iterator<Item = (Resource, Duration)> {
     let tasks = network.end_station(node).and_then(|station| station.tasks);
     let task = tasks.map(|tasks| {
+        // A task has a datagram whole, and of a connection segments.
         let time = if matches!(flow.traffic, Traffic::Bulk(_)) {
             tasks.segment
-        } else {
+        } else if flow.encapsulation == Encapsulation::Udp {
             tasks.message
+        } else {
+            tasks.message * i64::from(packet.0.count)
         };
         (Resource::Tasks(node), time)
     });
@@ -187,7 +195,7 @@ fn busy(
 fn service(
     network: &Network,
     node: NodeId,
-    (frame, tcp): (Bytes, bool),
+    (frames, tcp): (Frames, bool),
     sends: bool,
 ) -> Option<(Resource, Duration)> {
     let NodeKind::EndStation(station) = &network.node(node).kind else {
@@ -195,12 +203,12 @@ fn service(
     };
     match &station.stack {
         Stack::Zero => None,
-        Stack::IpRate { service } => Some((Resource::Stack(node), *service)),
+        Stack::IpRate { service } => Some((Resource::Stack(node), frames.total(|_| *service))),
         Stack::Rtos(stack) => {
             let cost = if tcp { stack.segment } else { stack.datagram };
             Some((
                 Resource::Stack(node),
-                cost.of(frame) + stack.jitter.spread.mean(sends),
+                frames.total(|frame| cost.of(frame) + stack.jitter.spread.mean(sends)),
             ))
         }
         Stack::Linear(stack) => {
@@ -210,7 +218,8 @@ fn service(
             } else {
                 Resource::Receiver(node)
             };
-            Some((resource, cost.of(frame) + stack.jitter.spread.mean(sends)))
+            let time = frames.total(|frame| cost.of(frame) + stack.jitter.spread.mean(sends));
+            Some((resource, time))
         }
     }
 }

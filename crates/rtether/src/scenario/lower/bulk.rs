@@ -1,6 +1,6 @@
 //! Transfers over TCP, and the parameters of connections.
 
-use rtether_model::flow::{Bulk, Bursts, TcpParameters, Transfer};
+use rtether_model::flow::{Bulk, Bursts, TcpParameters, Traffic, Transfer};
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
@@ -125,6 +125,30 @@ fn repeated(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Opti
     let starts = (0..count).map(|n| start + every.value * n);
     let within = starts.filter(|&at| at == start || at.as_ps() < end);
     Some(within.map(|start| Transfer { start, size }).collect())
+}
+
+/// Complains of a deadline for a transfer that does not end before the run does.
+pub(super) fn check_end(reader: &mut Reader<'_>, fields: &Fields<'_>, traffic: Option<&Traffic>) {
+    let (Some(Traffic::Bulk(bulk)), Some(span)) = (traffic, fields.key_span("deadline")) else {
+        return;
+    };
+    if bulk
+        .transfers
+        .iter()
+        .all(|transfer| transfer.size.is_some())
+    {
+        return;
+    }
+    let title = format!(
+        "{} sends until the run ends, and has a deadline",
+        fields.owner
+    );
+    let label = "of a file, from the time it is due to its last octet";
+    reader.report(
+        Diagnostic::new(&codes::MISSING_KEY, title, span, label)
+            .help("add `total: 1 MB`, the size of the file")
+            .help("add `transfers: [{ at: 2 s, size: 1 MB }]` for several"),
+    );
 }
 
 /// Reads the parameters of both ends.

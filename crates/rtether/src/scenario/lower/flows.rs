@@ -17,6 +17,9 @@ use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::tree::{Data, Value};
 
+/// The largest message over TCP, or sample over RTPS, whose engine keeps no larger ones.
+const MAX_MESSAGE: Bytes = Bytes::new(16_000_000);
+
 /// Reads `flows:`.
 pub(in crate::scenario) fn flows(
     reader: &mut Reader<'_>,
@@ -73,13 +76,17 @@ fn flow(
     let payload = payload(reader, fields, kind, encapsulation);
     let traffic = traffic::traffic(reader, fields, kind, (payload, encapsulation, tag), run);
     let reply = reply(reader, fields, encapsulation);
-    let messages = [payload, reply.map(|reply| reply.payload)];
-    let connection = connection(reader, fields, kind, encapsulation, messages);
+    let connection = connection(reader, fields, kind, encapsulation);
     let deadline = reader.positive_time(fields, "deadline");
-    if matches!(kind, Kind::Bulk | Kind::Flood) {
-        let what = "a bulk transfer or a flood, which have no packets that are due";
-        reader.misplaced(fields, &["reply", "deadline"], what);
+    match kind {
+        Kind::Flood => {
+            let what = "a flood, which sends without regard to what arrives";
+            reader.misplaced(fields, &["reply", "deadline"], what);
+        }
+        Kind::Bulk => reader.misplaced(fields, &["reply"], "a bulk transfer"),
+        Kind::Periodic | Kind::Sporadic | Kind::Poisson | Kind::Adaptive => {}
     }
+    bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
     one_listener(reader, fields, kind, &listeners);
     // Anything wrong with this flow has been reported; half a flow would cause more of it.
@@ -287,23 +294,11 @@ fn connection(
     fields: &Fields<'_>,
     kind: Kind,
     over: Encapsulation,
-    messages: [Option<Bytes>; 2],
 ) -> Option<TcpParameters> {
     if over != Encapsulation::Tcp || kind == Kind::Bulk {
         return None;
     }
-    let tcp = bulk::tcp(reader, fields);
-    // A message is one packet, over TCP as over anything else.
-    let largest = messages.into_iter().flatten().max();
-    if let (Some(largest), Some(entry)) = (largest, fields.get("tcp"))
-        && largest > tcp.segment
-    {
-        let rule = format!("at least a message, {largest}");
-        let found = tcp.segment.to_string();
-        let why = "a message travels in one segment";
-        reader.out_of_range("segment", entry.value.span, &rule, &found, why);
-    }
-    Some(tcp)
+    Some(bulk::tcp(reader, fields))
 }
 
 fn check_times(
@@ -337,7 +332,7 @@ fn check_times(
     }
 }
 
-/// Reads the size of a packet and checks that it fits a frame.
+/// Reads the size of a message and checks that its protocol carries it.
 fn payload(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -368,19 +363,29 @@ fn check_payload(
     span: Span,
     over: Encapsulation,
 ) -> Option<Bytes> {
-    let most = over.max_payload();
+    let is_stream = matches!(over, Encapsulation::Tcp | Encapsulation::Rtps { .. });
+    let most = if is_stream {
+        MAX_MESSAGE
+    } else {
+        over.max_packet()
+    };
     if size <= most {
         return Some(size);
     }
     let title = format!("`{key}` must be at most {most}, found {size}");
-    let label = format!(
-        "a frame carries 1500 B, {} of them headers",
-        over.header_size()
-    );
-    reader.report(
-        Diagnostic::new(&codes::PAYLOAD_TOO_LARGE, title, span, label)
-            .help("send several packets, or a transfer with `kind: bulk`"),
-    );
+    let (label, help) = if is_stream {
+        let help = "write `kind: bulk` and `total` for a file, which may have a `deadline` too";
+        ("of a message over TCP, or a sample".to_owned(), help)
+    } else if over == Encapsulation::Udp {
+        let label = "a datagram has 65535 B, 28 of them headers, whatever its fragments";
+        let help = "write `over: tcp` or `over: rtps`, whose messages may be larger";
+        (label.to_owned(), help)
+    } else {
+        let headers = over.header_size();
+        let label = format!("a frame carries 1500 B, {headers} of them headers");
+        (label, "write `over: udp`, whose datagrams are fragmented")
+    };
+    reader.report(Diagnostic::new(&codes::PAYLOAD_TOO_LARGE, title, span, label).help(help));
     None
 }
 

@@ -2,7 +2,7 @@
 
 use rtether_model::flow::{Phase, Tag, Traffic};
 use rtether_model::quantity::{Bytes, Duration};
-use rtether_model::wire::{self, Encapsulation};
+use rtether_model::wire::{self, Encapsulation, Frames};
 
 use super::bulk::bulk;
 use crate::scenario::codes;
@@ -247,11 +247,9 @@ fn flood(
         reader.out_of_range("rate", span, "at least 1 kbit/s", &quote(text), why);
         return None;
     }
-    let mut frame = wire::frame_size(payload?, over);
-    if tag.is_some() {
-        frame += wire::TAG;
-    }
+    let tag = tag.map_or(Bytes::ZERO, |_| wire::TAG);
     // Rounded up: the flood never exceeds the rate it was given.
-    let interval = bits_per_second(rate).time_ceil(wire::wire_size(frame));
+    let interval = Frames::of_packet(payload?, over)
+        .total(|frame| bits_per_second(rate).time_ceil(wire::wire_size(frame + tag)));
     Some(Traffic::Flood { interval })
 }

@@ -67,7 +67,7 @@ pub(in crate::scenario) static FLOW: Section = Section {
             SIZE,
             Optional,
             "64 B",
-            "Octets the application sends in one packet. Needed but for bulk transfers.",
+            "Octets of a message: up to 65507 B over UDP, in as many fragments as it takes, 16 MB over TCP and RTPS, one frame otherwise. Needed but for bulk transfers.",
         ),
         key(
             "period",
@@ -182,7 +182,7 @@ pub(in crate::scenario) static FLOW: Section = Section {
             TIME,
             Optional,
             "1 ms",
-            "Longest permitted time from the sender's application to the receiver's.",
+            "Longest permitted time of a message, or of a file, from its release by the sender's application to its last octet at the receiver's.",
         ),
         key(
             "total",
