@@ -33,7 +33,8 @@ pub enum Mode {
     Adaptive(Adaptive),
     /// Periodic service of a limited amount, both of which follow congestion (the NT variant).
     Nt(Nt),
-    /// Credit bucket that keeps to the place on the medium where its frames get through (ours).
+    /// Credit bucket that shares the medium out by what it hears, and keeps to the place where its
+    /// frames get through (ours).
     Rtether(Places),
 }
 
@@ -74,7 +75,8 @@ pub struct Adaptive {
     pub forgive_debt: bool,
 }
 
-/// Credit bucket whose refreshes follow the times at which frames got through.
+/// Credit bucket whose rate follows what is heard of the medium, and whose refreshes follow the times
+/// at which frames got through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Depth of the bucket: one packet, so that a period is one turn on the medium.
@@ -85,14 +87,18 @@ pub struct Places {
     pub period_max: Duration,
     /// Room left behind a frame that was waited for: an answer to it fits in.
     pub guard: Duration,
-    /// Share of recent bulk frames that may collide before the period grows, in percent.
+    /// Over which time the station hears for how long anybody sends, and how often the rate changes.
+    pub window: Duration,
+    /// Share of the time in which anybody sends that all stations together aim at, in percent.
+    pub target_percent: u8,
+    /// By how much of the distance to the target the rate moves each window, in percent.
+    pub gain_percent: u16,
+    /// By how much the rate grows each window besides: at the target, too.
+    pub step: BitRate,
+    /// Share of the time in which anybody sends above which the period grows besides, in percent.
     pub threshold_percent: u8,
     /// The longer period in percent of the one before.
     pub growth_percent: u16,
-    /// By how much the period shrinks at each turn, in ten-thousandths.
-    pub gain: u16,
-    /// The same while few frames wait and hardly any collides.
-    pub gain_free: u16,
 }
 
 /// How the period shrinks, so that the rate grows.
@@ -197,13 +203,15 @@ impl Places {
     /// Chosen by sweeps at 10 Mbit/s; `docs/models/smoother-rtether.md` has what they give.
     pub const DEFAULT: Self = Self {
         depth: Bytes::new(1500),
-        period_min: Duration::from_us(2_300),
+        period_min: Duration::from_us(2_500),
         period_max: Duration::from_ms(100),
         guard: Duration::from_us(150),
-        threshold_percent: 20,
+        window: Duration::from_ms(40),
+        target_percent: 65,
+        gain_percent: 15,
+        step: BitRate::from_bps(5_000),
+        threshold_percent: 78,
         growth_percent: 150,
-        gain: 20,
-        gain_free: 300,
     };
 }
 

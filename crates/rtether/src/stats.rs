@@ -60,7 +60,7 @@ pub fn student(values: &Summary) -> Option<Interval> {
 }
 
 /// Returns what Student's t exceeds with the probability [`TAIL`].
-fn student_quantile(freedom: f64) -> f64 {
+pub(crate) fn student_quantile(freedom: f64) -> f64 {
     // t^2 / (f + t^2) has the distribution Beta(1/2, f/2), so that its odds are t^2 / f.
     let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * TAIL);
     libm::sqrt(freedom * quantile.odds)

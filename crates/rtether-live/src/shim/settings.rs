@@ -3,6 +3,7 @@
 use rtether_model::endnode::{Detector, Layer};
 use rtether_model::network::{Pcp, Vid};
 use rtether_model::quantity::{BitRate, Duration};
+use rtether_model::smoother::Mode;
 
 use crate::link::MacAddress;
 use crate::thread::Placement;
@@ -45,19 +46,18 @@ impl Settings {
         }
     }
 
-    /// Returns whether the smoother's detector looks at received frames.
+    /// Returns whether smoother or detector look at received frames.
     pub(super) fn hears(&self) -> bool {
         let detector = self.layer.smoother.map(|smoothing| smoothing.detector);
-        matches!(
-            detector,
-            Some(Detector::Utilization { .. } | Detector::Marks { .. })
-        )
+        self.listens() || matches!(detector, Some(Detector::Marks { .. }))
     }
 
     /// Returns whether it also wants those for others.
     pub(super) fn listens(&self) -> bool {
-        let detector = self.layer.smoother.map(|smoothing| smoothing.detector);
-        matches!(detector, Some(Detector::Utilization { .. }))
+        self.layer.smoother.is_some_and(|smoothing| {
+            matches!(smoothing.config.mode, Mode::Rtether(_))
+                || matches!(smoothing.detector, Detector::Utilization { .. })
+        })
     }
 
     /// Returns what the shim's thread asks the system for.

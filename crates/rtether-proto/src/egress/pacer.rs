@@ -20,6 +20,8 @@ pub(super) struct Pacer<T> {
     ring: u32,
     detector: Detector,
     watch: Watch,
+    /// At which frames are sent on the medium.
+    rate: BitRate,
     /// It is no longer wanted, and goes when it is empty.
     is_leaving: bool,
 }
@@ -70,6 +72,7 @@ impl<T> Pacer<T> {
             ring: smoothing.ring,
             detector: smoothing.detector,
             watch: Watch::new(now, smoothing.detector, seeds.visibility, rate),
+            rate,
             is_leaving: false,
         })
     }
@@ -91,6 +94,7 @@ impl<T> Pacer<T> {
         self.rule = smoothing.rule;
         self.limits = smoothing.config.limits;
         self.ring = smoothing.ring;
+        self.rate = rate;
         self.is_leaving = false;
         Ok(())
     }
@@ -146,12 +150,21 @@ impl<T> Pacer<T> {
             self.smoother.handle_completion(now, class, sent);
             self.drain();
         }
+        self.busy(now, frame.wire_size);
         let signal = self.watch.completed(now, frame);
         self.signal(now, signal);
     }
 
     pub(super) fn heard(&mut self, now: Instant, wire_size: Bytes) {
         self.watch.heard(now, wire_size);
+        self.busy(now, wire_size);
+    }
+
+    /// The medium was taken for a frame of this size.
+    fn busy(&mut self, now: Instant, wire_size: Bytes) {
+        let busy = self.rate.time_ceil(wire_size);
+        self.smoother.handle_busy(now, busy);
+        self.drain();
     }
 
     pub(super) fn probed(&mut self, now: Instant, path: u8, delay: Option<Duration>) {

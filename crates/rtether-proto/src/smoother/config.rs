@@ -78,15 +78,23 @@ fn check_places(places: &Places) -> Result<(), ConfigError> {
     if places.growth_percent < 100 {
         return Err(ConfigError::Shrinks);
     }
-    let shares = [
-        ("threshold_percent", places.threshold_percent.into(), 100),
-        ("gain", places.gain, 10_000),
-        ("gain_free", places.gain_free, 10_000),
-    ];
-    match shares.into_iter().find(|&(_, share, whole)| share > whole) {
-        Some((name, ..)) => Err(ConfigError::AboveWhole(name)),
-        None => Ok(()),
+    for (name, share) in [
+        ("target_percent", places.target_percent),
+        ("threshold_percent", places.threshold_percent),
+    ] {
+        match share {
+            0 => return Err(ConfigError::NotPositive(name)),
+            1..=100 => {}
+            _ => return Err(ConfigError::AboveWhole(name)),
+        }
     }
+    if places.gain_percent > 100 {
+        return Err(ConfigError::AboveWhole("gain_percent"));
+    }
+    if places.step.as_bps() == 0 {
+        return Err(ConfigError::NotPositive("step"));
+    }
+    time("window", places.window)
 }
 
 fn check_nt(nt: &Nt, mtu: Bytes) -> Result<(), ConfigError> {

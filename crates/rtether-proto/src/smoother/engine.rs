@@ -156,8 +156,15 @@ impl<F> Smoother<F> {
     pub fn handle_completion(&mut self, now: Instant, class: Class, sent: Transmission) {
         self.begin(now);
         if class == Class::Bulk {
-            self.law.handle_completion(now, sent, &mut self.log);
+            self.law.handle_completion(sent);
         }
+    }
+
+    /// Takes note that somebody, this station included, kept the medium busy for so long. Only
+    /// [`rtether_model::smoother::Mode::Rtether`] needs to know.
+    pub fn handle_busy(&mut self, now: Instant, busy: Duration) {
+        self.begin(now);
+        self.law.handle_busy(now, busy, &mut self.log);
     }
 
     /// Does what is due. A call before [`Smoother::poll_timeout`] does nothing.

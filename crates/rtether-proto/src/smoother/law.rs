@@ -61,9 +61,16 @@ impl Law {
     }
 
     /// A bulk packet is out.
-    pub(super) fn handle_completion(&mut self, now: Instant, sent: Transmission, log: &mut Log) {
+    pub(super) fn handle_completion(&mut self, sent: Transmission) {
         if let Self::Places(law) = self {
-            law.on_complete(now, sent, log);
+            law.on_complete(sent);
+        }
+    }
+
+    /// Somebody sent.
+    pub(super) fn handle_busy(&mut self, now: Instant, busy: Duration, log: &mut Log) {
+        if let Self::Places(law) = self {
+            law.on_busy(now, busy, log);
         }
     }
 

@@ -126,8 +126,8 @@ fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
 #[test]
 fn an_attempt_may_be_told_of_late() {
     // By hand: the frame was handed out at 0 and complete at 2000 us, its last attempt began 500 us
-    // before; the next turn is a guard of 150 us and a period of 2300 us later, at 3950 us. By the
-    // time of the call it would be at 4450 us, without a wait at 2300 us.
+    // before; the next turn is a guard of 150 us and a period of 2500 us later, at 4150 us. By the
+    // time of the call it would be at 4650 us, without a wait at 2500 us.
     let layer = smoothed(Mode::Rtether(Places::DEFAULT), 1, EVERY_COLLISION);
     let mut host = Host::new(&layer);
     host.offer(datagram(1500, Bulk, 0));
@@ -135,7 +135,7 @@ fn an_attempt_may_be_told_of_late() {
     host.wait_until(at(2_000));
     host.egress.attempted(host.now, Duration::from_us(500));
     host.complete(1);
-    assert_eq!(host.egress.poll_timeout(), Some(at(3_950)));
+    assert_eq!(host.egress.poll_timeout(), Some(at(4_150)));
 }
 
 #[test]

@@ -79,6 +79,12 @@ impl Driver {
         self.drain(usize::MAX);
     }
 
+    /// Somebody sent for so long.
+    pub(crate) fn hear(&mut self, busy: Duration) {
+        self.smoother.handle_busy(self.now, busy);
+        self.drain(usize::MAX);
+    }
+
     pub(crate) fn set(&mut self, config: Config) {
         let set = self.smoother.set(self.now, config);
         set.expect("a good configuration");

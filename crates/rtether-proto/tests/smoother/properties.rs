@@ -1,7 +1,7 @@
 //! What holds for any traffic.
 
 use proptest::prelude::*;
-use rtether_model::quantity::{Bytes, Duration};
+use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
 use rtether_proto::smoother::{
     Adaptive, Class, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Signal,
@@ -21,6 +21,8 @@ enum Step {
     Report(Signal),
     /// A packet is out that started so long ago, at this attempt.
     Complete(Class, Duration, u32),
+    /// Somebody sent for so long.
+    Hear(Duration),
     Set(Mode),
 }
 
@@ -43,6 +45,7 @@ fn traffic(real_time: u32) -> impl Strategy<Value = Step> {
             .prop_map(|(class, us, attempts)| {
                 Step::Complete(class, Duration::from_us(us), attempts)
             }),
+        1 => (0..5_000i64).prop_map(|us| Step::Hear(Duration::from_us(us))),
     ]
 }
 
@@ -101,19 +104,20 @@ fn nt() -> impl Strategy<Value = Nt> {
 fn places() -> impl Strategy<Value = Places> {
     let ms = Duration::from_ms;
     let periods = (1..20i64, 0..100i64);
-    let shares = (0..=100u8, 100..=400u16, 0..=10_000u16, 0..=10_000u16);
-    (1..6_000u64, periods, 0..5_000i64, shares).prop_map(
-        move |(depth, (min, more), guard, (threshold_percent, growth_percent, gain, gain_free))| {
-            Places {
-                depth: Bytes::new(depth),
-                period_min: ms(min),
-                period_max: ms(min + more),
-                guard: Duration::from_us(guard),
-                threshold_percent,
-                growth_percent,
-                gain,
-                gain_free,
-            }
+    let shares = (1..=100u8, 1..=100u8, 0..=100u16, 100..=400u16);
+    let times = (0..5_000i64, 1..100_000i64);
+    (1..6_000u64, periods, times, shares, 1..100_000_000u64).prop_map(
+        move |(depth, (min, more), (guard, window), shares, step)| Places {
+            depth: Bytes::new(depth),
+            period_min: ms(min),
+            period_max: ms(min + more),
+            guard: Duration::from_us(guard),
+            window: Duration::from_us(window),
+            target_percent: shares.0,
+            threshold_percent: shares.1,
+            gain_percent: shares.2,
+            growth_percent: shares.3,
+            step: BitRate::from_bps(step),
         },
     )
 }
@@ -139,6 +143,7 @@ fn take(driver: &mut Driver, step: &Step) {
         Step::Wait(span) => driver.advance(*span),
         Step::Report(signal) => driver.signal(*signal),
         Step::Complete(class, ago, attempts) => driver.complete(*class, *ago, *attempts),
+        Step::Hear(busy) => driver.hear(*busy),
         Step::Set(mode) => driver.set(Config {
             mode: *mode,
             limits: small(),

@@ -152,6 +152,14 @@ impl Judge {
         self.take(claim, status, basis, observed, reason);
     }
 
+    /// Leaves a claim out, and says why.
+    pub(super) fn leave_out(&mut self, id: &str, reason: &str) {
+        if let Some(position) = self.open.iter().position(|claim| claim.id == id) {
+            let claim = self.open.remove(position);
+            self.take(claim, Status::Skipped, None, String::new(), reason);
+        }
+    }
+
     /// Ends with all claims in their order; those that nobody judged are skipped.
     pub(super) fn finish(mut self) -> Vec<Judgement> {
         for claim in std::mem::take(&mut self.open) {
@@ -202,6 +210,7 @@ mod tests {
         judge.judge("C005", true, "a".into(), "not shown");
         judge.judge("C006", false, "b".into(), "because");
         judge.decide("C007", None, "c".into(), "too few");
+        judge.leave_out("C008", "not here");
         let found = judge.finish();
         let get = |id: &str| found.iter().find(|claim| claim.id == id).expect("is there");
         let short = |id| (get(id).status, get(id).basis, get(id).reason.as_str());
@@ -209,6 +218,7 @@ mod tests {
         assert_eq!(short("C006").0, Status::Fail);
         assert_eq!(short("C006").2, "because");
         assert_eq!(short("C007").0, Status::Undecided);
+        assert_eq!(short("C008"), (Status::Skipped, None, "not here"));
         assert_eq!(short("C012").0, Status::Skipped);
         assert_eq!(get("C012").basis, None);
     }

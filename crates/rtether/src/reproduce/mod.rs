@@ -40,6 +40,7 @@ use judge::Judge;
 use reference::Experiment;
 
 pub use judge::{Basis, Judgement, Status};
+pub use kweon::laws;
 pub use output::{csv, html, json, table, verdict_table};
 
 /// What an experiment found.

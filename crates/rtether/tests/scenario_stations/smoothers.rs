@@ -43,18 +43,20 @@ fn a_smoother_that_keeps_its_place() {
     let plain = smoothing("mode: rtether");
     assert_eq!(plain.config.mode, Mode::Rtether(Places::DEFAULT));
     let own = smoothing(
-        "mode: rtether, depth: 3 kB, period: 5 ms .. 50 ms, guard: 1 ms, threshold: 30 %, \
-         growth_percent: 150, gain: 0.5 %, gain_free: 10 %",
+        "mode: rtether, depth: 3 kB, period: 5 ms .. 50 ms, guard: 1 ms, threshold: 90 %, \
+         growth_percent: 200, gain: 5 %, target: 50 %, window: 100 ms, rate_step: 20 kbit/s",
     );
     let expected = Places {
         depth: Bytes::new(3000),
         period_min: MS(5),
         period_max: MS(50),
         guard: MS(1),
-        threshold_percent: 30,
-        growth_percent: 150,
-        gain: 50,
-        gain_free: 1000,
+        window: MS(100),
+        target_percent: 50,
+        gain_percent: 5,
+        step: BitRate::from_bps(20_000),
+        threshold_percent: 90,
+        growth_percent: 200,
     };
     assert_eq!(own.config.mode, Mode::Rtether(expected));
 }

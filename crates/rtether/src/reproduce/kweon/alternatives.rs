@@ -45,12 +45,12 @@ const FRONTIER: [(&str, [Scheme; 6]); 3] = [
     (
         "rtether",
         [
-            Scheme::RtetherBy(3000, 20),
-            Scheme::RtetherBy(2500, 20),
-            Scheme::RtetherBy(2300, 20),
-            Scheme::RtetherBy(2000, 80),
-            Scheme::RtetherBy(1800, 160),
-            Scheme::RtetherBy(1600, 320),
+            Scheme::RtetherBy(45),
+            Scheme::RtetherBy(50),
+            Scheme::RtetherBy(55),
+            Scheme::RtetherBy(65),
+            Scheme::RtetherBy(70),
+            Scheme::RtetherBy(75),
         ],
     ),
 ];
@@ -127,9 +127,9 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
                 product(other)
             ));
             if law != Scheme::Himd {
-                // Two laws that miss nothing show no trade-off.
-                let is_told = himd.messages.missed > 0 || other.messages.missed > 0;
-                verdicts.push(is_told.then(|| product(himd) <= product(other)));
+                // Of two laws that miss as little, the one with more throughput is better: of two
+                // without a miss, too, which count as one each.
+                verdicts.push(Some(product(himd) <= product(other)));
             }
         }
     }
@@ -139,7 +139,8 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
         all_of(&verdicts),
         words.join("; "),
         "the paper gives no parameters for the other laws; with ours, which reach the shortest \
-         period in the same time as HIMD, another law has the smaller product, or neither misses",
+         period in the same time as HIMD, another law has the smaller product: linear increase under \
+         greedy files misses as little and lets more through",
     );
     judge.finish()
 }

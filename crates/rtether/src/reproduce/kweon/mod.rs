@@ -12,6 +12,7 @@
 mod alternatives;
 mod figure;
 mod greedy;
+mod laws;
 #[cfg(target_os = "linux")]
 pub(super) mod live;
 mod nongreedy;
@@ -37,6 +38,7 @@ use plant::Platform;
 
 pub(super) use alternatives::run as run_alternatives;
 pub(super) use greedy::run as run_greedy;
+pub use laws::tables as laws;
 pub(super) use nongreedy::run as run_nongreedy;
 pub(super) use nt::run as run_nt;
 pub(super) use rt_only::run as run_rt_only;
@@ -67,8 +69,8 @@ enum Scheme {
     HimdBy(u16),
     /// Linear increase by so many hundreds of bit/s each tick.
     LinearBy(u16),
-    /// `rtether` with a shortest period of so many microseconds, and a gain.
-    RtetherBy(u16, u16),
+    /// `rtether` with a target of so many percent.
+    RtetherBy(u8),
 }
 
 impl Scheme {
@@ -81,7 +83,7 @@ impl Scheme {
             Self::Himd | Self::HimdBy(_) => "adaptive",
             Self::SlowStart => "slow-start increase",
             Self::Linear | Self::LinearBy(_) => "linear increase",
-            Self::Rtether | Self::RtetherBy(..) => "rtether",
+            Self::Rtether | Self::RtetherBy(_) => "rtether",
             Self::Nt => "adaptive (NT)",
         }
     }
@@ -111,9 +113,9 @@ impl Scheme {
                 increase: Increase::Linear(BitRate::from_bps(u64::from(step) * 100)),
                 ..Adaptive::LINEAR
             }),
-            Self::RtetherBy(us, gain) => Mode::Rtether(Places {
-                period_min: Duration::from_us(us.into()),
-                gain,
+            Self::RtetherBy(percent) => Mode::Rtether(Places {
+                target_percent: percent,
+                threshold_percent: (percent + 13).min(100),
                 ..Places::DEFAULT
             }),
         }

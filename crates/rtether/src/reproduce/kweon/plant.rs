@@ -8,7 +8,7 @@ use rtether_model::smoother::{Config, Limits, Mode, Rule};
 use rtether_model::wire::Encapsulation;
 
 use super::super::plant::{Plant, echoed, flow};
-use super::{Bulk, Case, DEADLINE, WARMUP};
+use super::{Bulk, Case, DEADLINE, Scheme, WARMUP};
 use crate::scenario::{RunPlan, Scenario};
 
 const RATE: BitRate = BitRate::from_mbps(10);
@@ -55,7 +55,7 @@ impl Platform {
         }
     }
 
-    fn layer(self, mode: Mode) -> Layer {
+    fn layer(self, mode: Mode, visibility_per_million: u32) -> Layer {
         let config = Config {
             mode,
             limits: Limits {
@@ -70,11 +70,23 @@ impl Platform {
                 rule: self.rule(),
                 ring: 2,
                 detector: Detector::OwnCollisions {
-                    visibility_per_million: self.visibility_per_million(),
+                    visibility_per_million,
                 },
             }),
             ..Layer::default()
         }
+    }
+}
+
+impl Case {
+    /// Returns what the PCs have. The NT variant sees as many collisions on either platform.
+    fn layer(self) -> Layer {
+        let seen = match self.scheme {
+            Scheme::Nt => Platform::Nt,
+            _ => self.platform,
+        };
+        let seen = seen.visibility_per_million();
+        self.platform.layer(self.scheme.mode(), seen)
     }
 }
 
@@ -90,6 +102,13 @@ const TCP: TcpParameters = TcpParameters {
 
 /// Returns the scenario of a point, and how many of its flows, the first ones, are messages.
 pub(super) fn scenario(case: Case) -> (Scenario, usize) {
+    let per_second =
+        Duration::from_secs(1).as_ps() * i64::from(case.platform.stations()) / MESSAGE_GAP.as_ps();
+    lasting(case, Duration::from_secs(MESSAGES / per_second))
+}
+
+/// Returns the scenario of a point that counts for so long, and how many of its flows are messages.
+pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
     let count = case.platform.stations();
     let mut plant = Plant::default();
     let hub = plant.add(
@@ -116,7 +135,7 @@ pub(super) fn scenario(case: Case) -> (Scenario, usize) {
     };
     let pcs: Vec<NodeId> = (0..count)
         .map(|number| {
-            let layer = case.platform.layer(case.scheme.mode());
+            let layer = case.layer();
             attach(&mut plant, format!("pc{}", number + 1), number, Some(layer))
         })
         .collect();
@@ -130,9 +149,8 @@ pub(super) fn scenario(case: Case) -> (Scenario, usize) {
     let messages = flows.len();
     let active = pcs.iter().take(usize::from(case.active));
     flows.extend(active.map(|&pc| files(&plant, case.bulk, pc, monitor)));
-    let per_second = Duration::from_secs(1).as_ps() * i64::from(count) / MESSAGE_GAP.as_ps();
     let run = RunPlan {
-        duration: WARMUP + Duration::from_secs(MESSAGES / per_second),
+        duration: WARMUP + counted,
         warmup: WARMUP,
         runs: 1,
         seed: 1,

@@ -1,7 +1,7 @@
 //! Traffic smoothers.
 
 use rtether_model::endnode::{Detector, Smoothing, TosMatch};
-use rtether_model::quantity::{Bytes, Duration, Instant};
+use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::smoother::{
     Adaptive, Config, Doubling, Fixed, Increase, Limits, Mode, Nt, Places, Rule,
 };
@@ -27,7 +27,7 @@ const MODE_KEYS: &[(&str, &[&str])] = &[
     ("tick", ADAPTIVE),
     ("delta", &["himd", "nt"]),
     ("halve_every", &["slow-start"]),
-    ("rate_step", &["linear"]),
+    ("rate_step", &["linear", "rtether"]),
     ("doubling", ADAPTIVE),
     ("shift_refresh", ADAPTIVE),
     ("forgive_debt", ADAPTIVE),
@@ -38,9 +38,10 @@ const MODE_KEYS: &[(&str, &[&str])] = &[
         &["himd", "slow-start", "linear", "rtether"],
     ),
     ("guard", &["rtether"]),
-    ("threshold", &["rtether"]),
+    ("window", &["rtether"]),
+    ("target", &["rtether"]),
     ("gain", &["rtether"]),
-    ("gain_free", &["rtether"]),
+    ("threshold", &["rtether"]),
     ("detector", &["himd", "slow-start", "linear", "nt"]),
 ];
 
@@ -107,6 +108,8 @@ fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) ->
         "interval" => "halve_every",
         "step" => "rate_step",
         "threshold_percent" => "threshold",
+        "target_percent" => "target",
+        "gain_percent" => "gain",
         other => other,
     };
     let rule = match error {
@@ -166,10 +169,7 @@ fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Ad
     match &mut own.increase {
         Increase::Harmonic(delta) => set_time(reader, fields, "delta", delta),
         Increase::SlowStart(interval) => set_time(reader, fields, "halve_every", interval),
-        Increase::Linear(step) => {
-            let rate = reader.quantity(fields, "rate_step", Quantity::BitRate);
-            *step = rate.map_or(*step, |rate| bits_per_second(rate.value));
-        }
+        Increase::Linear(step) => rate_step(reader, fields, step),
     }
     growth(reader, fields, &mut own.growth_percent);
     if let Some("per-call") = reader.word(fields, "doubling").map(|word| word.value) {
@@ -200,21 +200,32 @@ fn places(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Places {
     if let Some((low, high)) = reader.time_range(fields, "period") {
         (own.period_min, own.period_max) = (low, high);
     }
-    growth(reader, fields, &mut own.growth_percent);
-    if let Some(percent) = parts(reader, fields, "threshold", 10_000_000, "1 %") {
-        own.threshold_percent = u8::try_from(percent).unwrap_or(u8::MAX);
-    }
-    for (key, slot) in [("gain", &mut own.gain), ("gain_free", &mut own.gain_free)] {
-        if let Some(share) = parts(reader, fields, key, 100_000, "0.01 %") {
-            *slot = u16::try_from(share).unwrap_or(u16::MAX);
+    set_time(reader, fields, "window", &mut own.window);
+    for (key, slot) in [
+        ("target", &mut own.target_percent),
+        ("threshold", &mut own.threshold_percent),
+    ] {
+        if let Some(percent) = parts(reader, fields, key, 10_000_000, "1 %") {
+            *slot = u8::try_from(percent).unwrap_or(u8::MAX);
         }
     }
+    if let Some(percent) = parts(reader, fields, "gain", 10_000_000, "1 %") {
+        own.gain_percent = u16::try_from(percent).unwrap_or(u16::MAX);
+    }
+    rate_step(reader, fields, &mut own.step);
+    growth(reader, fields, &mut own.growth_percent);
     own
 }
 
 fn growth(reader: &mut Reader<'_>, fields: &Fields<'_>, slot: &mut u16) {
     if let Some(percent) = reader.count(fields, "growth_percent") {
         *slot = u16::try_from(percent.value).unwrap_or(u16::MAX);
+    }
+}
+
+fn rate_step(reader: &mut Reader<'_>, fields: &Fields<'_>, slot: &mut BitRate) {
+    if let Some(rate) = reader.quantity(fields, "rate_step", Quantity::BitRate) {
+        *slot = bits_per_second(rate.value);
     }
 }
 
