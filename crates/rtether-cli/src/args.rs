@@ -26,7 +26,7 @@ pub(crate) use calibrate::CalibrateArgs;
 #[cfg(target_os = "linux")]
 pub(crate) use doctor::DoctorArgs;
 #[cfg(target_os = "linux")]
-pub(crate) use live::{EchoArgs, PingArgs, SocketArgs, ThreadArgs, Way};
+pub(crate) use live::{ConfineArgs, EchoArgs, PingArgs, SocketArgs, ThreadArgs, Way};
 #[cfg(target_os = "linux")]
 pub(crate) use load::LoadArgs;
 #[cfg(target_os = "linux")]

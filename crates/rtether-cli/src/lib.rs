@@ -14,6 +14,8 @@ mod bound;
 mod calibrate;
 mod check;
 #[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
 mod doctor;
 mod drafts;
 mod exit;

@@ -9,6 +9,7 @@ use rtether::live::Duration;
 use rtether::live::load::{self, Bytes, Kind, Limits, LoadError, LoadOptions, Outcome, Progress};
 
 use crate::args::{Global, LoadArgs};
+use crate::confine::confinement;
 use crate::exit::{self, Exit};
 use crate::stop::{Care, Stop};
 use crate::terminal;
@@ -117,9 +118,22 @@ fn sink(arguments: &LoadArgs, stop: &AtomicBool) -> Exit {
         ..Limits::default()
     };
     let listen = arguments.target.as_deref().unwrap_or("0.0.0.0");
-    let taken = load::sink(listen, limits, stop, |at| {
-        terminal::tell(&format!("taking load at {at}, TCP and UDP; Ctrl-C ends it"));
-    });
+    let confinement = match confinement(arguments.user.as_deref(), arguments.unconfined) {
+        Ok(confinement) => confinement,
+        Err(exit) => return exit,
+    };
+    let taken = load::sink(
+        listen,
+        limits,
+        confinement.as_ref(),
+        stop,
+        |at, confined| {
+            let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
+            terminal::tell(&format!(
+                "taking load at {at}, TCP and UDP{confined}; Ctrl-C ends it"
+            ));
+        },
+    );
     match taken {
         Ok(taken) => {
             if taken.unmarked > 0 {

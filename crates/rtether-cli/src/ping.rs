@@ -16,7 +16,7 @@ use crate::args::{DomainArgs, EchoArgs, Global, PingArgs, SocketArgs, ThreadArgs
 use crate::exit::{self, Exit};
 use crate::stop::{Care, Stop};
 use crate::topic::{end_trace, place, tracing};
-use crate::{awake, files, terminal};
+use crate::{awake, confine, files, terminal};
 
 /// Milliseconds between two looks at the progress.
 const REFRESH: WallDuration = WallDuration::from_millis(100);
@@ -302,10 +302,16 @@ pub(crate) fn echo(arguments: &EchoArgs, global: &Global) -> Exit {
         profile: profile(arguments.numbered),
         board,
         stamps: arguments.stamps,
+        confinement: None,
         of_peer: usize::try_from(arguments.limit_peer).unwrap_or(1),
         idle: arguments.limit_idle,
     };
     options.place.trace = trace;
+    options.confinement = match confine::wished(&arguments.confine) {
+        Ok(confinement) => confinement,
+        Err(exit) => return exit,
+    };
+    options.place.confinement.clone_from(&options.confinement);
     let stop = Stop::new(Care::None);
     awake::keep(arguments.socket.thread.awake);
     let answered = live::echo(&options, &stop, |at| {

@@ -16,7 +16,7 @@ use crate::drafts;
 use crate::exit::{self, Exit};
 use crate::ping::{refuse, thread_of};
 use crate::stop::{Care, Stop};
-use crate::{awake, terminal};
+use crate::{awake, confine, terminal};
 
 /// Runs `pub`.
 pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
@@ -42,8 +42,13 @@ pub(crate) fn publish(arguments: &PubArgs, global: &Global) -> Exit {
         qos.lifespan = span(lifespan);
     }
     qos.transport_priority = arguments.dscp.into();
+    let mut topic_options = options(topic, kind, qos, trace);
+    topic_options.place.confinement = match confine::wished(&topic.confine) {
+        Ok(confinement) => confinement,
+        Err(exit) => return exit,
+    };
     let options = PublishOptions {
-        topic: options(topic, kind, qos, trace),
+        topic: topic_options,
         period: arguments.period,
         size: arguments.size,
         linger: arguments.linger,
@@ -72,7 +77,11 @@ pub(crate) fn subscribe(arguments: &SubArgs, global: &Global) -> Exit {
         qos.ownership = Ownership::Exclusive;
     }
     qos.time_based_filter = span(arguments.filter);
-    let options = options(topic, kind, qos, trace);
+    let mut options = options(topic, kind, qos, trace);
+    options.place.confinement = match confine::wished(&topic.confine) {
+        Ok(confinement) => confinement,
+        Err(exit) => return exit,
+    };
     run(topic, &options, |stop, on| {
         topics::subscribe(&options, stop, on)
     })
@@ -156,6 +165,7 @@ pub(crate) fn place(
         multicast: !domain.no_multicast,
         any_source: domain.any_source,
         trace,
+        confinement: None,
     }
 }
 
@@ -270,8 +280,15 @@ pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
         Ok(trace) => trace,
         Err(exit) => return exit,
     };
+    let confinement = match confine::wished(&arguments.confine) {
+        Ok(confinement) => confinement,
+        Err(exit) => return exit,
+    };
     let options = SpyOptions {
-        place: place_of(&arguments.domain, &arguments.frames, trace),
+        place: Place {
+            confinement,
+            ..place_of(&arguments.domain, &arguments.frames, trace)
+        },
         duration: arguments.duration,
         rates: arguments.rates,
     };

@@ -13,6 +13,7 @@ mod bpf;
 pub mod c;
 pub mod calibrate;
 pub mod clock;
+pub mod confine;
 pub mod emulator;
 pub mod filter;
 pub mod host;

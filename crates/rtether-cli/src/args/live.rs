@@ -113,6 +113,8 @@ pub(crate) struct EchoArgs {
     /// Have the kernel stamp what comes and goes, for `rtether ping --stamps` (udp and raw)
     #[arg(long)]
     pub(crate) stamps: bool,
+    #[command(flatten)]
+    pub(crate) confine: ConfineArgs,
     /// TCP: connections of one address at a time; one more is told that there is no room
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) limit_peer: u32,
@@ -142,6 +144,18 @@ pub(crate) struct SocketArgs {
     pub(crate) vlan: Option<Vid>,
     #[command(flatten)]
     pub(crate) thread: ThreadArgs,
+}
+
+/// What is given up once sockets and files are open.
+#[derive(Args, Debug)]
+pub(crate) struct ConfineArgs {
+    /// As root: the user to become once sockets and files are open, by name or number
+    /// [default: nobody]
+    #[arg(long, value_name = "USER")]
+    pub(crate) user: Option<String>,
+    /// Keep user and rights, and bar neither files nor system calls
+    #[arg(long, conflicts_with = "user")]
+    pub(crate) unconfined: bool,
 }
 
 /// What a measuring thread is like.

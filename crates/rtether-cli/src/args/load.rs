@@ -54,6 +54,12 @@ pub(crate) struct LoadArgs {
     /// Sink: let clients choose the DSCP of what is sent to them
     #[arg(long, requires = "sink")]
     pub(crate) allow_dscp: bool,
+    /// Sink: as root, the user to become once the sockets are open [default: nobody]
+    #[arg(long, value_name = "USER", requires = "sink")]
+    pub(crate) user: Option<String>,
+    /// Sink: keep user and rights, and bar neither files nor system calls
+    #[arg(long, requires = "sink", conflicts_with = "user")]
+    pub(crate) unconfined: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use rtether::live::topics::{Durability, Peer, Ports, Representation, SIZE_MAX};
 use rtether::live::{Duration, Vid};
 
-use super::live::{ThreadArgs, vid};
+use super::live::{ConfineArgs, ThreadArgs, vid};
 use super::number;
 
 /// Arguments of `pub`.
@@ -113,6 +113,8 @@ pub(crate) struct TopicArgs {
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
     #[command(flatten)]
+    pub(crate) confine: ConfineArgs,
+    #[command(flatten)]
     pub(crate) thread: ThreadArgs,
     /// Print one JSON object per sample, and one at the end
     #[arg(long)]
@@ -133,6 +135,8 @@ pub(crate) struct SpyArgs {
     pub(crate) domain: DomainArgs,
     #[command(flatten)]
     pub(crate) frames: FrameArgs,
+    #[command(flatten)]
+    pub(crate) confine: ConfineArgs,
     /// How long to listen
     #[arg(long = "for", value_name = "TIME", default_value = "5 s", value_parser = positive)]
     pub(crate) duration: Duration,

@@ -190,13 +190,14 @@ impl TcpService {
         socket.bind(&address.into())?;
         socket.listen(libc::c_int::try_from(CONNECTIONS_MAX).unwrap_or(1))?;
         socket.set_nonblocking(true)?;
+        let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let this = Self {
             listener: socket.into(),
-            events: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            spare: Spare::new(&events),
+            events,
             connections: Default::default(),
             leaving: Vec::new(),
             limits,
-            spare: Spare::new(),
             turned: Turned::default(),
             first: 0,
             turns: 0,
@@ -227,7 +228,7 @@ impl TcpService {
             Ok(accepted) => accepted,
             Err(error) if is_short_of_descriptors(&error) => {
                 let listener = &self.listener;
-                let told = self.spare.lend(|| {
+                let told = self.spare.lend(&self.events, || {
                     let accepted = listener.accept();
                     accepted.map(|(stream, _)| refuse(&stream))
                 });

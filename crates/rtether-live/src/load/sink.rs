@@ -153,7 +153,7 @@ impl Sink {
         std::thread::scope(|scope| {
             let counts = || shared.take_datagrams(&self.datagrams);
             let datagrams = thread::Builder::new().spawn_scoped(scope, counts)?;
-            let mut spare = Spare::new();
+            let mut spare = Spare::new(&self.listener);
             while !stop.load(Ordering::Relaxed) && !datagrams.is_finished() {
                 match self.listener.accept() {
                     Ok((stream, peer)) => {
@@ -163,7 +163,7 @@ impl Sink {
                     }
                     Err(error) if is_pause(&error) => thread::sleep(LOOK / 10),
                     Err(error) if is_short_of_descriptors(&error) => {
-                        spare.lend(|| shared.refuse_next(&self.listener));
+                        spare.lend(&self.listener, || shared.refuse_next(&self.listener));
                         thread::sleep(LOOK / 10);
                     }
                     // The client has gone before it was accepted.

@@ -4,7 +4,9 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use rtether_live::clock::{Clock, to_std};
+use rtether_live::confine::{Confined, Confinement, confine};
 use rtether_live::link::{Raw, Service, TcpLimits, TcpService, Udp, Xdp};
+use rtether_live::privileges;
 use rtether_live::responder::{Answered, Responder, Role};
 use rtether_model::quantity::Duration;
 use rtether_proto::probe::cndep::{Board, Profile};
@@ -36,6 +38,8 @@ pub struct EchoOptions {
     pub board: Board,
     /// Whether the kernel stamps what comes and goes, for those who ask.
     pub stamps: bool,
+    /// What to give up once requests can be taken; nothing if not given.
+    pub confinement: Option<Confinement>,
     /// TCP: connections of one address at a time.
     pub of_peer: usize,
     /// TCP: a connection that asks nothing for so long is closed.
@@ -55,6 +59,7 @@ impl Default for EchoOptions {
             profile: Profile::DEFAULT,
             board: Board::default(),
             stamps: false,
+            confinement: None,
             of_peer: TcpLimits::default().of_peer,
             idle: Duration::from_secs(10),
         }
@@ -124,20 +129,20 @@ pub fn echo(
             };
             let at = address(&options.listen, port, options.via)?;
             let service = Udp::bind(at, options.marks.udp()).map_err(failed)?;
-            ready(&format!("{at} via {}", options.via.name()));
-            run(options, service, stop)?.map_err(failed)
+            let at = format!("{at} via {}", options.via.name());
+            run(options, service, stop, (&at, ready))?.map_err(failed)
         }
         Via::Raw => {
             let device = device(options)?;
             let service = Raw::bind(device, options.marks.raw())?;
-            ready(&format!("{} on {device} via raw", service.address()));
-            run(options, service, stop)?.map_err(failed)
+            let at = format!("{} on {device} via raw", service.address());
+            run(options, service, stop, (&at, ready))?.map_err(failed)
         }
         Via::Xdp => {
             let device = device(options)?;
             let service = Xdp::bind(device, options.marks.raw())?;
-            ready(&format!("{} on {device} via xdp", service.address()));
-            run(options, service, stop)?.map_err(failed)
+            let at = format!("{} on {device} via xdp", service.address());
+            run(options, service, stop, (&at, ready))?.map_err(failed)
         }
         Via::Tcp => {
             let at = address(&options.listen, PORT, options.via)?;
@@ -146,8 +151,8 @@ pub fn echo(
                 idle: to_std(options.idle),
             };
             let service = TcpService::bind(at, options.marks.udp(), limits).map_err(failed)?;
-            ready(&format!("{at} via tcp"));
-            run(options, service, stop)?.map_err(failed)
+            let at = format!("{at} via tcp");
+            run(options, service, stop, (&at, ready))?.map_err(failed)
         }
         Via::Rtps => topics::answer(options, stop, ready),
         Via::Icmp => Err(LiveError::Unsuited {
@@ -167,6 +172,7 @@ fn run<S: Service>(
     options: &EchoOptions,
     service: S,
     stop: &AtomicBool,
+    (at, ready): (&str, impl FnOnce(&str)),
 ) -> Result<io::Result<Answered>, LiveError> {
     if options.thread.awake {
         // Who asks for it and is to know whether it works has called it before.
@@ -186,6 +192,29 @@ fn run<S: Service>(
         let stamped = responder.with_stamps();
         responder = stamped.map_err(|error| super::no_stamps(options.via, &error))?;
     }
+    match give_up(options.confinement.as_ref(), options.thread)? {
+        Some(confined) => ready(&format!("{at}, {confined}")),
+        None => ready(at),
+    }
     let ended = responder.run(stop);
     Ok(ended.map(|()| responder.counters()))
+}
+
+/// Gives up what a service that is at work does not need.
+pub(super) fn give_up(
+    confinement: Option<&Confinement>,
+    thread: Thread,
+) -> Result<Option<Confined>, LiveError> {
+    let Some(confinement) = confinement else {
+        return Ok(None);
+    };
+    // Memory that is taken later is to stay resident, too, which takes a limit or a right.
+    if let Some(priority) = thread.placement.priority
+        && !privileges::allow_real_time(priority)
+    {
+        return Ok(None);
+    }
+    let confined = confine(confinement);
+    let failed = |error| LiveError::socket("giving up user and rights".to_owned(), error);
+    confined.map(Some).map_err(failed)
 }

@@ -24,6 +24,7 @@ pub use echo::{EchoOptions, echo, echo_json, echo_line};
 pub use loopback::{over_loopback, valentim};
 use ping::session;
 pub use ping::{PingOptions, ping};
+pub use rtether_live::confine::{Confined, Confinement, User};
 pub use rtether_live::process::is_output_closed;
 pub use rtether_live::responder::Answered;
 pub use rtether_live::thread::{AwakeError, Placement, keep_cores_awake};

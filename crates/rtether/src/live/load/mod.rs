@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant as WallInstant;
 
 use rtether_live::clock::Clock;
+use rtether_live::confine::{Confined, Confinement, confine};
 use rtether_live::load::client::{self, End, Flood, Transfer};
 use rtether_live::load::sink::Sink;
 use rtether_live::thread::{Placement, PlacementError};
@@ -404,8 +405,9 @@ fn resolve(target: &str) -> Result<SocketAddr, LoadError> {
 pub fn sink(
     listen: &str,
     limits: Limits,
+    confinement: Option<&Confinement>,
     stop: &AtomicBool,
-    ready: impl FnOnce(SocketAddr),
+    ready: impl FnOnce(SocketAddr, Option<Confined>),
 ) -> Result<Taken, LoadError> {
     let at = resolve(listen)?;
     let failed = |source| LoadError::Listen {
@@ -413,7 +415,8 @@ pub fn sink(
         source,
     };
     let sink = Sink::bind(at, limits).map_err(failed)?;
-    ready(sink.local_address().map_err(failed)?);
+    let confined = confinement.map(confine).transpose().map_err(failed)?;
+    ready(sink.local_address().map_err(failed)?, confined);
     sink.run(stop).map_err(failed)
 }
 

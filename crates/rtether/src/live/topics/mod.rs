@@ -23,6 +23,7 @@ mod trace;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
+use rtether_live::confine::Confinement;
 use rtether_live::link::{MacAddress, ParseMacError};
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
@@ -46,6 +47,7 @@ pub use trace::{TRACE_MAX, Trace, Traced};
 
 pub(super) use round_trip::{answer, ask};
 
+use super::echo::give_up;
 use super::{LiveError, Thread, keep_cores_awake};
 
 /// Octets that make a sample larger, at most; with the rest it stays below what the engine takes.
@@ -70,6 +72,8 @@ pub struct Place {
     pub any_source: bool,
     /// Where all that it sends and receives is written.
     pub trace: Option<Trace>,
+    /// What to give up once its sockets are open; nothing if not given.
+    pub confinement: Option<Confinement>,
 }
 
 /// Who is not reached by groups.
@@ -100,6 +104,7 @@ impl Default for Place {
             ethernet: None,
             any_source: false,
             trace: None,
+            confinement: None,
         }
     }
 }
@@ -142,6 +147,7 @@ impl Place {
         if let Some(trace) = &self.trace {
             domain.watch(trace.watch());
         }
+        give_up(self.confinement.as_ref(), thread)?;
         Ok(domain)
     }
 }

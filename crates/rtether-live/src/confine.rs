@@ -1,0 +1,409 @@
+//! What a service gives up once it has all that it needs: its user, its rights, files, and system
+//! calls that it has no use for.
+//!
+//! Whoever finds a way into a program that talks to strangers finds little there. All is for good,
+//! and for the whole process where the system allows that: threads that are there already keep
+//! their access to files, so they should do nothing but wait.
+
+use std::fmt;
+use std::io;
+
+use rustix::process::geteuid;
+
+use crate::privileges;
+
+/// What to give up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confinement {
+    /// Whom root becomes; root stays root if not given. Who is not root stays who that is.
+    pub user: Option<User>,
+    /// Whether it is an error if that cannot be, as in a container without other users.
+    pub is_required: bool,
+}
+
+impl Default for Confinement {
+    fn default() -> Self {
+        Self {
+            user: Some(User::NOBODY),
+            is_required: false,
+        }
+    }
+}
+
+/// A user, and the group that files of that user would have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Number of the user.
+    pub uid: u32,
+    /// Number of the group.
+    pub gid: u32,
+}
+
+impl User {
+    /// Who owns nothing.
+    pub const NOBODY: Self = Self {
+        uid: 65_534,
+        gid: 65_534,
+    };
+
+    /// Finds a user by name or number in `/etc/passwd`; a number need not be there.
+    pub fn find(text: &str) -> Option<Self> {
+        let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        Self::find_in(&known, text)
+    }
+
+    fn find_in(known: &str, text: &str) -> Option<Self> {
+        let number = text.parse::<u32>().ok();
+        let mut lines = known.lines().filter_map(|line| {
+            let mut fields = line.split(':');
+            let name = fields.next()?;
+            let uid = fields.nth(1)?.parse().ok()?;
+            let gid = fields.next()?.parse().ok()?;
+            Some((name, Self { uid, gid }))
+        });
+        let found = lines.find(|(name, user)| *name == text || Some(user.uid) == number);
+        let other = number.map(|uid| Self { uid, gid: uid });
+        found.map(|(_, user)| user).or(other)
+    }
+}
+
+/// What was given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confined {
+    /// Whom root has become.
+    pub user: Option<User>,
+    /// Whether no file can be opened any more.
+    pub files: bool,
+    /// System calls that fail; none where the kernel has no filters.
+    pub calls: usize,
+}
+
+impl fmt::Display for Confined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.user {
+            Some(user) => write!(f, "as user {}, without rights", user.uid)?,
+            None => f.write_str("without rights")?,
+        }
+        if self.files {
+            f.write_str(", files barred")?;
+        }
+        if self.calls > 0 {
+            write!(f, ", {} system calls barred", self.calls)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives up user, rights, files and system calls. What is open stays open.
+///
+/// # Errors
+/// What the system says, if root cannot become another user and that is required, or if rights
+/// cannot be given up. Files and system calls are barred where the kernel can do it.
+pub fn confine(wish: &Confinement) -> io::Result<Confined> {
+    let other = wish
+        .user
+        .filter(|user| geteuid().is_root() && user.uid != 0);
+    let user = match other.map(|user| (become_user(user), user)) {
+        None => None,
+        Some((Ok(()), user)) => Some(user),
+        Some((Err(error), _)) if wish.is_required => return Err(error),
+        Some((Err(_), _)) => None,
+    };
+    privileges::keep(&[])?;
+    Ok(Confined {
+        user,
+        files: bar_files().is_ok(),
+        calls: bar_calls().unwrap_or(0),
+    })
+}
+
+/// Makes all threads of the process those of another user, who has no further groups. Rights of root
+/// are gone with that.
+fn become_user(User { uid, gid }: User) -> io::Result<()> {
+    // The C library's calls, since those of the system are of the calling thread alone.
+    // SAFETY: no group is named, so that the pointer is not looked at.
+    let grouped = unsafe { libc::setgroups(0, std::ptr::null()) };
+    check(grouped)?;
+    // SAFETY: no pointer is handed over.
+    check(unsafe { libc::setresgid(gid, gid, gid) })?;
+    // SAFETY: no pointer is handed over.
+    check(unsafe { libc::setresuid(uid, uid, uid) })
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// `struct landlock_ruleset_attr` (`linux/landlock.h`) up to its second version.
+#[repr(C)]
+struct Ruleset {
+    /// Ways to get at files.
+    files: u64,
+    /// Ways to get at ports.
+    ports: u64,
+}
+
+/// Asks for the version instead of a rule set.
+const VERSION: libc::c_ulong = 1;
+/// Since which version the kernel knows a way to get at files, and how many it knows then.
+const FILES: [(libc::c_long, u32); 4] = [(5, 16), (3, 15), (2, 14), (1, 13)];
+/// To bind and to connect over TCP, since version 4.
+const PORTS: u64 = 0b11;
+
+/// Bars the thread, and those that it starts, from opening files and, where the kernel can do that,
+/// from ports of TCP.
+fn bar_files() -> io::Result<()> {
+    // SAFETY: without a rule set, pointer and size are to be zero.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<Ruleset>(),
+            0_usize,
+            VERSION,
+        )
+    };
+    let known = FILES.iter().find(|(since, _)| version >= *since);
+    let (_, ways) = known.ok_or(io::ErrorKind::Unsupported)?;
+    let rules = Ruleset {
+        files: (1 << ways) - 1,
+        ports: if version >= 4 { PORTS } else { 0 },
+    };
+    // SAFETY: pointer and size are those of a live value, which the kernel only reads.
+    let made = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            &raw const rules,
+            size_of::<Ruleset>(),
+            0,
+        )
+    };
+    let file = libc::c_int::try_from(made).map_err(|_| io::ErrorKind::InvalidData)?;
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has returned a new descriptor that nobody else owns.
+    let file = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(file) };
+    // SAFETY: no pointer is handed over; the descriptor is open.
+    let barred = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_restrict_self,
+            std::os::fd::AsRawFd::as_raw_fd(&file),
+            0,
+        )
+    };
+    if barred == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Numbers of architectures (`linux/audit.h`).
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_003e);
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: Option<u32> = Some(0xc000_00b7);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: Option<u32> = None;
+
+/// System calls of a second table, of x86 alone, begin here.
+const SECOND_TABLE: u32 = 0x4000_0000;
+
+/// What a service that is at work has no use for: other programs and processes, namespaces, mounts,
+/// modules and programs of the kernel, keys, the clock of the host, and interfaces of the kernel that
+/// are new or large.
+const BARRED: [libc::c_long; 57] = [
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_personality,
+    libc::SYS_syslog,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_mknodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_fanotify_init,
+    libc::SYS_vhangup,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_nfsservctl,
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+];
+
+/// Has the calls above fail in all threads; returns how many.
+fn bar_calls() -> io::Result<usize> {
+    let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
+    let mut program = filter(architecture);
+    let program = libc::sock_fprog {
+        len: libc::c_ushort::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: the pointer is to a live program of the length that it gives; the kernel copies it.
+    let barred = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            &raw const program,
+        )
+    };
+    if barred == 0 {
+        Ok(BARRED.len())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Returns the program that the kernel runs for each call (`seccomp(2)`).
+fn filter(architecture: u32) -> Vec<libc::sock_filter> {
+    // Offsets in `struct seccomp_data`.
+    const NUMBER: u32 = 0;
+    const ARCH: u32 = 4;
+    let load = |offset| operation(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0);
+    let skip_if = |test, value| operation(libc::BPF_JMP | test | libc::BPF_K, value, 1);
+    let answer = |value| operation(libc::BPF_RET | libc::BPF_K, value, 0);
+    let refuse = answer(libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned());
+    let mut program = vec![load(ARCH), skip_if(libc::BPF_JEQ, architecture), refuse];
+    program.push(load(NUMBER));
+    // The jump is over the next one if the number is below.
+    let below = libc::sock_filter {
+        jt: 0,
+        jf: 1,
+        ..skip_if(libc::BPF_JGE, SECOND_TABLE)
+    };
+    program.extend([below, refuse]);
+    for call in BARRED {
+        let is_it = libc::sock_filter {
+            jt: 0,
+            jf: 1,
+            ..skip_if(libc::BPF_JEQ, u32::try_from(call).unwrap_or(u32::MAX))
+        };
+        program.extend([is_it, refuse]);
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    program
+}
+
+/// Returns an operation; a test jumps over so many if it holds.
+fn operation(code: u32, value: u32, skipped: u8) -> libc::sock_filter {
+    libc::sock_filter {
+        code: u16::try_from(code).unwrap_or(0),
+        jt: skipped,
+        jf: 0,
+        k: value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::Command;
+
+    /// Set for the process that is confined.
+    const HOSTED: &str = "RTETHER_CONFINED";
+
+    #[test]
+    fn users_are_found_by_name_and_number() {
+        let known = "root:x:0:0::/:/bin/sh\nbroken\nplant:x:1001:1002::/:/bin/false\n";
+        let plant = User {
+            uid: 1_001,
+            gid: 1_002,
+        };
+        assert_eq!(User::find_in(known, "plant"), Some(plant));
+        assert_eq!(User::find_in(known, "1001"), Some(plant));
+        let other = User { uid: 7, gid: 7 };
+        assert_eq!(User::find_in(known, "7"), Some(other));
+        assert_eq!(User::find_in(known, "nobody-of-this-name"), None);
+    }
+
+    /// The process of the test below.
+    #[test]
+    fn hosted() {
+        if std::env::var_os(HOSTED).is_none() {
+            return;
+        }
+        let mut open = File::open("/etc/passwd").expect("everybody may read it");
+        let was_root = geteuid().is_root();
+        let confined = confine(&Confinement::default()).expect("giving up is allowed");
+        let mut text = String::new();
+        open.read_to_string(&mut text)
+            .expect("what is open stays open");
+        assert_eq!(geteuid().is_root(), was_root && confined.user.is_none());
+        let sets = rustix::thread::capabilities(None).expect("readable");
+        assert!(sets.permitted.is_empty() && sets.effective.is_empty());
+        let why = |error: io::Error| error.kind();
+        if confined.files {
+            let opened = File::open("/etc/passwd").map(|_| ()).map_err(why);
+            assert_eq!(opened, Err(io::ErrorKind::PermissionDenied));
+        }
+        if confined.calls > 0 {
+            let run = Command::new("/bin/true").status().map(|_| ()).map_err(why);
+            assert_eq!(run, Err(io::ErrorKind::PermissionDenied));
+            // A thread that was not there yet, and sockets, work.
+            let bind = || std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ());
+            let bound = std::thread::spawn(bind).join().expect("no panic");
+            bound.expect("sockets are not barred");
+        }
+        eprintln!("confined {confined}");
+    }
+
+    /// Oracle: what the kernel lets a process do that has given up all, in a process of its own.
+    #[test]
+    fn what_is_given_up_is_gone() {
+        let own = std::env::current_exe().expect("it runs");
+        let mut host = Command::new(own);
+        host.args(["--exact", "confine::tests::hosted", "--nocapture"]);
+        let output = host.env(HOSTED, "1").output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("confined "), "{said}");
+    }
+}
