@@ -3,12 +3,16 @@
 use std::path::PathBuf;
 
 use crate::interop::Suite;
+use crate::test::part::Part;
 
 /// What `cargo xtask help` prints.
 pub(crate) const USAGE: &str = "\
 usage: cargo xtask <command>
 
-  test [--nightly] [--no-skip]  set up, then run every check and every test
+  test [--nightly] [--no-skip] [--part NAME]...
+                                set up, then run every check and every test, or the named parts
+  bare-root [COMMAND...]        a bare Debian root and a fresh clone in it; runs `.ci/run` there,
+                                or the command
   tidy                          crate edges, file lengths, words, links, dependency reasons
   generate                      write the generated reference pages and the C header
   bless                         accept new snapshots, for review with `git diff`
@@ -31,6 +35,7 @@ const FUZZ_SECONDS: u32 = 60;
 pub(crate) enum Command {
     Help,
     Test(TestOptions),
+    BareRoot { command: Vec<String> },
     Tidy,
     Generate,
     Interop { suite: Option<Suite> },
@@ -41,12 +46,14 @@ pub(crate) enum Command {
 }
 
 /// Switches of `cargo xtask test`.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct TestOptions {
     /// Adds the long runs.
     pub(crate) nightly: bool,
     /// A skipped test is a failed test.
     pub(crate) no_skip: bool,
+    /// What is run; all if there is none.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Reads the arguments after `cargo xtask`; the error names the mistake.
@@ -58,6 +65,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Result<Command, S
     match verb.as_str() {
         "help" | "--help" | "-h" => Ok(Command::Help),
         "test" => parse_test(&rest).map(Command::Test),
+        "bare-root" => Ok(Command::BareRoot { command: rest }),
         "tidy" => no_arguments(&verb, &rest, Command::Tidy),
         "generate" => no_arguments(&verb, &rest, Command::Generate),
         "interop" => parse_interop(&rest).map(|suite| Command::Interop { suite }),
@@ -88,8 +96,13 @@ fn parse_folder(rest: &[String]) -> Result<Command, String> {
 
 fn parse_test(rest: &[String]) -> Result<TestOptions, String> {
     let mut options = TestOptions::default();
-    for arg in rest {
+    let mut rest = rest.iter();
+    while let Some(arg) = rest.next() {
         match arg.as_str() {
+            "--part" => {
+                let name = rest.next().ok_or("`--part` needs a name")?;
+                options.parts.push(Part::named(name)?);
+            }
             "--nightly" => options.nightly = true,
             "--no-skip" => options.no_skip = true,
             _ => return Err(format!("`test` has no option `{arg}`")),
@@ -142,11 +155,26 @@ mod tests {
         let nightly = TestOptions {
             nightly: true,
             no_skip: true,
+            parts: Vec::new(),
         };
         assert_eq!(parsed("test"), Ok(Command::Test(TestOptions::default())));
         assert_eq!(
             parsed("test --no-skip --nightly"),
             Ok(Command::Test(nightly))
+        );
+        let soak = TestOptions {
+            nightly: true,
+            no_skip: false,
+            parts: vec![Part::Soak, Part::BareRoot],
+        };
+        assert_eq!(
+            parsed("test --nightly --part soak --part bare-root"),
+            Ok(Command::Test(soak))
+        );
+        let command = vec!["cargo".to_owned(), "--version".to_owned()];
+        assert_eq!(
+            parsed("bare-root cargo --version"),
+            Ok(Command::BareRoot { command })
         );
         assert_eq!(parsed("tidy"), Ok(Command::Tidy));
         assert_eq!(parsed("interop"), Ok(Command::Interop { suite: None }));
@@ -185,6 +213,8 @@ mod tests {
         assert!(parsed("interop --peer p").unwrap_err().contains("--suite"));
         assert!(parsed("interop --suite").unwrap_err().contains("path"));
         assert!(parsed("c-library --fast").is_err());
+        assert!(parsed("test --part all").unwrap_err().contains("soak"));
+        assert!(parsed("test --part").is_err());
         assert!(parsed("test --fast").unwrap_err().contains("`--fast`"));
     }
 }

@@ -10,7 +10,9 @@
 )]
 
 mod args;
+mod bare_root;
 mod c_library;
+mod child;
 mod generate;
 mod interop;
 mod repo;
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         }
     };
     match run(command) {
+        _ if child::is_interrupted() => ExitCode::from(130),
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -50,7 +53,8 @@ fn run(command: Command) -> anyhow::Result<bool> {
     let repo = Repo::find()?;
     match command {
         Command::Help => Ok(true),
-        Command::Test(options) => test::run(&repo, options),
+        Command::Test(options) => test::run(&repo, &options),
+        Command::BareRoot { command } => bare_root(&repo, &command),
         Command::Tidy => tidy::run(&repo),
         Command::Generate => generate::write(&repo),
         Command::Interop { suite } => interop::run(&repo, suite.as_ref()),
@@ -58,5 +62,14 @@ fn run(command: Command) -> anyhow::Result<bool> {
         Command::Bless => upkeep::bless(&repo),
         Command::Bench { rest } => upkeep::bench(&repo, &rest),
         Command::Fuzz { seconds } => upkeep::fuzz(&repo, seconds),
+    }
+}
+
+/// Runs a command in a bare root; it is a mistake to ask for that where it cannot be.
+fn bare_root(repo: &Repo, command: &[String]) -> anyhow::Result<bool> {
+    child::heed_signals()?;
+    match bare_root::run(repo, command)? {
+        bare_root::Outcome::Ended(is_good) => Ok(is_good),
+        bare_root::Outcome::Skipped(reason) => anyhow::bail!("{reason}"),
     }
 }

@@ -1,62 +1,63 @@
 //! `cargo xtask test`: every check and every test on a clean checkout, with one line at the end.
 
-mod needs;
+mod long;
+pub(crate) mod needs;
+pub(crate) mod part;
+mod program;
+mod schedule;
 mod tally;
 
 use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
 use crate::args::TestOptions;
+use crate::child::{heed_signals, is_interrupted, succeeds};
 use crate::repo::Repo;
-use crate::{tidy, upkeep};
+use crate::tidy;
+use part::Part;
+use program::{Class, Program};
+use schedule::{Schedule, Task};
 use tally::Tally;
 
 /// Tests append a line to the file that this variable names when they cannot run here.
 const SKIP_LOG: &str = "RTETHER_SKIP_LOG";
 /// Set for long runs; tests may take more seeds when they see it.
 const NIGHTLY: &str = "RTETHER_NIGHTLY";
-/// Seconds for each fuzz target in a long run.
-const FUZZ_SECONDS: u32 = 120;
 
-/// Runs all steps, goes on after a failed one, and prints the summary.
-pub(crate) fn run(repo: &Repo, options: TestOptions) -> Result<bool> {
+/// Runs all parts, goes on after a failed one, and prints the summary.
+pub(crate) fn run(repo: &Repo, options: &TestOptions) -> Result<bool> {
+    heed_signals()?;
     let is_strict = options.no_skip || is_set(env::var("CI").ok().as_deref());
+    let folder = folder(repo)?;
     let mut run = TestRun {
         repo,
         nightly: options.nightly,
         started: Instant::now(),
         tally: Tally::default(),
-        skip_log: skip_log(repo)?,
+        skip_log: folder.join("skipped-tests.log"),
+        logs: folder.join("test-programs"),
+        programs: None,
+        tools: None,
     };
-    run.check("tidy", |run| tidy::run(run.repo));
-    run.check("format", |run| {
-        succeeds(&mut run.repo.cargo(&["fmt", "--all", "--check"]))
-    });
-    run.check("clippy", |run| {
-        let args = [
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "--deny",
-            "warnings",
-        ];
-        succeeds(&mut run.repo.cargo(&args))
-    });
-    run.check("tests", TestRun::tests);
-    if options.nightly {
-        run.check("benches", |run| {
-            upkeep::provide_instruction_counter(run.repo)?;
-            succeeds(&mut run.repo.cargo(&["test", "--workspace", "--benches"]))
-        });
-        run.check("fuzz", TestRun::fuzz);
-        run.check("licenses", TestRun::licenses);
+    fs::write(&run.skip_log, "").with_context(|| format!("clearing {}", run.skip_log.display()))?;
+    let parts = if options.parts.is_empty() {
+        Part::of_run(options.nightly)
+    } else {
+        options.parts.clone()
+    };
+    let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
+    println!("--- parts: {}", names.join(", "));
+    for part in parts {
+        run.check(part);
+        if is_interrupted() {
+            println!("interrupted");
+            return Ok(false);
+        }
     }
     run.tally
         .read_skips(&fs::read_to_string(&run.skip_log).unwrap_or_default());
@@ -68,24 +69,14 @@ fn is_set(value: Option<&str>) -> bool {
     !matches!(value, None | Some("" | "0" | "false"))
 }
 
-/// Returns where tests log that they were skipped, without the log of an earlier run.
-fn skip_log(repo: &Repo) -> Result<PathBuf> {
+/// Returns the folder of what is built.
+fn folder(repo: &Repo) -> Result<PathBuf> {
     let metadata = repo.metadata()?;
     let target = metadata["target_directory"]
         .as_str()
         .context("no target directory")?;
     fs::create_dir_all(target).with_context(|| format!("making {target}"))?;
-    let path = PathBuf::from(target).join("skipped-tests.log");
-    fs::write(&path, "").with_context(|| format!("clearing {}", path.display()))?;
-    Ok(path)
-}
-
-/// Runs a command with its output on the terminal.
-fn succeeds(command: &mut Command) -> Result<bool> {
-    let status = command
-        .status()
-        .with_context(|| format!("running {command:?}"))?;
-    Ok(status.success())
+    Ok(PathBuf::from(target))
 }
 
 /// One run of `cargo xtask test`.
@@ -95,15 +86,22 @@ struct TestRun<'a> {
     started: Instant,
     tally: Tally,
     skip_log: PathBuf,
+    /// Where the outputs of test programs go.
+    logs: PathBuf,
+    /// What was built for an earlier part.
+    programs: Option<Vec<Program>>,
+    /// Variables with programs of the system.
+    tools: Option<Vec<(&'static str, PathBuf)>>,
 }
 
 impl TestRun<'_> {
-    /// Runs one step, prints its times, and counts it as one failed test if it fails by itself.
-    fn check(&mut self, name: &str, step: impl FnOnce(&mut Self) -> Result<bool>) {
+    /// Runs one part, prints its times, and counts it as one failed test if it fails by itself.
+    fn check(&mut self, part: Part) {
+        let name = part.name();
         println!("--- {name} (after {})", elapsed(self.started.elapsed()));
         let begin = Instant::now();
         let failed_before = self.tally.failed;
-        let outcome = step(self).unwrap_or_else(|error| {
+        let outcome = self.perform(part).unwrap_or_else(|error| {
             println!("{name}: {error:#}");
             false
         });
@@ -114,79 +112,104 @@ impl TestRun<'_> {
         println!("--- {name}: {verdict}, {}", elapsed(begin.elapsed()));
     }
 
-    /// Runs the tests of all crates; in a long run the ignored ones too.
-    fn tests(&mut self) -> Result<bool> {
-        let tools = needs::provide(self.repo)?;
-        if !self.nightly {
-            return self.cargo_test(&["test", "--workspace", "--no-fail-fast"], &tools);
+    fn perform(&mut self, part: Part) -> Result<bool> {
+        match part {
+            Part::Tidy => tidy::run(self.repo),
+            Part::Format => succeeds(&mut self.repo.cargo(&["fmt", "--all", "--check"])),
+            Part::Clippy => succeeds(
+                self.repo
+                    .cargo(&["clippy", "--workspace", "--all-targets"])
+                    .args(["--", "--deny", "warnings"]),
+            ),
+            Part::Tests
+            | Part::Waits
+            | Part::Computes
+            | Part::Measures
+            | Part::Documentation
+            | Part::Soak => self.tests(part),
+            Part::Benches => self.benches(),
+            Part::Fuzz => self.fuzz(),
+            Part::Sanitizers => self.sanitizers(),
+            Part::Licenses => self.licenses(),
+            Part::BareRoot => self.bare_root(),
         }
-        // Documentation examples marked `ignore` are not meant to run, so they stay out.
-        let long = [
-            "test",
-            "--workspace",
-            "--no-fail-fast",
-            "--lib",
-            "--bins",
-            "--tests",
-        ];
-        let all = [&long[..], &["--examples", "--", "--include-ignored"]].concat();
-        let code = self.cargo_test(&all, &tools)?;
-        let examples = self.cargo_test(&["test", "--workspace", "--doc"], &tools)?;
-        Ok(code && examples)
     }
 
-    /// Runs one `cargo test`, passes its output on and counts its results.
-    fn cargo_test(&mut self, args: &[&str], tools: &[(&str, PathBuf)]) -> Result<bool> {
-        let mut command = self.repo.cargo(args);
-        command.env(SKIP_LOG, &self.skip_log).stdout(Stdio::piped());
-        command.envs(tools.iter().map(|(variable, path)| (variable, path)));
+    /// Runs the test programs of a part; in a long run their long tests too.
+    fn tests(&mut self, part: Part) -> Result<bool> {
+        self.provide()?;
+        let mut tasks = Vec::new();
+        if part != Part::Documentation {
+            if self.programs.is_none() {
+                self.programs = program::build(self.repo, &self.logs, self.nightly)?;
+            }
+            let Some(programs) = &self.programs else {
+                self.tally.fail("a test program cannot be built");
+                return Ok(false);
+            };
+            let own = programs.iter().filter(|own| part.has(own, self.nightly));
+            tasks.extend(own.map(|own| self.task(own)));
+        }
+        if matches!(part, Part::Tests | Part::Documentation) {
+            tasks.push(self.documentation());
+        }
+        Schedule::new(&self.logs, tasks)?.run(&mut self.tally)
+    }
+
+    /// Looks for the programs of the system that tests run, once.
+    fn provide(&mut self) -> Result<()> {
+        if self.tools.is_none() {
+            self.tools = Some(needs::provide(self.repo)?);
+        }
+        Ok(())
+    }
+
+    /// Sets what tests look for.
+    fn equip(&self, command: &mut Command) {
+        command.env(SKIP_LOG, &self.skip_log);
+        let tools = self.tools.iter().flatten();
+        command.envs(tools.map(|(variable, path)| (variable, path)));
         if self.nightly {
             command.env(NIGHTLY, "1");
         }
-        let failed_before = self.tally.failed;
-        let mut child = command.spawn().context("running `cargo test`")?;
-        if let Some(output) = child.stdout.take() {
-            for line in BufReader::new(output).split(b'\n') {
-                let line = String::from_utf8_lossy(&line?).into_owned();
-                println!("{line}");
-                self.tally.read_line(&line);
-            }
-        }
-        let success = child.wait().context("waiting for `cargo test`")?.success();
-        if !success && self.tally.failed == failed_before {
-            self.tally
-                .fail("`cargo test`: a test program did not build or did not end by itself");
-        }
-        Ok(success)
     }
 
-    fn fuzz(&mut self) -> Result<bool> {
-        match upkeep::fuzz_targets(self.repo)? {
-            upkeep::FuzzTargets::Missing(how) => {
-                self.tally.skip(&format!("fuzz: {how}"));
-                Ok(true)
-            }
-            upkeep::FuzzTargets::Ready(names) => upkeep::fuzz_each(self.repo, &names, FUZZ_SECONDS),
+    /// Returns a run of a test program, as cargo would start it.
+    fn task(&self, program: &Program) -> Task {
+        let mut command = Command::new(&program.executable);
+        command
+            .args(&program.arguments)
+            .current_dir(&program.folder);
+        if self.nightly {
+            command.arg("--include-ignored");
+        }
+        command.env("CARGO_MANIFEST_DIR", &program.folder);
+        if program.class == Class::Waits && env::var_os("RUST_TEST_THREADS").is_none() {
+            // What waits leaves its core to others.
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            command.env("RUST_TEST_THREADS", (2 * cores).to_string());
+        }
+        self.equip(&mut command);
+        Task {
+            name: program.name.clone(),
+            class: program.class,
+            command,
+            repeat: program.repeat.clone(),
         }
     }
 
-    /// Checks licenses and sources of dependencies, and known flaws where the network allows.
-    fn licenses(&mut self) -> Result<bool> {
-        let version = self.repo.cargo(&["deny", "--version"]).output();
-        if !version.is_ok_and(|output| output.status.success()) {
-            self.tally
-                .skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
-            return Ok(true);
+    fn documentation(&self) -> Task {
+        // Examples marked `ignore` are not meant to run, so they stay out of long runs too.
+        let mut command = self
+            .repo
+            .cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+        self.equip(&mut command);
+        Task {
+            name: "examples in the documentation".to_owned(),
+            class: Class::Computes,
+            command,
+            repeat: "cargo test --workspace --doc".to_owned(),
         }
-        let rules = ["deny", "check", "bans", "licenses", "sources"];
-        let good = succeeds(&mut self.repo.cargo(&rules))?;
-        if !succeeds(&mut self.repo.cargo(&["deny", "fetch", "db"]))? {
-            self.tally
-                .skip("advisories: the list of known flaws cannot be fetched");
-            return Ok(good);
-        }
-        let flawless = succeeds(&mut self.repo.cargo(&["deny", "check", "advisories"]))?;
-        Ok(good && flawless)
     }
 
     /// Prints what failed and what was skipped, and the one line that scripts read.

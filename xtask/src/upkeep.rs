@@ -4,8 +4,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::child::succeeds;
 use crate::generate;
 use crate::repo::Repo;
+use crate::test::needs::provide_one;
 
 /// Accepts every new snapshot and generated page; they are reviewed with `git diff`.
 pub(crate) fn bless(repo: &Repo) -> Result<bool> {
@@ -38,8 +40,9 @@ pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
     if text.is_ok_and(|text| text.split_whitespace().any(|word| word == version)) {
         return Ok(());
     }
-    if Command::new("valgrind").arg("--version").output().is_err() {
-        bail!("the instruction counts need valgrind; on Debian: sudo apt-get install valgrind");
+    let purpose = "to count instructions";
+    if provide_one(&["valgrind"], &["valgrind", "libc6-dbg"], purpose).is_none() {
+        bail!("the instruction counts need valgrind");
     }
     println!("installing {PROGRAM} {version}");
     let status = repo
@@ -49,6 +52,25 @@ pub(crate) fn provide_instruction_counter(repo: &Repo) -> Result<()> {
         bail!("{PROGRAM} {version} cannot be installed; see above");
     }
     Ok(())
+}
+
+/// Finds or installs a command of cargo; says how to get it where that does not work.
+pub(crate) fn provide_cargo_command(repo: &Repo, name: &str) -> bool {
+    let is_there = || {
+        let version = repo.cargo(&[name, "--version"]).output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    if is_there() {
+        return true;
+    }
+    let package = format!("cargo-{name}");
+    println!("installing {package}");
+    let installed = succeeds(&mut repo.cargo(&["install", "--quiet", "--locked", &package]));
+    let is_ready = installed.is_ok_and(|installed| installed) && is_there();
+    if !is_ready {
+        println!("help: cargo install --locked {package}");
+    }
+    is_ready
 }
 
 /// Returns the version of a package in a lock file.
@@ -97,8 +119,7 @@ pub(crate) fn fuzz_each(repo: &Repo, names: &[String], seconds: u32) -> Result<b
     for name in names {
         println!("fuzz {name} for {seconds} s");
         let limit = format!("-max_total_time={seconds}");
-        let status = cargo_fuzz(repo, &["run", name, "--", &limit]).status();
-        all_good &= status.context("running `cargo fuzz`")?.success();
+        all_good &= succeeds(&mut cargo_fuzz(repo, &["run", name, "--", &limit]))?;
     }
     Ok(all_good)
 }

@@ -91,6 +91,10 @@ fn libraries() -> &'static Path {
 fn compiler(program: &str, standard: &str) -> Command {
     let mut command = Command::new(program);
     command.arg(standard).args(STRICT);
+    // Such as a sanitizer that the library was built with.
+    if let Ok(more) = std::env::var("RTETHER_C_FLAGS") {
+        command.args(more.split_whitespace());
+    }
     for folder in ["include", "examples/c"] {
         command.arg("-I").arg(here(folder));
     }

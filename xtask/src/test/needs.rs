@@ -112,8 +112,22 @@ const TOOLS: &[Tool] = &[
 /// Programs that each Debian system has (packages that are essential there, or part of a shell).
 #[cfg(test)]
 const ESSENTIAL: &[&str] = &[
-    "apt-get", "cat", "chroot", "cp", "id", "mkfifo", "mount", "setpriv", "sh", "sleep", "true",
-    "umount", "unshare",
+    "apt-config",
+    "apt-get",
+    "cat",
+    "chmod",
+    "chroot",
+    "cp",
+    "id",
+    "mkfifo",
+    "mount",
+    "rm",
+    "setpriv",
+    "sh",
+    "sleep",
+    "true",
+    "umount",
+    "unshare",
 ];
 
 /// Programs that single steps look for themselves, and say how to get.
@@ -146,6 +160,20 @@ pub(super) fn provide(repo: &Repo) -> Result<Vec<(&'static str, PathBuf)>> {
         }
     }
     Ok(found)
+}
+
+/// Finds or installs a program that one step needs; says how to get it where neither works.
+pub(crate) fn provide_one(
+    names: &'static [&'static str],
+    packages: &'static [&'static str],
+    purpose: &'static str,
+) -> Option<PathBuf> {
+    let tool = Tool::named(names, packages, purpose);
+    let found = tool.provide(&Installer::default());
+    if found.is_none() {
+        tool.ask();
+    }
+    found
 }
 
 impl Tool {
@@ -265,7 +293,7 @@ fn find_in(search: &OsStr, names: &[&str]) -> Option<PathBuf> {
     candidates.into_iter().find(|path| path.is_file())
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output();
     output.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

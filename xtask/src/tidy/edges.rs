@@ -91,7 +91,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "xtask",
         ours: &[],
-        outside: Outside::Only(&["anyhow", "cbindgen", "serde_json"]),
+        outside: Outside::Only(&["anyhow", "cbindgen", "ctrlc", "serde_json"]),
     },
 ];
 

@@ -2,6 +2,8 @@
 //! run over its corpus and over octets that nearly make sense.
 
 mod check;
+mod dynamic;
+mod filter;
 
 use std::path::Path;
 
@@ -29,6 +31,35 @@ fn corpus() {
     assert!(announcements >= 5, "{announcements}");
 }
 
+/// Returns the octets of a corpus.
+fn corpus_of(target: &str) -> Vec<Vec<u8>> {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let entries = std::fs::read_dir(corpora.join(target)).expect("a corpus");
+    let read = |path| std::fs::read(path).expect("a readable file");
+    entries
+        .map(|entry| read(entry.expect("an entry").path()))
+        .collect()
+}
+
+#[test]
+fn corpus_of_filters() {
+    // The files must be more than errors.
+    let known = corpus_of("filter")
+        .iter()
+        .filter(|octets| filter::check(octets))
+        .count();
+    assert!(known >= 4, "{known}");
+}
+
+#[test]
+fn corpus_of_dynamic_types() {
+    let known: usize = corpus_of("dynamic")
+        .iter()
+        .map(|octets| dynamic::check(octets))
+        .sum();
+    assert!(known >= 3, "{known}");
+}
+
 /// Octets most of which are small, as lengths, counts and kinds are.
 fn octets(len: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(prop_oneof![6 => 0_u8..8, 1 => any::<u8>()], 0..len)
@@ -38,6 +69,8 @@ proptest! {
     #[test]
     fn random_octets(octets in octets(300)) {
         check::check(&octets);
+        dynamic::check(&octets);
+        filter::check(&octets);
     }
 
     /// Kinds that are known, with lengths that are right.

@@ -1,0 +1,33 @@
+//! Any text as a content filter. Oracles: no panic; what is negated passes exactly what did not pass;
+//! what the check of a filter says of its members holds when it is used.
+
+use rtether_rtps::filter::{Filter, Judge};
+use rtether_rtps::types::ShapeType;
+
+/// Zero octets separate the condition from its parameters, and these from each other. Returns whether
+/// it was a condition on the members of the type.
+pub(crate) fn check(octets: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(octets);
+    let mut parts = text.split('\0');
+    let condition = parts.next().unwrap_or_default();
+    let parameters: Vec<&str> = parts.collect();
+    let Ok(filter) = Filter::parse(condition, &parameters) else {
+        return false;
+    };
+    let is_of_type = Judge::of::<ShapeType>().check(&filter).is_ok();
+    let shape = ShapeType {
+        color: "BLUE".into(),
+        x: 3,
+        y: -4,
+        shapesize: 30,
+        ..ShapeType::default()
+    };
+    let passes = filter.passes(&shape);
+    assert!(!is_of_type || passes.is_ok(), "{passes:?}");
+    if let Ok(negated) = Filter::parse(&format!("NOT ({condition})"), &parameters)
+        && let Ok(passes) = passes
+    {
+        assert_eq!(negated.passes(&shape), Ok(!passes), "{condition}");
+    }
+    is_of_type
+}

@@ -1,0 +1,360 @@
+//! A system as its installer leaves it, and a fresh clone in it: does one command do the rest?
+//!
+//! debootstrap makes a Debian root with a compiler, git and certificates. The toolchain of this
+//! machine is there to be read, and its settings for packages, since those may be needed to reach
+//! any. Mounts and processes are in namespaces of their own, and end with them.
+
+use std::env;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::child::succeeds;
+use crate::repo::Repo;
+use crate::test::needs::{is_root, provide_one};
+
+/// What a clone needs before its own command can begin.
+const PACKAGES: &str = "ca-certificates,gcc,libc6-dev,git";
+/// What is run in the clone unless something else is asked for.
+const COMMAND: &[&str] = &["env", "CI=true", "bash", ".ci/run"];
+/// Settings of this machine without which nothing can be fetched; nothing else gets inside.
+const VARIABLES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "CARGO_HTTP_PROXY",
+    "CARGO_NET_GIT_FETCH_WITH_CLI",
+    "RUSTUP_AUTO_INSTALL",
+];
+/// Where the clone is, seen from inside.
+const CLONE: &str = "/opt/clone";
+/// Where the machine's certificates are, seen from inside: packages may write those of the system.
+const CERTIFICATES: &str = "/etc/ssl/machine.crt";
+
+/// What came of it.
+pub(crate) enum Outcome {
+    /// The command has ended, well or not.
+    Ended(bool),
+    /// It cannot be tried here; the reason.
+    Skipped(String),
+}
+
+/// Makes the root, runs the command in a fresh clone there, and removes everything.
+pub(crate) fn run(repo: &Repo, command: &[String]) -> Result<Outcome> {
+    if !is_root() {
+        return Ok(Outcome::Skipped("needs root".to_owned()));
+    }
+    let purpose = "to make a system without anything installed";
+    let Some(debootstrap) = provide_one(&["debootstrap"], &["debootstrap"], purpose) else {
+        return Ok(Outcome::Skipped("needs debootstrap".to_owned()));
+    };
+    let Some((mirror, suite)) = mirror() else {
+        let reason = "needs a Debian system whose package lists say where packages are";
+        return Ok(Outcome::Skipped(reason.to_owned()));
+    };
+    let toolchain = Toolchain::find()?;
+    let root = Root::make(repo)?;
+    println!("a bare {suite} in {}", root.0.display());
+    let mut make = Command::new("debootstrap");
+    make.args(["--variant=minbase", &format!("--include={PACKAGES}")]);
+    make.arg(&suite).arg(&root.0).arg(&mirror);
+    println!("{}", debootstrap.display());
+    if !succeeds(make.stdout(std::process::Stdio::null()))? {
+        bail!("debootstrap failed; see above and {}", root.0.display());
+    }
+    root.settle(repo)?;
+    let command: Vec<String> = match command {
+        [] => COMMAND.iter().map(|word| (*word).to_owned()).collect(),
+        given => given.to_vec(),
+    };
+    println!("in the clone: {}", command.join(" "));
+    let is_good = succeeds(&mut root.inside(&toolchain, &command))?;
+    Ok(Outcome::Ended(is_good))
+}
+
+/// The toolchain of this machine.
+struct Toolchain {
+    cargo: PathBuf,
+    rustup: PathBuf,
+}
+
+impl Toolchain {
+    fn find() -> Result<Self> {
+        let folder = |variable: &str, name: &str| {
+            let home = || env::home_dir().map(|home| home.join(name));
+            env::var_os(variable).map(PathBuf::from).or_else(home)
+        };
+        let cargo = folder("CARGO_HOME", ".cargo").context("there is no CARGO_HOME")?;
+        let rustup = folder("RUSTUP_HOME", ".rustup").context("there is no RUSTUP_HOME")?;
+        if !cargo.join("bin/cargo").is_file() || !rustup.join("toolchains").is_dir() {
+            bail!("needs a toolchain of rustup in {}", rustup.display());
+        }
+        Ok(Self { cargo, rustup })
+    }
+}
+
+/// Returns where this machine gets its packages, and of which release, from its own lists.
+fn mirror() -> Option<(String, String)> {
+    let mut lists = vec![PathBuf::from("/etc/apt/sources.list")];
+    let folder = fs::read_dir("/etc/apt/sources.list.d")
+        .into_iter()
+        .flatten();
+    lists.extend(folder.flatten().map(|entry| entry.path()));
+    lists.sort();
+    lists.iter().find_map(|list| {
+        let text = fs::read_to_string(list).ok()?;
+        match list.extension().and_then(|name| name.to_str()) {
+            Some("sources") => read_stanzas(&text),
+            Some("list") => read_lines(&text),
+            _ => None,
+        }
+    })
+}
+
+/// Reads a list of one line for each source (sources.list(5)).
+fn read_lines(text: &str) -> Option<(String, String)> {
+    text.lines().find_map(|line| {
+        let (first, rest) = line.split_once(char::is_whitespace)?;
+        // Options stand in brackets.
+        let rest = rest.trim_start();
+        let rest = match rest.strip_prefix('[') {
+            Some(options) => options.split_once(']')?.1,
+            None => rest,
+        };
+        let mut words = rest.split_whitespace();
+        let (uri, suite) = (words.next()?, words.next()?);
+        let is_main = words.any(|word| word == "main") && !suite.contains(['-', '/']);
+        (first == "deb" && is_main).then(|| (uri.to_owned(), suite.to_owned()))
+    })
+}
+
+/// Reads a list of stanzas (the format of deb822).
+fn read_stanzas(text: &str) -> Option<(String, String)> {
+    text.split("\n\n").find_map(|stanza| {
+        let field = |name: &str| {
+            let mut lines = stanza.lines();
+            let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            Some(
+                value?
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let has = |name: &str, word: &str| {
+            field(name).is_some_and(|all| all.iter().any(|one| one == word))
+        };
+        let is_main = has("Types", "deb") && has("Components", "main") && !has("Enabled", "no");
+        let uri = field("URIs").filter(|_| is_main)?.into_iter().next()?;
+        let suite = field("Suites")?.into_iter().next()?;
+        (!suite.contains(['-', '/'])).then_some((uri, suite))
+    })
+}
+
+/// The folder of the system, removed when dropped.
+struct Root(PathBuf);
+
+impl Root {
+    fn make(repo: &Repo) -> Result<Self> {
+        let target = repo.metadata()?;
+        let target = target["target_directory"]
+            .as_str()
+            .context("no target directory")?;
+        let folder = Path::new(target).join("bare-root");
+        let root = Self(folder);
+        // What an earlier run left when it was killed: nothing is mounted there outside of its
+        // namespace, which has gone with it.
+        root.remove()?;
+        fs::create_dir_all(&root.0).with_context(|| format!("making {}", root.0.display()))?;
+        Ok(root)
+    }
+
+    fn remove(&self) -> Result<()> {
+        if !self.0.exists() {
+            return Ok(());
+        }
+        let mut remove = Command::new("rm");
+        // In a group of its own: what ends us may not end this.
+        remove.args(["-rf", "--one-file-system"]).process_group(0);
+        remove.arg(&self.0);
+        let output = remove.output().context("removing the root")?;
+        if !output.status.success() {
+            bail!("removing it: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
+    fn path(&self, inside: &str) -> PathBuf {
+        self.0.join(inside.trim_start_matches('/'))
+    }
+
+    /// Puts in what the machine needs to reach packages, and the clone.
+    fn settle(&self, repo: &Repo) -> Result<()> {
+        // Nothing that is installed starts a service: the network is that of the machine.
+        self.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n")?;
+        let mut executable = Command::new("chmod");
+        succeeds(
+            executable
+                .arg("755")
+                .arg(self.path("/usr/sbin/policy-rc.d")),
+        )?;
+        // The machine's own lists take the place of debootstrap's.
+        self.write("/etc/apt/sources.list", "")?;
+        for path in [
+            "/etc/apt/sources.list",
+            "/etc/apt/sources.list.d",
+            "/etc/apt/auth.conf",
+            "/etc/apt/auth.conf.d",
+            "/etc/apt/keyrings",
+            "/etc/apt/trusted.gpg.d",
+            "/usr/share/keyrings",
+            "/etc/hosts",
+            "/etc/resolv.conf",
+        ] {
+            self.copy(path)?;
+        }
+        let given = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+        let usual = || PathBuf::from("/etc/ssl/certs/ca-certificates.crt");
+        fs::copy(given.unwrap_or_else(usual), self.path(CERTIFICATES))
+            .context("copying the machine's certificates")?;
+        self.write("/etc/apt/apt.conf.d/99machine", &apt_settings()?)?;
+        let mut clone = Command::new("git");
+        clone.args(["clone", "--quiet", "--no-hardlinks"]);
+        clone.arg(&repo.root).arg(self.path(CLONE));
+        if !succeeds(&mut clone)? {
+            bail!("this checkout cannot be cloned");
+        }
+        let programs = self.path("/opt/cargo/bin");
+        fs::create_dir_all(&programs).with_context(|| format!("making {}", programs.display()))?;
+        Ok(())
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<()> {
+        let path = self.path(path);
+        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
+    }
+
+    /// Copies what this machine has there, a folder's files included; links are followed.
+    fn copy(&self, path: &str) -> Result<()> {
+        let from = Path::new(path);
+        if from.is_dir() {
+            fs::create_dir_all(self.path(path)).with_context(|| format!("making {path}"))?;
+            for entry in fs::read_dir(from).with_context(|| format!("listing {path}"))? {
+                let entry = entry?;
+                if entry.path().is_file() {
+                    self.copy(&format!("{path}/{}", entry.file_name().to_string_lossy()))?;
+                }
+            }
+        } else if from.is_file() {
+            fs::copy(from, self.path(path)).with_context(|| format!("copying {path}"))?;
+        }
+        Ok(())
+    }
+
+    /// Returns what runs a command in the clone. Mounts are seen there only, and with the first
+    /// process all others end.
+    fn inside(&self, toolchain: &Toolchain, command: &[String]) -> Command {
+        let script = r#"
+set -e
+root=$1 cargo=$2 rustup=$3 clone=$4
+shift 4
+# As a mount of its own: `ip netns exec` changes how mounts below `/` propagate.
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount -t sysfs sysfs "$root/sys"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
+mount -t tmpfs tmpfs "$root/run"
+mkdir "$root/run/netns" "$root/run/lock"
+bind() { mount --bind "$1" "$2" && mount -o remount,bind,ro "$2"; }
+bind "$cargo/bin" "$root/opt/cargo/bin"
+mkdir -p "$root$rustup"
+bind "$rustup" "$root$rustup"
+[ ! -f "$cargo/config.toml" ] || cp "$cargo/config.toml" "$root/opt/cargo/"
+exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$clone" "$@"
+"#;
+        let mut inside = Command::new("unshare");
+        inside.args([
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--propagation",
+            "private",
+        ]);
+        inside.args(["sh", "-c", script, "sh"]);
+        inside.args([&self.0, &toolchain.cargo, &toolchain.rustup]);
+        inside.arg(CLONE).args(command).env_clear();
+        inside
+            .env("HOME", "/root")
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb");
+        inside
+            .env("CARGO_HOME", "/opt/cargo")
+            // Under the name that it has outside: links of rustup name whole paths.
+            .env("RUSTUP_HOME", &toolchain.rustup);
+        for variable in ["SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "GIT_SSL_CAINFO"] {
+            inside.env(variable, CERTIFICATES);
+        }
+        inside.env(
+            "PATH",
+            "/opt/cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        );
+        let settings = VARIABLES
+            .iter()
+            .filter_map(|name| Some((name, env::var_os(name)?)));
+        inside.envs(settings);
+        inside
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            println!("{}: {error:#}", self.0.display());
+        }
+    }
+}
+
+/// Returns what this machine's package manager is told about ways through the network.
+fn apt_settings() -> Result<String> {
+    let dump = Command::new("apt-config").arg("dump").output();
+    let dump = dump.context("running apt-config")?;
+    let text = String::from_utf8_lossy(&dump.stdout);
+    let lines = text.lines().filter(|line| {
+        let is_way = line.starts_with("Acquire::http") || line.starts_with("Acquire::Check");
+        is_way && !line.ends_with("\"\";")
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mirror_is_that_of_the_release() {
+        let text = "# deb http://x none main\n\
+                    deb [signed-by=/k] http://packages.example/security bookworm-security main\n\
+                    deb [arch=amd64 signed-by=/k] http://packages.example/debian bookworm main\n";
+        let expected = (
+            "http://packages.example/debian".to_owned(),
+            "bookworm".to_owned(),
+        );
+        assert_eq!(read_lines(text), Some(expected.clone()));
+        let text = "Types: deb\nURIs: http://packages.example/tools\nSuites: ./\nComponents: main\n\n\
+                    Types: deb\n# a snapshot\nURIs: http://packages.example/debian\n\
+                    Suites: bookworm bookworm-updates\nComponents: main\nSigned-By: /k\n";
+        assert_eq!(read_stanzas(text), Some(expected));
+        assert_eq!(
+            read_stanzas(&text.replace("Types: deb", "Types: deb-src")),
+            None
+        );
+    }
+}

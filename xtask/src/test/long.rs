@@ -1,0 +1,99 @@
+//! Parts of a long run.
+
+use anyhow::Result;
+
+use super::TestRun;
+use crate::bare_root;
+use crate::child::succeeds;
+use crate::upkeep;
+
+/// Seconds for each fuzz target in a long run.
+const FUZZ_SECONDS: u32 = 120;
+/// Where `AddressSanitizer` runs.
+const SANITIZED: &[(&str, &str)] = &[
+    ("x86_64", "x86_64-unknown-linux-gnu"),
+    ("aarch64", "aarch64-unknown-linux-gnu"),
+];
+
+impl TestRun<'_> {
+    pub(super) fn benches(&mut self) -> Result<bool> {
+        upkeep::provide_instruction_counter(self.repo)?;
+        succeeds(&mut self.repo.cargo(&["test", "--workspace", "--benches"]))
+    }
+
+    pub(super) fn fuzz(&mut self) -> Result<bool> {
+        upkeep::provide_cargo_command(self.repo, "fuzz");
+        match upkeep::fuzz_targets(self.repo)? {
+            upkeep::FuzzTargets::Missing(how) => {
+                self.tally.skip(&format!("fuzz: {how}"));
+                Ok(true)
+            }
+            upkeep::FuzzTargets::Ready(names) => upkeep::fuzz_each(self.repo, &names, FUZZ_SECONDS),
+        }
+    }
+
+    /// Runs the tests of the only crate with `unsafe` code, and of its C library, with every access
+    /// to memory checked. The pinned compiler has the sanitizer behind a switch.
+    pub(super) fn sanitizers(&mut self) -> Result<bool> {
+        self.provide()?;
+        let here = SANITIZED
+            .iter()
+            .find(|(arch, _)| *arch == std::env::consts::ARCH);
+        let Some((_, target)) = here.filter(|_| cfg!(target_os = "linux")) else {
+            self.tally
+                .skip("sanitizers: AddressSanitizer is not run on this machine's kind");
+            return Ok(true);
+        };
+        let mut is_good = true;
+        for tests in [&["--lib"][..], &["--test", "it", "--test", "c_api"]] {
+            let fixed = [
+                "test",
+                "--no-fail-fast",
+                "--package",
+                "rtether-live",
+                "--features",
+                "c",
+            ];
+            let mut command = self.repo.cargo(&fixed);
+            self.equip(command.args(tests));
+            command
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("RUSTFLAGS", "-Zsanitizer=address")
+                // For the programs that the tests build, too.
+                .env("CARGO_BUILD_TARGET", target)
+                .env("CARGO_TARGET_DIR", self.logs.with_file_name("sanitizers"))
+                .env("RTETHER_C_FLAGS", "-fsanitize=address")
+                .env("ASAN_OPTIONS", "detect_leaks=0");
+            is_good &= succeeds(&mut command)?;
+        }
+        Ok(is_good)
+    }
+
+    /// Checks licenses and sources of dependencies, and known flaws where the network allows.
+    pub(super) fn licenses(&mut self) -> Result<bool> {
+        if !upkeep::provide_cargo_command(self.repo, "deny") {
+            self.tally
+                .skip("licenses: needs cargo-deny; run `cargo install --locked cargo-deny`");
+            return Ok(true);
+        }
+        let rules = ["deny", "check", "bans", "licenses", "sources"];
+        let good = succeeds(&mut self.repo.cargo(&rules))?;
+        if !succeeds(&mut self.repo.cargo(&["deny", "fetch", "db"]))? {
+            self.tally
+                .skip("advisories: the list of known flaws cannot be fetched");
+            return Ok(good);
+        }
+        let flawless = succeeds(&mut self.repo.cargo(&["deny", "check", "advisories"]))?;
+        Ok(good && flawless)
+    }
+
+    pub(super) fn bare_root(&mut self) -> Result<bool> {
+        match bare_root::run(self.repo, &[])? {
+            bare_root::Outcome::Ended(is_good) => Ok(is_good),
+            bare_root::Outcome::Skipped(reason) => {
+                self.tally.skip(&format!("bare root: {reason}"));
+                Ok(true)
+            }
+        }
+    }
+}

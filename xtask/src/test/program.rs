@@ -1,0 +1,285 @@
+//! Test programs of the workspace: which there are, and how each uses the machine.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::child::succeeds;
+use crate::repo::Repo;
+
+/// Where packages say how their test programs use the machine: `[package.metadata.tests]`.
+const TABLE: &str = "tests";
+
+/// How a test program uses the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// It mostly waits, for time to pass or for others; several run beside all others.
+    Waits,
+    /// It keeps a core busy; there are as many at once as there are cores.
+    Computes,
+    /// Its results depend on what else the machine does; it runs alone.
+    Measures,
+}
+
+impl Class {
+    const ALL: [Self; 3] = [Self::Waits, Self::Computes, Self::Measures];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Waits => "waits",
+            Self::Computes => "computes",
+            Self::Measures => "measures",
+        }
+    }
+}
+
+/// A run of a test program, or of some of its tests.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    /// `package target`, and `::prefix` behind it if these are some of its tests.
+    pub(super) name: String,
+    pub(super) class: Class,
+    pub(super) executable: PathBuf,
+    /// The folder in which it runs.
+    pub(super) folder: PathBuf,
+    /// What selects its tests.
+    pub(super) arguments: Vec<String>,
+    /// What repeats it.
+    pub(super) repeat: String,
+}
+
+/// One line of a package's table: tests of a target, or those whose names begin so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    target: String,
+    prefix: Option<String>,
+    class: Class,
+}
+
+/// Builds all test programs; `None` if one cannot be built. What cargo tells goes into a file of the
+/// folder.
+pub(super) fn build(repo: &Repo, folder: &Path, examples: bool) -> Result<Option<Vec<Program>>> {
+    let metadata = repo.metadata()?;
+    let mut command = repo.cargo(&["test", "--workspace", "--no-run"]);
+    if examples {
+        command.args(["--lib", "--bins", "--tests", "--examples"]);
+    }
+    command.args(["--message-format", "json-render-diagnostics"]);
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let messages = folder.join("build.json");
+    let file = File::create(&messages).context("making a file for messages of cargo")?;
+    if !succeeds(command.stdout(file))? {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&messages).context("reading messages of cargo")?;
+    let mut programs = Vec::new();
+    for line in text.lines() {
+        let message: Value = serde_json::from_str(line).unwrap_or_default();
+        programs.extend(runs_of(&metadata, &message)?);
+    }
+    Ok(Some(programs))
+}
+
+/// Returns the runs of the test program that a message of cargo tells of, if it does.
+fn runs_of(metadata: &Value, message: &Value) -> Result<Vec<Program>> {
+    let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
+    let Some(executable) = message["executable"].as_str().filter(|_| is_test) else {
+        return Ok(Vec::new());
+    };
+    let target = message["target"]["name"].as_str().unwrap_or_default();
+    let kind = message["target"]["kind"][0].as_str().unwrap_or_default();
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages
+        .clone()
+        .find(|package| package["id"] == message["package_id"])
+        .with_context(|| format!("{executable} is of no package"))?;
+    let name = package["name"].as_str().unwrap_or_default();
+    let manifest = package["manifest_path"].as_str().unwrap_or_default();
+    // Unit tests stand under the name of their kind, since targets may have one name.
+    let (label, selector) = match kind {
+        "test" => (target.to_owned(), format!("--test {target}")),
+        "example" => (format!("example-{target}"), format!("--example {target}")),
+        "bin" => ("bin".to_owned(), format!("--bin {target}")),
+        _ => ("lib".to_owned(), "--lib".to_owned()),
+    };
+    let whole = Program {
+        name: format!("{name} {label}"),
+        class: Class::Computes,
+        executable: PathBuf::from(executable),
+        folder: Path::new(manifest).parent().unwrap_or(Path::new("")).into(),
+        arguments: Vec::new(),
+        repeat: format!("cargo test -p {name} {selector}"),
+    };
+    let entries = entries(&package["metadata"][TABLE])
+        .with_context(|| format!("[package.metadata.{TABLE}] of {name}"))?;
+    split(&whole, &label, &entries, || names_in(executable))
+}
+
+/// Reads a package's table.
+fn entries(table: &Value) -> Result<Vec<Entry>> {
+    let mut found = Vec::new();
+    let Some(table) = table.as_object() else {
+        return Ok(found);
+    };
+    for (key, value) in table {
+        let class = Class::ALL.into_iter().find(|class| class.name() == key);
+        let Some(class) = class else {
+            bail!("`{key}` is none of waits, computes, measures");
+        };
+        for text in value.as_array().into_iter().flatten() {
+            let text = text.as_str().context("names are strings")?;
+            let (target, prefix) = match text.split_once("::") {
+                Some((target, prefix)) => (target, Some(prefix.to_owned())),
+                None => (text, None),
+            };
+            found.push(Entry {
+                target: target.to_owned(),
+                prefix,
+                class,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Divides a program: the tests of each prefix are a run of their own, the rest another.
+fn split(
+    whole: &Program,
+    label: &str,
+    entries: &[Entry],
+    names: impl FnOnce() -> Result<Vec<String>>,
+) -> Result<Vec<Program>> {
+    let own: Vec<&Entry> = entries.iter().filter(|own| own.target == label).collect();
+    let mut rest = whole.clone();
+    if let Some(entry) = own.iter().find(|entry| entry.prefix.is_none()) {
+        rest.class = entry.class;
+    }
+    let prefixes = own
+        .iter()
+        .filter_map(|own| Some((own.prefix.as_ref()?, own.class)));
+    let prefixes: Vec<_> = prefixes.collect();
+    if prefixes.is_empty() {
+        return Ok(vec![rest]);
+    }
+    let names = names()?;
+    let mut runs = Vec::new();
+    // By whole names, since test programs select by any part of a name.
+    rest.arguments.push("--exact".to_owned());
+    for (prefix, class) in prefixes {
+        let chosen: Vec<&String> = names
+            .iter()
+            .filter(|name| name.starts_with(prefix))
+            .collect();
+        if chosen.is_empty() {
+            bail!("no test of `{label}` begins with `{prefix}`");
+        }
+        let exact = std::iter::once("--exact".to_owned());
+        runs.push(Program {
+            name: format!("{}::{prefix}", whole.name),
+            class,
+            arguments: exact.chain(chosen.iter().copied().cloned()).collect(),
+            repeat: format!("{} -- {prefix}", whole.repeat),
+            ..whole.clone()
+        });
+        let skipped = chosen
+            .iter()
+            .flat_map(|name| ["--skip".to_owned(), (*name).clone()]);
+        rest.arguments.extend(skipped);
+    }
+    runs.push(rest);
+    Ok(runs)
+}
+
+/// Asks a test program for the names of its tests.
+fn names_in(executable: &str) -> Result<Vec<String>> {
+    let output = Command::new(executable)
+        .args(["--list", "--format", "terse"])
+        .output();
+    let output = output.with_context(|| format!("running {executable}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn metadata() -> Value {
+        json!({"packages": [{
+            "id": "path+file:///w/a#0.1.0",
+            "name": "a",
+            "manifest_path": "/w/a/Cargo.toml",
+            "metadata": {"tests": {"waits": ["live"]}},
+        }]})
+    }
+
+    fn message(kind: &str, target: &str) -> Value {
+        json!({
+            "reason": "compiler-artifact",
+            "package_id": "path+file:///w/a#0.1.0",
+            "target": {"kind": [kind], "name": target},
+            "profile": {"test": true},
+            "executable": "/t/a-1",
+        })
+    }
+
+    #[test]
+    fn a_program_computes_unless_its_package_says_otherwise() {
+        let runs = runs_of(&metadata(), &message("lib", "a")).unwrap();
+        assert_eq!(runs.len(), 1);
+        assert_eq!(
+            (runs[0].name.as_str(), runs[0].class),
+            ("a lib", Class::Computes)
+        );
+        assert_eq!(runs[0].folder, Path::new("/w/a"));
+        assert_eq!(runs[0].repeat, "cargo test -p a --lib");
+    }
+
+    #[test]
+    fn some_tests_of_a_program_may_be_of_another_class() {
+        let table = json!({"waits": ["live"], "measures": ["live::load"]});
+        let entries = entries(&table).unwrap();
+        let whole = Program {
+            name: "a live".to_owned(),
+            class: Class::Computes,
+            executable: "x".into(),
+            folder: ".".into(),
+            arguments: Vec::new(),
+            repeat: "cargo test -p a --test live".to_owned(),
+        };
+        let names = ["load::rate", "reload::load", "topic::load::x"].map(str::to_owned);
+        let runs = split(&whole, "live", &entries, || Ok(names.to_vec())).unwrap();
+        let [load, rest] = &runs[..] else {
+            panic!("{runs:?}");
+        };
+        assert_eq!(load.name, "a live::load");
+        assert_eq!(load.class, Class::Measures);
+        assert_eq!(load.arguments, ["--exact", "load::rate"]);
+        assert_eq!((rest.name.as_str(), rest.class), ("a live", Class::Waits));
+        assert_eq!(rest.arguments, ["--exact", "--skip", "load::rate"]);
+        let none = split(&whole, "live", &entries, || Ok(Vec::new()));
+        assert!(none.unwrap_err().to_string().contains("`load`"));
+    }
+
+    #[test]
+    fn what_is_no_test_program_is_passed_over() {
+        let mut library = message("lib", "a");
+        library["profile"]["test"] = json!(false);
+        assert!(runs_of(&metadata(), &library).unwrap().is_empty());
+        assert!(
+            runs_of(&metadata(), &json!({"reason": "build-finished"}))
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn an_unknown_class_is_an_error() {
+        assert!(entries(&json!({"sleeps": ["live"]})).is_err());
+    }
+}
