@@ -7,9 +7,12 @@ use crate::page::{Block, Mark};
 /// Returns what the page should show of all that was printed.
 pub(crate) fn shown(block: &Block, printed: &str) -> Vec<String> {
     let lines: Vec<String> = printed.lines().map(|line| line.trim_end().into()).collect();
-    let chosen = block.marks.iter().find_map(|mark| match mark {
-        Mark::Lines(ranges) => Some(pick(&lines, ranges)),
-        _ => None,
+    let chosen = block.marks.iter().find_map(|mark| {
+        if let Mark::Lines(ranges) = mark {
+            Some(pick(&lines, ranges))
+        } else {
+            None
+        }
     });
     let mut lines = chosen.unwrap_or(lines);
     while lines.last().is_some_and(String::is_empty) {

@@ -100,7 +100,7 @@ fn pages_with_blocks() -> Vec<String> {
             pages.push(format!("{folder}/{name}"));
         }
     }
-    pages.retain(|path| path.ends_with(".md") && !read(path).blocks.is_empty());
+    pages.retain(|path| path.rsplit('.').next() == Some("md") && !read(path).blocks.is_empty());
     pages
 }
 

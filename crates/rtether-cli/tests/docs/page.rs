@@ -96,24 +96,33 @@ impl Block {
     }
 
     pub(crate) fn exits(&self) -> &[i32] {
-        let mut exits = self.marks.iter().filter_map(|mark| match mark {
-            Mark::Exit(codes) => Some(codes.as_slice()),
-            _ => None,
+        let mut exits = self.marks.iter().filter_map(|mark| {
+            if let Mark::Exit(codes) = mark {
+                Some(codes.as_slice())
+            } else {
+                None
+            }
         });
         exits.next().unwrap_or(&[0])
     }
 
     pub(crate) fn file(&self) -> Option<&str> {
-        self.marks.iter().find_map(|mark| match mark {
-            Mark::File(name) => Some(name.as_str()),
-            _ => None,
+        self.marks.iter().find_map(|mark| {
+            if let Mark::File(name) = mark {
+                Some(name.as_str())
+            } else {
+                None
+            }
         })
     }
 
     pub(crate) fn together(&self) -> Option<u32> {
-        self.marks.iter().find_map(|mark| match mark {
-            Mark::Together(seconds) => Some(*seconds),
-            _ => None,
+        self.marks.iter().find_map(|mark| {
+            if let Mark::Together(seconds) = mark {
+                Some(*seconds)
+            } else {
+                None
+            }
         })
     }
 }

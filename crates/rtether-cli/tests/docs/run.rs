@@ -1,5 +1,6 @@
 //! Runs what a page shows, in a folder of its own.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -258,19 +259,22 @@ fn together(folder: &Path, block: &Block, all: &[String], seconds: u32) -> Resul
     for (index, command) in all.iter().enumerate() {
         let bare = typed(command);
         let bare = bare.split(" #").next().unwrap_or_default();
-        script.push_str(&format!(
+        _ = write!(
+            script,
             "{bare} > {index}.out 2> {index}.err &\np{index}=$!\nsleep 1\n"
-        ));
+        );
     }
     let last = all.len().saturating_sub(1);
-    script.push_str(&format!(
+    _ = write!(
+        script,
         "n=0\nwhile kill -0 $p{last} 2> /dev/null && [ $n -lt {seconds}0 ]; do\n\
          sleep 0.1\nn=$((n + 1))\ndone\n"
-    ));
+    );
     for index in (0..all.len()).rev() {
-        script.push_str(&format!(
+        _ = write!(
+            script,
             "kill -TERM $p{index} 2> /dev/null\nwait $p{index}\necho {index} $?\n"
-        ));
+        );
     }
     fs::write(folder.join("together.sh"), script).map_err(|error| error.to_string())?;
     let mut own = prepared(folder, "exec unshare -n sh together.sh");

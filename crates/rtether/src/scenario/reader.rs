@@ -285,12 +285,14 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
     let keys = section.keys.iter();
     let needed: Vec<&Key> = keys.clone().filter(required).collect();
     let first = needed.first().copied().or_else(|| section.keys.first())?;
-    let takes = |key: &Key, text: &str| match &key.kind {
-        Kind::Quantity(want) => units::read(text, *want).is_ok_and(|value| value > 0),
-        Kind::Count { min, max } => {
+    let takes = |key: &Key, text: &str| {
+        if let Kind::Quantity(want) = &key.kind {
+            units::read(text, *want).is_ok_and(|value| value > 0)
+        } else if let Kind::Count { min, max } = &key.kind {
             units::read_count(text).is_ok_and(|count| (*min..=*max).contains(&count))
+        } else {
+            false
         }
-        _ => false,
     };
     let Data::Scalar(text) = &value.data else {
         return Some(format!("write `{{ {}: {} }}`", first.name, first.example));
