@@ -63,6 +63,9 @@ fn shape(line: &str) -> String {
             words.push("VERDICT".into());
         } else if word.chars().all(|c| c == '─') {
             words.push("─".into());
+        } else if after_number {
+            // `1 segment`, `2 segments`.
+            words.push(word.trim_end_matches('s').into());
         } else {
             words.push(word.into());
         }
@@ -83,6 +86,7 @@ mod tests {
         assert_eq!(shape(one), shape(&two.replace("ok", "late")));
         assert_ne!(shape(one), shape(&two.replace("way", "ways")));
         assert_eq!(shape("────"), shape("──"));
+        assert_eq!(shape("1 segment"), shape("12 segments"));
         assert_eq!(shape("median 5.181 ms, 3 lost"), "median # # lost");
     }
 }
