@@ -36,13 +36,13 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ip(address) => fmt::Display::fmt(address, f),
-            Self::Station(address) => fmt_station(address, f),
+            Self::Station(address) => fmt_station(*address, f),
             Self::Host => f.write_str("this host"),
         }
     }
 }
 
-fn fmt_station(address: &[u8; 6], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn fmt_station(address: [u8; 6], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, octet) in address.iter().enumerate() {
         write!(f, "{}{octet:02x}", if index > 0 { ":" } else { "" })?;
     }
@@ -144,7 +144,7 @@ impl fmt::Display for Locator {
         match self {
             Self::Udp(address) => write!(f, "udp {address}"),
             Self::Ethernet { address, vid, port } => {
-                fmt_station(address, f)?;
+                fmt_station(*address, f)?;
                 if *vid > 0 {
                     write!(f, " vlan {vid}")?;
                 }

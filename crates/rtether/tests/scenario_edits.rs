@@ -80,35 +80,10 @@ fn with(text: &str, range: Range<usize>, new: &str) -> String {
 fn apply(text: &str, span: Range<usize>, edit: &Edit, beside: bool) -> Option<String> {
     let is_key = text[span.end..].starts_with(':');
     match edit {
-        Edit::Write(new) => {
-            let entry = new
-                .split_once(": ")
-                .filter(|(key, _)| !key.starts_with(['{', '[', '"', '-']) && !key.contains(' '));
-            let Some((key, value)) = entry else {
-                // Where the unit alone is pointed at, number and unit are meant.
-                let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ' ');
-                let mut span = span;
-                if new.starts_with(|c: char| c.is_ascii_digit())
-                    && !text[span.clone()].starts_with(is_number)
-                {
-                    let head = text[..span.start].trim_end_matches(is_number);
-                    span.start = head.len() + usize::from(text[head.len()..].starts_with(' '));
-                }
-                return Some(with(text, span, new));
-            };
-            if let Some(range) = value_on_line(text, key, span.start.max(1)) {
-                return Some(with(text, range, value));
-            }
-            if is_key {
-                return Some(with(text, span.start..end_of_entry(text, span.start), new));
-            }
-            // A value of several lines.
-            None
-        }
+        Edit::Write(new) => write_over(text, span, new, is_key),
         Edit::Add(new) if new == "rtether: 1" => Some(format!("{new}\n{text}")),
         Edit::Add(new) if beside && is_key => {
-            let line = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
-            let indent = &text[line..span.start];
+            let indent = &text[line_start(text, span.start)..span.start];
             let joint = if indent.trim().is_empty() {
                 format!("\n{indent}")
             } else {
@@ -116,62 +91,90 @@ fn apply(text: &str, span: Range<usize>, edit: &Edit, beside: bool) -> Option<St
             };
             Some(with(text, span.start..span.start, &format!("{new}{joint}")))
         }
-        Edit::Add(new) => {
-            let line_end = text[span.start..]
-                .find('\n')
-                .map_or(text.len(), |n| span.start + n);
-            let line = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
-            let inside = text[line..span.start].rfind('{').map(|at| line + at);
-            let after = text[span.start..line_end]
-                .find('{')
-                .map(|at| span.start + at);
-            let own = text[span.start..].starts_with('{').then_some(span.start);
-            let brace = if own.is_some() {
-                own
-            } else if is_key {
-                after.or(inside)
-            } else {
-                inside.or(after)
-            };
-            if let Some(brace) = brace {
-                return Some(with(text, brace + 1..brace + 1, &format!(" {new},")));
-            }
-            if is_key {
-                let indent = text[line..].len() - text[line..].trim_start_matches(' ').len();
-                let new = format!("\n{}{new}", " ".repeat(indent + 2));
-                return Some(with(text, line_end..line_end, &new));
-            }
-            let head = &text[line..span.start];
-            if let Some(indent) = head.find("- ") {
-                let new = format!("\n{}{new}", " ".repeat(indent + 2));
-                return Some(with(text, line_end..line_end, &new));
-            }
-            Some(format!("{new}\n{text}"))
-        }
-        Edit::Remove(key) => {
-            let line = text[..span.start].rfind('\n').map_or(0, |end| end + 1);
-            let from = if text[span.clone()] == **key {
-                span.start
-            } else {
-                line
-            };
-            let start = from + text[from..].find(&format!("{key}:"))?;
-            let mut end = end_of_entry(text, start);
-            if text[end..].starts_with(", ") {
-                end += 2;
-            }
-            let mut begin = start;
-            if !text[end..].starts_with(|c: char| c.is_alphanumeric()) {
-                begin = text[..start].trim_end_matches([' ', ',']).len();
-            }
-            let joint = if text[..begin].ends_with('{') || begin == start {
-                ""
-            } else {
-                " "
-            };
-            Some(with(text, begin..end, joint))
-        }
+        Edit::Add(new) => Some(add_inside(text, &span, new, is_key)),
+        Edit::Remove(key) => remove(text, &span, key),
     }
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
+fn write_over(text: &str, mut span: Range<usize>, new: &str, is_key: bool) -> Option<String> {
+    let entry = new
+        .split_once(": ")
+        .filter(|(key, _)| !key.starts_with(['{', '[', '"', '-']) && !key.contains(' '));
+    let Some((key, value)) = entry else {
+        // Where the unit alone is pointed at, number and unit are meant.
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ' ');
+        if new.starts_with(|c: char| c.is_ascii_digit())
+            && !text[span.clone()].starts_with(is_number)
+        {
+            let head = text[..span.start].trim_end_matches(is_number);
+            span.start = head.len() + usize::from(text[head.len()..].starts_with(' '));
+        }
+        return Some(with(text, span, new));
+    };
+    if let Some(range) = value_on_line(text, key, span.start.max(1)) {
+        return Some(with(text, range, value));
+    }
+    // What is not a key here is a value of several lines.
+    is_key.then(|| with(text, span.start..end_of_entry(text, span.start), new))
+}
+
+fn add_inside(text: &str, span: &Range<usize>, new: &str, is_key: bool) -> String {
+    let line_end = text[span.start..]
+        .find('\n')
+        .map_or(text.len(), |n| span.start + n);
+    let line = line_start(text, span.start);
+    let inside = text[line..span.start].rfind('{').map(|at| line + at);
+    let after = text[span.start..line_end]
+        .find('{')
+        .map(|at| span.start + at);
+    let own = text[span.start..].starts_with('{').then_some(span.start);
+    let brace = if own.is_some() {
+        own
+    } else if is_key {
+        after.or(inside)
+    } else {
+        inside.or(after)
+    };
+    if let Some(brace) = brace {
+        return with(text, brace + 1..brace + 1, &format!(" {new},"));
+    }
+    if is_key {
+        let indent = text[line..].len() - text[line..].trim_start_matches(' ').len();
+        let new = format!("\n{}{new}", " ".repeat(indent + 2));
+        return with(text, line_end..line_end, &new);
+    }
+    if let Some(indent) = text[line..span.start].find("- ") {
+        let new = format!("\n{}{new}", " ".repeat(indent + 2));
+        return with(text, line_end..line_end, &new);
+    }
+    format!("{new}\n{text}")
+}
+
+fn remove(text: &str, span: &Range<usize>, key: &str) -> Option<String> {
+    let from = if text[span.clone()] == *key {
+        span.start
+    } else {
+        line_start(text, span.start)
+    };
+    let start = from + text[from..].find(&format!("{key}:"))?;
+    let mut end = end_of_entry(text, start);
+    if text[end..].starts_with(", ") {
+        end += 2;
+    }
+    let mut begin = start;
+    if !text[end..].starts_with(|c: char| c.is_alphanumeric()) {
+        begin = text[..start].trim_end_matches([' ', ',']).len();
+    }
+    let joint = if text[..begin].ends_with('{') || begin == start {
+        ""
+    } else {
+        " "
+    };
+    Some(with(text, begin..end, joint))
 }
 
 fn range(diagnostic: &Diagnostic) -> Range<usize> {

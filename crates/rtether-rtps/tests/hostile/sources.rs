@@ -209,6 +209,14 @@ fn nothing_that_another_host_says_counts() {
     assert_eq!(world.participant.fragment_octets(world.reader), 0);
     world.feed(&sample(&forger, writer, 1));
     assert_eq!(world.take(), 1);
+}
+
+#[test]
+fn a_relay_speaks_for_another_from_its_addresses_only() {
+    // Oracle: one count for what came from elsewhere, and the sample from the right address.
+    let (mut world, forger, writer, _) = matched();
+    world.feed(&sample(&forger, writer, 1));
+    assert_eq!(world.take(), 1);
     // A relay says in whose name it speaks; it is none of that one's addresses, either.
     let other = Forger::new(7, ELSEWHERE);
     world.feed_from(ELSEWHERE, &other.announcement());
@@ -217,7 +225,7 @@ fn nothing_that_another_host_says_counts() {
     relayed.extend_from_slice(&forger.prefix.0);
     relayed.extend_from_slice(&sample(&forger, writer, 2)[20..]);
     world.feed_from(ELSEWHERE, &relayed);
-    assert_eq!((world.take(), impostors(&world)), (0, 11));
+    assert_eq!((world.take(), impostors(&world)), (0, 1));
     world.feed(&relayed);
     assert_eq!(world.take(), 1, "from its own address it may");
 }

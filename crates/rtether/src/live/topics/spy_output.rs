@@ -73,46 +73,10 @@ pub fn census_table(census: &Census) -> String {
         plural(census.endpoints.len(), "endpoint"),
     );
     if !census.participants.is_empty() {
-        let rows = census.participants.iter().map(|one| {
-            vec![
-                one.name.clone(),
-                one.vendor.clone(),
-                one.version.clone(),
-                one.address.clone(),
-                lease(one.lease),
-                one.prefix.clone(),
-            ]
-        });
-        let header = [
-            "participant",
-            "vendor",
-            "RTPS",
-            "address",
-            "lease",
-            "identity",
-        ];
-        _ = writeln!(text, "\n{}", table(&header, rows));
+        _ = writeln!(text, "\n{}", participants(census));
     }
     if !census.endpoints.is_empty() {
-        let rows = census.endpoints.iter().map(|one| {
-            let mut row = vec![
-                one.topic.clone(),
-                one.type_name.clone(),
-                role(one.is_writer).to_owned(),
-                one.who.clone(),
-            ];
-            if census.has_rates {
-                row.extend(rate_cells(one));
-            }
-            row.push(policies(one));
-            row
-        });
-        let mut header = vec!["topic", "type", "role", "participant"];
-        if census.has_rates {
-            header.extend(["samples/s", "octets/s", "missed"]);
-        }
-        header.push("other than default");
-        _ = writeln!(text, "\n{}", table(&header, rows));
+        _ = writeln!(text, "\n{}", endpoints(census));
     }
     if census.impostors > 0 {
         let count = usize::try_from(census.impostors).unwrap_or(usize::MAX);
@@ -122,9 +86,58 @@ pub fn census_table(census: &Census) -> String {
             plural(count, "message")
         );
     }
+    mismatches(&mut text, census);
+    text
+}
+
+fn participants(census: &Census) -> String {
+    let rows = census.participants.iter().map(|one| {
+        vec![
+            one.name.clone(),
+            one.vendor.clone(),
+            one.version.clone(),
+            one.address.clone(),
+            lease(one.lease),
+            one.prefix.clone(),
+        ]
+    });
+    let header = [
+        "participant",
+        "vendor",
+        "RTPS",
+        "address",
+        "lease",
+        "identity",
+    ];
+    table(&header, rows)
+}
+
+fn endpoints(census: &Census) -> String {
+    let rows = census.endpoints.iter().map(|one| {
+        let mut row = vec![
+            one.topic.clone(),
+            one.type_name.clone(),
+            role(one.is_writer).to_owned(),
+            one.who.clone(),
+        ];
+        if census.has_rates {
+            row.extend(rate_cells(one));
+        }
+        row.push(policies(one));
+        row
+    });
+    let mut header = vec!["topic", "type", "role", "participant"];
+    if census.has_rates {
+        header.extend(["samples/s", "octets/s", "missed"]);
+    }
+    header.push("other than default");
+    table(&header, rows)
+}
+
+fn mismatches(text: &mut String, census: &Census) {
     if census.apart.is_empty() {
         text.push_str("\nall writers and readers of a topic match\n");
-        return text;
+        return;
     }
     _ = writeln!(
         text,
@@ -142,7 +155,6 @@ pub fn census_table(census: &Census) -> String {
     if census.is_cut {
         text.push_str("  and perhaps others; these are too many to compare them all\n");
     }
-    text
 }
 
 /// Returns one JSON document.

@@ -81,9 +81,10 @@ impl Platform {
 impl Case {
     /// Returns what the PCs have. The NT variant sees as many collisions on either platform.
     fn layer(self) -> Layer {
-        let seen = match self.scheme {
-            Scheme::Nt => Platform::Nt,
-            _ => self.platform,
+        let seen = if matches!(self.scheme, Scheme::Nt) {
+            Platform::Nt
+        } else {
+            self.platform
         };
         let seen = seen.visibility_per_million();
         self.platform.layer(self.scheme.mode(), seen)
