@@ -294,6 +294,45 @@ fn misuse_is_refused_and_leaves_memory_alone() {
     }
 }
 
+/// Oracle: valgrind, which sees every access of the library and of the program to memory.
+#[test]
+fn valgrind_finds_nothing() {
+    let test = "valgrind_finds_nothing";
+    if !has("cc") {
+        return skip(test, "needs cc");
+    }
+    let Some(valgrind) = std::env::var_os("RTETHER_VALGRIND") else {
+        return skip(test, "needs RTETHER_VALGRIND, the path of valgrind");
+    };
+    let watched = |path: &Path, args: &[&str]| {
+        let mut command = Command::new(&valgrind);
+        command.args(["-q", "--error-exitcode=99", "--leak-check=full"]);
+        command.arg("--errors-for-leak-kinds=definite").arg(path);
+        command.args(args);
+        command
+    };
+    let misuse = compiled("tests/c/misuse.c", "misuse-watched", false, &["-g"]);
+    done(&mut watched(&misuse, &[]));
+    let publisher = compiled(
+        "examples/c/publisher.c",
+        "publisher-watched",
+        false,
+        &["-g"],
+    );
+    let subscriber = compiled(
+        "examples/c/subscriber.c",
+        "subscriber-watched",
+        false,
+        &["-g"],
+    );
+    let one = domain(4);
+    let got = exchange(
+        watched(&subscriber, &[&one, "127.0.0.1", "immediate"]),
+        watched(&publisher, &[&one, "127.0.0.1", "10", "BLUE"]),
+    );
+    assert_eq!(got, all_of_the_example(10, "BLUE"));
+}
+
 #[test]
 fn the_header_is_cpp_too() {
     if !has("c++") {

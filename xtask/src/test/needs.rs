@@ -78,6 +78,12 @@ const TOOLS: &[Tool] = &[
         "to exchange samples with other implementations of RTPS",
     )
     .given_in("RTETHER_IDLC"),
+    Tool::named(
+        &["valgrind"],
+        &["valgrind", "libc6-dbg"],
+        "to see every access of the C library to memory",
+    )
+    .given_in("RTETHER_VALGRIND"),
     Tool::named(&["tc"], &["iproute2"], "to put queues on devices, as root"),
     Tool::named(
         &["cc"],

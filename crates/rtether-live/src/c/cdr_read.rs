@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_void};
 use rtether_rtps::cdr::{CdrError, CdrErrorKind, Decoder};
 
 use super::cdr_write::too_long;
-use super::memory::User;
+use super::memory::{Lent, User, is_lent};
 use super::status::{Failure, Status, guard};
 
 /// Gives the members of a value one after the other, in the encoding and byte order of whoever has
@@ -44,6 +44,7 @@ pub(super) fn deserialize(
         is_refused: false,
     };
     let reader = (&raw mut reading).cast::<CdrReader>();
+    let _lent = Lent::new(reader);
     // SAFETY: the application has given the function for this; the reader lives until it returns, and
     // the place has as many octets as the application has said that a value takes.
     let refused = unsafe { call(reader, value, user) };
@@ -70,9 +71,10 @@ unsafe fn get<T: Default>(
     read: impl FnOnce(&mut Decoder<'_>) -> Result<T, CdrError>,
 ) -> Status {
     guard(|| {
-        // SAFETY: readers are made of this type only, by `deserialize`, and nobody else holds them now.
-        let reading = unsafe { reader.cast::<Reading<'_, '_>>().as_mut() };
-        let reading = reading.ok_or_else(|| Failure::argument("the reader is NULL"))?;
+        is_lent(reader)?;
+        // SAFETY: it is lent to this thread just now, and readers are made of this type only, by
+        // `deserialize`.
+        let reading = unsafe { &mut *reader.cast::<Reading<'_, '_>>() };
         if place.is_null() {
             reading.is_refused = true;
             return Err(Failure::argument("the place for the value is NULL"));
@@ -96,10 +98,15 @@ unsafe fn get<T: Default>(
 /// were added to a type later may be missing at the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_cdr_remaining(reader: *const CdrReader) -> usize {
-    // SAFETY: as for `get`; it is only read.
-    let reading = unsafe { reader.cast::<Reading<'_, '_>>().as_ref() };
-    let sound = reading.filter(|reading| reading.failed.is_none());
-    sound.map_or(0, |reading| reading.decoder.remaining())
+    if is_lent(reader).is_err() {
+        return 0;
+    }
+    // SAFETY: as in `get`; it is only read.
+    let reading = unsafe { &*reader.cast::<Reading<'_, '_>>() };
+    match reading.failed {
+        None => reading.decoder.remaining(),
+        Some(_) => 0,
+    }
 }
 
 /// Reads an octet.

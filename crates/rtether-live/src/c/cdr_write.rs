@@ -5,7 +5,7 @@ use std::slice::from_raw_parts;
 
 use rtether_rtps::cdr::{CdrError, CdrErrorKind, Encoder};
 
-use super::memory::text;
+use super::memory::{Lent, is_lent, text};
 use super::status::{Failure, Status, guard};
 
 /// Takes the members of a value one after the other, with their alignment, in the encoding of the
@@ -40,6 +40,7 @@ pub(super) fn serialize(
         is_refused: false,
     };
     let writer = (&raw mut writing).cast::<CdrWriter>();
+    let _lent = Lent::new(writer);
     // SAFETY: the application has given the function for this; the writer lives until it returns, and
     // the value is what the application has said it is.
     let refused = unsafe { call(value, writer, user) };
@@ -62,9 +63,10 @@ unsafe fn put(
     write: impl FnOnce(&mut Encoder<'_>) -> Result<(), CdrError>,
 ) -> Status {
     guard(|| {
-        // SAFETY: writers are made of this type only, by `serialize`, and nobody else holds them now.
-        let writing = unsafe { writer.cast::<Writing<'_, '_>>().as_mut() };
-        let writing = writing.ok_or_else(|| Failure::argument("the writer is NULL"))?;
+        is_lent(writer)?;
+        // SAFETY: it is lent to this thread just now, and writers are made of this type only, by
+        // `serialize`.
+        let writing = unsafe { &mut *writer.cast::<Writing<'_, '_>>() };
         if let Some(error) = writing.failed {
             return Err(error.into());
         }
@@ -79,10 +81,11 @@ unsafe fn put(
 /// # Safety
 /// As for [`put`].
 unsafe fn refuse(writer: *mut CdrWriter, failure: Failure) -> Status {
-    // SAFETY: as for `put`.
-    if let Some(writing) = unsafe { writer.cast::<Writing<'_, '_>>().as_mut() } {
-        writing.is_refused = true;
+    if let Err(failure) = is_lent(writer) {
+        return guard(|| Err(failure));
     }
+    // SAFETY: as in `put`.
+    unsafe { (*writer.cast::<Writing<'_, '_>>()).is_refused = true };
     guard(|| Err(failure))
 }
 

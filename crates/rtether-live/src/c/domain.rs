@@ -3,14 +3,14 @@
 use std::ffi::c_char;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rtether_rtps::time::{Duration, Instant};
 
 use super::event::{EventCall, EventFn};
-use super::handle::{DomainHandle, now, on, put, shared};
+use super::handle::{DomainHandle, destroy, now, on, put};
 use super::memory::{Grows, User, init, read, span, text, texts};
 use super::status::{Failure, Status, guard};
+use super::table::{self, register};
 use crate::rtps::{Domain, DomainError, DomainOptions};
 use crate::wait::Waiting;
 
@@ -30,7 +30,8 @@ pub struct Options {
     pub domain: u32,
     /// A name for people, or NULL.
     pub name: *const c_char,
-    /// The IPv4 address of this host whose network it talks to; NULL for the first device that is up.
+    /// The IPv4 address of this host whose network it talks to; what comes over another device is
+    /// dropped. NULL for the first device that is up, and then datagrams may come over any.
     pub interface_address: *const c_char,
     /// IPv4 addresses of hosts that groups do not reach.
     pub peers: *const *const c_char,
@@ -158,9 +159,9 @@ pub unsafe extern "C" fn rtether_domain_create(
             };
             Failure::new(status, error.to_string())
         })?;
-        let handle = Arc::new(DomainHandle::new(opened, on_event));
+        let handle = register(Arc::new(DomainHandle::new(opened, on_event)))?;
         // SAFETY: the caller's.
-        unsafe { put(domain, Arc::into_raw(handle).cast_mut()) }
+        unsafe { put(domain, handle) }
     })
 }
 
@@ -168,30 +169,22 @@ pub unsafe extern "C" fn rtether_domain_create(
 /// to be destroyed all the same, before or after. NULL is nothing to destroy. On
 /// `RTETHER_STATUS_BUSY`, as from within a callback, the domain is still there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
-    // SAFETY: the caller's.
-    let Some(handle) = (unsafe { shared(domain) }) else {
-        return Status::Ok;
-    };
-    let status = handle.with_poisoned(|domain| {
-        let mut core = domain.core()?;
-        // After a panic nobody has said that the step is over.
-        if core.is_stepping && !domain.is_poisoned() {
-            let text = "a domain cannot be destroyed from within its callbacks";
-            return Err(Failure::new(Status::Busy, text));
-        }
-        core.publications.clear();
-        core.subscriptions.clear();
-        core.types.clear();
-        core.domain = None;
-        Ok(())
-    });
-    if status == Status::Busy {
-        return status;
-    }
-    // SAFETY: it came from `Arc::into_raw`, and the application does not use it any more.
-    drop(unsafe { Arc::from_raw(domain) });
-    Status::Ok
+pub extern "C" fn rtether_domain_destroy(domain: *mut DomainHandle) -> Status {
+    destroy(domain, |handle| {
+        handle.with_poisoned(|domain| {
+            let mut core = domain.core()?;
+            // After a panic nobody has said that the step is over.
+            if core.is_stepping && !domain.is_poisoned() {
+                let text = "a domain cannot be destroyed from within its callbacks";
+                return Err(Failure::new(Status::Busy, text));
+            }
+            core.publications.clear();
+            core.subscriptions.clear();
+            core.types.clear();
+            core.domain = None;
+            Ok(())
+        })
+    })
 }
 
 /// Sends what is due, waits until something comes or is due, but not longer than `limit_ns`, and takes
@@ -202,8 +195,7 @@ pub unsafe extern "C" fn rtether_domain_step(domain: *mut DomainHandle, limit_ns
         let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| domain.step(until))
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, step) }
+    on(domain, step)
 }
 
 /// Steps until `limit_ns` is over, which may be `RTETHER_INFINITE`, or `rtether_domain_stop` is called.
@@ -212,24 +204,21 @@ pub unsafe extern "C" fn rtether_domain_run(domain: *mut DomainHandle, limit_ns:
     let run = |domain: &DomainHandle, _: &DomainHandle| {
         let until = now() + span(limit_ns, "limit_ns")?;
         domain.stepping(|domain| {
-            while !domain.stop.swap(false, Ordering::Relaxed) && now() < until {
+            while !domain.is_stopped() && now() < until {
                 domain.step(until.min(now() + LOOK))?;
             }
             Ok(())
         })
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, run) }
+    on(domain, run)
 }
 
 /// Ends `rtether_domain_run` and the functions that wait, within 20 ms, or the next one if none runs.
-/// It may be called by signal handlers and by other threads, as long as the domain is not destroyed.
+/// It may be called by signal handlers and by other threads, and does nothing to a domain that has been
+/// destroyed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rtether_domain_stop(domain: *mut DomainHandle) {
-    // SAFETY: the caller's; nothing but an atomic is touched.
-    if let Some(domain) = unsafe { domain.as_ref() } {
-        domain.stop.store(true, Ordering::Relaxed);
-    }
+pub extern "C" fn rtether_domain_stop(domain: *mut DomainHandle) {
+    table::stop(domain);
 }
 
 /// Returns what the clock shows that the library goes by (`CLOCK_MONOTONIC`), in nanoseconds.
@@ -249,8 +238,7 @@ pub unsafe extern "C" fn rtether_domain_participants(
         // SAFETY: the caller's.
         unsafe { put(count, known) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, say) }
+    on(domain, say)
 }
 
 impl DomainHandle {
@@ -272,7 +260,7 @@ impl DomainHandle {
                 }
                 drop(core);
                 let is_over = now() >= until;
-                if is_over || domain.stop.swap(false, Ordering::Relaxed) {
+                if is_over || domain.is_stopped() {
                     return Err(Failure::quiet(Status::Timeout));
                 }
                 domain.step(until.min(now() + LOOK))?;

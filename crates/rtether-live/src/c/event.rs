@@ -1,6 +1,7 @@
 //! What a domain tells the application besides samples.
 
 use std::ffi::{CString, c_char};
+use std::sync::atomic::Ordering;
 
 use rtether_rtps::engine::Event;
 use rtether_rtps::guid::{Guid, GuidPrefix};
@@ -9,6 +10,7 @@ use super::handle::{Core, DomainHandle};
 use super::memory::User;
 use super::publication::PublicationHandle;
 use super::subscription::SubscriptionHandle;
+use super::table::Handled;
 
 /// What has happened.
 #[repr(C)]
@@ -218,9 +220,9 @@ impl DomainHandle {
     }
 }
 
-fn pointer<T>(handle: Option<&std::sync::Arc<T>>) -> *mut T {
-    let pointer = handle.map(std::sync::Arc::as_ptr);
-    pointer.map_or(std::ptr::null_mut(), <*const T>::cast_mut)
+fn pointer<T: Handled>(handle: Option<&std::sync::Arc<T>>) -> *mut T {
+    let own = handle.map(|one| one.own().load(Ordering::Relaxed));
+    own.unwrap_or(std::ptr::null_mut())
 }
 
 fn call_event(call: EventCall, event: &EventInfo, user: User) {

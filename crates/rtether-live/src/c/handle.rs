@@ -1,9 +1,9 @@
-//! What the handles of C programs point to.
+//! What the handles of C programs stand for.
 
 use std::cell::{RefCell, RefMut};
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use rtether_rtps::time::Instant;
 
@@ -13,12 +13,12 @@ use super::memory::User;
 use super::publication::PublicationHandle;
 use super::status::{Failure, Status, fail, guard};
 use super::subscription::SubscriptionHandle;
+use super::table::{Handled, find, remove, takes_stop};
 use crate::rtps::Domain;
 
 /// A participant in a domain.
 pub struct DomainHandle {
-    /// Set from signal handlers and other threads.
-    pub(super) stop: AtomicBool,
+    own: AtomicPtr<Self>,
     /// The thread that is in, as the address of something of its own; zero if none is.
     inside: AtomicUsize,
     is_poisoned: AtomicBool,
@@ -72,7 +72,7 @@ thread_local! {
 impl DomainHandle {
     pub(super) fn new(domain: Domain, on_event: Option<(EventCall, User)>) -> Self {
         Self {
-            stop: AtomicBool::new(false),
+            own: AtomicPtr::default(),
             inside: AtomicUsize::new(0),
             is_poisoned: AtomicBool::new(false),
             core: RefCell::new(Core {
@@ -100,6 +100,11 @@ impl DomainHandle {
             domain: self,
             is_outermost,
         })
+    }
+
+    /// Returns whether signal handlers or other threads want it to stop, once.
+    pub(super) fn is_stopped(&self) -> bool {
+        takes_stop(self)
     }
 
     /// Returns whether a call has panicked.
@@ -143,40 +148,44 @@ pub(super) fn now() -> Instant {
     Instant::from_ns(crate::clock::monotonic_ns())
 }
 
-/// Returns another owner of what a C program names: callbacks may end what is being used.
-///
-/// # Safety
-/// The pointer is NULL or came from a function that makes handles, and has not been destroyed.
-pub(super) unsafe fn shared<T>(pointer: *const T) -> Option<Arc<T>> {
-    if pointer.is_null() {
-        return None;
-    }
-    // SAFETY: the pointer came from `Arc::into_raw` and its count is not used up.
-    unsafe {
-        Arc::increment_strong_count(pointer);
-        Some(Arc::from_raw(pointer))
+/// Does the work of a call on what a handle of a C program names.
+pub(super) fn on<T: Belongs>(
+    handle: *const T,
+    work: impl FnOnce(&T, &DomainHandle) -> Result<(), Failure>,
+) -> Status {
+    match find(handle) {
+        Ok(handle) => handle.domain().with(|domain| work(&handle, domain)),
+        Err(failure) => fail(&failure),
     }
 }
 
-/// Does the work of a call on what a pointer of a C program names.
-///
-/// # Safety
-/// As for [`shared`].
-pub(super) unsafe fn on<T: Belongs>(
-    pointer: *const T,
-    work: impl FnOnce(&T, &DomainHandle) -> Result<(), Failure>,
-) -> Status {
-    // SAFETY: as the caller has it.
-    let Some(handle) = (unsafe { shared(pointer) }) else {
-        return fail(&Failure::argument("the handle is NULL"));
-    };
-    handle.domain().with(|domain| work(&handle, domain))
+/// Destroys what a handle of a C program names, after its end; NULL is nothing to destroy.
+pub(super) fn destroy<T: Handled>(handle: *const T, end: impl FnOnce(&T) -> Status) -> Status {
+    if handle.is_null() {
+        return Status::Ok;
+    }
+    let removed = find(handle).and_then(|thing| {
+        if end(&thing) == Status::Busy {
+            return Ok(Status::Busy);
+        }
+        remove(handle).map(|()| Status::Ok)
+    });
+    removed.unwrap_or_else(|failure| fail(&failure))
 }
 
 /// A handle within a domain.
-pub(super) trait Belongs {
+pub(super) trait Belongs: Handled {
     /// Returns the domain.
     fn domain(&self) -> &DomainHandle;
+}
+
+impl Handled for DomainHandle {
+    const KIND: u64 = 1;
+    const WORD: &'static str = "domain";
+
+    fn own(&self) -> &AtomicPtr<Self> {
+        &self.own
+    }
 }
 
 impl Belongs for DomainHandle {

@@ -124,8 +124,7 @@ pub unsafe extern "C" fn rtether_type_register(
         core.types.push(Arc::new(kind));
         Ok(())
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, register) }
+    on(domain, register)
 }
 
 /// A type.

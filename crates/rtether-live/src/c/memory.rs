@@ -1,5 +1,6 @@
 //! What C programs hand over: strings, structures that grow, memory.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 
 use rtether_rtps::time::Duration;
@@ -209,3 +210,38 @@ pub(super) fn choice<T: Copy>(number: i32, name: &str, all: &[(i32, T)]) -> Resu
 
 /// What a callback is given along.
 pub(super) type User = *mut c_void;
+
+thread_local! {
+    /// The reader or writer that the function of the application has that this thread is in.
+    static LENT: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Lends a reader or a writer to a function of the application, for as long as this lives.
+pub(super) struct Lent {
+    before: *const (),
+}
+
+impl Lent {
+    pub(super) fn new<T>(pointer: *const T) -> Self {
+        let before = LENT.replace(pointer.cast());
+        Self { before }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        LENT.set(self.before);
+    }
+}
+
+/// Looks whether a reader or writer is the one that the calling function was given.
+///
+/// # Errors
+/// If it is none, one from before or one of another thread.
+pub(super) fn is_lent<T>(pointer: *const T) -> Result<(), Failure> {
+    if !pointer.is_null() && LENT.get() == pointer.cast() {
+        return Ok(());
+    }
+    let text = "this is not the reader or writer that the function was given";
+    Err(Failure::argument(text))
+}

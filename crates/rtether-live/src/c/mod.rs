@@ -7,7 +7,7 @@
 //!
 //! **Rules of the boundary.** Nothing unwinds into C: a panic becomes a status, and its domain answers
 //! no more calls. A domain lets in one thread at a time, which may call it again from callbacks; no
-//! lock waits. Enumerations come in as integers and are checked. Structures that may grow begin with
+//! lock waits. Handles are looked up and never followed. Enumerations come in as integers and are checked. Structures that may grow begin with
 //! their size.
 #![allow(
     unreachable_pub,
@@ -32,6 +32,7 @@ mod policy;
 mod publication;
 mod status;
 mod subscription;
+mod table;
 #[cfg(test)]
 mod tests;
 mod values;

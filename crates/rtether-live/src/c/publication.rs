@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
 
 use rtether_rtps::cdr::Encoding;
 use rtether_rtps::engine::{NewSample, TopicName, WriterId};
@@ -11,13 +12,14 @@ use rtether_rtps::time::{Duration, Instant};
 use rtether_rtps::writer::ChangeKind;
 
 use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, now, on, put, shared};
+use super::handle::{Belongs, DomainHandle, destroy, now, on, put};
 use super::instance_type::InstanceType;
 use super::memory::{Grows, User, copy_text, init, read, span, text, texts};
 use super::policy::{
     DurabilityKind, EncodingKind, OwnershipKind, ReliabilityKind, encoding, shared_qos,
 };
 use super::status::{Failure, Status, guard};
+use super::table::{Handled, find, register};
 
 /// Fills in the value that is about to be sent; returns 0, or something else to send nothing this time.
 /// It may call anything but what steps or destroys the domain.
@@ -98,6 +100,7 @@ const DEFAULTS: PublicationOptions = PublicationOptions {
 
 /// A publication.
 pub struct PublicationHandle {
+    own: AtomicPtr<Self>,
     domain: Arc<DomainHandle>,
     pub(super) id: WriterId,
     kind: Arc<InstanceType>,
@@ -125,6 +128,15 @@ struct Timer {
 struct Buffers {
     payload: Vec<u8>,
     key: Vec<u8>,
+}
+
+impl Handled for PublicationHandle {
+    const KIND: u64 = 2;
+    const WORD: &'static str = "publication";
+
+    fn own(&self) -> &AtomicPtr<Self> {
+        &self.own
+    }
 }
 
 impl Belongs for PublicationHandle {
@@ -207,11 +219,14 @@ pub unsafe extern "C" fn rtether_publication_create(
         unsafe { put(publication, std::ptr::null_mut()) }?;
         // SAFETY: the caller's.
         let made = unsafe { PublicationHandle::create(domain, handle, options) }?;
+        let named = register(Arc::clone(&made));
+        if named.is_err() {
+            made.end(handle)?;
+        }
         // SAFETY: the caller's.
-        unsafe { put(publication, Arc::into_raw(made).cast_mut()) }
+        unsafe { put(publication, named?) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, create) }
+    on(domain, create)
 }
 
 impl PublicationHandle {
@@ -228,6 +243,7 @@ impl PublicationHandle {
         let topic = unsafe { text(options.topic, "the topic") }?;
         // SAFETY: the caller's.
         let type_name = unsafe { text(options.type_name, "the name of the type") }?;
+        let owner = find(domain)?;
         let encoding = encoding(options.encoding)?;
         let qos = qos(&options, encoding)?;
         let now = now();
@@ -240,10 +256,9 @@ impl PublicationHandle {
         let id = participant.create_writer(now, name, kind.key.is_some(), qos);
         let id = id.ok_or_else(no_room)?;
         live.flush()?;
-        // SAFETY: the caller's.
-        let domain = unsafe { shared(domain) };
         let this = Arc::new(Self {
-            domain: domain.ok_or_else(no_room)?,
+            own: AtomicPtr::default(),
+            domain: owner,
             id,
             kind,
             encoding,
@@ -256,6 +271,18 @@ impl PublicationHandle {
         Ok(this)
     }
 
+    /// Leaves the domain.
+    fn end(&self, domain: &DomainHandle) -> Result<(), Failure> {
+        let mut core = domain.core()?;
+        core.publications.retain(|one| one.id != self.id);
+        if let Ok(live) = core.live() {
+            let now = live.now();
+            live.participant_mut().delete_writer(now, self.id);
+            live.flush()?;
+        }
+        Ok(())
+    }
+
     /// Sends a value, or says that an instance has ended.
     fn write(&self, change: ChangeKind, value: *const c_void) -> Result<(), Failure> {
         if value.is_null() {
@@ -265,20 +292,18 @@ impl PublicationHandle {
         let busy = |_| Failure::new(Status::Busy, text);
         let mut room = self.room.try_borrow_mut().map_err(busy)?;
         let Buffers { payload, key } = &mut *room;
+        // Held while functions of the application write values: they cannot call back into the domain.
+        let mut core = self.domain.core()?;
+        let live = core.live()?;
         if change == ChangeKind::Alive {
             self.kind.write(value, self.encoding, payload)?;
         } else {
-            let is_bare = {
-                let mut core = self.domain.core()?;
-                core.live()?.participant_mut().wants_bare_keys(self.id)
-            };
+            let is_bare = live.participant_mut().wants_bare_keys(self.id);
             let encoding = self.encoding;
             self.kind
                 .write_key_payload(value, encoding, is_bare, payload)?;
         }
         let key_hash = self.kind.write_key(value, self.encoding, key)?;
-        let mut core = self.domain.core()?;
-        let live = core.live()?;
         let now = live.now();
         let sample = NewSample {
             kind: change,
@@ -329,41 +354,18 @@ pub(super) fn no_room() -> Failure {
 /// Ends a publication, also after its domain has been destroyed or has panicked. NULL is nothing to
 /// end. On any other status than `RTETHER_STATUS_OK` it is still there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rtether_publication_destroy(
-    publication: *mut PublicationHandle,
-) -> Status {
-    // SAFETY: the caller's.
-    let Some(handle) = (unsafe { shared(publication) }) else {
-        return Status::Ok;
-    };
-    let id = handle.id;
-    let status = handle.domain.with_poisoned(|domain| {
-        let mut core = domain.core()?;
-        core.publications.retain(|one| one.id != id);
-        if let Ok(live) = core.live() {
-            let now = live.now();
-            live.participant_mut().delete_writer(now, id);
-            live.flush()?;
-        }
-        Ok(())
-    });
-    if matches!(status, Status::Busy) {
-        return status;
-    }
-    // SAFETY: it came from `Arc::into_raw`, and the application does not use it any more.
-    drop(unsafe { Arc::from_raw(publication) });
-    Status::Ok
+pub extern "C" fn rtether_publication_destroy(publication: *mut PublicationHandle) -> Status {
+    destroy(publication, |one| {
+        one.domain.with_poisoned(|domain| one.end(domain))
+    })
 }
 
 /// Sends what is in the instance of the publication now.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rtether_publication_send(publication: *mut PublicationHandle) -> Status {
-    // SAFETY: the caller's.
-    unsafe {
-        on(publication, |this, _| {
-            this.write(ChangeKind::Alive, this.instance)
-        })
-    }
+    on(publication, |this, _| {
+        this.write(ChangeKind::Alive, this.instance)
+    })
 }
 
 /// Sends a value.
@@ -372,8 +374,7 @@ pub unsafe extern "C" fn rtether_publication_write(
     publication: *mut PublicationHandle,
     value: *const c_void,
 ) -> Status {
-    // SAFETY: the caller's.
-    unsafe { on(publication, |this, _| this.write(ChangeKind::Alive, value)) }
+    on(publication, |this, _| this.write(ChangeKind::Alive, value))
 }
 
 /// Says that the instance to which the value belongs is gone.
@@ -382,12 +383,9 @@ pub unsafe extern "C" fn rtether_publication_dispose(
     publication: *mut PublicationHandle,
     value: *const c_void,
 ) -> Status {
-    // SAFETY: the caller's.
-    unsafe {
-        on(publication, |this, _| {
-            this.write(ChangeKind::Disposed, value)
-        })
-    }
+    on(publication, |this, _| {
+        this.write(ChangeKind::Disposed, value)
+    })
 }
 
 /// Says that the instance to which the value belongs is no longer written here.
@@ -396,12 +394,9 @@ pub unsafe extern "C" fn rtether_publication_unregister(
     publication: *mut PublicationHandle,
     value: *const c_void,
 ) -> Status {
-    // SAFETY: the caller's.
-    unsafe {
-        on(publication, |this, _| {
-            this.write(ChangeKind::Unregistered, value)
-        })
-    }
+    on(publication, |this, _| {
+        this.write(ChangeKind::Unregistered, value)
+    })
 }
 
 /// Says how many subscriptions get what is sent.
@@ -415,8 +410,7 @@ pub unsafe extern "C" fn rtether_publication_matched(
         // SAFETY: the caller's.
         unsafe { put(count, matched) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(publication, tell) }
+    on(publication, tell)
 }
 
 /// Steps the domain, callbacks included, until at least `count` subscriptions match, or `limit_ns` is
@@ -432,8 +426,7 @@ pub unsafe extern "C" fn rtether_publication_wait_matched(
             Ok(core.live()?.participant().readers_of(this.id) >= count)
         })
     };
-    // SAFETY: the caller's.
-    unsafe { on(publication, wait) }
+    on(publication, wait)
 }
 
 /// Steps the domain, callbacks included, until all reliable subscriptions have everything, or
@@ -448,8 +441,7 @@ pub unsafe extern "C" fn rtether_publication_wait_acknowledged(
             Ok(core.live()?.participant().is_acknowledged(this.id))
         })
     };
-    // SAFETY: the caller's.
-    unsafe { on(publication, wait) }
+    on(publication, wait)
 }
 
 /// Copies words on why the last subscription of the same topic did not match into `buffer`, which has
@@ -465,6 +457,5 @@ pub unsafe extern "C" fn rtether_publication_mismatch(
         // SAFETY: the caller's.
         unsafe { copy_text(&text, buffer, capacity) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(publication, tell) }
+    on(publication, tell)
 }

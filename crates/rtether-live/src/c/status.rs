@@ -15,14 +15,15 @@ use rtether_rtps::writer::WriteError;
 pub enum Status {
     /// Done.
     Ok = 0,
-    /// An argument is NULL where it must not be, or out of its range.
+    /// An argument is NULL where it must not be, or out of its range; or a handle is none, of something
+    /// else, or has been destroyed.
     Argument = 1,
     /// The structure is smaller than its first version, or larger and says something that this library
     /// does not know.
     Version = 2,
     /// Another thread is in the domain, or this call is not possible from within the callback.
     Busy = 3,
-    /// The domain has been destroyed.
+    /// The domain has been destroyed, or was made before a `fork` by the parent.
     Closed = 4,
     /// An earlier call has panicked; the domain can only be destroyed.
     Poisoned = 5,

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
 
 use rtether_rtps::engine::{ReaderId, TopicName};
 use rtether_rtps::qos::{Qos, Representation};
@@ -10,7 +11,7 @@ use rtether_rtps::reader::{InstanceState, SampleInfo};
 use rtether_rtps::time::{Duration, Instant, WallTime};
 
 use super::domain::RTETHER_INFINITE;
-use super::handle::{Belongs, DomainHandle, Room, now, on, put, shared};
+use super::handle::{Belongs, DomainHandle, Room, destroy, now, on, put};
 use super::info::{Counts, Info, InfoStatus};
 use super::instance_type::InstanceType;
 use super::memory::{
@@ -19,6 +20,7 @@ use super::memory::{
 use super::policy::{DurabilityKind, OwnershipKind, ReliabilityKind, shared_qos};
 use super::publication::{find_type, no_room};
 use super::status::{Failure, Status, guard};
+use super::table::{Handled, find, register};
 use crate::rtps::Domain;
 
 /// How samples come to the application.
@@ -102,6 +104,7 @@ const DEFAULTS: SubscriptionOptions = SubscriptionOptions {
 
 /// A subscription.
 pub struct SubscriptionHandle {
+    own: AtomicPtr<Self>,
     domain: Arc<DomainHandle>,
     pub(super) id: ReaderId,
     kind: Arc<InstanceType>,
@@ -126,6 +129,15 @@ pub struct SubscriptionHandle {
 unsafe impl Send for SubscriptionHandle {}
 // SAFETY: as above.
 unsafe impl Sync for SubscriptionHandle {}
+
+impl Handled for SubscriptionHandle {
+    const KIND: u64 = 3;
+    const WORD: &'static str = "subscription";
+
+    fn own(&self) -> &AtomicPtr<Self> {
+        &self.own
+    }
+}
 
 impl Belongs for SubscriptionHandle {
     fn domain(&self) -> &DomainHandle {
@@ -172,11 +184,14 @@ pub unsafe extern "C" fn rtether_subscription_create(
         unsafe { put(subscription, std::ptr::null_mut()) }?;
         // SAFETY: the caller's.
         let made = unsafe { SubscriptionHandle::create(domain, handle, options) }?;
+        let named = register(Arc::clone(&made));
+        if named.is_err() {
+            made.end(handle)?;
+        }
         // SAFETY: the caller's.
-        unsafe { put(subscription, Arc::into_raw(made).cast_mut()) }
+        unsafe { put(subscription, named?) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(domain, create) }
+    on(domain, create)
 }
 
 impl SubscriptionHandle {
@@ -205,6 +220,7 @@ impl SubscriptionHandle {
             let text = "an immediate subscription needs `on_receive`";
             return Err(Failure::argument(text));
         }
+        let owner = find(domain)?;
         let qos = qos(&options)?;
         let deadline = qos.deadline;
         let now = now();
@@ -222,10 +238,9 @@ impl SubscriptionHandle {
         let id = participant.create_reader(now, name, kind.keys(), qos);
         let id = id.ok_or_else(no_room)?;
         live.flush()?;
-        // SAFETY: the caller's.
-        let domain = unsafe { shared(domain) };
         let this = Arc::new(Self {
-            domain: domain.ok_or_else(no_room)?,
+            own: AtomicPtr::default(),
+            domain: owner,
             id,
             kind,
             mode,
@@ -243,6 +258,18 @@ impl SubscriptionHandle {
         });
         core.subscriptions.push(Arc::clone(&this));
         Ok(this)
+    }
+
+    /// Leaves the domain.
+    fn end(&self, domain: &DomainHandle) -> Result<(), Failure> {
+        let mut core = domain.core()?;
+        core.subscriptions.retain(|one| one.id != self.id);
+        if let Ok(live) = core.live() {
+            let now = live.now();
+            live.participant_mut().delete_reader(now, self.id);
+            live.flush()?;
+        }
+        Ok(())
     }
 
     fn info(&self, status: InfoStatus) -> Info {
@@ -364,30 +391,10 @@ impl SubscriptionHandle {
 /// Ends a subscription, also after its domain has been destroyed or has panicked. NULL is nothing to
 /// end. On any other status than `RTETHER_STATUS_OK` it is still there.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn rtether_subscription_destroy(
-    subscription: *mut SubscriptionHandle,
-) -> Status {
-    // SAFETY: the caller's.
-    let Some(handle) = (unsafe { shared(subscription) }) else {
-        return Status::Ok;
-    };
-    let id = handle.id;
-    let status = handle.domain.with_poisoned(|domain| {
-        let mut core = domain.core()?;
-        core.subscriptions.retain(|one| one.id != id);
-        if let Ok(live) = core.live() {
-            let now = live.now();
-            live.participant_mut().delete_reader(now, id);
-            live.flush()?;
-        }
-        Ok(())
-    });
-    if matches!(status, Status::Busy) {
-        return status;
-    }
-    // SAFETY: it came from `Arc::into_raw`, and the application does not use it any more.
-    drop(unsafe { Arc::from_raw(subscription) });
-    Status::Ok
+pub extern "C" fn rtether_subscription_destroy(subscription: *mut SubscriptionHandle) -> Status {
+    destroy(subscription, |one| {
+        one.domain.with_poisoned(|domain| one.end(domain))
+    })
 }
 
 /// Takes the next sample of a pulled subscription into `value`, and what is known of it into `info`,
@@ -410,8 +417,7 @@ pub unsafe extern "C" fn rtether_subscription_take(
         // SAFETY: the caller's.
         unsafe { tell(info, taken) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(subscription, take) }
+    on(subscription, take)
 }
 
 /// Says how many samples wait.
@@ -425,8 +431,7 @@ pub unsafe extern "C" fn rtether_subscription_waiting(
         // SAFETY: the caller's.
         unsafe { put(count, waiting) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(subscription, say) }
+    on(subscription, say)
 }
 
 /// Says how many publications match.
@@ -440,8 +445,7 @@ pub unsafe extern "C" fn rtether_subscription_matched(
         // SAFETY: the caller's.
         unsafe { put(count, matched) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(subscription, say) }
+    on(subscription, say)
 }
 
 /// Says what has happened so far.
@@ -473,8 +477,7 @@ pub unsafe extern "C" fn rtether_subscription_counts(
         // SAFETY: the caller's.
         unsafe { tell(counts, now) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(subscription, say) }
+    on(subscription, say)
 }
 
 /// Copies words on why the last publication of the same topic did not match into `buffer`, which has
@@ -490,6 +493,5 @@ pub unsafe extern "C" fn rtether_subscription_mismatch(
         // SAFETY: the caller's.
         unsafe { copy_text(&text, buffer, capacity) }
     };
-    // SAFETY: the caller's.
-    unsafe { on(subscription, say) }
+    on(subscription, say)
 }

@@ -18,6 +18,7 @@ use super::domain::{rtether_domain_destroy, rtether_domain_step};
 use super::handle::{DomainHandle, on};
 use super::instance_type::{InstanceType, KeyFns};
 use super::status::{Status, rtether_last_error};
+use super::table::{find, register, remove};
 use crate::rtps::{Domain, DomainOptions};
 
 #[repr(C)]
@@ -221,15 +222,13 @@ fn open(domain: u16) -> Arc<DomainHandle> {
 fn what_a_call_uses_outlives_its_end() {
     let domain = open(98);
     let kept = Arc::downgrade(&domain);
-    let handle = Arc::into_raw(domain).cast_mut();
-    // SAFETY: the handle is one, and is not used any more.
-    let status = unsafe {
-        on(handle, |_, _| {
-            assert_eq!(rtether_domain_destroy(handle), Status::Ok);
-            assert_eq!(kept.strong_count(), 1);
-            Ok(())
-        })
-    };
+    let handle = register(domain).unwrap();
+    let status = on(handle, |_, _| {
+        assert_eq!(rtether_domain_destroy(handle), Status::Ok);
+        assert_eq!(kept.strong_count(), 1);
+        assert_eq!(rtether_domain_destroy(handle), Status::Argument);
+        Ok(())
+    });
     assert_eq!(status, Status::Ok);
     assert_eq!(kept.strong_count(), 0);
 }
@@ -244,11 +243,43 @@ fn a_panic_is_a_status_and_poisons_the_domain() {
     assert!(text.to_str().unwrap().contains("on purpose"));
     assert_eq!(domain.with(|_| Ok(())), Status::Poisoned);
     let kept = Arc::downgrade(&domain);
-    let handle = Arc::into_raw(domain).cast_mut();
+    let handle = register(domain).unwrap();
     // SAFETY: the handle is one, and is not used any more.
     unsafe {
         assert_eq!(rtether_domain_step(handle, 0), Status::Poisoned);
         assert_eq!(rtether_domain_destroy(handle), Status::Ok);
     }
     assert_eq!(kept.strong_count(), 0);
+}
+
+#[test]
+fn threads_that_use_and_destroy_a_handle_agree() {
+    // Oracle: exactly one of those that destroy it does, nobody finds it afterwards, and nothing is
+    // left of what it named.
+    for round in 0..20 {
+        let domain = open(100);
+        let kept = Arc::downgrade(&domain);
+        let handle = register(domain).unwrap().expose_provenance();
+        let start = std::sync::Barrier::new(4);
+        let destroyed = std::sync::atomic::AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (start, destroyed) = (&start, &destroyed);
+                scope.spawn(move || {
+                    let handle = std::ptr::with_exposed_provenance::<DomainHandle>(handle);
+                    start.wait();
+                    for _ in 0..200 {
+                        drop(find(handle));
+                    }
+                    if thread < 2 && remove(handle).is_ok() {
+                        destroyed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert_eq!(destroyed.into_inner(), 1, "round {round}");
+        assert_eq!(kept.strong_count(), 0, "round {round}");
+        let handle = std::ptr::with_exposed_provenance::<DomainHandle>(handle);
+        assert!(find(handle).is_err());
+    }
 }

@@ -52,6 +52,10 @@ pub struct Domain {
     place: Locator,
     /// Datagrams that the system did not take.
     unsent: u64,
+    /// Whether datagrams from other devices than the given one come without their octets.
+    is_limited: bool,
+    /// Datagrams that came over these.
+    elsewhere: u64,
     loss: Loss,
     disorder: Loss,
     /// A datagram that is overtaken by the next one.
@@ -121,6 +125,8 @@ impl Domain {
             incoming: vec![0; DATAGRAM_MAX + HEAD_MAX],
             place: place.unwrap_or(Locator::udp(Ipv4Addr::UNSPECIFIED, 0)),
             unsent: 0,
+            is_limited: options.interface.is_some() && options.ethernet.is_none(),
+            elsewhere: 0,
             loss: Loss::new(options.loss, now),
             disorder: Loss::new(options.disorder, now),
             late: None,
@@ -154,6 +160,12 @@ impl Domain {
     /// Returns how many datagrams the system did not take.
     pub fn unsent(&self) -> u64 {
         self.unsent
+    }
+
+    /// Returns how many datagrams came over another device than that of
+    /// [`DomainOptions::interface`], or were empty, and were not looked at.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere
     }
 
     /// Shows every datagram from now on to somebody: those that the system takes, and those that the
@@ -275,6 +287,10 @@ impl Domain {
         let Some((range, from)) = received else {
             return Ok(self.take_in_late());
         };
+        if range.is_empty() && self.is_limited {
+            self.elsewhere += 1;
+            return Ok(true);
+        }
         if self.loss.strikes() {
             return Ok(true);
         }

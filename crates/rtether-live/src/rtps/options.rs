@@ -21,8 +21,9 @@ pub struct DomainOptions {
     pub domain: u16,
     /// A name for people.
     pub name: String,
-    /// The address whose network it talks to; the first device that is up and is not loopback, if not
-    /// given, or else loopback.
+    /// The address whose network it talks to, over whose device and no other it takes datagrams in, those
+    /// of this host apart; the first device that is up and is not loopback, if not given, or else
+    /// loopback, and then datagrams may come over any.
     pub interface: Option<Ipv4Addr>,
     /// Hosts that groups do not reach.
     pub peers: Vec<Ipv4Addr>,

@@ -31,6 +31,8 @@ const RETURN: u16 = 0x06;
 /// Where a word is the number of the device (`linux/filter.h`: `SKF_AD_OFF` and `SKF_AD_IFINDEX`).
 const DEVICE: u32 = 0xFFFF_F008;
 const ALL: u32 = u32::MAX;
+/// Octets of a datagram that a filter sees before its contents.
+const UDP_HEADER: u32 = 8;
 
 /// What is let through.
 #[derive(Clone, Copy, Debug)]
@@ -112,11 +114,30 @@ impl Sieve {
 
     /// Has a socket hear nothing else.
     pub(super) fn attach(&self, socket: &impl AsFd) -> io::Result<()> {
-        let mut program = self.program();
-        let program = libc::sock_fprog {
-            len: u16::try_from(program.len()).unwrap_or(0),
-            filter: program.as_mut_ptr(),
-        };
-        option::set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+        attach(socket, &mut self.program())
     }
+}
+
+/// Has a socket of UDP take in datagrams that came over one of two devices. Of others it gets the bare
+/// header, which leaves an empty datagram that can be counted.
+///
+/// A socket that is bound to a device (`SO_BINDTODEVICE`) would not hear the participants of its own
+/// host, whose datagrams come over loopback.
+pub(super) fn only_from(socket: &impl AsFd, devices: [u32; 2]) -> io::Result<()> {
+    let mut program = [
+        load(WORD, DEVICE),
+        step(IF_EQUAL, devices[0], 1, 0),
+        step(IF_EQUAL, devices[1], 0, 1),
+        step(RETURN, ALL, 0, 0),
+        step(RETURN, UDP_HEADER, 0, 0),
+    ];
+    attach(socket, &mut program)
+}
+
+fn attach(socket: &impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(program.len()).unwrap_or(0),
+        filter: program.as_mut_ptr(),
+    };
+    option::set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }

@@ -14,6 +14,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain as Family, Protocol, Socket, Type};
 
 use super::options::failed;
+use super::sieve::only_from;
 use super::transport::{Source, sleep};
 use super::{DomainError, DomainOptions};
 use crate::host::address::{Interface, interfaces};
@@ -42,11 +43,16 @@ impl Udp {
         config: &mut Config,
     ) -> Result<(Self, u16), DomainError> {
         let ports = Ports::new(options.domain).ok_or(DomainError::Domain(options.domain))?;
-        let (own, networks) = place(options.interface)?;
-        let (unicast, number) = open_unicast(own, ports, options.domain)?;
+        let (own, device, networks) = place(options.interface)?;
+        let devices = match options.interface {
+            Some(_) => Some(limits(&device).map_err(failed("looking for the device"))?),
+            None => None,
+        };
+        let (unicast, number) = open_unicast(own, devices, ports, options.domain)?;
         let group = if options.multicast {
             let port = ports.discovery_multicast();
-            Some(open_group(own, port).map_err(failed("listening to the group of the domain"))?)
+            let opened = open_group(own, devices, port);
+            Some(opened.map_err(failed("listening to the group of the domain"))?)
         } else {
             None
         };
@@ -179,11 +185,25 @@ impl Port {
     }
 }
 
+/// Returns the numbers of the devices over which datagrams may come: the given one and loopback, by
+/// which those of this host come.
+fn limits(device: &str) -> io::Result<[u32; 2]> {
+    let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    let number = |name| rustix::net::netdevice::name_to_index(&socket, name);
+    Ok([number(device)?, number("lo")?])
+}
+
 /// Returns a socket with large buffers that never waits.
-fn datagrams() -> io::Result<Socket> {
+fn datagrams(devices: Option<[u32; 2]>) -> io::Result<Socket> {
     let socket = Socket::new(Family::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_nonblocking(true)?;
     make_room(&socket)?;
+    // Before it has a port, so that nothing else is waiting already.
+    if let Some(devices) = devices {
+        only_from(&socket, devices)?;
+    }
+    // Groups that others of this host have joined at other devices are not ours.
+    option::set(&socket, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL, &0_i32)?;
     Ok(socket)
 }
 
@@ -202,13 +222,18 @@ pub(super) fn make_room(socket: &Socket) -> io::Result<()> {
 }
 
 /// Opens the socket of the first participant number that is free on this host.
-fn open_unicast(own: Ipv4Addr, ports: Ports, domain: u16) -> Result<(Port, u16), DomainError> {
+fn open_unicast(
+    own: Ipv4Addr,
+    devices: Option<[u32; 2]>,
+    ports: Ports,
+    domain: u16,
+) -> Result<(Port, u16), DomainError> {
     for number in 0..Ports::PARTICIPANTS_MAX {
         let Some(port) = ports.discovery_unicast(number) else {
             break;
         };
         let opening = || -> io::Result<Socket> {
-            let socket = datagrams()?;
+            let socket = datagrams(devices)?;
             socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)).into())?;
             socket.set_multicast_if_v4(&own)?;
             socket.set_multicast_loop_v4(true)?;
@@ -228,8 +253,8 @@ fn open_unicast(own: Ipv4Addr, ports: Ports, domain: u16) -> Result<(Port, u16),
 }
 
 /// Opens a socket that listens to the group of discovery.
-fn open_group(own: Ipv4Addr, port: u16) -> io::Result<Port> {
-    let socket = datagrams()?;
+fn open_group(own: Ipv4Addr, devices: Option<[u32; 2]>, port: u16) -> io::Result<Port> {
+    let socket = datagrams(devices)?;
     // All participants of a host listen to it, those of others included.
     socket.set_reuse_address(true)?;
     socket.bind(&SocketAddr::from((DISCOVERY_GROUP, port)).into())?;
@@ -240,23 +265,28 @@ fn open_group(own: Ipv4Addr, port: u16) -> io::Result<Port> {
     })
 }
 
-/// Returns the own address, and the networks of this host.
-fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, Vec<(Ipv4Addr, u8)>), DomainError> {
+/// An address with the bits of its network.
+type Place = (Ipv4Addr, u8);
+
+/// Returns the own address, the name of its device, and the networks of this host.
+fn place(wish: Option<Ipv4Addr>) -> Result<(Ipv4Addr, String, Vec<Place>), DomainError> {
     let found = interfaces().map_err(failed("looking for devices"))?;
     let up: Vec<&Interface> = found.iter().filter(|one| one.is_up).collect();
-    let networks = up.iter().flat_map(|one| {
+    let all = up.iter().flat_map(|one| {
         let bits = one.prefix_lengths.iter().copied();
-        one.addresses.iter().copied().zip(bits)
+        let places = one.addresses.iter().copied().zip(bits);
+        places.map(|place| (place, one.name.as_str()))
     });
-    let networks: Vec<(Ipv4Addr, u8)> = networks.collect();
-    let mut own = networks.iter().map(|(address, _)| *address);
-    let own = match wish {
+    let all: Vec<(Place, &str)> = all.collect();
+    let mut own = all.iter().map(|((address, _), name)| (*address, *name));
+    let (own, device) = match wish {
         Some(wish) => own
-            .find(|address| *address == wish)
+            .find(|(address, _)| *address == wish)
             .ok_or(DomainError::Interface(wish))?,
         None => own
-            .find(|address| !address.is_loopback())
-            .unwrap_or(Ipv4Addr::LOCALHOST),
+            .find(|(address, _)| !address.is_loopback())
+            .unwrap_or((Ipv4Addr::LOCALHOST, "lo")),
     };
-    Ok((own, networks))
+    let networks = all.iter().map(|(place, _)| *place).collect();
+    Ok((own, device.to_owned(), networks))
 }

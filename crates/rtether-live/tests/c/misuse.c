@@ -1,14 +1,17 @@
 /*
  * What goes wrong is refused: wrong arguments, sizes, orders and threads. Oracle: the statuses that the
- * header promises; and an address sanitizer, which says what a status does not (valgrind does not get on
- * with the way in which rustix finds the vDSO).
+ * header promises; and an address sanitizer or valgrind, which say what a status does not.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include "shape.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static int failures;
 
@@ -129,14 +132,22 @@ static int32_t refuse(const void *value, rtether_cdr_writer *writer, void *user)
 }
 
 static rtether_domain *inner;
+static rtether_publication *inner_publication;
+static rtether_cdr_writer *gone;
 
 static int32_t call_back(const void *value, rtether_cdr_writer *writer, void *user)
 {
     size_t count;
+    int32_t word = 0;
     (void)value;
     (void)user;
-    /* Writing is outside the participant, so that this is only of no use. */
-    EXPECT(RTETHER_STATUS_OK, rtether_domain_participants(inner, &count));
+    gone = writer;
+    EXPECT(RTETHER_STATUS_BUSY, rtether_domain_participants(inner, &count));
+    EXPECT(RTETHER_STATUS_BUSY, rtether_domain_step(inner, 0));
+    EXPECT(RTETHER_STATUS_BUSY, rtether_domain_run(inner, 1000000));
+    EXPECT(RTETHER_STATUS_BUSY, rtether_domain_destroy(inner));
+    EXPECT(RTETHER_STATUS_BUSY, rtether_publication_write(inner_publication, &word));
+    EXPECT(RTETHER_STATUS_BUSY, rtether_publication_destroy(inner_publication));
     EXPECT(RTETHER_STATUS_ARGUMENT, rtether_cdr_put_octets(writer, NULL, 1));
     return 0;
 }
@@ -182,8 +193,13 @@ static void writing(rtether_domain *domain)
     inner = domain;
     options.type_name = "inner";
     EXPECT(RTETHER_STATUS_OK, rtether_publication_create(domain, &options, &it));
+    inner_publication = it;
     EXPECT(RTETHER_STATUS_REFUSED, rtether_publication_write(it, &word));
     EXPECT(RTETHER_STATUS_OK, rtether_publication_destroy(it));
+    /* The writer is gone with the call, and so is the publication. */
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_cdr_put_u8(gone, 1));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_cdr_put_string(gone, "text"));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_write(it, &word));
 
     memset(&value, 0, sizeof value);
     memset(value.color, 'x', SHAPE_COLOR_MAX);
@@ -324,6 +340,86 @@ static void orders(void)
     EXPECT(RTETHER_STATUS_OK, rtether_publication_destroy(publication));
 }
 
+/* Handles that are none, are none any more, or are of something else. */
+static void wrong_handles(void)
+{
+    rtether_domain *domain = open_domain();
+    rtether_domain *second;
+    rtether_publication_options published;
+    rtether_publication *publication = NULL;
+    shape value;
+    size_t count;
+    char memory[256];
+    uintptr_t bits;
+    memset(&value, 0, sizeof value);
+    memset(memory, 0x5a, sizeof memory);
+    (void)rtether_publication_options_init(&published, sizeof published);
+    published.topic = "wrong";
+    published.type_name = "ShapeType";
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_create(domain, &published, &publication));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_step((rtether_domain *)publication, 0));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_destroy((rtether_domain *)publication));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_write((rtether_publication *)domain, &value));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_subscription_destroy((rtether_subscription *)domain));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_step((rtether_domain *)memory, 0));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_destroy((rtether_domain *)memory));
+    rtether_domain_stop((rtether_domain *)memory);
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_create((rtether_domain *)memory, &published,
+                                                               &publication));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_cdr_put_u8((rtether_cdr_writer *)memory, 1));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_cdr_get_u8((rtether_cdr_reader *)memory, NULL));
+    if (rtether_cdr_remaining((rtether_cdr_reader *)memory) != 0) {
+        fprintf(stderr, "octets of a reader that is none\n");
+        failures += 1;
+    }
+    /* One bit that is wrong, whichever. */
+    for (bits = 1; bits != 0; bits <<= 1) {
+        rtether_domain *bent = (rtether_domain *)((uintptr_t)domain ^ bits);
+        EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_participants(bent, &count));
+    }
+    publication = NULL;
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_create(domain, &published, &publication));
+    EXPECT(RTETHER_STATUS_OK, rtether_publication_destroy(publication));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_write(publication, &value));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_wait_matched(publication, 1, 0));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_publication_destroy(publication));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));
+    second = open_domain();
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_step(domain, 0));
+    EXPECT(RTETHER_STATUS_ARGUMENT, rtether_domain_destroy(domain));
+    rtether_domain_stop(domain);
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_step(second, 0));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(second));
+}
+
+/* A child has no use of what its parent has made, and leaves it alone. */
+static void forks(void)
+{
+    rtether_domain *domain = open_domain();
+    size_t count;
+    int status = -1;
+    pid_t child;
+    (void)fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        rtether_domain *mine_alone;
+        EXPECT(RTETHER_STATUS_CLOSED, rtether_domain_step(domain, 0));
+        EXPECT(RTETHER_STATUS_CLOSED, rtether_domain_participants(domain, &count));
+        EXPECT(RTETHER_STATUS_CLOSED, rtether_domain_destroy(domain));
+        mine_alone = open_domain();
+        EXPECT(RTETHER_STATUS_OK, rtether_domain_step(mine_alone, 0));
+        EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(mine_alone));
+        _exit(failures == 0 ? 0 : 1);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        fprintf(stderr, "the child: %d\n", status);
+        failures += 1;
+    }
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_participants(domain, &count));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_step(domain, 0));
+    EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));
+}
+
 static void places(void)
 {
     rtether_domain *domain = NULL;
@@ -360,6 +456,8 @@ int main(void)
     EXPECT(RTETHER_STATUS_OK, rtether_domain_destroy(domain));
     callbacks_and_threads();
     orders();
+    wrong_handles();
+    forks();
     printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -15,6 +15,7 @@ mod shim;
 mod shim_kernel;
 mod station;
 mod trust;
+mod udp;
 mod wire;
 
 /// Repeats a call that a signal has interrupted, as the end of any child may do: the kernel repeats

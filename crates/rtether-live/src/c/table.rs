@@ -1,0 +1,237 @@
+//! Handles of C programs: numbers that look like pointers and lead nowhere but into a table, so that
+//! a wrong, destroyed or foreign one is found out and never followed.
+//!
+//! A handle is a mark in its upper bits, the generation of its place in the table, and that place. A
+//! place that is used again has the next generation. Nothing here waits or locks: a call pins the
+//! place while it makes itself another owner of what is there, and who unpins last lets go of what
+//! has been destroyed meanwhile.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+
+use super::status::{Failure, Status};
+
+/// Handles of a process at a time.
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 14;
+const GENERATION_BITS: u32 = if usize::BITS >= 64 { 32 } else { 12 };
+const GENERATIONS: u64 = 1 << GENERATION_BITS;
+/// The upper bits, in which no pointer of a process has this.
+const MARK: usize = if usize::BITS >= 64 { 0x1D72 } else { 0x2D };
+
+/// What a handle may be of.
+pub(super) trait Handled: Send + Sync + Sized {
+    /// A number of its own, from 1 on.
+    const KIND: u64;
+    /// The word for it.
+    const WORD: &'static str;
+    /// Where it keeps its own handle.
+    fn own(&self) -> &AtomicPtr<Self>;
+}
+
+/// A place in the table.
+struct Place {
+    /// Calls that are just making themselves owners, whether it lives, its kind and generation.
+    state: AtomicU64,
+    thing: AtomicPtr<()>,
+    /// How many forks lie between the first process and the one that has made it.
+    forks: AtomicU32,
+    /// The generation that is to stop, and one.
+    stop: AtomicU64,
+}
+
+/// The parts of a state: pins in the lower 24 bits.
+const LIVES: u64 = 1 << 24;
+const IS_TAKEN: u64 = 1 << 25;
+const KIND_AT: u32 = 26;
+const GENERATION_AT: u32 = 32;
+const PINS: u64 = LIVES - 1;
+
+static TABLE: [Place; PLACES] = [const {
+    Place {
+        state: AtomicU64::new(0),
+        thing: AtomicPtr::new(ptr::null_mut()),
+        forks: AtomicU32::new(0),
+        stop: AtomicU64::new(0),
+    }
+}; PLACES];
+/// Where the search for a free place begins.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" fn on_fork_in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Sees to it that a child knows that it is one.
+fn watch_forks() {
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: the function lives as long as the process, and touches an atomic only.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(on_fork_in_child)) };
+    });
+}
+
+fn generation(state: u64) -> u64 {
+    state >> GENERATION_AT
+}
+
+fn encoded<T>(place: usize, generation: u64) -> *mut T {
+    let generation = usize::try_from(generation % GENERATIONS).unwrap_or_default();
+    let mark = MARK << (GENERATION_BITS + PLACE_BITS);
+    ptr::without_provenance_mut(mark | (generation << PLACE_BITS) | place)
+}
+
+/// Returns the place that a handle names, and the generation.
+fn decoded<T>(handle: *const T) -> Option<(&'static Place, u64)> {
+    let number = handle.addr();
+    let is_ours = number >> (GENERATION_BITS + PLACE_BITS) == MARK;
+    let generation = (number >> PLACE_BITS) as u64 % GENERATIONS;
+    is_ours.then(|| (&TABLE[number % PLACES], generation))
+}
+
+/// Gives something a handle.
+///
+/// # Errors
+/// If there are as many as the table has places for.
+pub(super) fn register<T: Handled>(thing: Arc<T>) -> Result<*mut T, Failure> {
+    watch_forks();
+    let first = NEXT.fetch_add(1, Ordering::Relaxed);
+    for number in (0..PLACES).map(|step| (first + step) % PLACES) {
+        let place = &TABLE[number];
+        let state = place.state.load(Ordering::Relaxed);
+        let (order, failed) = (Ordering::Acquire, Ordering::Relaxed);
+        let is_free = state & IS_TAKEN == 0;
+        let taken = || {
+            place
+                .state
+                .compare_exchange(state, state | IS_TAKEN, order, failed)
+        };
+        if !is_free || taken().is_err() {
+            continue;
+        }
+        let handle = encoded(number, generation(state));
+        thing.own().store(handle, Ordering::Relaxed);
+        let thing = Arc::into_raw(thing).cast_mut();
+        place.thing.store(thing.cast(), Ordering::Relaxed);
+        place
+            .forks
+            .store(FORKS.load(Ordering::Relaxed), Ordering::Relaxed);
+        let made = state | IS_TAKEN | LIVES | (T::KIND << KIND_AT);
+        place.state.store(made, Ordering::Release);
+        return Ok(handle);
+    }
+    let text = format!("a process has {PLACES} handles at most; destroy those of no more use");
+    Err(Failure::new(Status::Limit, text))
+}
+
+/// Returns the state of the place of a handle that is one of its kind and lives.
+fn living<T: Handled>(handle: *const T) -> Result<(&'static Place, u64), Failure> {
+    if handle.is_null() {
+        return Err(Failure::argument("the handle is NULL"));
+    }
+    let unknown = || {
+        let word = T::WORD;
+        let text = format!("{handle:p} is no handle of a {word}, or it has been destroyed");
+        Failure::argument(text)
+    };
+    let (place, wanted) = decoded(handle).ok_or_else(unknown)?;
+    let state = place.state.load(Ordering::Acquire);
+    let kind = (state >> KIND_AT) & ((1 << (GENERATION_AT - KIND_AT)) - 1);
+    if generation(state) % GENERATIONS != wanted || state & LIVES == 0 || kind != T::KIND {
+        return Err(unknown());
+    }
+    if place.forks.load(Ordering::Relaxed) != FORKS.load(Ordering::Relaxed) {
+        let text = "the handle was made before `fork`; a child makes its own";
+        return Err(Failure::new(Status::Closed, text));
+    }
+    Ok((place, state))
+}
+
+/// Returns another owner of what a handle names: callbacks may destroy what is being used.
+///
+/// # Errors
+/// If it names nothing of its kind.
+pub(super) fn find<T: Handled>(handle: *const T) -> Result<Arc<T>, Failure> {
+    loop {
+        let (place, state) = living(handle)?;
+        let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
+        let pinned = place
+            .state
+            .compare_exchange_weak(state, state + 1, order, failed);
+        if pinned.is_err() {
+            continue;
+        }
+        let thing = place.thing.load(Ordering::Relaxed).cast_const().cast::<T>();
+        // SAFETY: the kind says what it is, it came from `Arc::into_raw`, and the place owns it as
+        // long as it is pinned.
+        let owner = unsafe {
+            Arc::increment_strong_count(thing);
+            Arc::from_raw(thing)
+        };
+        let before = place.state.fetch_sub(1, Ordering::AcqRel);
+        if before & (LIVES | PINS) == 1 {
+            release::<T>(place);
+        }
+        return Ok(owner);
+    }
+}
+
+/// Takes a handle back; what it names lives until its last owner is done.
+///
+/// # Errors
+/// If it names nothing of its kind, as when another thread was faster.
+pub(super) fn remove<T: Handled>(handle: *const T) -> Result<(), Failure> {
+    loop {
+        let (place, state) = living(handle)?;
+        let (order, failed) = (Ordering::AcqRel, Ordering::Relaxed);
+        let ended = place
+            .state
+            .compare_exchange_weak(state, state & !LIVES, order, failed);
+        if ended.is_ok() {
+            if state & PINS == 0 {
+                release::<T>(place);
+            }
+            return Ok(());
+        }
+    }
+}
+
+/// Frees a place that nobody uses and nobody can find any more.
+fn release<T: Handled>(place: &Place) {
+    let thing = place.thing.swap(ptr::null_mut(), Ordering::Relaxed);
+    let state = place.state.load(Ordering::Relaxed);
+    // SAFETY: it came from `Arc::into_raw` of this kind, and only one call ends a generation.
+    let owner = unsafe { Arc::from_raw(thing.cast_const().cast::<T>()) };
+    let next = (generation(state) + 1) % GENERATIONS;
+    place.state.store(next << GENERATION_AT, Ordering::Release);
+    drop(owner);
+}
+
+/// Says that something is to stop. Nothing but atomics is touched, so that signal handlers may.
+pub(super) fn stop<T: Handled>(handle: *const T) {
+    let Some((place, wanted)) = decoded(handle) else {
+        return;
+    };
+    let state = place.state.load(Ordering::Acquire);
+    if state & LIVES != 0 && generation(state) % GENERATIONS == wanted {
+        place.stop.store(wanted + 1, Ordering::Relaxed);
+    }
+}
+
+/// Returns whether something is to stop, once.
+pub(super) fn takes_stop<T: Handled>(thing: &T) -> bool {
+    let Some((place, own)) = decoded(thing.own().load(Ordering::Relaxed)) else {
+        return false;
+    };
+    // Far cheaper than an exchange, and nearly always enough.
+    if place.stop.load(Ordering::Relaxed) != own + 1 {
+        return false;
+    }
+    let order = Ordering::Relaxed;
+    place
+        .stop
+        .compare_exchange(own + 1, 0, order, order)
+        .is_ok()
+}
