@@ -1,9 +1,10 @@
 //! What a writer sends next.
 
+mod repair;
+
 use alloc::vec::Vec;
 
 use super::cache::{Cache, Change, ChangeKind};
-use super::proxy::Wanted;
 use super::{Destination, ReaderProxy, Sending, Writer};
 use crate::guid::EntityId;
 use crate::locator::Locator;
@@ -255,149 +256,6 @@ impl Writer {
         }
     }
 
-    /// Sends a reader what it has asked for.
-    fn send_wanted(
-        &mut self,
-        index: usize,
-        sending: &Sending,
-        buffer: &mut Vec<u8>,
-    ) -> Option<Locator> {
-        let last = self.cache.last();
-        let proxy = self.proxies.get(index)?;
-        proxy.wanted(last)?;
-        let (locator, guid) = (proxy.place()?, proxy.remote.guid);
-        let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
-        message.info_destination(guid.prefix);
-        let mut sent = 0_u32;
-        while let Some(wanted) = self.proxies.get(index).and_then(|proxy| proxy.wanted(last)) {
-            let step = match wanted {
-                Wanted::Sample(sequence) => {
-                    self.answer(index, sequence, sent > 0, sending, &mut message)
-                }
-                Wanted::Fragment(sequence, number) if sent == 0 => {
-                    self.answer_fragment(index, (sequence, number), sending, &mut message)
-                }
-                Wanted::Fragment(..) => Step::Full,
-            };
-            match step {
-                Step::Sent => sent += 1,
-                Step::Again => {}
-                Step::Last => {
-                    sent += 1;
-                    break;
-                }
-                Step::Full => break,
-            }
-        }
-        if sent == 0 {
-            return None;
-        }
-        let octets = message.len();
-        let proxy = self.proxies.get_mut(index)?;
-        proxy.on_repaired(octets);
-        if proxy.is_reliable() && proxy.wanted(last).is_none() {
-            let heartbeat = heartbeat(self, guid.entity, self.sent_to(guid));
-            if message.heartbeat(&heartbeat) {
-                self.heartbeat_count = heartbeat.count;
-            }
-        }
-        Some(locator)
-    }
-
-    /// Writes a sample for a reader, or that there is none of this number.
-    fn answer(
-        &mut self,
-        index: usize,
-        sequence: SequenceNumber,
-        has_sent: bool,
-        sending: &Sending,
-        message: &mut Builder<'_>,
-    ) -> Step {
-        let Some(proxy) = self.proxies.get_mut(index) else {
-            return Step::Full;
-        };
-        let (reader, start) = (proxy.remote.guid.entity, proxy.start);
-        let found = self.cache.get(sequence).filter(|_| sequence >= start);
-        let Some(change) = found.filter(|change| proxy.wants(change)) else {
-            let next = next_wanted(&self.cache, proxy, sequence.max(start));
-            if proxy.is_reliable() && !message.gap(&gap(reader, self.entity, sequence, next)) {
-                return Step::Full;
-            }
-            proxy.on_sent(SequenceNumber(next.0 - 1));
-            return if proxy.is_reliable() {
-                Step::Sent
-            } else {
-                Step::Again
-            };
-        };
-        let inline = inline_qos(change, self.qos.lifespan);
-        if is_fragmented(change, &inline, sending) {
-            if has_sent {
-                return Step::Full;
-            }
-            if !proxy.takes_whole() {
-                return Step::Again;
-            }
-            // Its first fragments follow as if each had been asked for; for others the reader asks.
-            let count = change.fragments(sending.fragment).min(NumberSet::LEN_MAX);
-            proxy.on_sent(sequence);
-            if let Some(all) = NumberSet::from_words(1, count, [u32::MAX; 8]) {
-                proxy.want_fragments(sequence, all);
-            }
-            return Step::Again;
-        }
-        let needed = data_size(&inline, change.payload.len()) + TIMESTAMP;
-        if message.room() < needed && has_sent {
-            return Step::Full;
-        }
-        message.info_timestamp(Some(change.time));
-        message.data(reader, self.entity, sequence, &inline, change.content());
-        proxy.on_sent(sequence);
-        Step::Sent
-    }
-
-    /// Writes a fragment for a reader.
-    fn answer_fragment(
-        &mut self,
-        index: usize,
-        (sequence, number): (SequenceNumber, u32),
-        sending: &Sending,
-        message: &mut Builder<'_>,
-    ) -> Step {
-        let Some(proxy) = self.proxies.get_mut(index) else {
-            return Step::Full;
-        };
-        let (reader, start) = (proxy.remote.guid.entity, proxy.start);
-        let found = self.cache.get(sequence).filter(|_| sequence >= start);
-        if found.is_none() && sequence <= self.cache.last() {
-            // It is gone, or was not meant for this reader, which has fragments of it all the same: a
-            // heartbeat would not say so.
-            proxy.on_fragments_sent(None);
-            let next = self.cache.at_or_after(sequence.max(start));
-            let next = next.map_or(self.cache.last().next(), |change| change.sequence);
-            let is_said = message.gap(&gap(reader, self.entity, sequence, next));
-            return if is_said { Step::Sent } else { Step::Full };
-        }
-        let found = found.filter(|change| number <= change.fragments(sending.fragment));
-        let Some(change) = found else {
-            // There is no such thing; a heartbeat tells what there is.
-            proxy.on_fragments_sent(None);
-            proxy.wants_heartbeat = true;
-            return Step::Again;
-        };
-        let fragment = Fragment {
-            number,
-            size: sending.fragment,
-            sample: &change.payload,
-            is_key: !change.kind.is_alive(),
-        };
-        let inline = inline_qos(change, self.qos.lifespan);
-        message.info_timestamp(Some(change.time));
-        message.data_frag(reader, self.entity, sequence, &inline, fragment);
-        proxy.on_fragments_sent(Some(number));
-        Step::Last
-    }
-
     /// Marks readers that are behind, if it is time to tell them.
     fn mark_behind(&mut self, now: Instant) {
         if self.heartbeat_at.is_none_or(|at| at > now) {
@@ -441,19 +299,6 @@ fn next_wanted(cache: &Cache, reader: &ReaderProxy, from: SequenceNumber) -> Seq
     let mut changes = cache.from(from).enumerate();
     let wanted = changes.find(|(count, change)| *count >= LOOKED_AT_MAX || reader.wants(change));
     wanted.map_or(cache.last().next(), |(_, change)| change.sequence)
-}
-
-/// How an answer went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Something was written, and more may follow.
-    Sent,
-    /// Something was written that nothing may follow.
-    Last,
-    /// Nothing was written, but what is wanted is another thing now.
-    Again,
-    /// There is no room.
-    Full,
 }
 
 /// Says what a writer has, as far as its turn has come for the reader.

@@ -1,0 +1,112 @@
+//! What a reader asks of a writer: samples and fragments that are missing (8.4.12.2).
+
+use alloc::vec::Vec;
+
+use super::super::ReaderTiming;
+use super::{Held, WriterProxy};
+use crate::guid::EntityId;
+use crate::sequence::NumberSet;
+use crate::time::Instant;
+use crate::wire::{AckNack, NackFrag};
+
+/// How often a writer that says nothing is asked what there is.
+const ASKED_MAX: u8 = 10;
+
+impl WriterProxy {
+    /// Returns whether a sample is missing that the writer has.
+    pub(crate) fn is_missing(&self) -> bool {
+        let mut next = self.next;
+        for (sequence, held) in &self.held {
+            if *sequence > next {
+                break;
+            }
+            next = match held {
+                Held::Sample(_) => sequence.next(),
+                Held::Gap(end) => *end,
+            };
+        }
+        next <= self.announced
+    }
+
+    /// Returns what to tell the writer, which knows by `count` what is new: what is there and what is
+    /// missing, and which fragments of samples of which some are there. Whole samples are asked for up to
+    /// the first of these, and no more in fragments than can be put together.
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Instant,
+        reader: EntityId,
+        count: i32,
+        timing: &ReaderTiming,
+    ) -> (AckNack, Vec<NackFrag>) {
+        let mut set = NumberSet::empty(self.next.0);
+        let mut room = if self.is_fragmented {
+            self.reassembly.free().max(1)
+        } else {
+            usize::MAX
+        };
+        let mut number = self.next;
+        let mut held = self.held.iter().peekable();
+        while number <= self.announced && number.0 - self.next.0 < i64::from(NumberSet::LEN_MAX) {
+            if let Some((_, is_there)) = held.next_if(|(held, _)| **held == number) {
+                number = match is_there {
+                    Held::Sample(_) => number.next(),
+                    Held::Gap(end) => (*end).max(number.next()),
+                };
+                while held.next_if(|(held, _)| **held < number).is_some() {}
+                continue;
+            }
+            if room == 0 || self.reassembly.get(number).is_some() {
+                break;
+            }
+            set.insert(number.0);
+            room -= 1;
+            number = number.next();
+        }
+        let nacks = self.fragments_wanted(reader, count);
+        let is_asking = !set.is_empty() || !nacks.is_empty();
+        self.ack_at = None;
+        if is_asking {
+            self.asked_at = Some(now);
+            // Some writers say only every few seconds what they have.
+            let after = self.ask_after.doubled().max(timing.ask_again_min);
+            self.ask_after = after.min(timing.ask_again);
+            self.ack_at = Some(now + self.ask_after);
+        }
+        self.since_ack = 0;
+        let has_heard = !self.heartbeat_count.is_none();
+        if !has_heard && self.asked < ASKED_MAX {
+            self.asked += 1;
+            self.ack_at = Some(now + timing.ask_again);
+        }
+        let writer = self.remote.guid.entity;
+        let ack = AckNack {
+            reader,
+            writer,
+            set,
+            count,
+            is_final: has_heard,
+        };
+        (ack, nacks)
+    }
+
+    /// Returns which fragments are missing of samples of which some are there, each under a number of its
+    /// own, from `count` on.
+    fn fragments_wanted(&self, reader: EntityId, count: i32) -> Vec<NackFrag> {
+        let partials = self.reassembly.partials().iter();
+        let partials = partials.filter(|one| one.sequence <= self.announced);
+        let mut wanted: Vec<NackFrag> = partials
+            .map(|one| NackFrag {
+                reader,
+                writer: self.remote.guid.entity,
+                sequence: one.sequence,
+                set: one.missing(),
+                count,
+            })
+            .collect();
+        wanted.sort_unstable_by_key(|nack| nack.sequence);
+        for (number, nack) in (0..).zip(&mut wanted) {
+            nack.count = count.wrapping_add(number);
+        }
+        wanted
+    }
+}
