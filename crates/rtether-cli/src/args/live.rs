@@ -116,7 +116,7 @@ pub(crate) struct EchoArgs {
     #[command(flatten)]
     pub(crate) confine: ConfineArgs,
     /// TCP: connections of one address at a time; one more is told that there is no room
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::within(1_u32..=16))]
     pub(crate) limit_peer: u32,
     /// TCP: a connection that asks nothing for so long is closed; a `ping` with a longer `--interval`
     /// or `--pause` needs more

@@ -89,6 +89,7 @@ pages! {
     models_congestion_signals: "docs/models/congestion-signals.md",
     models_end_node_layer: "docs/models/end-node-layer.md",
     models_rtps_suite: "docs/models/rtps-suite.md",
+    models_smoother_laws: "docs/models/smoother-laws.md",
 }
 
 /// Pages of the folders, and whether they show anything.

@@ -127,12 +127,9 @@ fn a_leap_of_fragments_silences_nobody() {
     assert_eq!(world.take(), 10);
 }
 
-#[test]
-fn nothing_that_another_host_says_counts() {
-    // Oracle: the state before, and one count for each.
-    let (mut world, forger, writer, reader) = matched();
-    let own = world.participant.writer_guid(world.writer).unwrap().entity;
-    assert!(world.write());
+/// What may be said in a participant's name: about the writer `own` of him who hears it, its own `writer`,
+/// its own `reader`, and itself.
+fn words(forger: &Forger, own: EntityId, writer: EntityId, reader: EntityId) -> [Vec<u8>; 10] {
     let ack = AckNack {
         reader,
         writer: own,
@@ -182,12 +179,12 @@ fn nothing_that_another_host_says_counts() {
         sample: &VALUE,
         is_key: false,
     };
-    let said = [
+    [
         forger.message(|message| assert!(message.ack_nack(&ack))),
         forger.message(|message| assert!(message.nack_frag(&nack))),
         forger.message(|message| assert!(message.gap(&gap))),
         forger.message(|message| assert!(message.heartbeat(&heartbeat))),
-        sample(&forger, writer, 1),
+        sample(forger, writer, 1),
         forger.message(|message| {
             let (first, inline) = (SequenceNumber::FIRST, InlineQos::default());
             assert!(message.data_frag(ANY, writer, first, &inline, part));
@@ -197,7 +194,16 @@ fn nothing_that_another_host_says_counts() {
         forger.sample(EntityId::SPDP_WRITER, 2, &gone(EntityId::PARTICIPANT), &key),
         forger.announcement(),
         moved.announcement(),
-    ];
+    ]
+}
+
+#[test]
+fn nothing_that_another_host_says_counts() {
+    // Oracle: the state before, and one count for each.
+    let (mut world, forger, writer, reader) = matched();
+    let own = world.participant.writer_guid(world.writer).unwrap().entity;
+    assert!(world.write());
+    let said = words(&forger, own, writer, reader);
     world.sent.clear();
     for (count, datagram) in (1..).zip(&said) {
         world.feed_from(ELSEWHERE, datagram);
