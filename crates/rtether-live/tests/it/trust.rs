@@ -142,8 +142,10 @@ fn carry_large(wire: &Wire) -> (u64, u64) {
     (sent.load(Ordering::Relaxed) - before, fragments)
 }
 
-/// Oracle: all samples, octet by octet.
-/// Before, 51 of 300 samples arrived with 44 212 frames.
+/// Oracle: all samples, octet by octet, and at least half of what is sent is of use.
+/// Before, 51 of 300 samples arrived with 44 212 frames; then all, but with 48 000 to 54 000 frames wherever
+/// writing the samples took this host more than a second: the reader counted as silent, all fragments went to
+/// it at once, and most were lost in its socket's buffer.
 #[test]
 fn large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken() {
     let test = "large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken";
@@ -152,10 +154,8 @@ fn large_samples_arrive_where_a_tenth_is_lost_and_a_fifth_overtaken() {
     };
     let (sent, fragments) = carry_large(&wire);
     println!("{sent} datagrams for {fragments} fragments");
-    // Not the half that is wanted: between namespaces 39 to 44 % were of use. This only tells it from what
-    // was before, 867 datagrams for each sample that arrived; `tests/faults` of the engine holds the half.
     assert!(
-        sent < 8 * fragments,
+        sent <= 2 * fragments,
         "{sent} datagrams for {fragments} fragments"
     );
 }

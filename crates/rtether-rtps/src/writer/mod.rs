@@ -194,7 +194,7 @@ impl Writer {
                 }
                 remote.wants_history &= self.qos.durability != Durability::Volatile;
                 let (first, last) = (self.cache.first(), self.cache.last());
-                let proxy = ReaderProxy::new(now, remote, first, last);
+                let proxy = ReaderProxy::new(remote, first, last);
                 if proxy.is_reliable() {
                     self.heartbeat_after = self.timing.heartbeat_min;
                     let at = now + self.heartbeat_after;
@@ -315,7 +315,7 @@ impl Writer {
         let Some(proxy) = self.proxy_mut(from).filter(|proxy| proxy.is_reliable()) else {
             return false;
         };
-        if !proxy.on_ack_nack(now, ack, last, sent) {
+        if !proxy.on_ack_nack(ack, last, sent) {
             return false;
         }
         self.is_asked = true;
@@ -331,7 +331,7 @@ impl Writer {
     pub(crate) fn on_nack_frag(&mut self, now: Instant, from: Guid, nack: &NackFrag) -> bool {
         let sent = self.sent_to(from);
         let proxy = self.proxy_mut(from).filter(|proxy| proxy.is_reliable());
-        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(now, nack, sent));
+        let is_news = proxy.is_some_and(|proxy| proxy.on_nack_frag(nack, sent));
         self.is_asked |= is_news;
         if is_news {
             self.heartbeat_soon(now);

@@ -43,8 +43,8 @@ pub(crate) struct ReaderProxy {
     requested_fragments: BTreeMap<SequenceNumber, NumberSet>,
     /// How much of long samples it is sent before it has said that it has the ones before.
     pub(super) window: Window,
-    /// When it said something last, or was made known.
-    heard_at: Instant,
+    /// When it was sent a long sample that it has said nothing since; `None` if it owes no word.
+    unheard_since: Option<Instant>,
     /// Samples in fragments that it may still be sent as a whole for what it has asked for last.
     wholes: u32,
     /// Octets that it may still be sent for what it has asked for last.
@@ -73,7 +73,7 @@ const UNANSWERED_MAX: u8 = 20;
 /// he who asks may be another than he who gets it. After that it is told what there is, and asks again.
 const REPAIRS_MAX: usize = 1 << 20;
 
-/// A reader that has said nothing for so long keeps no long samples back from others.
+/// A reader that has said nothing for so long to a long sample keeps no others back.
 const SILENT: Duration = Duration::from_s(1);
 
 /// What a reader is to be sent.
@@ -125,12 +125,7 @@ impl Count {
 
 impl ReaderProxy {
     /// Returns a reader that is matched while the writer has samples from `first` to `last`.
-    pub(crate) fn new(
-        now: Instant,
-        remote: RemoteReader,
-        first: SequenceNumber,
-        last: SequenceNumber,
-    ) -> Self {
+    pub(crate) fn new(remote: RemoteReader, first: SequenceNumber, last: SequenceNumber) -> Self {
         let start = if remote.wants_history {
             SequenceNumber::FIRST
         } else {
@@ -147,7 +142,7 @@ impl ReaderProxy {
             requested: NumberSet::empty(1),
             requested_fragments: BTreeMap::new(),
             window: Window::default(),
-            heard_at: now,
+            unheard_since: None,
             wholes: 0,
             repairs: 0,
             history: is_sent.then_some((first, last)),
@@ -193,7 +188,16 @@ impl ReaderProxy {
 
     /// Returns whether it keeps long samples back: one that has fallen silent does not.
     pub(super) fn is_paced(&self, now: Instant) -> bool {
-        self.is_reliable() && !self.is_given_up() && now - self.heard_at < SILENT
+        let is_silent = self
+            .unheard_since
+            .is_some_and(|since| now - since >= SILENT);
+        self.is_reliable() && !self.is_given_up() && !is_silent
+    }
+
+    /// Notes that it is sent a long sample, to which it has to say something. One that was sent nothing
+    /// has not fallen silent.
+    pub(super) fn on_long_sent(&mut self, now: Instant) {
+        self.unheard_since.get_or_insert(now);
     }
 
     /// Notes that it is sent a heartbeat.
@@ -206,7 +210,6 @@ impl ReaderProxy {
     /// `sent`; returns whether that is news.
     pub(crate) fn on_ack_nack(
         &mut self,
-        now: Instant,
         ack: &AckNack,
         last: SequenceNumber,
         sent: SequenceNumber,
@@ -216,7 +219,7 @@ impl ReaderProxy {
             return false;
         }
         self.has_answered = true;
-        self.heard_at = now;
+        self.unheard_since = None;
         let base = SequenceNumber(ack.set.base());
         if base > SequenceNumber::FIRST && !self.has_told_base {
             // It has had samples before it was known here, by the way of others or before it was lost
@@ -250,16 +253,11 @@ impl ReaderProxy {
     }
 
     /// Takes in which fragments it lacks; returns whether that is news.
-    pub(crate) fn on_nack_frag(
-        &mut self,
-        now: Instant,
-        nack: &NackFrag,
-        sent: SequenceNumber,
-    ) -> bool {
+    pub(crate) fn on_nack_frag(&mut self, nack: &NackFrag, sent: SequenceNumber) -> bool {
         if !self.fragment_count.is_new(nack.count) {
             return false;
         }
-        self.heard_at = now;
+        self.unheard_since = None;
         self.window.on_loss(self.acknowledged, sent);
         self.want_fragments(nack.sequence, nack.set);
         self.repairs = REPAIRS_MAX;

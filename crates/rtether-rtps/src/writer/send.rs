@@ -121,7 +121,7 @@ impl Writer {
             return None;
         }
         let is_reliable = self.has_reliable();
-        let mut is_kept_back = false;
+        let (mut is_kept_back, mut is_long) = (false, false);
         let mut message = Builder::new(buffer, sending.prefix, sending.datagram_max);
         while let Some(change) = self.wanted_at(index, &there) {
             if change.sequence > there.next {
@@ -135,7 +135,8 @@ impl Writer {
             let inline = inline_qos(change, self.qos.lifespan);
             if is_fragmented(change, &inline, sending) {
                 is_kept_back = !self.admits(now, &there, change, sending);
-                if message.is_empty() && !is_kept_back {
+                is_long = message.is_empty() && !is_kept_back;
+                if is_long {
                     self.send_new_fragment(&mut there, change, &inline, sending, &mut message);
                 }
                 break;
@@ -171,6 +172,12 @@ impl Writer {
             }
         }
         let is_empty = message.is_empty();
+        if is_long {
+            let readers = self.proxies.iter_mut();
+            for reader in readers.filter(|reader| there.has(reader)) {
+                reader.on_long_sent(now);
+            }
+        }
         if let Some(place) = self.destinations.get_mut(index) {
             *place = there;
         }

@@ -11,8 +11,8 @@ use crate::{MS, qos};
 const SAMPLES: u32 = 300;
 const SIZE: usize = 100_000;
 
-/// Publishes as fast as there is room, and returns datagrams sent, and how long it took in milliseconds.
-fn carry(seed: u64, faults: Faults) -> (u64, i64) {
+/// Lets two hosts find each other, the first with a publication, the other with a subscription.
+fn matched(seed: u64, faults: Faults) -> (Net, Publication<Octets>, Subscription<Octets>) {
     let mut net = Net::new(2, seed, faults);
     let qos = qos(Reliability::Reliable, Durability::Volatile);
     for host in 0..2 {
@@ -21,11 +21,11 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
     let now = net.now;
     let one = net.hosts[0].as_mut().unwrap();
     let clock = one.clock(now);
-    let mut publication: Publication<Octets> =
+    let publication: Publication<Octets> =
         Publication::create(&mut one.participant, clock, "large", qos.clone()).unwrap();
     let one = net.hosts[1].as_mut().unwrap();
     let clock = one.clock(now);
-    let mut subscription: Subscription<Octets> =
+    let subscription: Subscription<Octets> =
         Subscription::create(&mut one.participant, clock, "large", qos).unwrap();
     net.run(0);
     net.run(1);
@@ -37,6 +37,12 @@ fn carry(seed: u64, faults: Faults) -> (u64, i64) {
         net.step(60_000 * MS);
         assert!(net.now < 60_000 * MS, "seed {seed}: no match");
     }
+    (net, publication, subscription)
+}
+
+/// Publishes as fast as there is room, and returns datagrams sent, and how long it took in milliseconds.
+fn carry(seed: u64, faults: Faults) -> (u64, i64) {
+    let (mut net, mut publication, mut subscription) = matched(seed, faults);
     let (begin, before) = (net.now, net.sent);
     let (mut written, mut had) = (0, 0);
     while had < SAMPLES {
@@ -101,4 +107,29 @@ fn large_samples_arrive_and_most_of_what_is_sent_is_of_use() {
             "{useful} %\nrepeat: cargo test -p rtether-rtps --test faults -- large --nocapture"
         );
     }
+}
+
+/// Oracle: the first window is four samples and 256 KiB. Before, a reader that had nothing to say for a second
+/// counted as silent, and all that was written after a rest went to it at once: 3851 datagrams.
+#[test]
+fn after_a_rest_no_more_is_sent_at_once_than_before() {
+    let (mut net, mut publication, _subscription) = matched(1, Faults::default());
+    let until = net.now + 5_000 * MS;
+    while net.step(until).is_some() {}
+    let one = net.hosts[0].as_mut().unwrap();
+    let clock = one.clock(net.now);
+    for _ in 0..50 {
+        let value = Octets {
+            octets: vec![7; SIZE],
+        };
+        let written = publication.publish(&mut one.participant, clock, &value);
+        assert!(written.is_ok(), "{written:?}");
+    }
+    let before = net.octets;
+    net.run(0);
+    let sent = net.octets - before;
+    assert!(
+        (100_000..300_000).contains(&sent),
+        "{sent} octets at once\nrepeat: cargo test -p rtether-rtps --test faults -- rest"
+    );
 }
