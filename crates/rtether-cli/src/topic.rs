@@ -196,7 +196,7 @@ impl Out<'_> {
         match said {
             Said::Sample(sample) if !self.is_quiet => self.write(&self.lines.sample(sample)),
             Said::Sample(_) => {}
-            Said::Happening(happening) => terminal::tell(&happening.to_string()),
+            Said::Happening(happening) => tell(happening),
         }
     }
 
@@ -292,7 +292,6 @@ pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
         duration: arguments.duration,
         rates: arguments.rates,
     };
-    let tell = |happening: &Happening| terminal::tell(&happening.to_string());
     let census = topics::spy(&options, &stop, tell);
     end_trace(&options.place);
     let census = match census {
@@ -319,4 +318,13 @@ pub(crate) fn spy(arguments: &SpyArgs, global: &Global) -> Exit {
     } else {
         Exit::Ok
     }
+}
+
+fn tell(happening: &Happening) {
+    let head = if happening.is_warning() {
+        "warning: "
+    } else {
+        ""
+    };
+    terminal::tell(&format!("{head}{happening}"));
 }

@@ -148,6 +148,16 @@ typedef enum {
    * What the send callback has left to be sent was not taken; `text` says why.
    */
   RTETHER_EVENT_KIND_SEND_FAILED = 9,
+  /**
+   * There was no room for a participant that announces itself from the address that `text` names; `count`
+   * were refused so far. Told at most once in ten seconds.
+   */
+  RTETHER_EVENT_KIND_REFUSED = 10,
+  /**
+   * Data was not sent to the address that `text` names, since nobody has answered from there. Told at most
+   * once in ten seconds.
+   */
+  RTETHER_EVENT_KIND_WITHHELD = 11,
 } rtether_event_kind;
 
 /**

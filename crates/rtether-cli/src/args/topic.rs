@@ -170,7 +170,7 @@ pub(crate) struct DomainArgs {
     #[arg(long)]
     pub(crate) no_multicast: bool,
     /// RTPS: believe what comes in the name of a participant from any address, not only from those that it
-    /// has announced
+    /// has announced, and send to addresses from which nobody has answered
     #[arg(long)]
     pub(crate) any_source: bool,
     /// RTPS: `EtherType` of frames on --device

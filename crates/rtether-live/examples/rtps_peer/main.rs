@@ -127,6 +127,8 @@ fn report(domain: &mut Domain, matched: &mut usize) {
             }
             Event::ParticipantFound { .. }
             | Event::ParticipantLost { .. }
+            | Event::Refused { .. }
+            | Event::Withheld { .. }
             | Event::WriterSilent { .. } => {}
         }
     }

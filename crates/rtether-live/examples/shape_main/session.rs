@@ -113,7 +113,10 @@ impl Session {
                 let topic = name(self.readers.get(reader));
                 print::line(format_args!("on_liveliness_changed() {topic}"));
             }
-            Event::ParticipantFound { .. } | Event::ParticipantLost { .. } => {}
+            Event::ParticipantFound { .. }
+            | Event::ParticipantLost { .. }
+            | Event::Refused { .. }
+            | Event::Withheld { .. } => {}
         }
     }
 

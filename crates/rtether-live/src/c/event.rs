@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 
 use rtether_rtps::engine::Event;
 use rtether_rtps::guid::{Guid, GuidPrefix};
+use rtether_rtps::locator::Origin;
+use rtether_rtps::matching::Mismatch;
 
 use super::handle::{Core, DomainHandle};
 use super::memory::User;
@@ -38,6 +40,12 @@ pub enum EventKind {
     PersistenceOver = 8,
     /// What the send callback has left to be sent was not taken; `text` says why.
     SendFailed = 9,
+    /// There was no room for a participant that announces itself from the address that `text` names; `count`
+    /// were refused so far. Told at most once in ten seconds.
+    Refused = 10,
+    /// Data was not sent to the address that `text` names, since nobody has answered from there. Told at most
+    /// once in ten seconds.
+    Withheld = 11,
 }
 
 /// An event. It holds as long as the callback runs.
@@ -104,15 +112,18 @@ impl Told {
         }
     }
 
+    fn of_address(kind: EventKind, address: Origin) -> Self {
+        Self {
+            text: address.to_string(),
+            ..Self::new(kind)
+        }
+    }
+
     /// Says in the words of this interface what the engine tells; publications and subscriptions are
     /// named by their place in the lists of the domain.
     pub(super) fn of(event: Event, core: &Core) -> Self {
         let publication = |id| core.publications.iter().position(|one| one.id == id);
         let subscription = |id| core.subscriptions.iter().position(|one| one.id == id);
-        let joined = |policies: Vec<rtether_rtps::matching::Mismatch>| {
-            let all: Vec<String> = policies.iter().map(ToString::to_string).collect();
-            all.join("; ")
-        };
         match event {
             Event::ParticipantFound { prefix, name } => Self {
                 text: name,
@@ -148,7 +159,7 @@ impl Told {
                 policies,
             } => Self {
                 publication: publication(writer),
-                text: joined(policies),
+                text: joined(&policies),
                 ..Self::of_counterpart(EventKind::Incompatible, reader)
             },
             Event::RequestedIncompatible {
@@ -157,7 +168,7 @@ impl Told {
                 policies,
             } => Self {
                 subscription: subscription(reader),
-                text: joined(policies),
+                text: joined(&policies),
                 ..Self::of_counterpart(EventKind::Incompatible, writer)
             },
             Event::WriterSilent { reader, writer } => Self {
@@ -169,6 +180,11 @@ impl Told {
                 count: overdue,
                 ..Self::new(EventKind::DeadlineMissed)
             },
+            Event::Refused { origin, refused } => Self {
+                count: u32::try_from(refused).unwrap_or(u32::MAX),
+                ..Self::of_address(EventKind::Refused, origin)
+            },
+            Event::Withheld { to } => Self::of_address(EventKind::Withheld, to.origin()),
             Event::OfferedDeadlineMissed { writer, overdue } => Self {
                 publication: publication(writer),
                 count: overdue,
@@ -176,6 +192,11 @@ impl Told {
             },
         }
     }
+}
+
+fn joined(policies: &[Mismatch]) -> String {
+    let all: Vec<String> = policies.iter().map(ToString::to_string).collect();
+    all.join("; ")
 }
 
 impl DomainHandle {

@@ -13,6 +13,7 @@ mod transport;
 mod udp;
 mod watch;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -356,22 +357,14 @@ fn is_unroutable(error: &io::Error) -> bool {
     )
 }
 
-/// Returns a name that no other participant has: vendor, host, process, start and number.
+/// Returns a name that no other participant has, and that nobody guesses who has not heard it: vendor,
+/// eight random octets, and number.
 fn prefix(number: u16) -> GuidPrefix {
     let mut prefix = [0; 12];
     prefix[..2].copy_from_slice(&VENDOR);
-    let (monotonic, real) = monotonic_and_real_ns();
-    let host = crate::host::identity();
-    let host = host
-        .unwrap_or_default()
-        .iter()
-        .fold(0xCBF2_9CE4_8422_2325_u64, |sum, octet| {
-            (sum ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01B3)
-        });
-    let moment = (monotonic ^ real.rotate_left(17)).cast_unsigned();
-    let mixed = host ^ moment.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    prefix[2..6].copy_from_slice(&std::process::id().to_be_bytes());
-    prefix[6..10].copy_from_slice(&mixed.to_be_bytes()[..4]);
+    // The keys of the standard library's hashes are drawn by the kernel.
+    let random = RandomState::new().hash_one(number);
+    prefix[2..10].copy_from_slice(&random.to_be_bytes());
     prefix[10..].copy_from_slice(&number.to_be_bytes());
     GuidPrefix(prefix)
 }

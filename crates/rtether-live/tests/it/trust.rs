@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rtether_live::namespace::Namespace;
 use rtether_live::rtps::{Domain, DomainOptions};
-use rtether_rtps::engine::{NewSample, ReaderId, TopicName, WriterId};
-use rtether_rtps::guid::{EntityId, Guid};
+use rtether_rtps::discovery::ParticipantData;
+use rtether_rtps::engine::{Event, NewSample, ReaderId, TopicName, WriterId};
+use rtether_rtps::guid::{EntityId, Guid, GuidPrefix};
+use rtether_rtps::locator::Locator;
 use rtether_rtps::qos::{History, Qos, Reliability};
 use rtether_rtps::sequence::SequenceNumber;
 use rtether_rtps::time::Duration;
@@ -64,7 +66,9 @@ fn until(domains: &mut [&mut Domain], mut is_so: impl FnMut(&mut [&mut Domain]) 
         );
         for domain in &mut *domains {
             domain.step(domain.now()).unwrap();
-            domain.participant_mut().discard_events(|_| false);
+            domain
+                .participant_mut()
+                .discard_events(|event| matches!(event, Event::Refused { .. }));
         }
     }
 }
@@ -220,4 +224,73 @@ fn a_forged_sample_neither_arrives_nor_silences_a_subscription() {
         had.len() >= 4
     });
     assert_eq!(had, [5, 6, 7, 8]);
+}
+
+/// Returns the announcement of a participant that somebody at [`STRANGER`] makes up, with a lease of years.
+fn made_up(number: u32) -> Vec<u8> {
+    let mut prefix = [9; 12];
+    prefix[8..].copy_from_slice(&number.to_be_bytes());
+    let mut data = ParticipantData::new(GuidPrefix(prefix));
+    data.metatraffic_unicast = vec![Locator::udp(STRANGER, PORT)];
+    data.default_unicast.clone_from(&data.metatraffic_unicast);
+    data.endpoints = 0x0C3F;
+    data.lease = Duration::INFINITE;
+    let (mut payload, mut octets) = (Vec::new(), Vec::new());
+    data.encode(&mut payload);
+    let mut message = Builder::new(&mut octets, data.prefix, 1_472);
+    let (reader, writer) = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+    let (first, inline) = (SequenceNumber::FIRST, InlineQos::default());
+    message.data(reader, writer, first, &inline, Content::Data(&payload));
+    octets
+}
+
+/// Announces this many participants from one address to a subscriber, and returns how many warnings it gives;
+/// panics unless it finds a publisher that comes then, and gets its sample.
+fn flood(wire: &Wire, count: u32) -> usize {
+    let add = format!("ip address add {STRANGER}/24 dev {DEVICE}");
+    wire.near.run(&add).unwrap();
+    let mut far = open(&wire.far, FAR);
+    let id = reader(&mut far);
+    let stranger = inside(&wire.near, || UdpSocket::bind((STRANGER, 0)).unwrap());
+    let mut warnings = 0;
+    for number in 0..count {
+        stranger.send_to(&made_up(number), (FAR, PORT)).unwrap();
+        // Fewer than its socket keeps.
+        if number % 32 == 31 || number + 1 == count {
+            let heard = u64::from(number) + 1;
+            until(&mut [&mut far], |all| {
+                let participant = all[0].participant_mut();
+                while let Some(event) = participant.poll_event() {
+                    warnings += usize::from(matches!(event, Event::Refused { .. }));
+                }
+                participant.counters().datagrams >= heard
+            });
+        }
+    }
+    assert!(far.participant().counters().refused >= u64::from(count) - 8 * 30);
+    let mut near = open(&wire.near, NEAR);
+    let out = writer(&mut near);
+    until(&mut [&mut near, &mut far], |all| {
+        all[0].participant().readers_of(out) == 1 && all[1].participant().writers_of(id) == 1
+    });
+    write(&mut near, out);
+    until(&mut [&mut near, &mut far], |all| take(all[1], id) == [1]);
+    warnings
+}
+
+/// Oracle: the sample of the publisher. Before, the table was full for as long as the strangers said.
+#[test]
+fn a_publisher_is_found_after_300_announcements_from_one_address() {
+    if let Some(wire) = Wire::new("a_publisher_is_found_after_300_announcements_from_one_address") {
+        assert!(flood(&wire, 300) >= 1);
+    }
+}
+
+#[test]
+fn a_publisher_is_found_after_100000_announcements_from_one_address() {
+    let name = "a_publisher_is_found_after_100000_announcements_from_one_address";
+    if let Some(wire) = Wire::new(name) {
+        // One in ten seconds.
+        assert!((1..=12).contains(&flood(&wire, 100_000)));
+    }
 }

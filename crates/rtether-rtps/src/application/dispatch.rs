@@ -152,7 +152,10 @@ impl Context<'_> {
             Event::OfferedDeadlineMissed { writer, overdue } => {
                 self.tell_publication(writer, PublicationNotice::DeadlineMissed { overdue });
             }
-            Event::ParticipantFound { .. } | Event::ParticipantLost { .. } => {
+            Event::ParticipantFound { .. }
+            | Event::ParticipantLost { .. }
+            | Event::Refused { .. }
+            | Event::Withheld { .. } => {
                 if let Some(mut on_event) = self.application.on_event.take() {
                     on_event(self, &event);
                     self.application.on_event.get_or_insert(on_event);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::discovery::ParticipantData;
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Locator;
+use crate::locator::{Locator, Origin};
 use crate::matching::Mismatch;
 use crate::reader::ReaderTiming;
 use crate::time::Duration;
@@ -55,6 +55,11 @@ pub struct Config {
     pub sample_max: usize,
     /// Other participants that are kept account of.
     pub participants_max: usize,
+    /// The longest lease that is granted to a participant that has not answered: that has never named this
+    /// one as the destination of a datagram.
+    pub lease_unanswered_max: Duration,
+    /// The longest lease that is granted to one that has.
+    pub lease_max: Duration,
     /// Writers of each of them, readers of each of them, and own endpoints.
     pub endpoints_max: u32,
     /// Endpoints of all of them together.
@@ -95,6 +100,8 @@ impl Config {
             datagram_max: 1_472,
             sample_max: 16 << 20,
             participants_max: 256,
+            lease_unanswered_max: Duration::from_s(30),
+            lease_max: Duration::from_s(300),
             endpoints_max: 512,
             remote_endpoints_max: 16_384,
             may_multicast: true,
@@ -261,6 +268,19 @@ pub enum Event {
         /// How many.
         overdue: u32,
     },
+    /// There was no room for a participant. Told at most once in ten seconds.
+    Refused {
+        /// The address that it announced itself from.
+        origin: Origin,
+        /// Participants and endpoints that were refused, with this one.
+        refused: u64,
+    },
+    /// A datagram of a writer or reader was not sent, since nobody has answered from the address that it was
+    /// for. Told at most once in ten seconds.
+    Withheld {
+        /// Where it was to go.
+        to: Locator,
+    },
     /// This writer has not written instances within the deadline that it offers.
     OfferedDeadlineMissed {
         /// The writer.
@@ -281,9 +301,13 @@ pub struct Counters {
     pub strangers: u64,
     /// Participants and endpoints for which there was no room.
     pub refused: u64,
-    /// Announcements of new participants that were not answered: too many in a second, of which nothing
-    /// is kept until they come again, or places elsewhere.
+    /// Participants that had not answered and made room for others.
+    pub evicted: u64,
+    /// Announcements of new participants that were not answered: the host has not decided on those before,
+    /// or they name places elsewhere.
     pub unanswered: u64,
+    /// Datagrams that were not sent, since nobody has answered from the address that they were for.
+    pub withheld: u64,
     /// Participants and endpoints that claim another's name, or speak for another.
     pub forged: u64,
     /// Parts and announcements that came from addresses which the participant that they name has not

@@ -3,6 +3,8 @@
 //! The host hands in time and datagrams, sends what [`Participant::poll_transmit`] returns, and calls
 //! [`Participant::handle_timeout`] at [`Participant::poll_timeout`].
 
+mod addresses;
+mod admission;
 mod config;
 mod create;
 mod endpoints;
@@ -33,7 +35,7 @@ use groups::Publisher;
 use crate::discovery::{EndpointData, ParticipantData, encode_key};
 use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
-use crate::locator::Locator;
+use crate::locator::{Locator, Origin};
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
 use crate::reader::Reader;
 use crate::sequence::SequenceNumber;
@@ -77,6 +79,12 @@ struct Remote {
     data: ParticipantData,
     /// Its announcement as it came: mostly the next one says the same.
     announcement: Vec<u8>,
+    /// Where its first announcement came from.
+    origin: Origin,
+    /// When that was.
+    since: Instant,
+    /// Whether it has heard this participant.
+    has_answered: bool,
     expires_at: Instant,
     writers: BTreeMap<EntityId, EndpointData>,
     readers: BTreeMap<EntityId, EndpointData>,
@@ -97,8 +105,6 @@ pub struct Participant {
     announce_after: Duration,
     /// Where the next announcements go.
     announcements: VecDeque<Locator>,
-    /// Begin of the second, and answers to new participants in it.
-    answers: (Instant, u32),
     is_leaving: bool,
     writers: Vec<Option<LocalWriter>>,
     readers: Vec<Option<LocalReader>>,
@@ -108,6 +114,10 @@ pub struct Participant {
     /// Whether a set of a publisher may be complete now.
     has_group_news: bool,
     remotes: BTreeMap<GuidPrefix, Remote>,
+    addresses: addresses::Addresses,
+    /// When to warn next that somebody was refused, and that something was withheld.
+    warn_refused_at: Instant,
+    warn_withheld_at: Instant,
     /// Not later than the end of the first of their leases.
     lease_at: Instant,
     /// When a sign of life is due for writers that promise one.
@@ -147,7 +157,6 @@ impl Participant {
             announce_at: now,
             announce_after: ANNOUNCE_AFTER_MIN,
             announcements: VecDeque::new(),
-            answers: (now, 0),
             is_leaving: false,
             writers: Vec::new(),
             readers: Vec::new(),
@@ -156,6 +165,9 @@ impl Participant {
             subscribers: 0,
             has_group_news: false,
             remotes: BTreeMap::new(),
+            addresses: addresses::Addresses::default(),
+            warn_refused_at: now,
+            warn_withheld_at: now,
             lease_at: Instant::NEVER,
             alive_at: None,
             events: VecDeque::new(),
@@ -280,21 +292,32 @@ impl Participant {
         if !self.running.sending {
             return None;
         }
+        loop {
+            let (next, is_discovery) = self.next_datagram(now, buffer)?;
+            if self.may_transmit(now, &next, buffer.len(), is_discovery) {
+                return Some(next);
+            }
+        }
+    }
+
+    /// Writes the next datagram into `buffer`; returns where it goes, and whether it is one of discovery.
+    fn next_datagram(&mut self, now: Instant, buffer: &mut Vec<u8>) -> Option<(Transmit, bool)> {
         for local in self.writers.iter_mut().flatten() {
             let writer = &mut local.writer;
             if let Some(to) = writer.poll_transmit(now, &self.sending, buffer) {
                 let priority = writer.qos.transport_priority;
-                return Some(Transmit { to, priority });
+                return Some((Transmit { to, priority }, writer.entity.is_built_in()));
             }
         }
         for local in self.readers.iter_mut().flatten() {
-            if let Some(to) = local.reader.poll_transmit(now, &self.sending, buffer) {
-                return Some(Transmit { to, priority: 0 });
+            let reader = &mut local.reader;
+            if let Some(to) = reader.poll_transmit(now, &self.sending, buffer) {
+                return Some((Transmit { to, priority: 0 }, reader.entity.is_built_in()));
             }
         }
         if let Some(to) = self.announcements.pop_front() {
             self.write_announcement(buffer);
-            return Some(Transmit { to, priority: 0 });
+            return Some((Transmit { to, priority: 0 }, true));
         }
         None
     }

@@ -48,6 +48,7 @@ impl Participant {
             };
             self.handle(now, &mut context, submessage);
         }
+        self.addresses.receive(origin, datagram.len());
         self.deliver_group_sets(now);
     }
 
@@ -56,6 +57,9 @@ impl Participant {
             Submessage::InfoTimestamp(time) => context.time = time,
             Submessage::InfoDestination(to) => {
                 context.is_for_us = to == GuidPrefix::UNKNOWN || to == self.config.prefix;
+                if to == self.config.prefix && context.may_speak {
+                    self.handle_answer(now, context.from, context.origin);
+                }
             }
             Submessage::InfoSource(header) => {
                 context.from = header.prefix;

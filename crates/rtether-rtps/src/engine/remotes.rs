@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::sightings::{Change, Sighted};
+use super::sources::is_at;
 use super::{Event, MESSAGES, PUBLICATIONS, Participant, Remote, SUBSCRIPTIONS};
 use crate::discovery::{EndpointData, ParticipantData, decode_key, encode_key};
 use crate::guid::{EntityId, Guid, GuidPrefix};
@@ -13,9 +14,6 @@ use crate::qos::{Liveliness, Reliability};
 use crate::reader::{Arrived, RemoteWriter};
 use crate::time::{Duration, Instant};
 use crate::writer::{ChangeKind, RemoteReader};
-
-/// Answers to new participants in a second.
-const ANSWERS_PER_SECOND: u32 = 64;
 
 /// Bits of the four that tell of endpoints.
 const ENDPOINTS_OF_DISCOVERY: u32 = 0b11_1100;
@@ -52,7 +50,7 @@ impl Participant {
             self.handle_good_bye(now, from, arrived);
             return;
         }
-        if self.is_known(now, from, arrived.payload) {
+        if self.is_known(now, from, origin, arrived.payload) {
             return;
         }
         let Some(data) = self.announced(from, arrived.payload) else {
@@ -63,12 +61,10 @@ impl Participant {
             return;
         }
         let announcement = arrived.payload.to_vec();
-        let expires_at = now + data.lease;
-        self.lease_at = self.lease_at.min(expires_at);
         if let Some(known) = self.remotes.get_mut(&from) {
             (known.data, known.announcement) = (data, announcement);
-            known.expires_at = expires_at;
             let data = self.watch.is_some().then(|| known.data.clone());
+            self.renew(now, from, origin);
             self.meet_again(now, from);
             self.know_built_in(now, from);
             if let Some(data) = data {
@@ -76,23 +72,26 @@ impl Participant {
             }
             return;
         }
-        if self.remotes.len() >= self.config.participants_max {
-            self.counters.refused += 1;
+        if self.is_watch_full() {
+            self.counters.unanswered += 1;
             return;
         }
-        if self.is_watch_full() || !self.may_answer(now) {
-            self.counters.unanswered += 1;
+        if !self.make_room(now, origin) {
             return;
         }
         let remote = Remote {
             data: data.clone(),
             announcement,
-            expires_at,
+            origin,
+            since: now,
+            has_answered: false,
+            expires_at: Instant::NEVER,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             is_admitted: !self.is_watching(),
         };
         self.remotes.insert(from, remote);
+        self.renew(now, from, origin);
         if self.is_watching() {
             self.sight(Change::New, || Sighted::Participant(data));
             return;
@@ -133,15 +132,28 @@ impl Participant {
     }
 
     /// Returns whether this was said before; it is so for longer then.
-    fn is_known(&mut self, now: Instant, from: GuidPrefix, payload: &[u8]) -> bool {
-        let known = self.remotes.get_mut(&from);
-        let Some(known) = known.filter(|known| known.announcement == payload) else {
+    fn is_known(&mut self, now: Instant, from: GuidPrefix, origin: Origin, payload: &[u8]) -> bool {
+        let known = self.remotes.get(&from);
+        if known.is_none_or(|known| known.announcement != payload) {
             return false;
-        };
-        known.expires_at = now + known.data.lease;
-        self.lease_at = self.lease_at.min(known.expires_at);
+        }
+        self.renew(now, from, origin);
         self.meet_again(now, from);
         true
+    }
+
+    /// Believes a participant from now on for its lease.
+    fn renew(&mut self, now: Instant, from: GuidPrefix, origin: Origin) {
+        // From any source there is nobody who could be held to an address.
+        if !self.config.any_source {
+            self.addresses.meet(origin);
+        }
+        let known = self.remotes.get(&from);
+        let until = known.map(|known| self.believed_until(now, known));
+        if let Some((known, until)) = self.remotes.get_mut(&from).zip(until) {
+            known.expires_at = until;
+            self.lease_at = self.lease_at.min(until);
+        }
     }
 
     /// Speaks once more to those endpoints of a participant that have not answered.
@@ -152,15 +164,6 @@ impl Participant {
         for local in self.writers.iter_mut().flatten() {
             local.writer.tell_again(from);
         }
-    }
-
-    /// Returns whether one more new participant may be answered in this second.
-    fn may_answer(&mut self, now: Instant) -> bool {
-        if now - self.answers.0 >= Duration::from_s(1) {
-            self.answers = (now, 0);
-        }
-        self.answers.1 += 1;
-        self.answers.1 <= ANSWERS_PER_SECOND
     }
 
     /// Announces this participant to a new one, so that it need not wait for the next round.
@@ -176,9 +179,10 @@ impl Participant {
     /// Returns the places, or groups, to which may be sent.
     pub(super) fn reachable(&self, places: &[Locator], is_group: bool) -> Vec<Locator> {
         let places = places.iter().copied();
+        let places = places.filter(|place| self.config.may_send_to(place, is_group));
+        let mut places: Vec<Locator> = places.collect();
+        self.sort_by_reach(&mut places);
         places
-            .filter(|place| self.config.may_send_to(place, is_group))
-            .collect()
     }
 
     /// Matches the endpoints that are built in.
@@ -269,6 +273,9 @@ impl Participant {
                 local.writer.remove_reader(guid);
             }
         }
+        let remotes = &self.remotes;
+        self.addresses
+            .retain(|origin| remotes.values().any(|remote| is_at(remote, origin)));
         if remote.is_admitted {
             self.tell(Event::ParticipantLost { prefix, has_left });
         }

@@ -154,6 +154,9 @@ impl Participant {
         let remote = Remote {
             data: remote.data.clone(),
             announcement: remote.announcement.clone(),
+            origin: remote.origin,
+            since: remote.since,
+            has_answered: remote.has_answered,
             expires_at: remote.expires_at,
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
@@ -161,6 +164,7 @@ impl Participant {
         };
         let expires_at = remote.expires_at;
         self.forget(now, prefix, false);
+        self.addresses.meet(remote.origin);
         self.remotes.insert(prefix, remote);
         self.lease_at = self.lease_at.min(expires_at);
     }

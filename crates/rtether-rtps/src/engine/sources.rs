@@ -3,7 +3,7 @@
 //! Addresses are compared, not ports. A neighbor on the same link can still write any address into his
 //! packets; that takes protection by cryptography.
 
-use super::Participant;
+use super::{Participant, Remote};
 use crate::discovery::ParticipantData;
 use crate::guid::GuidPrefix;
 use crate::locator::{Locator, Origin};
@@ -36,7 +36,7 @@ impl Participant {
     }
 
     /// Returns whether an address is one of this host.
-    fn is_own(&self, origin: Origin) -> bool {
+    pub(super) fn is_own(&self, origin: Origin) -> bool {
         let is_told = match origin {
             Origin::Host => true,
             Origin::Ip(address) => {
@@ -53,4 +53,9 @@ impl Participant {
 fn addresses(data: &ParticipantData) -> impl Iterator<Item = Origin> {
     let all = data.metatraffic_unicast.iter();
     all.chain(&data.default_unicast).map(Locator::origin)
+}
+
+/// Returns whether a participant announces an address, or has announced itself from there.
+pub(super) fn is_at(remote: &Remote, origin: Origin) -> bool {
+    remote.origin == origin || addresses(&remote.data).any(|address| address == origin)
 }

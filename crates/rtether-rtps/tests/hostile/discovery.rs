@@ -11,35 +11,6 @@ use rtether_rtps::wire::{InlineQos, Status};
 
 use crate::world::{Forger, MS, ON_LINK, World, endpoint, matched};
 
-/// Octets to whom somebody else names, at most, for each octet of the first announcement: our own
-/// announcement, twenty heartbeats of each of three writers and ten questions of each of three readers,
-/// all of less than a hundred octets.
-const AMPLIFICATION_MAX: usize = 40;
-
-#[test]
-fn one_announcement_makes_few_octets_go_to_whom_it_names() {
-    // CVE-2021-38425 and its like. Oracle: the count of all that is ever sent there.
-    let (mut world, forger) = (World::new(), Forger::new(0, ON_LINK));
-    let datagram = forger.announcement();
-    world.feed(&datagram);
-    let (_, at_once) = world.sent_to(|to| *to == ON_LINK);
-    world.wait(600_000 * MS);
-    let (count, octets) = world.sent_to(|to| *to == ON_LINK);
-    println!(
-        "one announcement of {} octets: {at_once} octets at once, {octets} in {count} datagrams ever",
-        datagram.len()
-    );
-    assert!(octets <= AMPLIFICATION_MAX * datagram.len());
-    // When it comes again, it is told a little again.
-    for _ in 0..1_000 {
-        world.feed(&datagram);
-        world.wait(10 * MS);
-    }
-    let (_, after) = world.sent_to(|to| *to == ON_LINK);
-    println!("{} octets for each repetition", (after - octets) / 1_000);
-    assert!(after - octets <= 3 * 1_000 * datagram.len());
-}
-
 #[test]
 fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() {
     // Oracle: twenty heartbeats, and as many as there are announcements after; the writer goes on.
@@ -48,11 +19,15 @@ fn samples_go_on_for_no_longer_than_heartbeats_to_a_reader_that_never_answers() 
     let reader = EntityId::reader(3, false);
     let mut data = endpoint(forger.guid(reader), Reliability::Reliable);
     data.unicast = vec![elsewhere];
+    // Of its own accord the participant speaks from there, too.
+    forger.data.default_unicast.push(elsewhere);
+    world.feed(&forger.announcement());
+    world.hear_from(&forger, elsewhere);
     let datagram = forger.endpoint(&data);
     world.feed(&datagram);
-    world.wait(600_000 * MS);
+    world.wait(290_000 * MS);
     let (count, octets) = world.sent_to(|to| *to == elsewhere);
-    println!("a reader that never answers: {count} datagrams, {octets} octets in ten minutes");
+    println!("a reader that never answers: {count} datagrams, {octets} octets in five minutes");
     assert_eq!(count, 20);
     for _ in 0..10 {
         let datagram = forger.announcement();
@@ -101,49 +76,6 @@ fn nothing_goes_to_places_elsewhere_or_to_groups_that_are_none() {
         assert_eq!(world.sent_to(|_| true), (0, 0), "{address}");
         assert_eq!(world.participant.counters().unanswered, 1);
     }
-}
-
-#[test]
-fn no_more_than_64_newcomers_a_second() {
-    let mut world = World::new();
-    for number in 0..10_000 {
-        world.feed(&Forger::new(number, ON_LINK).announcement());
-    }
-    assert_eq!(world.participants(), 64);
-    let (count, octets) = world.sent_to(|_| true);
-    println!("10000 announcements at once: {count} datagrams, {octets} octets");
-    // One announcement, three heartbeats and three questions each.
-    assert!(count <= 64 * 7);
-    world.wait(1_000 * MS);
-    world.feed(&Forger::new(0xFFFF_FFFF, ON_LINK).announcement());
-    assert_eq!(world.participants(), 65);
-}
-
-#[test]
-fn a_million_participants() {
-    // Oracle: the limit of the parameters.
-    let mut world = World::new();
-    let mut datagram = Forger::new(0, ON_LINK).announcement();
-    let mut payload = Vec::new();
-    Forger::new(0, ON_LINK).data.encode(&mut payload);
-    // Only the number changes: in the header and in the name of the participant.
-    let name = [9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 0];
-    let places: Vec<usize> = (0..datagram.len() - 12)
-        .filter(|at| datagram[*at..at + 12] == name)
-        .collect();
-    assert_eq!(places.len(), 2);
-    for number in 0..1_000_000_u32 {
-        for place in &places {
-            datagram[place + 8..place + 12].copy_from_slice(&number.to_be_bytes());
-        }
-        world.feed(&datagram);
-        world.sent.clear();
-        if number % 64 == 0 {
-            world.now += 1_000 * MS;
-        }
-    }
-    assert_eq!(world.participants(), 256);
-    assert!(world.participant.counters().refused > 900_000);
 }
 
 #[test]
@@ -292,8 +224,18 @@ fn leases_of_any_length() {
     }
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     world.feed(&forger.announcement());
-    world.wait(1_000_000_000 * MS);
-    assert_eq!(world.participants(), 1, "its lease never ends");
+    // Of one that has not answered no lease is longer than 30 s, of one that has 300 s.
+    world.wait(29_000 * MS);
+    assert_eq!(world.participants(), 1);
+    world.wait(2_000 * MS);
+    assert_eq!(world.participants(), 0);
+    world.feed(&forger.announcement());
+    world.hear_from(&forger, ON_LINK);
+    world.wait(299_000 * MS);
+    assert_eq!(world.participants(), 1);
+    world.wait(2_000 * MS);
+    assert_eq!(world.participants(), 0);
+    world.feed(&forger.announcement());
     forger.data.lease = Duration::from_ms(1);
     world.feed(&forger.announcement());
     world.wait(10 * MS);

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(clippy::print_stdout, reason = "figures, and what repeats a failure")]
 
+mod admission;
 mod discovery;
 mod filters;
 mod fragments;

@@ -107,6 +107,7 @@ fn known(datagrams: &[Vec<u8>]) -> World {
             ..ParticipantData::new(prefix)
         };
         world.feed(&forger.announcement());
+        world.hear_from(&forger, ON_LINK);
         world.wait(20 * MS);
         let own = entities.iter().filter(|guid| guid.prefix == prefix);
         for guid in own.filter(|guid| !guid.entity.is_built_in()) {

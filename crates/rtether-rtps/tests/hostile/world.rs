@@ -157,6 +157,15 @@ impl World {
         taken
     }
 
+    /// Lets somebody say, from an address, that he has heard this participant.
+    pub(crate) fn hear_from(&mut self, forger: &Forger, at: Locator) {
+        let own = self.participant.prefix();
+        let datagram = forger.message(|message| {
+            assert!(message.info_destination(own));
+        });
+        self.feed_from(at, &datagram);
+    }
+
     pub(crate) fn participants(&self) -> usize {
         self.participant.participants().count()
     }
@@ -272,6 +281,7 @@ pub(crate) fn matched() -> (World, Forger, EntityId, EntityId) {
     let (mut world, mut forger) = (World::new(), Forger::new(0, ON_LINK));
     let (writer, reader) = (EntityId::writer(1, false), EntityId::reader(2, false));
     world.feed(&forger.announcement());
+    world.hear_from(&forger, ON_LINK);
     for entity in [writer, reader] {
         let data = endpoint(forger.guid(entity), Reliability::Reliable);
         let datagram = forger.endpoint(&data);

@@ -128,6 +128,8 @@ impl Plant {
                 | Event::RequestedIncompatible { policies, .. } => Some(policies[0].policy.name()),
                 Event::ParticipantFound { .. }
                 | Event::ParticipantLost { .. }
+                | Event::Refused { .. }
+                | Event::Withheld { .. }
                 | Event::WriterSilent { .. }
                 | Event::DeadlineMissed { .. }
                 | Event::OfferedDeadlineMissed { .. } => None,

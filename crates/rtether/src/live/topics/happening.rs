@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use rtether_rtps::locator::{Locator, Origin};
+
 use super::relation::Reason;
 
 /// Something that happened in the domain.
@@ -59,11 +61,40 @@ pub enum Happening {
         /// How many.
         overdue: u32,
     },
+    /// There was no room for a participant.
+    Refused {
+        /// The address that it announced itself from.
+        address: String,
+        /// Participants and endpoints that were refused so far.
+        refused: u64,
+    },
+    /// Data was not sent, since nobody has answered from where it was to go.
+    Withheld {
+        /// Where it was to go.
+        address: String,
+    },
     /// A writer has not said within its lease that it is alive.
     Silent {
         /// The writer.
         who: String,
     },
+}
+
+impl Happening {
+    pub(super) fn refused(origin: Origin, refused: u64) -> Self {
+        let address = origin.to_string();
+        Self::Refused { address, refused }
+    }
+
+    pub(super) fn withheld(to: Locator) -> Self {
+        let address = to.origin().to_string();
+        Self::Withheld { address }
+    }
+
+    /// Returns whether it is a warning: something is wrong on the network or with its configuration.
+    pub fn is_warning(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Withheld { .. })
+    }
 }
 
 impl Display for Happening {
@@ -96,6 +127,16 @@ impl Display for Happening {
             Self::DeadlineMissed { overdue } => {
                 write!(f, "a deadline was missed by {overdue} instances")
             }
+            Self::Refused { address, refused } => write!(
+                f,
+                "no room for a participant that announces itself from {address} ({refused} refused so far): \
+                 more participants than this one keeps account of, or somebody makes them up"
+            ),
+            Self::Withheld { address } => write!(
+                f,
+                "nothing is sent to {address}, which a participant has announced: nobody has answered from \
+                 there; `--any-source` sends all the same"
+            ),
             Self::Silent { who } => {
                 write!(f, "{who} has not said within its lease that it is alive")
             }

@@ -212,6 +212,8 @@ impl<'a> Session<'a> {
             Event::WriterSilent { writer, .. } => Happening::Silent {
                 who: self.who(writer.prefix),
             },
+            Event::Refused { origin, refused } => Happening::refused(origin, refused),
+            Event::Withheld { to } => Happening::withheld(to),
             Event::DeadlineMissed { overdue, .. }
             | Event::OfferedDeadlineMissed { overdue, .. } => {
                 self.deadlines_missed += u64::from(overdue);

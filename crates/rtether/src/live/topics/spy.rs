@@ -189,6 +189,8 @@ impl Look {
                     has_left: *has_left,
                 })
             }
+            Event::Refused { origin, refused } => Some(Happening::refused(*origin, *refused)),
+            Event::Withheld { to } => Some(Happening::withheld(*to)),
             // Readers that only count have nothing to tell.
             Event::ReaderMatched { .. }
             | Event::ReaderUnmatched { .. }

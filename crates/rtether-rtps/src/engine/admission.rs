@@ -1,0 +1,109 @@
+//! Who gets a place among the participants that are known, when there are more than places.
+//!
+//! A stranger makes up participants for nothing, and one that has answered has at least heard this one.
+//! So those that have not answered keep no more than half of the places and eight for each address,
+//! their leases are short, and they make room for others.
+
+use alloc::collections::BTreeMap;
+
+use super::addresses::WARN_AFTER;
+use super::{Event, Participant, Remote};
+use crate::guid::GuidPrefix;
+use crate::locator::Origin;
+use crate::time::{Duration, Instant};
+
+/// Participants of one address that have not answered.
+const UNANSWERED_PER_ADDRESS: usize = 8;
+/// How long a participant has for its answer before another may have its place.
+const PATIENCE: Duration = Duration::from_s(1);
+
+impl Participant {
+    /// Makes room for a participant that announces itself from an address; returns whether there is.
+    pub(super) fn make_room(&mut self, now: Instant, origin: Origin) -> bool {
+        let is_free = match self.find_room(now, origin) {
+            Room::Free => true,
+            Room::InPlaceOf(prefix) => {
+                self.counters.evicted += 1;
+                self.forget(now, prefix, false);
+                true
+            }
+            Room::None => false,
+        };
+        if !is_free {
+            self.counters.refused += 1;
+            if now >= self.warn_refused_at {
+                self.warn_refused_at = now + WARN_AFTER;
+                let refused = self.counters.refused;
+                self.tell(Event::Refused { origin, refused });
+            }
+        }
+        is_free
+    }
+
+    fn find_room(&self, now: Instant, origin: Origin) -> Room {
+        let max = self.config.participants_max;
+        let is_own = self.is_own(origin);
+        let here = self.remotes.values().filter(|one| one.origin == origin);
+        if !is_own && here.count() >= max.div_ceil(2) {
+            return self.oldest_of(now, origin, PATIENCE);
+        }
+        // Nobody can answer what is not said.
+        if !self.running.sending {
+            return if self.remotes.len() < max {
+                Room::Free
+            } else {
+                Room::None
+            };
+        }
+        let here = self.remotes.values().filter(|one| one.origin == origin);
+        let unanswered = here.filter(|one| !one.has_answered).count();
+        if !is_own && unanswered >= UNANSWERED_PER_ADDRESS {
+            return self.oldest_of(now, origin, PATIENCE);
+        }
+        let mut counts: BTreeMap<Origin, usize> = BTreeMap::new();
+        for one in self.remotes.values().filter(|one| !one.has_answered) {
+            *counts.entry(one.origin).or_default() += 1;
+        }
+        let all: usize = counts.values().sum();
+        if self.remotes.len() < max && all < max.div_ceil(2) {
+            return Room::Free;
+        }
+        let busiest = counts.into_iter().max_by_key(|(_, count)| *count);
+        let Some((busiest, count)) = busiest else {
+            return Room::None;
+        };
+        let patience = if count > unanswered + 1 {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        };
+        self.oldest_of(now, busiest, patience)
+    }
+
+    /// Returns the place of the participant of an address that has owed its answer for longest, if it has
+    /// for so long.
+    fn oldest_of(&self, now: Instant, origin: Origin, patience: Duration) -> Room {
+        let all = self.remotes.iter();
+        let all = all.filter(|(_, one)| !one.has_answered && one.origin == origin);
+        let oldest = all.min_by_key(|(_, one)| one.since);
+        let oldest = oldest.filter(|(_, one)| now - one.since >= patience);
+        oldest.map_or(Room::None, |(prefix, _)| Room::InPlaceOf(*prefix))
+    }
+
+    /// Returns until when a participant is believed that has announced itself just now.
+    pub(super) fn believed_until(&self, now: Instant, remote: &Remote) -> Instant {
+        let max = if remote.has_answered || !self.running.sending {
+            self.config.lease_max
+        } else {
+            self.config.lease_unanswered_max
+        };
+        now + remote.data.lease.min(max)
+    }
+}
+
+/// Where a newcomer goes.
+enum Room {
+    Free,
+    InPlaceOf(GuidPrefix),
+    None,
+}
