@@ -10,6 +10,7 @@ mod connections;
 mod emulator;
 mod faults;
 mod frames;
+mod journal;
 mod meter;
 mod shim;
 mod shim_kernel;

@@ -97,7 +97,7 @@ impl Wrong {
 
 impl Request {
     /// Returns the line that is sent, with its end.
-    fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let object = match self {
             Self::Status(form) => json!({ "verb": "status", "form": form.name() }),
             Self::Set { name, text } => json!({ "verb": "set", "name": name, "text": text }),
@@ -185,6 +185,21 @@ impl Line {
             None => Ok(false),
         }
     }
+}
+
+/// Returns what is asked for in octets that come in pieces, or why it is no request; `None` if a line
+/// does not end. For tests and fuzz targets alone: a shim has a [`Listener`].
+#[doc(hidden)]
+pub fn request_in<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> Option<Result<Request, Wrong>> {
+    let mut line = Line::default();
+    for piece in pieces {
+        match line.take(piece) {
+            Ok(true) => return Some(Request::read(&line.0)),
+            Ok(false) => {}
+            Err(error) => return Some(Err(Wrong::input(error.to_string()))),
+        }
+    }
+    None
 }
 
 /// Reads up to the end of a line, of which nothing may follow.

@@ -9,6 +9,7 @@
 mod agent;
 mod clocks;
 mod coordinator;
+mod heard;
 mod hosts;
 mod merge;
 mod output;
@@ -29,6 +30,9 @@ use crate::scenario::{Override, Scenario};
 
 pub use agent::{AgentError, serve};
 pub use clocks::{Basis, HostClock};
+// For tests and fuzz targets alone.
+#[doc(hidden)]
+pub use heard::{Heard, heard};
 pub use hosts::{Plan, Remote};
 pub(super) use output::{json, leave_open, lines};
 

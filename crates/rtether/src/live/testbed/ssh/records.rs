@@ -19,6 +19,8 @@ pub(super) struct Report {
     pub(super) files: Vec<FileLog>,
     pub(super) stalls: Stalls,
     pub(super) errors: Vec<String>,
+    /// Whether all was said.
+    pub(super) is_over: bool,
 }
 
 fn ns(span: Duration) -> i64 {
@@ -134,6 +136,9 @@ impl Report {
         if !word.is_sound() {
             return Err("values that cannot be");
         }
+        if self.is_over {
+            return Err("something after its end");
+        }
         let lost = match word {
             Word::Sent(rows) => keep(&mut self.log.sent, rows.into_iter().map(sent)),
             Word::Arrived(rows) => keep(&mut self.log.arrived, rows.into_iter().map(arrived)),
@@ -162,6 +167,7 @@ impl Report {
     }
 
     fn end(&mut self, end: &End) {
+        self.is_over = true;
         let oddities = &mut self.log.oddities;
         oddities.foreign = end.foreign;
         oddities.unsent = end.unsent;

@@ -133,7 +133,7 @@ fn what_a_station_saw_is_told_whole() {
         number: 0,
         started_at: Some(at(10)),
         finished_at: None,
-        delivered: u64::MAX,
+        delivered: 1 << 40,
         retransmissions: 2,
     };
     let mut found = Found::default();
@@ -172,6 +172,41 @@ fn times_that_would_overflow_are_refused() {
     ] {
         assert!(!word.is_sound(), "{word:?}");
         assert!(Report::default().take(word).is_err());
+    }
+}
+
+/// Oracle: what is refused leaves nothing behind. The others of a run are still waited for meanwhile.
+#[test]
+fn a_host_that_has_said_its_end_says_no_more() {
+    let end = || {
+        Word::End(wire::End {
+            errors: vec!["x".to_owned(); 100],
+            ..wire::End::default()
+        })
+    };
+    let mut report = Report::default();
+    assert_eq!(report.take(end()), Ok(true));
+    for more in [end(), Word::Sent(vec![(0, 0, 0, 0, 0)])] {
+        assert_eq!(report.take(more), Err("something after its end"));
+    }
+    assert_eq!((report.errors.len(), report.log.sent.len()), (100, 0));
+}
+
+/// Oracle: the sum of two would be above 2^64.
+#[test]
+fn counts_that_would_overflow_are_refused() {
+    let end = |foreign| {
+        Word::End(wire::End {
+            foreign,
+            ..wire::End::default()
+        })
+    };
+    let files = |octets, again| Word::Files(vec![(0, 0, None, Some(0), octets, again)]);
+    for word in [end(u64::MAX), files(u64::MAX, 0), files(0, u64::MAX)] {
+        assert!(Report::default().take(word).is_err());
+    }
+    for word in [end(1 << 40), files(1 << 40, 1 << 40)] {
+        assert!(Report::default().take(word).is_ok());
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) const DEVICE_MAX: usize = 15;
 pub(super) const BATCH: usize = 256;
 /// Nanoseconds of the latest time that is believed, eleven days: sums of a few fit.
 const NS_MAX: i64 = 1_000_000_000_000_000;
+/// The largest count that is believed: sums of a million fit.
+const COUNT_MAX: u64 = 1 << 40;
 
 /// What the coordinator says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -186,7 +188,7 @@ pub(super) struct End {
 }
 
 impl Word {
-    /// Returns whether all times are such that nothing overflows, and addresses are some.
+    /// Returns whether all times and counts are such that nothing overflows, and addresses are some.
     pub(super) fn is_sound(&self) -> bool {
         let fits = |ns: i64| (-NS_MAX..=NS_MAX).contains(&ns);
         let may_fit = |ns: Option<i64>| ns.is_none_or(fits);
@@ -200,9 +202,9 @@ impl Word {
             Self::Answered(all) => all
                 .iter()
                 .all(|&(.., receive, call)| may_fit(receive) && fits(call)),
-            Self::Files(all) => all
-                .iter()
-                .all(|&(_, _, from, until, ..)| may_fit(from) && may_fit(until)),
+            Self::Files(all) => all.iter().all(|&(_, _, from, until, octets, again)| {
+                may_fit(from) && may_fit(until) && octets.max(again) <= COUNT_MAX
+            }),
             Self::Stalls(all) => all
                 .iter()
                 .all(|&(from, until)| fits(from) && fits(until) && from <= until),
@@ -212,13 +214,23 @@ impl Word {
             }
             // Two of them may be subtracted.
             Self::Clock(reading) => reading.monotonic >= 0 && reading.real >= 0,
-            Self::Hello { .. }
-            | Self::More
-            | Self::Ready
-            | Self::Done
-            | Self::End(_)
-            | Self::Failed { .. } => true,
+            Self::Hello { .. } | Self::More | Self::Ready | Self::Done | Self::Failed { .. } => {
+                true
+            }
+            Self::End(end) => end.counts().iter().all(|count| *count <= COUNT_MAX),
         }
+    }
+}
+
+impl End {
+    const fn counts(&self) -> [u64; 5] {
+        [
+            self.foreign,
+            self.unsent,
+            self.unrecorded,
+            self.clock_steps,
+            self.stalls_dropped,
+        ]
     }
 }
 
