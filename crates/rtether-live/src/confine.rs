@@ -8,7 +8,8 @@
 use std::fmt;
 use std::io;
 
-use rustix::process::geteuid;
+use rustix::process::{Gid, Uid, geteuid};
+use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::privileges;
 
@@ -113,8 +114,49 @@ pub fn confine(wish: &Confinement) -> io::Result<Confined> {
     Ok(Confined {
         user,
         files: bar_files().is_ok(),
-        calls: bar_calls().unwrap_or(0),
+        calls: bar_calls(libc::SECCOMP_FILTER_FLAG_TSYNC).unwrap_or(0),
     })
+}
+
+/// What of it a host allows.
+#[derive(Debug)]
+pub struct Allowed {
+    /// Whether root may become another user; `None` for who is not root.
+    pub user: Option<io::Result<()>>,
+    /// Whether files can be barred.
+    pub files: io::Result<()>,
+    /// Whether system calls can be barred, and how many are.
+    pub calls: io::Result<usize>,
+}
+
+/// Tries what [`confine`] does in a thread that ends with it; nothing changes for the process.
+///
+/// # Errors
+/// If there can be no thread.
+pub fn attempt() -> io::Result<Allowed> {
+    let attempt = || {
+        let is_root = geteuid().is_root();
+        let user = is_root.then(|| change_thread(User::NOBODY));
+        // It is what the others ask for of who is not root. If it fails, so do they.
+        let _ = set_no_new_privs(true);
+        Allowed {
+            user,
+            files: bar_files(),
+            calls: bar_calls(0),
+        }
+    };
+    let thread = std::thread::Builder::new().spawn(attempt)?;
+    thread
+        .join()
+        .map_err(|_| io::Error::other("the thread has panicked"))
+}
+
+/// Makes the calling thread one of another user.
+fn change_thread(User { uid, gid }: User) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    Ok(set_thread_res_uid(uid, uid, uid)?)
 }
 
 /// Makes all threads of the process those of another user, who has no further groups. Rights of root
@@ -276,8 +318,8 @@ const BARRED: [libc::c_long; 57] = [
     libc::SYS_setgid,
 ];
 
-/// Has the calls above fail in all threads; returns how many.
-fn bar_calls() -> io::Result<usize> {
+/// Has the calls above fail in the calling thread, or in all as `flags` say; returns how many.
+fn bar_calls(flags: libc::c_ulong) -> io::Result<usize> {
     let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
     let mut program = filter(architecture);
     let program = libc::sock_fprog {
@@ -289,7 +331,7 @@ fn bar_calls() -> io::Result<usize> {
         libc::syscall(
             libc::SYS_seccomp,
             libc::SECCOMP_SET_MODE_FILTER,
-            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            flags,
             &raw const program,
         )
     };
@@ -393,6 +435,27 @@ mod tests {
             bound.expect("sockets are not barred");
         }
         eprintln!("confined {confined}");
+    }
+
+    /// Oracle: what the kernel lets a process do that has tried and given up nothing.
+    #[test]
+    fn an_attempt_changes_nothing_for_the_process() {
+        let before = rustix::thread::capabilities(None).expect("readable");
+        let was_root = geteuid().is_root();
+        let allowed = attempt().expect("a thread");
+        assert_eq!(allowed.user.is_some(), was_root);
+        assert!(allowed.calls.is_err() || allowed.calls.is_ok_and(|calls| calls > 0));
+        assert_eq!(geteuid().is_root(), was_root);
+        assert_eq!(
+            rustix::thread::capabilities(None).expect("readable"),
+            before
+        );
+        assert!(File::open("/etc/passwd").is_ok());
+        assert!(
+            Command::new("/bin/true")
+                .status()
+                .is_ok_and(|s| s.success())
+        );
     }
 
     /// Oracle: what the kernel lets a process do that has given up all, in a process of its own.

@@ -127,6 +127,7 @@ const ESSENTIAL: &[&str] = &[
     "id",
     "mkfifo",
     "mount",
+    "prlimit",
     "rm",
     "setpriv",
     "sh",

@@ -10,6 +10,7 @@ mod calibrate;
 mod doctor;
 mod linger;
 mod load;
+mod services;
 mod shim;
 mod ssh;
 mod stop;

@@ -283,6 +283,13 @@ fn publish_and_read(hosts: &Hosts, place: &[&str], shown: &str) {
     );
 }
 
+/// Oracle: root runs it, and gives up all rights.
+fn says_what_it_gave_up(output: &Output) {
+    let said = stderr(output);
+    let first = said.lines().next().unwrap_or_default();
+    assert!(first.contains(", as user 65534, without rights"), "{said}");
+}
+
 #[test]
 fn who_does_not_match_is_told_why() {
     let Some(hosts) = Hosts::new("who_does_not_match_is_told_why") else {
@@ -300,6 +307,9 @@ fn who_does_not_match_is_told_why() {
     let read = reading.wait_with_output().unwrap();
     let written = writing.wait_with_output().unwrap();
     assert_eq!(code(&other), Some(130), "{}", stderr(&other));
+    for output in [&read, &written, &spied] {
+        says_what_it_gave_up(output);
+    }
     for output in [&read, &written] {
         assert_eq!(code(output), Some(3), "{}", stderr(output));
         assert!(stderr(output).contains(expected), "{}", stderr(output));
@@ -341,6 +351,7 @@ fn round_trips_over_topics() {
     interrupt(&echo);
     let echo = echo.wait_with_output().unwrap();
     assert_eq!(code(&echo), Some(0), "{}", stderr(&echo));
+    says_what_it_gave_up(&echo);
     assert!(
         stdout(&echo).starts_with("400 answered, 0 malformed"),
         "{}",

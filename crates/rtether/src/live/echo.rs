@@ -129,6 +129,7 @@ pub fn echo(
             };
             let at = address(&options.listen, port, options.via)?;
             let service = Udp::bind(at, options.marks.udp()).map_err(failed)?;
+            let at = service.local_address().map_err(failed)?;
             let at = format!("{at} via {}", options.via.name());
             run(options, service, stop, (&at, ready))?.map_err(failed)
         }
@@ -151,6 +152,7 @@ pub fn echo(
                 idle: to_std(options.idle),
             };
             let service = TcpService::bind(at, options.marks.udp(), limits).map_err(failed)?;
+            let at = service.local_address().map_err(failed)?;
             let at = format!("{at} via tcp");
             run(options, service, stop, (&at, ready))?.map_err(failed)
         }

@@ -23,7 +23,7 @@ const TESTBED: &[&str] = &[
 ];
 
 /// All goals.
-pub const GOALS: [Goal; 10] = [
+pub const GOALS: [Goal; 11] = [
     Goal {
         name: "ping-raw",
         description: "round trips of raw frames",
@@ -92,6 +92,11 @@ pub const GOALS: [Goal; 10] = [
         name: "timestamps-hw",
         description: "stamps by the network card",
         needs: &["timestamps.hardware", "clock.hardware"],
+    },
+    Goal {
+        name: "confinement",
+        description: "services that give up user, files and system calls",
+        needs: &["confine.user", "confine.files", "confine.calls"],
     },
     Goal {
         name: "one-way",

@@ -1,5 +1,6 @@
 //! Rights, real-time scheduling, locked memory.
 
+use rtether_live::confine::{self, Allowed};
 use rtether_live::host::files::Files;
 use rtether_live::host::rights::{Rights, capability, lockable, try_fifo};
 
@@ -57,6 +58,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     findings.push(real_time(fifo, &cgroup(files)));
     findings.extend(runtime(files));
     findings.extend(lockable().ok().map(memory));
+    findings.extend(confine::attempt().iter().flat_map(confinement));
     findings
 }
 
@@ -162,4 +164,45 @@ fn memory(limit: Option<u64>) -> Finding {
             "`ulimit -l unlimited` as root, or `sudo setcap cap_ipc_lock+ep` on the program",
         ),
     }
+}
+
+/// Says what services can give up here once they are at work.
+pub(super) fn confinement(allowed: &Allowed) -> Vec<Finding> {
+    const SERVICES: &str = "`echo`, `load --sink`, `pub`, `sub` and `spy`";
+    let of = |id, can: Result<String, &std::io::Error>, what: &str, remedy: &str| {
+        let meaning = format!("{SERVICES} {what} once they are at work");
+        match can {
+            Ok(found) => Finding::ok(id, found, &meaning),
+            Err(error) => Finding::missing(id, State::Note, error.to_string(), &meaning, remedy),
+        }
+    };
+    let user = match &allowed.user {
+        None => Ok("not root, who need not".to_owned()),
+        Some(Ok(())) => Ok("root may become another user".to_owned()),
+        Some(Err(error)) => Err(error),
+    };
+    let files = allowed.files.as_ref().map(|()| "Landlock works".to_owned());
+    let calls = allowed.calls.as_ref();
+    let calls = calls.map(|calls| format!("seccomp works, {calls} calls are barred"));
+    vec![
+        of(
+            "confine.user",
+            user,
+            "stop being root",
+            "start them as another user; a container needs one besides root, and CAP_SETUID",
+        ),
+        of(
+            "confine.files",
+            files,
+            "cannot open files any more",
+            "Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and `landlock` in the list `lsm=` of its \
+             command line",
+        ),
+        of(
+            "confine.calls",
+            calls,
+            "run no programs and leave the rest of the kernel alone",
+            "a kernel with CONFIG_SECCOMP_FILTER on x86-64 or 64-bit ARM",
+        ),
+    ]
 }

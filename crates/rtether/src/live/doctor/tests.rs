@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use rtether_live::confine::Allowed;
 use rtether_live::host::device::{Coalescing, Settings};
 use rtether_live::host::features::Feature;
 use rtether_live::host::files::Files;
@@ -48,6 +49,31 @@ fn rights_are_read_from_the_status() {
     assert!(!of("rights.net-admin").is_there);
     let remedy = of("rights.net-admin").remedy.as_deref();
     assert!(remedy.is_some_and(|text| text.contains("cap_net_admin")));
+}
+
+#[test]
+fn what_services_cannot_give_up_is_said() {
+    let refused = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+    let findings = rights::confinement(&Allowed {
+        user: Some(Err(refused())),
+        files: Ok(()),
+        calls: Err(refused()),
+    });
+    let there: Vec<_> = findings.iter().map(|of| (&*of.id, of.is_there)).collect();
+    let expected = [
+        ("confine.user", false),
+        ("confine.files", true),
+        ("confine.calls", false),
+    ];
+    assert_eq!(there, expected);
+    let remedy = findings[2].remedy.as_deref();
+    assert!(remedy.is_some_and(|text| text.contains("CONFIG_SECCOMP_FILTER")));
+    let goal = goal("confinement").expect("there is one");
+    let report = Report {
+        host: "x".into(),
+        findings,
+    };
+    assert_eq!(goal.obstacles(&report).len(), 2);
 }
 
 #[test]

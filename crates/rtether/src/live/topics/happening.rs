@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 
+use rtether_live::confine::Confined;
 use rtether_rtps::locator::{Locator, Origin};
 
 use super::relation::Reason;
@@ -15,6 +16,8 @@ pub enum Happening {
         address: String,
         /// In which domain.
         domain: u16,
+        /// What it gave up.
+        confined: Option<Confined>,
     },
     /// Another participant has announced itself.
     Found {
@@ -100,11 +103,16 @@ impl Happening {
 impl Display for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Opened { address, domain } => {
-                write!(
-                    f,
-                    "participant of domain {domain} at {address}; Ctrl-C ends it"
-                )
+            Self::Opened {
+                address,
+                domain,
+                confined,
+            } => {
+                write!(f, "participant of domain {domain} at {address}")?;
+                if let Some(confined) = confined {
+                    write!(f, ", {confined}")?;
+                }
+                f.write_str("; Ctrl-C ends it")
             }
             Self::Found { who } => write!(f, "found {who}"),
             Self::Gone {

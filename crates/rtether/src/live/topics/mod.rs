@@ -23,7 +23,7 @@ mod trace;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-use rtether_live::confine::Confinement;
+use rtether_live::confine::{Confined, Confinement};
 use rtether_live::link::{MacAddress, ParseMacError};
 use rtether_live::rtps::{Domain, DomainOptions};
 use rtether_model::quantity::Duration;
@@ -110,8 +110,13 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Opens a participant, and makes the calling thread as it was wished for.
-    pub(super) fn open(&self, name: &str, thread: Thread) -> Result<Domain, LiveError> {
+    /// Opens a participant, and makes the calling thread as it was wished for; returns what was given
+    /// up, too.
+    pub(super) fn open(
+        &self,
+        name: &str,
+        thread: Thread,
+    ) -> Result<(Domain, Option<Confined>), LiveError> {
         if thread.awake {
             // Who asks for it and is to know whether it works has called it before.
             let _ = keep_cores_awake();
@@ -147,8 +152,8 @@ impl Place {
         if let Some(trace) = &self.trace {
             domain.watch(trace.watch());
         }
-        give_up(self.confinement.as_ref(), thread)?;
-        Ok(domain)
+        let confined = give_up(self.confinement.as_ref(), thread)?;
+        Ok((domain, confined))
     }
 }
 

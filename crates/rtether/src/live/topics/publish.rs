@@ -49,12 +49,14 @@ pub fn publish(
 ) -> Result<Summary, LiveError> {
     options.topic.check()?;
     let topic = &options.topic;
-    let mut domain = topic.place.open("rtether pub", topic.thread)?;
+    let (mut domain, confined) = topic.place.open("rtether pub", topic.thread)?;
     let publication = outlet(&mut domain, options, values)?;
     let guid = domain.participant().writer_guid(publication.id());
     let own = (guid.unwrap_or_default(), true);
     let session = Session::new(domain, topic, own, stop);
-    on(Said::Happening(&session.opened(topic.place.domain)));
+    on(Said::Happening(
+        &session.opened(topic.place.domain, confined),
+    ));
     let mut writer = Writer {
         options,
         session,

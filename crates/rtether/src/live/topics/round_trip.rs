@@ -130,7 +130,7 @@ pub(in crate::live) fn ask(
     check(options)?;
     // Of those that there are before this thread keeps to one.
     let cores = cores();
-    let mut domain = options.place.open("rtether ping", options.thread)?;
+    let (mut domain, _) = options.place.open("rtether ping", options.thread)?;
     let ends = Ends::open(&mut domain, REQUESTS, ANSWERS, options.marks)?;
     let mut measurement = Measurement::new(Subject {
         target: format!("domain {}", options.place.domain),
@@ -263,10 +263,11 @@ pub(in crate::live) fn answer(
     stop: &AtomicBool,
     ready: impl FnOnce(&str),
 ) -> Result<Answered, LiveError> {
-    let mut domain = options.place.open("rtether echo", options.thread)?;
+    let (mut domain, confined) = options.place.open("rtether echo", options.thread)?;
     let mut ends = Ends::open(&mut domain, ANSWERS, REQUESTS, options.marks)?;
     let (number, address) = (options.place.domain, place(&domain.address()));
-    ready(&format!("{address} in domain {number} via rtps"));
+    let confined = confined.map_or_else(String::new, |confined| format!(", {confined}"));
+    ready(&format!("{address} in domain {number} via rtps{confined}"));
     let mut answered = Answered::default();
     while !stop.load(Ordering::Relaxed) {
         let stepped = step(&mut domain, time::Instant::NEVER);

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rtether_live::clock::monotonic_and_real_ns;
+use rtether_live::confine::Confined;
 use rtether_live::rtps::Domain;
 use rtether_rtps::discovery::{EndpointData, ParticipantData};
 use rtether_rtps::engine::{Event, Participant};
@@ -115,10 +116,11 @@ impl<'a> Session<'a> {
         at.as_ns().saturating_add(self.wall_offset)
     }
 
-    pub(super) fn opened(&self, domain: u16) -> Happening {
+    pub(super) fn opened(&self, domain: u16, confined: Option<Confined>) -> Happening {
         Happening::Opened {
             address: place(&self.domain.address()),
             domain,
+            confined,
         }
     }
 

@@ -114,10 +114,11 @@ pub fn spy(
     stop: &AtomicBool,
     mut tell: impl FnMut(&Happening),
 ) -> Result<Census, LiveError> {
-    let mut domain = options.place.open("rtether spy", Thread::default())?;
+    let (mut domain, confined) = options.place.open("rtether spy", Thread::default())?;
     tell(&Happening::Opened {
         address: place(&domain.address()),
         domain: options.place.domain,
+        confined,
     });
     let mut look = Look {
         rates: options.rates.then(Rates::default),

@@ -1,0 +1,224 @@
+//! Services that run out of what the system gives them: descriptors, threads, room in a socket.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::net::{TcpStream, UdpSocket};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::{repeated, rtether, skip, stderr};
+
+/// Longest wait for something that takes milliseconds on a machine with nothing else to do.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A service at work on a port of loopback that the system has chosen.
+struct Service {
+    child: Child,
+    at: String,
+}
+
+impl Service {
+    /// Starts it with limits that `prlimit` knows.
+    fn start(limits: &[&str], arguments: &[&str]) -> Self {
+        let mut child = Command::new("prlimit")
+            .args(limits)
+            .arg(env!("CARGO_BIN_EXE_rtether"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let (_, rest) = line
+            .split_once(" at ")
+            .unwrap_or_else(|| panic!("it says `{line}`"));
+        let at = rest.split([' ', ',']).next().unwrap().to_owned();
+        Self { child, at }
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+    }
+
+    /// Ends it like Ctrl-C and returns what it says in the end.
+    fn end(mut self) -> String {
+        self.signal("-INT");
+        let mut text = String::new();
+        let mut output = self.child.stdout.take().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0), "{text}");
+        text
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.at).unwrap()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // Gone already if the test got so far.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Returns what a service says by itself and then ends; `None` if it waits for us.
+fn heard(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut said = Vec::new();
+    let read = repeated(|| stream.read_to_end(&mut said));
+    match read {
+        Ok(_) => Some(said),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Connects so often, says nothing, and returns the connections that are served and what the others
+/// were told.
+fn crowd(service: &Service, count: usize) -> (Vec<TcpStream>, Vec<Vec<u8>>) {
+    let all: Vec<TcpStream> = (0..count).map(|_| service.connect()).collect();
+    // In which all of them are taken or told, however busy the machine is.
+    let begin = Instant::now();
+    let (mut served, mut told) = (all, Vec::new());
+    while begin.elapsed() < PATIENCE && told.is_empty() {
+        let mut silent = Vec::new();
+        for mut stream in served {
+            let pause = Some(Duration::from_millis(50));
+            stream.set_read_timeout(pause).unwrap();
+            match heard(&mut stream) {
+                Some(said) => told.push(said),
+                None => silent.push(stream),
+            }
+        }
+        served = silent;
+    }
+    (served, told)
+}
+
+/// Asks until it is answered, as soon as those before have gone.
+fn comes_back(mut ask: impl FnMut() -> Output) {
+    let begin = Instant::now();
+    loop {
+        let output = ask();
+        if output.status.success() {
+            return;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{}", stderr(&output));
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// Oracle: there is room for 16 connections, but not for as many descriptors.
+#[test]
+fn an_echo_without_descriptors_says_so_and_comes_back() {
+    let arguments = [
+        "echo",
+        "--via",
+        "tcp",
+        "127.0.0.1:0",
+        "--limit-peer",
+        "16",
+        "--limit-idle",
+        "5 min",
+        "--json",
+    ];
+    let service = Service::start(&["--nofile=16:16"], &arguments);
+    let (served, told) = crowd(&service, 16);
+    assert!(!served.is_empty() && !told.is_empty(), "{}", told.len());
+    for said in &told {
+        assert!(said.ends_with(b"rtether echo: busy"), "{said:?}");
+    }
+    let ping = || {
+        let arguments = ["ping", &service.at, "--via", "tcp", "-n", "1"];
+        rtether().args(arguments).output().unwrap()
+    };
+    let refused = ping();
+    assert!(!refused.status.success());
+    assert!(
+        stderr(&refused).contains("as many connections as it takes"),
+        "{}",
+        stderr(&refused)
+    );
+    drop(served);
+    comes_back(ping);
+    let document: Value = serde_json::from_str(&service.end()).unwrap();
+    let count = document["connections_refused"].as_u64().unwrap();
+    assert!(count > told.len() as u64, "{document:#}");
+    assert!(document["answered"].as_u64() >= Some(1), "{document:#}");
+}
+
+/// Oracle: the system allows the user of the sink so many threads, and its clients need more.
+#[test]
+fn a_sink_without_threads_says_so_and_comes_back() {
+    if !rustix::process::geteuid().is_root() {
+        let reason = "needs root: root becomes a user with no other process";
+        return skip("a_sink_without_threads_says_so_and_comes_back", reason);
+    }
+    // Nobody else is this user.
+    let user = (1_000_000_000 + std::process::id()).to_string();
+    let arguments = ["load", "--sink", "127.0.0.1:0", "--user", &user];
+    let service = Service::start(&["--nproc=6:6"], &arguments);
+    let (served, told) = crowd(&service, 12);
+    assert!(!served.is_empty() && !told.is_empty(), "{}", told.len());
+    let load = || {
+        let arguments = ["load", &service.at, "--kind", "ftp-up", "--size", "10kB"];
+        let files = ["--files", "1"];
+        rtether().args(arguments).args(files).output().unwrap()
+    };
+    let refused = load();
+    assert!(!refused.status.success());
+    assert!(
+        stderr(&refused).contains("no thread or no descriptor left"),
+        "{}",
+        stderr(&refused)
+    );
+    drop(served);
+    comes_back(load);
+    let said = service.end();
+    assert!(said.contains("turned away"), "{said}");
+}
+
+/// Returns what waits in the socket of a UDP port, in octets.
+fn waiting(pid: u32, port: u16) -> u64 {
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/udp")).unwrap();
+    let local = format!(":{port:04X}");
+    let mut rows = table.lines().map(|line| line.split_whitespace());
+    let row = rows.find(|row| row.clone().nth(1).is_some_and(|at| at.ends_with(&local)));
+    let queues = row.and_then(|mut row| row.nth(4)).unwrap();
+    let (_, received) = queues.split_once(':').unwrap();
+    u64::from_str_radix(received, 16).unwrap()
+}
+
+/// Oracle: each datagram that was sent is answered, malformed, or counted as dropped.
+#[test]
+fn an_echo_counts_what_its_socket_dropped() {
+    const SENT: u64 = 20_000;
+    let arguments = ["echo", "127.0.0.1:0", "--json"];
+    let service = Service::start(&[], &arguments);
+    let port = service.at.rsplit(':').next().unwrap().parse().unwrap();
+    service.signal("-STOP");
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..SENT {
+        repeated(|| socket.send_to(&[0xA5; 1_000], &service.at)).unwrap();
+    }
+    assert!(waiting(service.child.id(), port) > 0);
+    service.signal("-CONT");
+    let begin = Instant::now();
+    while waiting(service.child.id(), port) > 0 {
+        assert!(begin.elapsed() < PATIENCE, "the datagrams are not read");
+        sleep(Duration::from_millis(10));
+    }
+    let document: Value = serde_json::from_str(&service.end()).unwrap();
+    let count = |name: &str| document[name].as_u64().unwrap();
+    assert!(count("overrun") > 0, "{document:#}");
+    let all = count("answered") + count("malformed") + count("overrun");
+    assert_eq!(all, SENT, "{document:#}");
+}
