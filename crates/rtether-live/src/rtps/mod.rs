@@ -109,6 +109,7 @@ impl Domain {
         let third = Duration::from_ns(options.lease.as_ns() / 3);
         config.announce_period = options.announce_period.unwrap_or(third);
         config.datagram_max = options.datagram_max;
+        config.fragments_max = options.fragments_max;
         config.may_multicast = options.multicast_data;
         config.any_source = options.any_source;
         let (transport, number) = Transport::open(options, &mut config)?;

@@ -48,6 +48,8 @@ pub struct DomainOptions {
     /// Octets of a datagram at most; samples that need more are sent in fragments. Frames have no more
     /// than their device takes.
     pub datagram_max: usize,
+    /// Octets of samples of which fragments are missing, of all readers together.
+    pub fragments_max: usize,
     /// Frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,
 }
@@ -94,6 +96,7 @@ impl Default for DomainOptions {
             announce_period: None,
             any_source: false,
             datagram_max: 1_472,
+            fragments_max: 64 << 20,
             ethernet: None,
         }
     }

@@ -53,6 +53,9 @@ pub struct Config {
     pub datagram_max: usize,
     /// Octets of a sample at most, with its encapsulation header.
     pub sample_max: usize,
+    /// Octets of samples of which fragments are missing, of all readers together. One sixteenth is for
+    /// discovery alone; with less than the longest sample and that, the longest samples never come.
+    pub fragments_max: usize,
     /// Other participants that are kept account of.
     pub participants_max: usize,
     /// The longest lease that is granted to a participant that has not answered: that has never named this
@@ -99,6 +102,7 @@ impl Config {
             announce_period: Duration::from_s(3),
             datagram_max: 1_472,
             sample_max: 16 << 20,
+            fragments_max: 64 << 20,
             participants_max: 256,
             lease_unanswered_max: Duration::from_s(30),
             lease_max: Duration::from_s(300),
@@ -313,6 +317,8 @@ pub struct Counters {
     /// Parts and announcements that came from addresses which the participant that they name has not
     /// announced.
     pub impostors: u64,
+    /// Fragments for which readers had no room together, and samples that were given up for others.
+    pub crowded: u64,
     /// Events that the host has not taken in time.
     pub events_dropped: u64,
 }

@@ -177,7 +177,14 @@ impl Participant {
         endpoint.content_filter = new.filter.map(|filter| said(new.name, filter));
         let (timing, sample_max) = (self.config.reader, self.sending.sample_max);
         let scope = new.qos.presentation.scope;
-        let mut reader = Reader::new(entity, new.qos, timing, new.key_of, sample_max);
+        let mut reader = Reader::new(
+            entity,
+            new.qos,
+            timing,
+            new.key_of,
+            sample_max,
+            self.fragments.clone(),
+        );
         reader.filter = filter;
         reader.is_in_group = new.subscriber.is_some() && scope == AccessScope::Group;
         self.publish_endpoint(now, false, &endpoint, ChangeKind::Alive);

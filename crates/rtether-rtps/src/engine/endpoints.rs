@@ -1,7 +1,7 @@
 //! Endpoints of this participant, and the samples that go through them.
 
-use super::{Event, LocalReader, LocalWriter, Participant, ReaderId, WriterId};
-use crate::guid::Guid;
+use super::{Counters, Event, LocalReader, LocalWriter, Participant, ReaderId, WriterId};
+use crate::guid::{Guid, GuidPrefix};
 use crate::qos::LivelinessKind;
 use crate::reader::{ReaderCounters, SampleInfo};
 use crate::sequence::SequenceNumber;
@@ -188,6 +188,16 @@ impl Participant {
             .map_or(0, |local| local.writer.unacknowledged())
     }
 
+    /// Returns the name of the participant.
+    pub fn prefix(&self) -> GuidPrefix {
+        self.config.prefix
+    }
+
+    /// Returns what has happened so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
     /// Returns what has happened at a reader.
     pub fn reader_counters(&self, id: ReaderId) -> ReaderCounters {
         let counters = self.reader(id).map(|local| local.reader.all_counters());
@@ -198,6 +208,11 @@ impl Participant {
     pub fn fragment_octets(&self, id: ReaderId) -> usize {
         self.reader(id)
             .map_or(0, |local| local.reader.fragment_octets())
+    }
+
+    /// Returns the same for all readers together.
+    pub fn all_fragment_octets(&self) -> usize {
+        self.fragments.used()
     }
 
     /// Returns the shortest lease of writers that the participant keeps alive.

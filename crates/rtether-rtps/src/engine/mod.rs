@@ -37,7 +37,7 @@ use crate::filter::Judge;
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::{Locator, Origin};
 use crate::qos::{Durability, History, Qos, Reliability, ResourceLimits};
-use crate::reader::Reader;
+use crate::reader::{Pool, Reader};
 use crate::sequence::SequenceNumber;
 use crate::time::{Duration, Instant, WallTime};
 use crate::wire::{Builder, Content, InlineQos, Status};
@@ -124,6 +124,8 @@ pub struct Participant {
     alive_at: Option<Instant>,
     events: VecDeque<Event>,
     counters: Counters,
+    /// The room for fragments that readers share.
+    fragments: Pool,
     silent: Vec<Guid>,
     expected: expected::Expected,
     watch: sightings::Watch,
@@ -172,6 +174,7 @@ impl Participant {
             alive_at: None,
             events: VecDeque::new(),
             counters: Counters::default(),
+            fragments: Pool::new(config.fragments_max),
             silent: Vec::new(),
             expected: BTreeMap::new(),
             watch: None,
@@ -217,18 +220,20 @@ impl Participant {
             EntityId::MESSAGE_READER,
         ] {
             let timing = self.config.reader;
-            let reader = Reader::new(entity, qos.clone(), timing, None, DISCOVERY_SAMPLE_MAX);
+            let reader = Reader::new(
+                entity,
+                qos.clone(),
+                timing,
+                None,
+                DISCOVERY_SAMPLE_MAX,
+                self.fragments.clone(),
+            );
             self.readers.push(Some(LocalReader {
                 reader,
                 endpoint: None,
                 subscriber: None,
             }));
         }
-    }
-
-    /// Returns the name of the participant.
-    pub fn prefix(&self) -> GuidPrefix {
-        self.config.prefix
     }
 
     /// Says what the clock of the day shows at `now`: the time stamps of samples are taken from it.
@@ -238,11 +243,6 @@ impl Participant {
 
     fn wall(&self, now: Instant) -> WallTime {
         WallTime::from_ns(now.as_ns().saturating_add(self.wall_offset))
-    }
-
-    /// Returns what has happened so far.
-    pub fn counters(&self) -> Counters {
-        self.counters
     }
 
     /// Returns the other participants that are known.

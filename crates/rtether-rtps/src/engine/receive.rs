@@ -1,5 +1,7 @@
 //! Datagrams that come in.
 
+use alloc::vec::Vec;
+
 use super::{LocalReader, Participant};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::locator::Origin;
@@ -175,11 +177,26 @@ impl Participant {
         }
     }
 
+    /// Makes room for fragments if what readers share is nearly used up.
+    fn make_fragment_room(&mut self, now: Instant, from: Guid, frag: &DataFrag<'_>) {
+        if self.fragments.left() >= self.sending.sample_max {
+            return;
+        }
+        let readers = self.readers.iter_mut().flatten();
+        let mut readers: Vec<_> = readers.map(|local| &mut local.reader).collect();
+        let given_up = reader::make_room(&mut readers, &self.fragments, now, from, frag);
+        self.counters.crowded += given_up;
+    }
+
     fn handle_data_frag(&mut self, now: Instant, context: &Context, frag: &DataFrag<'_>) {
         let from = Guid::new(context.from, frag.writer);
+        self.make_fragment_room(now, from, frag);
+        let mut refused = 0;
         self.each_reader(frag.reader, from, |local| {
-            local.reader.on_data_frag(now, from, frag, context.time);
+            let has_room = local.reader.on_data_frag(now, from, frag, context.time);
+            refused += u64::from(!has_room);
         });
+        self.counters.crowded += refused;
         if frag.writer.is_built_in() {
             self.take_discovery(now);
         }

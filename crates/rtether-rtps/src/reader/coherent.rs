@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::guid::{EntityId, Guid, GuidPrefix};
     use crate::qos::{History, Liveliness, Presentation, Qos, Reliability};
-    use crate::reader::{ReaderTiming, RemoteWriter};
+    use crate::reader::{Pool, ReaderTiming, RemoteWriter};
     use crate::time::Duration;
     use crate::wire::InlineQos;
     use crate::writer::ChangeKind;
@@ -158,7 +158,14 @@ mod tests {
             ..Qos::reader()
         };
         let entity = EntityId::reader(1, false);
-        let mut reader = Reader::new(entity, qos, ReaderTiming::default(), None, 1_024);
+        let mut reader = Reader::new(
+            entity,
+            qos,
+            ReaderTiming::default(),
+            None,
+            1_024,
+            Pool::new(1 << 20),
+        );
         let remote = RemoteWriter {
             guid: writer(),
             group: None,

@@ -13,61 +13,66 @@ const LONGEST: usize = 2;
 /// The room at least, in octets.
 const ROOM_MIN: usize = 1 << 20;
 /// A sample of which no fragment has come for so long is given up first.
-const STALE: Duration = Duration::from_ms(500);
+pub(super) const STALE: Duration = Duration::from_ms(500);
 
 /// What is given up first comes last: samples that nothing comes of, then those furthest ahead, then
 /// those of which least is there.
 type Rank = (bool, i64, Reverse<usize>);
 
 impl Reader {
-    /// Takes in fragments of a sample.
+    /// Takes in fragments of a sample; returns whether there was room for them, as far as readers share
+    /// it.
     pub(crate) fn on_data_frag(
         &mut self,
         now: Instant,
         from: Guid,
         frag: &DataFrag<'_>,
         time: Option<WallTime>,
-    ) {
+    ) -> bool {
         let Ok(index) = self.find(from) else {
-            return;
+            return true;
         };
         // A long sample may take longer than a lease.
         self.touch(now, index);
         let Some(proxy) = self.proxies.get_mut(index) else {
-            return;
+            return true;
         };
         if proxy.has(frag.sequence) && !proxy.moves_back(frag.sequence) {
             self.counters.duplicates += 1;
-            return;
+            return true;
         }
         let Ok(inline) = InlineQos::read(frag.inline_qos) else {
             self.counters.malformed += 1;
-            return;
+            return true;
         };
         let size = usize::try_from(frag.sample_size).ok();
         let size = size.filter(|size| *size <= self.sample_max);
         let growth = size.and_then(|size| proxy.reassembly.growth(frag, size));
         let (Some(size), Some(growth)) = (size, growth) else {
             self.counters.rejected += 1;
-            return;
+            return true;
         };
         if growth > 0 && !self.make_room(now, index, frag.sequence, growth) {
             self.counters.rejected += 1;
-            return;
+            return true;
         }
+        let Some(share) = self.pool.take(growth, self.entity.is_built_in()) else {
+            self.counters.rejected += 1;
+            return false;
+        };
         let Some(proxy) = self.proxies.get_mut(index) else {
-            return;
+            return true;
         };
         proxy.is_fragmented = true;
         let is_reliable = proxy.remote.is_reliable;
         let reassembly = &mut proxy.reassembly;
-        let Some(partial) = reassembly.take_in(now, frag, size, growth, is_reliable) else {
+        let Some(partial) = reassembly.take_in(now, frag, size, share, is_reliable) else {
             self.counters.rejected += 1;
-            return;
+            return true;
         };
         (partial.inline, partial.time) = (inline, time);
         let Some(whole) = reassembly.take_whole(frag.sequence) else {
-            return;
+            return true;
         };
         let arrived = Arrived {
             sequence: whole.sequence,
@@ -86,6 +91,29 @@ impl Reader {
             proxy.ack_at = Some(now);
         }
         self.plan(index);
+        true
+    }
+
+    /// Returns for how many octets more fragments need room.
+    pub(super) fn fragment_need(&self, from: Guid, frag: &DataFrag<'_>) -> usize {
+        let proxy = self.find(from).ok();
+        let proxy = proxy.and_then(|index| self.proxies.get(index));
+        let proxy = proxy.filter(|proxy| !proxy.has(frag.sequence));
+        let size = usize::try_from(frag.sample_size).ok();
+        let size = size.filter(|size| *size <= self.sample_max);
+        let both = proxy.zip(size);
+        let need = both.and_then(|(proxy, size)| proxy.reassembly.growth(frag, size));
+        need.unwrap_or(0)
+    }
+
+    /// Gives up a sample of which fragments are missing.
+    pub(super) fn give_up_partial(&mut self, writer: Guid, sequence: SequenceNumber) {
+        if let Ok(index) = self.find(writer)
+            && let Some(proxy) = self.proxies.get_mut(index)
+            && proxy.reassembly.remove(sequence).is_some()
+        {
+            self.counters.rejected += 1;
+        }
     }
 
     /// Returns the octets that are set aside for samples that are not whole yet.

@@ -9,6 +9,7 @@ mod coherent;
 mod fragments;
 mod group;
 mod instance;
+mod pool;
 mod proxy;
 mod queue;
 mod reassembly;
@@ -23,6 +24,7 @@ use alloc::vec::Vec;
 
 use instance::Instance;
 pub use instance::InstanceState;
+pub(crate) use pool::{Pool, make_room};
 use proxy::HELD_OCTETS_MAX;
 pub(crate) use proxy::{RemoteWriter, WriterProxy};
 pub(crate) use reassembly::PARTIALS_MAX;
@@ -63,6 +65,7 @@ pub(crate) struct Reader {
     samples_max: usize,
     instances_max: usize,
     sample_max: usize,
+    pool: Pool,
     instances: Vec<Instance>,
     by_key: BTreeMap<Vec<u8>, usize>,
     queue: VecDeque<Sample>,
@@ -96,6 +99,7 @@ impl Reader {
         timing: ReaderTiming,
         key_of: Option<KeyOf>,
         sample_max: usize,
+        pool: Pool,
     ) -> Self {
         let depth = match qos.history {
             History::KeepLast(depth) => Some(limit(Some(depth.max(1)), 1)),
@@ -115,6 +119,7 @@ impl Reader {
             instances_max: limit(qos.limits.instances, INSTANCES_DEFAULT).max(1),
             qos,
             sample_max,
+            pool,
             instances: Vec::new(),
             by_key: BTreeMap::new(),
             queue: VecDeque::new(),

@@ -5,6 +5,7 @@
 
 use alloc::vec::Vec;
 
+use super::pool::Share;
 use crate::sequence::{NumberSet, SequenceNumber};
 use crate::time::{Instant, WallTime};
 use crate::wire::{DataFrag, InlineQos};
@@ -20,6 +21,8 @@ pub(crate) struct Partial {
     pub(crate) sequence: SequenceNumber,
     /// Those for which there is room; in the end all.
     pub(crate) octets: Vec<u8>,
+    /// What of the room that readers share these octets take.
+    share: Share,
     pub(crate) inline: InlineQos,
     pub(crate) is_key: bool,
     pub(crate) time: Option<WallTime>,
@@ -49,12 +52,13 @@ fn end(frag: &DataFrag<'_>) -> Option<usize> {
 }
 
 impl Partial {
-    fn new(now: Instant, frag: &DataFrag<'_>, size: usize) -> Self {
+    fn new(now: Instant, frag: &DataFrag<'_>, size: usize, share: Share) -> Self {
         let fragment_size = usize::from(frag.fragment_size.max(1));
         let fragments = u32::try_from(size.div_ceil(fragment_size)).unwrap_or(u32::MAX);
         Self {
             sequence: frag.sequence,
             octets: Vec::new(),
+            share,
             inline: InlineQos::default(),
             is_key: frag.is_key,
             time: None,
@@ -91,8 +95,9 @@ impl Partial {
         }
     }
 
-    /// Makes room up to `len`.
-    fn grow(&mut self, len: usize) {
+    /// Makes as much room as it has a share of.
+    fn grow(&mut self) {
+        let len = self.share.octets().min(self.size);
         let more = len.saturating_sub(self.octets.len());
         if more > 0 {
             self.octets.reserve_exact(more);
@@ -164,14 +169,14 @@ impl Reassembly {
         Some(if end > len { reach - len } else { 0 })
     }
 
-    /// Takes in fragments of a sample of `size` octets for which there is room for `growth` octets
-    /// more; returns it once it is whole.
+    /// Takes in fragments of a sample of `size` octets, with a share of the room for as many more as it
+    /// needs; returns it if there is a place for it.
     pub(crate) fn take_in(
         &mut self,
         now: Instant,
         frag: &DataFrag<'_>,
         size: usize,
-        growth: usize,
+        share: Share,
         is_reliable: bool,
     ) -> Option<&mut Partial> {
         let found = self.place(frag.sequence);
@@ -182,19 +187,24 @@ impl Reassembly {
             known.is_some_and(|one| one.is_same(frag, size))
         });
         let index = if let Some(index) = found {
+            self.partials.get_mut(index)?.share.add(share);
             index
         } else {
             self.remove(frag.sequence);
             if self.partials.len() >= PARTIALS_MAX && !self.make_place(frag.sequence, is_reliable) {
                 return None;
             }
-            self.partials.push(Partial::new(now, frag, size));
+            self.partials.push(Partial::new(now, frag, size, share));
             self.partials.len() - 1
         };
         let partial = self.partials.get_mut(index)?;
-        partial.grow((partial.octets.len() + growth).min(size));
+        partial.grow();
+        let before = partial.arrived;
         partial.put(frag);
-        partial.touched_at = now;
+        // What is said again keeps no place.
+        if partial.arrived > before {
+            partial.touched_at = now;
+        }
         Some(partial)
     }
 

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Arrived, InstanceState, KeyOf, Reader, ReaderTiming, RemoteWriter};
+use super::{Arrived, InstanceState, KeyOf, Pool, Reader, ReaderTiming, RemoteWriter};
 use crate::guid::{EntityId, Guid, GuidPrefix};
 use crate::qos::{History, Liveliness, Ownership, Qos, Reliability, ResourceLimits};
 use crate::sequence::SequenceNumber;
@@ -45,7 +45,14 @@ impl Bed {
             ..Qos::reader()
         };
         let entity = EntityId::reader(1, true);
-        let mut reader = Reader::new(entity, qos, ReaderTiming::default(), Some(KEY_OF), 1_024);
+        let mut reader = Reader::new(
+            entity,
+            qos,
+            ReaderTiming::default(),
+            Some(KEY_OF),
+            1_024,
+            Pool::new(1 << 20),
+        );
         for number in 1..=3 {
             let remote = RemoteWriter {
                 guid: guid(number),

@@ -1,5 +1,6 @@
 //! Fragments of samples that nobody has.
 
+use rtether_rtps::engine::{ReaderId, TopicName};
 use rtether_rtps::guid::EntityId;
 use rtether_rtps::qos::Reliability;
 
@@ -222,4 +223,117 @@ fn the_smallest_fragments() {
         first += u32::try_from(chunk.len()).unwrap();
     }
     assert_eq!(world.take(), 1);
+}
+
+const SHARED: usize = 4 << 20;
+const READERS: usize = 12;
+
+/// A participant whose readers of one topic share 4 MiB, and the readers.
+fn crowd(reliability: Reliability) -> (World, Vec<ReaderId>) {
+    let mut world = World::with(|config| config.fragments_max = SHARED);
+    let name = TopicName {
+        topic: "hostile too",
+        type_name: "T",
+    };
+    let now = world.clock();
+    let participant = &mut world.participant;
+    let mut create = || participant.create_reader(now, name, None, crate::world::qos(reliability));
+    let readers = (0..READERS).map(|_| create().unwrap()).collect();
+    (world, readers)
+}
+
+/// Makes writers known, and sends the begin of 16 samples of 16 MB of each; looks at the limit.
+fn attack(world: &mut World, forger: &mut Forger, reliability: Reliability, begin: i64) {
+    for number in 0..32 {
+        let writer = EntityId::writer(number, false);
+        let data = endpoint(forger.guid(writer), reliability);
+        let datagram = forger.endpoint(&data);
+        world.feed(&datagram);
+        for sequence in begin..begin + 16 {
+            let frag = one(sequence, 1);
+            world.feed(&fragments(forger, writer, frag, &[7; 1_024]));
+            world.sent.clear();
+            let octets = world.participant.all_fragment_octets();
+            assert!(octets <= SHARED, "{octets}");
+        }
+    }
+}
+
+/// Sends a sample of 100 kB to all; returns how many readers get it.
+fn genuine(world: &mut World, forger: &Forger, sequence: i64, readers: &[ReaderId]) -> usize {
+    let writer = EntityId::writer(77, false);
+    let size = 100 * 1_024;
+    for first in 1..=100 {
+        let frag = Frag {
+            sequence,
+            first,
+            size: 1_024,
+            sample: size,
+        };
+        world.feed(&fragments(forger, writer, frag, &[0; 1_024]));
+        world.sent.clear();
+        assert!(world.participant.all_fragment_octets() <= SHARED);
+    }
+    let now = world.clock();
+    let mut had = |id: &&ReaderId| {
+        let taken = world
+            .participant
+            .take(now, **id, |_, payload, _| payload.len());
+        taken == Some(100 * 1_024)
+    };
+    readers.iter().filter(|id| had(id)).count()
+}
+
+#[test]
+fn fragments_for_many_readers_stay_within_what_they_share() {
+    // Oracle: 4 MiB, which single limits of 12 readers exceed 96 times. A genuine sample finds room, since
+    // the participant that has most gives way; of one participant, once nothing has come for half a second.
+    let (mut world, readers) = crowd(Reliability::Reliable);
+    let (mut forger, mut honest) = (Forger::new(0, ON_LINK), Forger::new(1, ON_LINK));
+    world.feed(&forger.announcement());
+    world.feed(&honest.announcement());
+    let data = endpoint(
+        honest.guid(EntityId::writer(77, false)),
+        Reliability::Reliable,
+    );
+    let datagram = honest.endpoint(&data);
+    world.feed(&datagram);
+    attack(&mut world, &mut forger, Reliability::Reliable, 1);
+    assert!(world.participant.all_fragment_octets() > SHARED / 2);
+    let crowded = world.participant.counters().crowded;
+    assert!(crowded > 1_000, "{crowded}");
+    for round in 0..7 {
+        assert_eq!(genuine(&mut world, &honest, 1 + round, &readers), READERS);
+        world.wait(100 * MS);
+        attack(&mut world, &mut forger, Reliability::Reliable, 1);
+    }
+    let guid = forger.guid(EntityId::writer(77, false));
+    let datagram = forger.endpoint(&endpoint(guid, Reliability::Reliable));
+    world.feed(&datagram);
+    assert_eq!(genuine(&mut world, &forger, 1, &readers), 0);
+    world.wait(1_000 * MS);
+    assert_eq!(genuine(&mut world, &forger, 1, &readers), READERS);
+}
+
+#[test]
+fn the_oldest_best_effort_samples_make_room() {
+    // Oracle: a genuine sample gets through in the middle of an attack, at once.
+    let (mut world, readers) = crowd(Reliability::BestEffort);
+    let (mut forger, mut honest) = (Forger::new(0, ON_LINK), Forger::new(1, ON_LINK));
+    world.feed(&forger.announcement());
+    world.feed(&honest.announcement());
+    let writer = EntityId::writer(77, false);
+    let data = endpoint(honest.guid(writer), Reliability::BestEffort);
+    let datagram = honest.endpoint(&data);
+    world.feed(&datagram);
+    for round in 0..3 {
+        attack(
+            &mut world,
+            &mut forger,
+            Reliability::BestEffort,
+            1 + 16 * round,
+        );
+        assert_eq!(genuine(&mut world, &honest, 1 + round, &readers), READERS);
+    }
+    assert!(world.participant.counters().crowded > 1_000);
 }

@@ -221,6 +221,10 @@ pub struct Summary {
     pub deadlines_missed: u64,
     /// Parts of datagrams that came from addresses which the participant that they name has not announced.
     pub impostors: u64,
+    /// Datagrams that came over other devices than the chosen one.
+    pub elsewhere: u64,
+    /// Fragments for which there was no room, and samples that were given up for others.
+    pub crowded: u64,
     /// Samples of which some reliable reader has not said within the time to linger that it has them; of
     /// writers.
     pub unacknowledged: u64,

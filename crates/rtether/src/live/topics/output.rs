@@ -156,6 +156,8 @@ impl Lines {
             (summary.expired, "expired"),
             (summary.malformed, "malformed"),
             (summary.impostors, "from addresses not announced"),
+            (summary.elsewhere, "over other devices"),
+            (summary.crowded, "without room for fragments"),
         ] {
             if count > 0 {
                 _ = write!(text, ", {count} {name}");
@@ -191,6 +193,8 @@ fn object(summary: &Summary) -> Value {
         "malformed": summary.malformed,
         "deadlines_missed": summary.deadlines_missed,
         "impostors": summary.impostors,
+        "elsewhere": summary.elsewhere,
+        "crowded": summary.crowded,
         "matched": summary.matched,
         "mismatched": summary.mismatched,
         "acknowledged": summary.is_writer.then_some(summary.is_acknowledged),

@@ -76,6 +76,8 @@ pub fn publish(
         mismatched: session.mismatched,
         deadlines_missed: session.deadlines_missed,
         impostors: session.domain.participant().counters().impostors,
+        elsewhere: session.domain.elsewhere(),
+        crowded: session.domain.participant().counters().crowded,
         unacknowledged: if is_acknowledged {
             0
         } else {

@@ -51,6 +51,8 @@ pub fn subscribe(
         malformed: counters.malformed + subscription.malformed(),
         deadlines_missed: session.deadlines_missed,
         impostors: participant.counters().impostors,
+        elsewhere: session.domain.elsewhere(),
+        crowded: participant.counters().crowded,
         unacknowledged: 0,
         is_acknowledged: false,
         ended: ended.err().map(|error| why_ended(&error)),
