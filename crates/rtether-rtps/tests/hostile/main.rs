@@ -14,5 +14,6 @@ mod groups;
 mod keys;
 mod mutations;
 mod protocol;
+mod published;
 mod sources;
 mod world;
