@@ -2,17 +2,17 @@
 
 use std::io;
 
-use rtether::bound;
-use rtether::report::{self, Outcome};
+use rtether::check;
+use rtether::report::{self, Checked};
 use rtether::run::{self, Progress, Results};
 use rtether::scenario::Scenario;
 use rtether::trace::{CaptureLog, PacketLog};
-use rtether::verdict;
+use rtether::verdict::Conclusion;
 
 use crate::args::{CheckArgs, Format, Global, Output, SimArgs};
 use crate::drafts::Draft;
 use crate::exit::{self, Exit};
-use crate::live::{Live, TestBed};
+use crate::live::{Measured, TestBed};
 use crate::outputs::{Outputs, Traces};
 use crate::progress::with_progress;
 use crate::scenario::{self, Loaded};
@@ -20,7 +20,7 @@ use crate::stop::Care;
 use crate::terminal;
 
 /// Runs `check`.
-pub(crate) fn check(arguments: &CheckArgs, global: &Global) -> Exit {
+pub(crate) fn run(arguments: &CheckArgs, global: &Global) -> Exit {
     let traces = Traces {
         #[cfg(target_os = "linux")]
         live_packets: arguments.live.live_packets.as_deref(),
@@ -55,7 +55,7 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
         Err(exit) => return exit,
     };
     match observe(&loaded.scenario, global, traces, &mut outputs, test_bed) {
-        Ok(observed) => conclude(arguments, &loaded, outputs, observed, proves),
+        Ok(observed) => conclude(arguments, loaded, outputs, observed, proves),
         Err(exit) => exit,
     }
 }
@@ -64,7 +64,7 @@ fn judge(arguments: &CheckArgs, global: &Global, traces: Traces<'_>, proves: boo
 struct Observed {
     results: Results,
     traced: Traced,
-    live: Live,
+    measured: Measured,
 }
 
 /// Simulates, and measures if a test bed was asked for.
@@ -77,83 +77,56 @@ fn observe(
 ) -> Result<Observed, Exit> {
     let (results, traced) = simulate(scenario, global, traces, outputs)?;
     // Who ended the simulation does not want to wait for a measurement.
-    let live = if results.partial {
-        Live::default()
+    let measured = if results.partial {
+        Measured::default()
     } else {
         test_bed.measure(scenario, outputs.live_packets.take(), global)?
     };
     Ok(Observed {
         results,
         traced,
-        live,
+        measured,
     })
 }
 
 /// Judges what was observed, and writes and prints it.
 fn conclude(
     arguments: &CheckArgs,
-    loaded: &Loaded,
+    loaded: Loaded,
     outputs: Outputs,
     observed: Observed,
     proves: bool,
 ) -> Exit {
-    let scenario = &loaded.scenario;
     let Observed {
         results,
         traced,
-        live,
+        measured,
     } = observed;
     let traced = traced.into_iter().flatten();
     let mut failed: Vec<String> = traced.filter_map(Result::err).collect();
-    failed.extend(live.unwritten.clone());
-    // Who ended the run does not wait for proofs.
-    let proved = proves && !results.partial;
-    let analysis = proved.then(|| bound::analyze(scenario));
-    let bounds = analysis.as_ref().map(bound::latencies);
-    let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
-    verdict::add_measured(&mut assessments, &live.assessments);
-    // A column without a number says nothing.
-    let shown = bounds.as_deref().unwrap_or_default();
-    let shown = if shown.iter().any(Option::is_some) {
-        shown
-    } else {
-        &[]
+    failed.extend(measured.unwritten);
+    let options = check::Options {
+        proves,
+        source: Some(loaded.text),
+        evidence: measured.evidence,
     };
-    let outcome = Outcome::new(scenario, &results, &assessments)
-        .with_source(&loaded.text)
-        .with_bounds(shown);
-    let statistical = bound::statistical(scenario);
-    let outcome = outcome
-        .with_measured(&live.streams)
-        .with_distributions(&live.distributions);
-    let outcome = match &analysis {
-        Some(analysis) => outcome.with_analysis(analysis, &statistical),
-        None => outcome,
-    };
-    let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
-        bound::contradictions(analysis, &results)
-    });
-    let ending = Ending {
-        scenario,
-        results: &results,
-        outcome: &outcome,
-        contradicted: &contradicted,
-        exceeded: live.exceeded(bounds.as_deref()),
-        live: &live,
-    };
-    if !proves && scenario.accept.iter().any(|line| line.bound.is_some()) {
-        terminal::tell("requirements of `bound` are not judged here; `rtether check` does");
-    }
-    failed.extend(outputs.write(&outcome));
-    let printed = print(&outcome, &arguments.output, failed.is_empty());
+    let checked = check::conclude(&loaded.scenario, results, options);
+    failed.extend(outputs.write(&checked));
+    let printed = print(&checked, &arguments.output, failed.is_empty());
     for message in &failed {
         terminal::complain(message);
     }
-    if printed == Exit::Ok {
-        ending.exit(!failed.is_empty())
-    } else {
-        printed
+    if printed != Exit::Ok {
+        return printed;
     }
+    for note in &checked.notes {
+        if note.is_error {
+            terminal::complain(&note.text);
+        } else {
+            terminal::tell(&note.text);
+        }
+    }
+    exit(checked.conclusion, !failed.is_empty())
 }
 
 /// What came of each trace that was asked for.
@@ -200,60 +173,34 @@ fn simulate(
     }
 }
 
-/// All that decides how the command ends.
-struct Ending<'a> {
-    scenario: &'a Scenario,
-    results: &'a Results,
-    outcome: &'a Outcome<'a>,
-    /// Streams simulated beyond their bounds.
-    contradicted: &'a [usize],
-    /// Streams measured beyond them.
-    exceeded: Vec<usize>,
-    live: &'a Live,
-}
-
-impl Ending<'_> {
-    fn exit(&self, is_unwritten: bool) -> Exit {
-        let concluded = requirements(self.outcome, self.results);
-        let ended = self.live.note(self.outcome, &self.exceeded);
-        if !self.exceeded.is_empty() && self.contradicted.is_empty() {
-            return Exit::Contradiction;
-        }
-        if !self.contradicted.is_empty() {
-            let lost = bound::broken_assumption(self.scenario, self.results);
-            contradiction(self.outcome, self.contradicted, lost.as_deref());
-            match lost {
-                None => Exit::Contradiction,
-                Some(_) if concluded == Exit::Ok && requires_bounds(self.scenario) => {
-                    Exit::NoAnswer
-                }
-                Some(_) => concluded,
-            }
-        } else if is_unwritten {
-            Exit::Unfit
-        } else if let Some(exit) = ended {
-            exit
-        } else {
-            concluded
-        }
+/// Returns the exit code; a contradiction outranks files that could not be written.
+fn exit(conclusion: Conclusion, is_unwritten: bool) -> Exit {
+    match conclusion {
+        Conclusion::Contradiction => Exit::Contradiction,
+        _ if is_unwritten => Exit::Unfit,
+        Conclusion::Met => Exit::Ok,
+        Conclusion::Failed => Exit::Failed,
+        Conclusion::NoAnswer => Exit::NoAnswer,
+        Conclusion::Unmeasured => Exit::Unfit,
+        Conclusion::Interrupted => Exit::Interrupted,
     }
 }
 
 /// Prints what was asked for; `is_written` says whether all files are there.
-fn print(outcome: &Outcome<'_>, output: &Output, is_written: bool) -> Exit {
+fn print(checked: &Checked, output: &Output, is_written: bool) -> Exit {
     let json = report::json::Options {
         buckets: output.buckets,
         histogram: output.histogram,
     };
     if output.quiet {
-        return terminal::print(&format!("{}\n", outcome.summary()));
+        return terminal::print(&format!("{}\n", checked.summary()));
     }
     let text = match output.format() {
-        Format::Json => report::json::text(outcome, json),
-        Format::Csv => report::csv::flows(outcome),
-        Format::Md => report::table::markdown(outcome, output.all),
+        Format::Json => report::json::text(checked, json),
+        Format::Csv => report::csv::flows(checked),
+        Format::Md => report::table::markdown(checked, output.all),
         Format::Table => report::table::render(
-            outcome,
+            checked,
             report::table::Options {
                 width: terminal_width(),
                 all: output.all,
@@ -274,45 +221,6 @@ fn terminal_width() -> Option<u16> {
     console::Term::stdout()
         .size_checked()
         .map(|(_, columns)| columns)
-}
-
-/// Says which stream was simulated beyond its bound, and whose fault that is: `lost` says where
-/// frames were dropped.
-fn contradiction(outcome: &Outcome<'_>, streams: &[usize], lost: Option<&str>) {
-    for &index in streams {
-        let stream = outcome.stream(index);
-        let why = match lost {
-            Some(lost) => format!("which assumes that nothing is lost, but {lost}"),
-            None => "this is a defect of rtether, please report it with the scenario".into(),
-        };
-        let separator = if lost.is_some() { "," } else { ";" };
-        terminal::complain(&format!(
-            "`{}`: a simulated delay of {} exceeds its proved bound{separator} {why}",
-            stream.flow.name, stream.record.latency.max
-        ));
-    }
-}
-
-/// Returns whether a requirement is about a bound, which losses deprive of its ground.
-fn requires_bounds(scenario: &Scenario) -> bool {
-    let requirements = &scenario.accept;
-    requirements
-        .iter()
-        .any(|requirement| requirement.bound.is_some())
-}
-
-/// Returns how the command ends by the requirements alone.
-fn requirements(outcome: &Outcome<'_>, results: &Results) -> Exit {
-    let counts = outcome.counts();
-    if results.partial {
-        Exit::Interrupted
-    } else if counts.failed() > 0 {
-        Exit::Failed
-    } else if counts.no_answer > 0 {
-        Exit::NoAnswer
-    } else {
-        Exit::Ok
-    }
 }
 
 fn capture(scenario: &Scenario, progress: &Progress, draft: Draft) -> Result<(), String> {

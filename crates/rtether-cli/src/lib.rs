@@ -71,7 +71,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return exit.into();
     }
     let exit = match &cli.verb {
-        Verb::Check(arguments) => check::check(arguments, global),
+        Verb::Check(arguments) => check::run(arguments, global),
         Verb::Sim(arguments) => check::sim(arguments, global),
         Verb::Bound(arguments) => bound::run(arguments, global),
         Verb::Admit(arguments) => admit::run(arguments, global),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rtether::report::{self, Outcome};
+use rtether::report::{self, Checked};
 
 use crate::args::Output;
 use crate::drafts::{self, Draft};
@@ -87,16 +87,16 @@ impl Outputs {
 
     /// Writes report and directory. Returns what could not be written; of the directory there is
     /// all or nothing, and of the rest whatever could be.
-    pub(crate) fn write(self, outcome: &Outcome<'_>) -> Vec<String> {
+    pub(crate) fn write(self, checked: &Checked) -> Vec<String> {
         let mut failed = Vec::new();
         if self.report.is_none() && self.directory.is_empty() {
             return failed;
         }
-        let page = report::html::render(outcome);
+        let page = report::html::render(checked);
         if let Some(draft) = self.report {
             failed.extend(draft.write(&page).err());
         }
-        match write_all(self.directory, outcome, &page) {
+        match write_all(self.directory, checked, &page) {
             Ok(()) => {
                 if let Some(made) = self.made {
                     made.keep();
@@ -111,7 +111,7 @@ impl Outputs {
 /// Writes all files of a directory, then gives them their names.
 fn write_all(
     directory: Vec<(&'static str, Draft)>,
-    outcome: &Outcome<'_>,
+    checked: &Checked,
     page: &str,
 ) -> Result<(), String> {
     if directory.is_empty() {
@@ -121,14 +121,14 @@ fn write_all(
         buckets: true,
         histogram: true,
     };
-    let tables = report::csv::files(outcome);
+    let tables = report::csv::files(checked);
     let write = |(name, draft): (&str, Draft)| {
         let table = tables.iter().find(|(known, _)| *known == name);
         let write = |text: &str| draft.complete(|file| file.write_all(text.as_bytes()));
         match (name, table) {
             (_, Some((_, text))) => write(text),
             ("report.html", None) => write(page),
-            (_, None) => write(&report::json::text(outcome, everything)),
+            (_, None) => write(&report::json::text(checked, everything)),
         }
     };
     let complete = directory.into_iter().map(write);

@@ -1,7 +1,7 @@
 //! rtether: know, prove, measure and control application-to-application delay over Ethernet.
 //!
 //! One scenario file describes the plant. [`scenario`] reads it and reports every mistake with its
-//! place; [`run`] simulates it; [`verdict`] judges each stream against what the scenario accepts;
+//! place; [`check()`] simulates it, proves bounds and judges each stream against what the scenario accepts;
 //! [`report`] writes tables, JSON, CSV and one HTML page; [`reproduce`] repeats the experiments of
 //! the five papers that specify the product.
 //!
@@ -9,6 +9,7 @@
 
 pub mod bound;
 pub mod characters;
+pub mod check;
 mod csma;
 pub mod limit;
 #[cfg(target_os = "linux")]
@@ -26,3 +27,6 @@ pub mod shim;
 pub mod stats;
 pub mod trace;
 pub mod verdict;
+
+pub use check::check;
+pub use report::Checked;

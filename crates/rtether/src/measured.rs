@@ -5,6 +5,8 @@ pub use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
 use serde_json::{Value, json};
 
+use crate::verdict::Assessment;
+
 /// One stream as measured on a test bed. Times are those of packets that no stall of the host
 /// touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +39,23 @@ pub struct Distribution {
     pub histogram: Histogram,
 }
 
+/// What a test bed has to say in a check.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// What was measured, one a stream in the order of the record; empty if nothing was.
+    pub streams: Vec<(Measurement, Distribution)>,
+    /// What is said of it, one a stream.
+    pub assessments: Vec<Assessment>,
+    /// What the test bed itself may add to a packet.
+    pub tolerance: Duration,
+    /// Why the measurement ended early.
+    pub error: Option<String>,
+    /// Whether the user ended it.
+    pub is_partial: bool,
+    /// Names of the stations that were emulated.
+    pub emulated: Vec<String>,
+}
+
 impl Measurement {
     /// Returns the same for programs, times in nanoseconds.
     pub fn json(&self) -> Value {
@@ -60,11 +79,11 @@ impl Measurement {
 /// `tolerance` is what the test bed itself may add to any packet.
 pub fn contradictions(
     bounds: &[Option<Duration>],
-    measured: &[Measurement],
+    measured: &[(Measurement, Distribution)],
     tolerance: Duration,
 ) -> Vec<usize> {
     let streams = bounds.iter().zip(measured).enumerate();
-    let found = streams.filter(|(_, (bound, stream))| {
+    let found = streams.filter(|(_, (bound, (stream, _)))| {
         let both = bound.zip(stream.max_inside);
         both.is_some_and(|(bound, max)| max > bound + tolerance)
     });
@@ -85,7 +104,8 @@ mod tests {
             ..Measurement::default()
         };
         let bounds = [Some(us(100)), Some(us(100)), Some(us(100)), None];
-        let measured = [Some(us(99)), Some(us(120)), None, Some(us(300))].map(stream);
+        let measured = [Some(us(99)), Some(us(120)), None, Some(us(300))];
+        let measured = measured.map(|max| (stream(max), Distribution::default()));
         assert_eq!(contradictions(&bounds, &measured, Duration::ZERO), [1]);
         assert_eq!(contradictions(&bounds, &measured, us(20)), [0usize; 0]);
     }

@@ -217,6 +217,37 @@ impl Assessment {
     }
 }
 
+/// How a check ends, from all requirements and everything that speaks against the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// Every requirement holds.
+    Met,
+    /// A requirement does not hold.
+    Failed,
+    /// Nothing was delivered or due on a stream that is to be judged, or its bound rests on an assumption that
+    /// does not hold.
+    NoAnswer,
+    /// The measurement ended early by an error.
+    Unmeasured,
+    /// The user ended it.
+    Interrupted,
+    /// A packet was simulated or measured beyond a proved bound whose assumptions hold.
+    Contradiction,
+}
+
+impl Conclusion {
+    /// Returns the conclusion from the requirements alone.
+    pub fn of<'a>(assessments: impl IntoIterator<Item = &'a Assessment>, is_partial: bool) -> Self {
+        let worst = assessments.into_iter().map(|one| one.verdict).max();
+        match worst {
+            _ if is_partial => Self::Interrupted,
+            Some(verdict) if verdict.is_failure() => Self::Failed,
+            Some(Verdict::NoAnswer) => Self::NoAnswer,
+            Some(_) | None => Self::Met,
+        }
+    }
+}
+
 /// Judges every stream by what was simulated, in the order of the record.
 pub fn assess(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
     assess_with(scenario, results, None)

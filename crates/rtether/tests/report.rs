@@ -4,38 +4,38 @@
 
 mod plants;
 
-use rtether::report::{Outcome, csv, html, json, table};
+use rtether::report::{Checked, csv, html, json, table};
 use rtether::verdict::assess;
 use rtether_model::quantity::{Bytes, Instant};
 use rtether_model::record::TransferRecord;
 
-/// Calls `check` with the outcome of a plant.
-fn with<T>(plant: &plants::Builder, check: impl Fn(&Outcome<'_>) -> T) -> T {
+/// Calls `check` with the checked of a plant.
+fn with<T>(plant: &plants::Builder, check: impl Fn(&Checked) -> T) -> T {
     let results = plant.results();
     let assessments = assess(&plant.scenario, &results);
-    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
-    check(&outcome.with_source("name: <example> & more\n"))
+    let checked = Checked::new(plant.scenario.clone(), results.clone(), assessments.clone());
+    check(&checked.with_source("name: <example> & more\n"))
 }
 
-fn everything(outcome: &Outcome<'_>) -> Vec<String> {
+fn everything(checked: &Checked) -> Vec<String> {
     let all = json::Options {
         buckets: true,
         histogram: true,
     };
     let mut texts = vec![
-        json::text(outcome, all),
-        table::render(outcome, table::Options::default()),
-        table::markdown(outcome, true),
-        html::render(outcome),
+        json::text(checked, all),
+        table::render(checked, table::Options::default()),
+        table::markdown(checked, true),
+        html::render(checked),
     ];
-    texts.extend(csv::files(outcome).into_iter().map(|(_, text)| text));
+    texts.extend(csv::files(checked).into_iter().map(|(_, text)| text));
     texts
 }
 
 #[test]
 fn json_of_a_small_plant() {
-    let document = with(&plants::line(), |outcome| {
-        json::text(outcome, json::Options::default())
+    let document = with(&plants::line(), |checked| {
+        json::text(checked, json::Options::default())
     });
     insta::assert_snapshot!(document);
 }
@@ -43,8 +43,8 @@ fn json_of_a_small_plant() {
 #[test]
 fn tables_of_a_small_plant() {
     let plant = plants::line();
-    let wide = with(&plant, |outcome| {
-        table::render(outcome, table::Options::default())
+    let wide = with(&plant, |checked| {
+        table::render(checked, table::Options::default())
     });
     insta::assert_snapshot!("table_wide", wide);
     let options = table::Options {
@@ -52,7 +52,7 @@ fn tables_of_a_small_plant() {
         ascii: true,
         ..table::Options::default()
     };
-    let narrow = with(&plant, |outcome| table::render(outcome, options));
+    let narrow = with(&plant, |checked| table::render(checked, options));
     assert!(
         narrow
             .lines()
@@ -63,7 +63,7 @@ fn tables_of_a_small_plant() {
     insta::assert_snapshot!("table_narrow", narrow);
     insta::assert_snapshot!(
         "table_markdown",
-        with(&plant, |outcome| table::markdown(outcome, false))
+        with(&plant, |checked| table::markdown(checked, false))
     );
 }
 
@@ -75,7 +75,7 @@ fn a_large_plant_is_shown_by_class() {
             all,
             ..table::Options::default()
         };
-        with(&plant, |outcome| table::render(outcome, options))
+        with(&plant, |checked| table::render(checked, options))
     });
     let streams = plant.results().record.streams.len();
     assert!(streams > 600, "{streams}");
@@ -86,14 +86,14 @@ fn a_large_plant_is_shown_by_class() {
 
 #[test]
 fn colors_change_nothing_but_colors() {
-    let plain = with(&plants::line(), |outcome| {
-        table::render(outcome, table::Options::default())
+    let plain = with(&plants::line(), |checked| {
+        table::render(checked, table::Options::default())
     });
     let options = table::Options {
         color: true,
         ..table::Options::default()
     };
-    let mut colored = with(&plants::line(), |outcome| table::render(outcome, options));
+    let mut colored = with(&plants::line(), |checked| table::render(checked, options));
     assert!(colored.contains("\u{1b}[1;31mLATE\u{1b}[0m"), "{colored}");
     assert!(colored.contains("\u{1b}[36mheld\u{1b}[0m"), "{colored}");
     for code in ["\u{1b}[1;31m", "\u{1b}[36m", "\u{1b}[0m"] {
@@ -163,8 +163,8 @@ fn csv_files_are_rectangular_and_carry_units() {
 
 #[test]
 fn json_parses_back_with_exact_sums() {
-    let document = with(&plants::line(), |outcome| {
-        json::document(outcome, json::Options::default())
+    let document = with(&plants::line(), |checked| {
+        json::document(checked, json::Options::default())
     });
     let back: serde_json::Value = serde_json::from_str(&document.to_string()).unwrap();
     assert_eq!(back, document);
@@ -217,8 +217,8 @@ fn pages_are_well_formed_offline_and_small() {
 #[test]
 fn shared_media_and_layers_are_shown_everywhere() {
     let plant = plants::workshop();
-    let document = with(&plant, |outcome| {
-        json::document(outcome, json::Options::default())
+    let document = with(&plant, |checked| {
+        json::document(checked, json::Options::default())
     });
     let shared = serde_json::json!({
         "media": document["media"],
@@ -226,7 +226,7 @@ fn shared_media_and_layers_are_shown_everywhere() {
         "press": document["nodes"][3],
     });
     insta::assert_snapshot!("json_shared", format!("{shared:#}"));
-    let render = |outcome: &Outcome<'_>| table::render(outcome, table::Options::default());
+    let render = |checked: &Checked| table::render(checked, table::Options::default());
     insta::assert_snapshot!("table_shared", with(&plant, render));
     let files = with(&plant, csv::files);
     let names = [
@@ -252,7 +252,7 @@ fn shared_media_and_layers_are_shown_everywhere() {
     }
     // Every wire of the domain shows the load of the domain, 36 %.
     assert!(page.contains("hub1 - hub2, 10 Mbit/s: hub1 to hub2 36 %, hub2 to hub1 36 %"));
-    let markdown = with(&plant, |outcome| table::markdown(outcome, false));
+    let markdown = with(&plant, |checked| table::markdown(checked, false));
     assert!(markdown.contains("| shared medium |") && markdown.contains("| hub1, hub2 |"));
 }
 
@@ -260,8 +260,8 @@ fn shared_media_and_layers_are_shown_everywhere() {
 fn plants_without_hubs_say_nothing_of_them() {
     let page = with(&plants::line(), html::render);
     assert!(!page.contains("id=\"media\"") && !page.contains("id=\"layers\""));
-    let text = with(&plants::line(), |outcome| {
-        table::render(outcome, table::Options::default())
+    let text = with(&plants::line(), |checked| {
+        table::render(checked, table::Options::default())
     });
     assert!(!text.contains("shared medium") && !text.contains("layer queue"));
 }
@@ -288,12 +288,12 @@ fn the_format_is_documented() {
         timeouts: 0,
     });
     let assessments = assess(&plant.scenario, &results);
-    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
-    for name in plants::members(json::document(&outcome, options)) {
+    let checked = Checked::new(plant.scenario.clone(), results.clone(), assessments.clone());
+    for name in plants::members(json::document(&checked, options)) {
         let is_there = page.contains(&format!("`{name}`"));
         assert!(is_there, "{name} is not documented");
     }
-    for (name, _) in csv::files(&outcome) {
+    for (name, _) in csv::files(&checked) {
         assert!(
             page.contains(&format!("`{name}`")),
             "{name} is not documented"
@@ -332,11 +332,11 @@ fn hostile_names_stay_names() {
             .unwrap()
             .starts_with("<script>alert(1)</script> \"quoted\" & 'single'")
     );
-    let terminal = with(&plant, |outcome| {
-        table::render(outcome, table::Options::default())
+    let terminal = with(&plant, |checked| {
+        table::render(checked, table::Options::default())
     });
     assert!(!terminal.contains('\u{1b}'), "{terminal:?}");
-    let markdown = with(&plant, |outcome| table::markdown(outcome, true));
+    let markdown = with(&plant, |checked| table::markdown(checked, true));
     assert!(
         !markdown.contains("<b>") && !markdown.contains("<img"),
         "{markdown}"
@@ -354,18 +354,20 @@ fn proved_bounds_are_shown_where_there_are_any() {
     let results = plant.results();
     let assessments = assess(&plant.scenario, &results);
     let bound = rtether_model::quantity::Duration::from_ms(3);
-    let bounds = vec![Some(bound); results.record.streams.len()];
-    let outcome = Outcome::new(&plant.scenario, &results, &assessments).with_bounds(&bounds);
-    assert!(html::render(&outcome).contains("bound 3 ms"));
-    assert!(table::render(&outcome, table::Options::default()).contains("bound"));
-    let document = json::document(&outcome, json::Options::default());
+    let mut checked = Checked::new(plant.scenario.clone(), results, assessments);
+    for judged in &mut checked.judged {
+        judged.bound = Some(bound);
+    }
+    assert!(html::render(&checked).contains("bound 3 ms"));
+    assert!(table::render(&checked, table::Options::default()).contains("bound"));
+    let document = json::document(&checked, json::Options::default());
     assert_eq!(document["flows"][0]["bound_ns"], 3_000_000);
 }
 
 #[test]
 fn the_summary_names_the_worst() {
-    with(&plants::line(), |outcome| {
-        let summary = outcome.summary();
+    with(&plants::line(), |checked| {
+        let summary = checked.summary();
         let start = "6 streams: 5 held in 10000 packets of 4 runs of 2 s (not proved), 1 late. \
             Worst: poll io exceeds its deadline 200 us by ";
         assert!(summary.starts_with(start), "{summary}");
@@ -392,18 +394,18 @@ fn losses_silence_transfers_and_interruption_are_shown() {
         timeouts: 1,
     });
     let assessments = assess(&plant.scenario, &results);
-    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
-    let counts = outcome.counts();
+    let checked = Checked::new(plant.scenario.clone(), results.clone(), assessments.clone());
+    let counts = checked.counts();
     assert_eq!((counts.lost, counts.no_answer, counts.ok), (1, 1, 4));
-    let summary = outcome.summary();
+    let summary = checked.summary();
     let expected = "6 streams: 4 held in 8000 packets of 4 runs of 2 s (not proved), 1 no-answer, \
         1 lost. Worst: setpoint lost 3 of 2000 packets. Interrupted: the results are partial.";
     assert_eq!(summary, expected);
-    let texts = everything(&outcome);
+    let texts = everything(&checked);
     assert!(texts[0].contains("\"started_at_ns\": 1.5,"), "{}", texts[0]);
-    let transfers = csv::transfers(&outcome);
+    let transfers = csv::transfers(&checked);
     assert!(transfers.contains(",1.5,,77,2,1\n"), "{transfers}");
-    let page = html::render(&outcome);
+    let page = html::render(&checked);
     assert!(page.contains("id=\"transfers\"") && page.contains("not finished"));
     assert!(
         texts[1].contains("LOST") && texts[1].contains("no-answer"),
@@ -418,8 +420,8 @@ fn losses_silence_transfers_and_interruption_are_shown() {
 fn a_title_is_no_command_to_the_terminal() {
     let mut plant = plants::line();
     plant.scenario.name = "a\u{1b}]0;title\u{7}\u{9b}2Jb".into();
-    let text = with(&plant, |outcome| {
-        table::render(outcome, table::Options::default())
+    let text = with(&plant, |checked| {
+        table::render(checked, table::Options::default())
     });
     let bounds = rtether::bound::analyze(&plant.scenario);
     for text in [text, rtether::bound::table(&plant.scenario, &bounds)] {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rtether::report::{Outcome, html};
+use rtether::report::{Checked, html};
 use rtether::verdict::assess;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(90);
 fn page(plant: &plants::Builder) -> String {
     let results = plant.results();
     let assessments = assess(&plant.scenario, &results);
-    let outcome = Outcome::new(&plant.scenario, &results, &assessments);
-    html::render(&outcome.with_source("name: made up\n"))
+    let checked = Checked::new(plant.scenario.clone(), results.clone(), assessments.clone());
+    html::render(&checked.with_source("name: made up\n"))
 }
 
 /// Returns a browser, or `None` after having said that there is none.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use rtether::report::{Outcome, json, table};
+use rtether::report::{Checked, json, table};
 use rtether::run::{Progress, Results, simulate};
 use rtether::scenario::{Scenario, Statistic, load, render};
 use rtether::verdict::{
@@ -50,8 +50,8 @@ fn packets_under_way_past_their_deadline_are_late() {
     assert_eq!(low.margin, None, "nobody knows how late they will be");
     assert!(results.record.streams[0].latency.max < scenario.flows[0].deadline.unwrap());
 
-    let outcome = Outcome::new(&scenario, &results, &assessments);
-    let text = table::render(&outcome, table::Options::default());
+    let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone());
+    let text = table::render(&checked, table::Options::default());
     let header = text.lines().nth(1).unwrap();
     assert!(header.contains("missed"), "{text}");
     let row: Vec<&str> = text
@@ -64,8 +64,8 @@ fn packets_under_way_past_their_deadline_are_late() {
         row.windows(2).any(|pair| pair == ["0", "100"]),
         "lost, missed: {text}"
     );
-    assert!(outcome.summary().contains(reason), "{}", outcome.summary());
-    let document = json::document(&outcome, json::Options::default());
+    assert!(checked.summary().contains(reason), "{}", checked.summary());
+    let document = json::document(&checked, json::Options::default());
     assert!(document["flows"][0]["margin_ns"].is_null());
 }
 
@@ -126,8 +126,8 @@ accept: [{{ flow: low, {accept} }}]
 fn the_summary_says_which_deadlines_are_not_judged() {
     let (scenario, results, assessments) =
         starved("accept: [{ flow: low, lost: 0 }]", "run: { for: 1 s }");
-    let outcome = Outcome::new(&scenario, &results, &assessments);
-    let summary = outcome.summary();
+    let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone());
+    let summary = checked.summary();
     assert!(
         summary.contains("The deadline of 1 stream is not judged."),
         "{summary}"
@@ -189,25 +189,23 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     assert_eq!((blame.column, blame.place), (Column::Bound, hop.place));
     assert_eq!((blame.delay, blame.of), (hop.delay(), bound.latency));
 
-    let bounds = rtether::bound::latencies(&analysis);
-    let outcome = Outcome::new(&scenario, &results, &assessments)
-        .with_bounds(&bounds)
-        .with_analysis(&analysis, &[]);
-    let summary = outcome.summary();
+    let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone())
+        .with_analysis(analysis.clone());
+    let summary = checked.summary();
     assert!(summary.contains("1 proved, 1 not proved"), "{summary}");
     assert!(!summary.contains("late"), "{summary}");
     assert!(
         summary.contains("% of the bound in the switch queue of sw to c"),
         "{summary}"
     );
-    let document = json::document(&outcome, json::Options::default());
+    let document = json::document(&checked, json::Options::default());
     let flow = &document["flows"][0];
     assert_eq!(flow["verdict"], "not-proved");
     assert_eq!(flow["failed"]["column"], "bound");
     assert!(flow["margin_ns"].as_f64().unwrap() < 0.0, "{flow}");
     assert_eq!(flow["basis"]["sim"], "held");
     assert_eq!(flow["basis"]["bound"], "not-proved");
-    let table = table::render(&outcome, table::Options::default());
+    let table = table::render(&checked, table::Options::default());
     assert!(table.contains("of the bound: switch queue"), "{table}");
 }
 
@@ -221,13 +219,13 @@ fn what_held_does_not_look_like_a_proof() {
     assert_eq!(assessments[0].standing(), Standing::Held { packets: 200 });
     assert_eq!(assessments[0].bound, Standing::NotProved);
     assert_eq!(assessments[1].standing(), Standing::Proved);
-    let outcome = Outcome::new(&scenario, &results, &assessments);
-    let counts = outcome.counts();
+    let checked = Checked::new(scenario.clone(), results.clone(), assessments.clone());
+    let counts = checked.counts();
     assert_eq!((counts.ok, counts.proved, counts.held), (2, 1, 1));
-    let summary = outcome.summary();
+    let summary = checked.summary();
     let head = "2 streams: 1 proved, 1 held in 200 packets of 2 runs of 1 s (not proved). ";
     assert!(summary.starts_with(head), "{summary}");
-    let page = rtether::report::html::render(&outcome);
+    let page = rtether::report::html::render(&checked);
     assert!(!page.contains("All requirements hold"));
     assert!(page.contains("1 proved, 1 not proved but none late so far"));
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 mod bounds;
+mod library;
 #[cfg(target_os = "linux")]
 mod live;
 mod values;

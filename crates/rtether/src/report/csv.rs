@@ -12,24 +12,24 @@ use crate::measured::Measurement;
 use crate::sheet::Sheet;
 use crate::verdict::Standing;
 
+use super::checked::{Checked, Stream};
 use super::json::{segment_key, throughput};
-use super::outcome::{Outcome, Stream};
 use super::text::exact_ns;
 pub use shared::{collisions, media, queues, smoothers};
 
 /// Returns all files with their names.
-pub fn files(outcome: &Outcome<'_>) -> Vec<(&'static str, String)> {
+pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
     let texts = [
-        flows(outcome),
-        ports(outcome),
-        nodes(outcome),
-        histogram(outcome),
-        buckets(outcome),
-        transfers(outcome),
-        media(outcome),
-        collisions(outcome),
-        queues(outcome),
-        smoothers(outcome),
+        flows(checked),
+        ports(checked),
+        nodes(checked),
+        histogram(checked),
+        buckets(checked),
+        transfers(checked),
+        media(checked),
+        collisions(checked),
+        queues(checked),
+        smoothers(checked),
     ];
     NAMES.into_iter().zip(texts).collect()
 }
@@ -49,18 +49,18 @@ pub const NAMES: [&str; 10] = [
 ];
 
 /// Returns one row for each stream.
-pub fn flows(outcome: &Outcome<'_>) -> String {
+pub fn flows(checked: &Checked) -> String {
     let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
     names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
     names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
     names.extend(BASIS_COLUMNS.map(str::to_owned));
     // Columns of their own at the end, and only where something was measured.
-    let is_measured = !outcome.measured.is_empty();
+    let is_measured = checked.has_measured();
     if is_measured {
         names.extend(MEASURED_COLUMNS.map(str::to_owned));
     }
-    let rows = outcome.streams().map(|stream| {
-        let mut row = flow_row(outcome, &stream);
+    let rows = checked.streams().map(|stream| {
+        let mut row = flow_row(checked, &stream);
         if is_measured {
             row.extend(measured_cells(stream.measured.unwrap_or_default()));
         }
@@ -126,7 +126,7 @@ fn measured_cells(measured: Measurement) -> [String; 7] {
     ]
 }
 
-fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
+fn flow_row(checked: &Checked, stream: &Stream<'_>) -> Vec<String> {
     let (flow, record) = (stream.flow, stream.record);
     let (latency, mean) = (&record.latency, stream.confidence.mean);
     let some = |value: Duration| (latency.count > 0).then_some(value);
@@ -135,8 +135,8 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
     let mut row = vec![
         flow.name.clone(),
         flow.class.clone(),
-        outcome.node_name(flow.talker).into(),
-        outcome.node_name(record.listener_id()).into(),
+        checked.node_name(flow.talker).into(),
+        checked.node_name(record.listener_id()).into(),
         stream.verdict().name().into(),
         ns(flow.deadline),
         ns(stream.bound),
@@ -160,15 +160,15 @@ fn flow_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<String> {
         ns(record.ethernet.mean()),
         ns((record.ethernet.count > 0).then_some(record.ethernet.max)),
         number(record.node_share()),
-        number(throughput(outcome, record)),
+        number(throughput(checked, record)),
         ns(worst.map(|packet| packet.released_at.since_start())),
         number(worst.map(|packet| packet.seed)),
-        place.map_or_else(String::new, |(place, _)| outcome.place_name(place)),
+        place.map_or_else(String::new, |(place, _)| checked.place_name(place)),
         ns(place.map(|(_, delay)| delay)),
     ];
     row.extend(Segment::ALL.map(|s| ns(stream.mean_in(s))));
     row.extend(Segment::ALL.map(|s| ns(worst.map(|packet| packet.segments[s.index()]))));
-    row.extend(basis_cells(outcome, stream));
+    row.extend(basis_cells(checked, stream));
     row
 }
 
@@ -183,7 +183,7 @@ const BASIS_COLUMNS: [&str; 7] = [
 ];
 
 /// Returns what the verdict rests on, and where the time goes in the column that failed.
-fn basis_cells(outcome: &Outcome<'_>, stream: &Stream<'_>) -> [String; 7] {
+fn basis_cells(checked: &Checked, stream: &Stream<'_>) -> [String; 7] {
     let said = stream.assessment;
     let word = |standing: Standing| standing.said().unwrap_or_default().to_owned();
     let blame = said.responsible.filter(|_| said.failed.is_some());
@@ -194,13 +194,13 @@ fn basis_cells(outcome: &Outcome<'_>, stream: &Stream<'_>) -> [String; 7] {
         word(said.measured),
         said.failed
             .map_or_else(String::new, |column| column.name().to_owned()),
-        blame.map_or_else(String::new, |blame| outcome.place_name(blame.place)),
+        blame.map_or_else(String::new, |blame| checked.place_name(blame.place)),
         ns(blame.map(|blame| blame.delay)),
     ]
 }
 
 /// Returns one row for each sending port.
-pub fn ports(outcome: &Outcome<'_>) -> String {
+pub fn ports(checked: &Checked) -> String {
     let mut names = vec![
         "node",
         "port",
@@ -216,13 +216,13 @@ pub fn ports(outcome: &Outcome<'_>) -> String {
         "corrupted_frames",
     ];
     names.extend(shared::ACCESS_COLUMNS);
-    let observed = outcome.results.record.observed;
-    let rows = outcome.results.record.ports.iter().map(|port| {
-        let rate = outcome.scenario.network.links[port.link.index()].rate;
+    let observed = checked.results.record.observed;
+    let rows = checked.results.record.ports.iter().map(|port| {
+        let rate = checked.scenario.network.links[port.link.index()].rate;
         let mut row = vec![
-            outcome.node_name(port.port.node).to_owned(),
+            checked.node_name(port.port.node).to_owned(),
             port.port.port.to_string(),
-            outcome.peer_name(port.port).unwrap_or_default().to_owned(),
+            checked.peer_name(port.port).unwrap_or_default().to_owned(),
             rate.as_bps().to_string(),
             port.utilization(observed).to_string(),
             port.backlog_max.get().to_string(),
@@ -240,7 +240,7 @@ pub fn ports(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns one row for each node.
-pub fn nodes(outcome: &Outcome<'_>) -> String {
+pub fn nodes(checked: &Checked) -> String {
     let names = [
         "node",
         "kind",
@@ -256,11 +256,11 @@ pub fn nodes(outcome: &Outcome<'_>) -> String {
         "discarded_frames",
         "layer_dropped_packets",
     ];
-    let observed = outcome.results.record.observed;
-    let rows = outcome.results.record.nodes.iter().map(|node| {
+    let observed = checked.results.record.observed;
+    let rows = checked.results.record.nodes.iter().map(|node| {
         vec![
-            outcome.node_name(node.node).to_owned(),
-            outcome.kind_name(node.node).to_owned(),
+            checked.node_name(node.node).to_owned(),
+            checked.kind_name(node.node).to_owned(),
             node.stack_utilization(observed).to_string(),
             node.stack_queue_max.to_string(),
             node.stack_dropped.to_string(),
@@ -278,10 +278,10 @@ pub fn nodes(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns one row for each bin in use of each stream's distribution.
-pub fn histogram(outcome: &Outcome<'_>) -> String {
+pub fn histogram(checked: &Checked) -> String {
     let names = ["flow", "listener", "upper_edge_ns", "count_packets"];
-    let rows = outcome.streams().flat_map(|stream| {
-        let listener = outcome.node_name(stream.record.listener_id());
+    let rows = checked.streams().flat_map(|stream| {
+        let listener = checked.node_name(stream.record.listener_id());
         stream.record.histogram.bins().map(move |(upper, count)| {
             vec![
                 stream.flow.name.clone(),
@@ -295,7 +295,7 @@ pub fn histogram(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns one row for each slice of time in which a stream delivered something.
-pub fn buckets(outcome: &Outcome<'_>) -> String {
+pub fn buckets(checked: &Checked) -> String {
     let names = [
         "flow",
         "listener",
@@ -304,9 +304,9 @@ pub fn buckets(outcome: &Outcome<'_>) -> String {
         "mean_ns",
         "max_ns",
     ];
-    let length = outcome.results.record.bucket;
-    let rows = outcome.streams().flat_map(|stream| {
-        let listener = outcome.node_name(stream.record.listener_id());
+    let length = checked.results.record.bucket;
+    let rows = checked.streams().flat_map(|stream| {
+        let listener = checked.node_name(stream.record.listener_id());
         let numbered = (0i64..).zip(&stream.record.buckets);
         let used = numbered.filter(|(_, bucket)| bucket.count > 0);
         used.map(move |(number, bucket)| {
@@ -324,7 +324,7 @@ pub fn buckets(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns one row for each TCP transfer of each run.
-pub fn transfers(outcome: &Outcome<'_>) -> String {
+pub fn transfers(checked: &Checked) -> String {
     let names = [
         "flow",
         "listener",
@@ -334,8 +334,8 @@ pub fn transfers(outcome: &Outcome<'_>) -> String {
         "resent_packets",
         "timeouts",
     ];
-    let rows = outcome.streams().flat_map(|stream| {
-        let listener = outcome.node_name(stream.record.listener_id());
+    let rows = checked.streams().flat_map(|stream| {
+        let listener = checked.node_name(stream.record.listener_id());
         stream.record.transfers.iter().map(move |transfer| {
             vec![
                 stream.flow.name.clone(),

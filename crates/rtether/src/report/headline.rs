@@ -1,9 +1,9 @@
-//! The outcome in a sentence or two: how many streams stand how, what that rests on, and who is worst.
+//! The checked in a sentence or two: how many streams stand how, what that rests on, and who is worst.
 
 use crate::run::Results;
 use crate::verdict::{self, Assessment, Blame, Column, Standing, Verdict};
 
-use super::outcome::{Outcome, Stream};
+use super::checked::{Checked, Stream};
 use super::text;
 
 /// How many streams stand how.
@@ -102,7 +102,7 @@ fn runs(results: &Results) -> String {
     )
 }
 
-impl Outcome<'_> {
+impl Checked {
     /// Returns where most of it is spent: `62 % of it in the driver queue of bay01.ct2`.
     pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
         let Blame {
@@ -147,7 +147,7 @@ impl Outcome<'_> {
         let head = format!(
             "{}: {}.",
             text::plural(counts.streams, "stream"),
-            counts.words_of(&runs(self.results))
+            counts.words_of(&runs(&self.results))
         );
         let first = self.worst_first().first().map(|&index| self.stream(index));
         let Some(tail) = first.and_then(|stream| self.sentence(&stream)) else {
@@ -158,12 +158,12 @@ impl Outcome<'_> {
 
     /// Says how many streams held as measured, where that stands beside what was simulated.
     fn measured_words(&self) -> String {
-        if self.measured.is_empty() {
+        if !self.has_measured() {
             return String::new();
         }
         let mut counts = Counts::default();
-        for assessment in self.assessments {
-            let standing = assessment.measured;
+        for judged in &self.judged {
+            let standing = judged.assessment.measured;
             counts.hold(standing);
             counts.late += usize::from(standing == Standing::Late);
             counts.lost += usize::from(standing == Standing::Lost);
@@ -180,7 +180,7 @@ impl Outcome<'_> {
         if self.analysis.is_none() {
             return String::new();
         }
-        let lost = crate::bound::broken_assumption(self.scenario, self.results);
+        let lost = crate::bound::broken_assumption(&self.scenario, &self.results);
         lost.map_or_else(String::new, |lost| {
             format!(" Bounds prove nothing here, since they assume that nothing is lost: {lost}.")
         })

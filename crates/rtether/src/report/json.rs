@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value, json};
 
 mod shared;
 
-use super::outcome::{Outcome, Stream};
+use super::checked::{Checked, Stream};
 use crate::measured::Measurement;
 use crate::run::{Confidence, Interval};
 pub(super) use shared::{bulk_wait, mean_wait};
@@ -30,25 +30,25 @@ pub struct Options {
 }
 
 /// Returns the document.
-pub fn document(outcome: &Outcome<'_>, options: Options) -> Value {
-    let results = outcome.results;
+pub fn document(checked: &Checked, options: Options) -> Value {
+    let results = &checked.results;
     let record = &results.record;
-    let flows = outcome.streams().map(|s| stream(outcome, &s, options));
+    let flows = checked.streams().map(|s| stream(checked, &s, options));
     let observed = record.observed;
-    let ports = record.ports.iter().map(|p| port(outcome, p, observed));
-    let nodes = record.nodes.iter().map(|n| node(outcome, n, observed));
-    let domains = outcome.domains();
-    let media = domains.iter().map(|d| shared::medium(outcome, d, observed));
+    let ports = record.ports.iter().map(|p| port(checked, p, observed));
+    let nodes = record.nodes.iter().map(|n| node(checked, n, observed));
+    let domains = checked.domains();
+    let media = domains.iter().map(|d| shared::medium(checked, d, observed));
     json!({
         "schema": SCHEMA,
         "version": env!("CARGO_PKG_VERSION"),
-        "scenario": outcome.scenario.name,
+        "scenario": checked.scenario.name,
         "seeds": results.seeds,
         "partial": results.partial,
         "duration_ns": ns(record.duration),
         "warmup_ns": ns(record.warmup),
         "totals": totals(record),
-        "verdict": verdict(outcome),
+        "verdict": verdict(checked),
         "flows": flows.collect::<Vec<_>>(),
         "ports": ports.collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
@@ -69,8 +69,8 @@ fn totals(record: &Record) -> Value {
 }
 
 /// Returns the document as text, indented, with a newline at its end.
-pub fn text(outcome: &Outcome<'_>, options: Options) -> String {
-    format!("{:#}\n", document(outcome, options))
+pub fn text(checked: &Checked, options: Options) -> String {
+    format!("{:#}\n", document(checked, options))
 }
 
 /// Returns a time in nanoseconds: an integer where it is one, else with up to three decimals.
@@ -89,8 +89,8 @@ fn ns_or_null(span: Option<Duration>) -> Value {
     span.map_or(Value::Null, ns)
 }
 
-fn verdict(outcome: &Outcome<'_>) -> Value {
-    let counts = outcome.counts();
+fn verdict(checked: &Checked) -> Value {
+    let counts = checked.counts();
     json!({
         "streams": counts.streams,
         "ok": counts.ok,
@@ -102,25 +102,25 @@ fn verdict(outcome: &Outcome<'_>) -> Value {
         "lost": counts.lost,
         "no-answer": counts.no_answer,
         "unjudged": counts.unjudged,
-        "summary": outcome.summary(),
+        "summary": checked.summary(),
     })
 }
 
-fn stream(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value {
+fn stream(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
     let flow = stream.flow;
     json!({
         "name": flow.name,
         "class": flow.class,
-        "talker": outcome.node_name(flow.talker),
-        "listener": outcome.node_name(stream.record.listener_id()),
+        "talker": checked.node_name(flow.talker),
+        "listener": checked.node_name(stream.record.listener_id()),
         "deadline_ns": ns_or_null(flow.deadline),
         "bound_ns": ns_or_null(stream.bound),
         "statistical": stream.statistical.as_ref().map(crate::bound::said),
-        "sim": simulated(outcome, stream, options),
+        "sim": simulated(checked, stream, options),
         "measured": stream.measured.as_ref().map(Measurement::json),
         "verdict": stream.verdict().name(),
         "basis": basis(stream),
-        "failed": failed(outcome, stream),
+        "failed": failed(checked, stream),
         "margin_ns": ns_or_null(stream.assessment.margin),
         "reasons": stream.assessment.reasons,
     })
@@ -139,14 +139,14 @@ fn basis(stream: &Stream<'_>) -> Value {
 }
 
 /// Returns the column of the requirement that failed worst, and where most of the time goes in it.
-fn failed(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Value {
+fn failed(checked: &Checked, stream: &Stream<'_>) -> Value {
     let Some(column) = stream.assessment.failed else {
         return Value::Null;
     };
     let responsible = stream.assessment.responsible.map(|blame| {
         json!({
-            "place": outcome.place_name(blame.place),
-            "node": outcome.node_name(blame.place.port.node),
+            "place": checked.place_name(blame.place),
+            "node": checked.node_name(blame.place.port.node),
             "port": blame.place.port.port,
             "segment": blame.place.segment.name(),
             "delay_ns": ns(blame.delay),
@@ -156,7 +156,7 @@ fn failed(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Value {
     json!({ "column": column.name(), "responsible": responsible })
 }
 
-fn simulated(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Value {
+fn simulated(checked: &Checked, stream: &Stream<'_>, options: Options) -> Value {
     let record = stream.record;
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| {
@@ -182,11 +182,11 @@ fn simulated(outcome: &Outcome<'_>, stream: &Stream<'_>, options: Options) -> Va
     let worst = record.worst.as_ref();
     put(
         "worst",
-        worst.map_or(Value::Null, |w| worst_packet(outcome, w)),
+        worst.map_or(Value::Null, |w| worst_packet(checked, w)),
     );
-    put("throughput_bps", throughput(outcome, record).into());
+    put("throughput_bps", throughput(checked, record).into());
     put("transfers", record.transfers.iter().map(transfer).collect());
-    let buckets = options.buckets.then(|| buckets(outcome, record));
+    let buckets = options.buckets.then(|| buckets(checked, record));
     put("buckets", buckets.unwrap_or(Value::Null));
     let histogram = options.histogram.then(|| histogram(record));
     put("histogram", histogram.unwrap_or(Value::Null));
@@ -226,7 +226,7 @@ fn confidence(confidence: &Confidence) -> Value {
     })
 }
 
-fn worst_packet(outcome: &Outcome<'_>, worst: &Worst) -> Value {
+fn worst_packet(checked: &Checked, worst: &Worst) -> Value {
     let (place, delay) = worst.responsible;
     json!({
         "released_at_ns": ns(worst.released_at.since_start()),
@@ -234,8 +234,8 @@ fn worst_packet(outcome: &Outcome<'_>, worst: &Worst) -> Value {
         "seed": worst.seed,
         "segments": by_segment(|segment| Some(worst.segments[segment.index()])),
         "responsible": {
-            "place": outcome.place_name(place),
-            "node": outcome.node_name(place.port.node),
+            "place": checked.place_name(place),
+            "node": checked.node_name(place.port.node),
             "port": place.port.port,
             "segment": place.segment.name(),
             "delay_ns": ns(delay),
@@ -245,8 +245,8 @@ fn worst_packet(outcome: &Outcome<'_>, worst: &Worst) -> Value {
 }
 
 /// Returns the payload rate over the counted time of all runs.
-pub(crate) fn throughput(outcome: &Outcome<'_>, record: &StreamRecord) -> Option<u64> {
-    let whole = &outcome.results.record;
+pub(crate) fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
+    let whole = &checked.results.record;
     let counted = (whole.duration - whole.warmup) * i64::from(whole.runs.max(1));
     let counted = u128::try_from(counted.as_ps()).ok()?;
     let bits = u128::from(record.payload_bytes) * 8 * 1_000_000_000_000;
@@ -266,7 +266,7 @@ fn transfer(transfer: &TransferRecord) -> Value {
     })
 }
 
-fn buckets(outcome: &Outcome<'_>, record: &StreamRecord) -> Value {
+fn buckets(checked: &Checked, record: &StreamRecord) -> Value {
     let list = record.buckets.iter().map(|bucket| {
         let max = (bucket.count > 0).then_some(bucket.max);
         json!({
@@ -276,7 +276,7 @@ fn buckets(outcome: &Outcome<'_>, record: &StreamRecord) -> Value {
         })
     });
     json!({
-        "length_ns": ns(outcome.results.record.bucket),
+        "length_ns": ns(checked.results.record.bucket),
         "values": list.collect::<Vec<_>>(),
     })
 }
@@ -288,12 +288,12 @@ fn histogram(record: &StreamRecord) -> Value {
     json!({ "bins_ns_count": pairs.collect::<Vec<_>>() })
 }
 
-fn port(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Value {
-    let rate = outcome.scenario.network.links[port.link.index()].rate;
+fn port(checked: &Checked, port: &PortRecord, observed: Duration) -> Value {
+    let rate = checked.scenario.network.links[port.link.index()].rate;
     json!({
-        "node": outcome.node_name(port.port.node),
+        "node": checked.node_name(port.port.node),
         "port": port.port.port,
-        "peer": outcome.peer_name(port.port),
+        "peer": checked.peer_name(port.port),
         "link": port.link.0,
         "rate_bps": rate.as_bps(),
         "utilization": port.utilization(observed),
@@ -320,10 +320,10 @@ fn queue(queue: &QueueRecord) -> Value {
     })
 }
 
-fn node(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Value {
+fn node(checked: &Checked, node: &NodeRecord, observed: Duration) -> Value {
     json!({
-        "name": outcome.node_name(node.node),
-        "kind": outcome.kind_name(node.node),
+        "name": checked.node_name(node.node),
+        "kind": checked.kind_name(node.node),
         "stack_utilization": node.stack_utilization(observed),
         "stack_queue_max": node.stack_queue_max,
         "stack_dropped": node.stack_dropped,

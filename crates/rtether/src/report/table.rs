@@ -6,7 +6,7 @@ mod shared;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use rtether_model::quantity::Duration;
 
-use super::outcome::{Group, Outcome, Stream};
+use super::checked::{Checked, Group, Stream};
 use super::text::{self, percent, plain_line, plural, time, time_or_dash};
 use crate::characters::is_unseen;
 use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
@@ -62,8 +62,8 @@ const VERDICT: usize = 18;
 type Row = [String; COLUMNS.len()];
 
 /// Returns the table and what is to be said below it.
-pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
-    let rows = rows(outcome, options.all);
+pub fn render(checked: &Checked, options: Options) -> String {
+    let rows = rows(checked, options.all);
     let used = used_columns(&rows);
     let mut drawn = match options.width {
         Some(width) => draw_within(&rows, &used, options, width),
@@ -72,17 +72,17 @@ pub fn render(outcome: &Outcome<'_>, options: Options) -> String {
     if options.color {
         drawn = colored(&drawn);
     }
-    let title = plain_line(&outcome.scenario.name);
-    let shared = shared::render(outcome, options);
-    format!("{title}\n{drawn}\n\n{shared}{}", footer(outcome))
+    let title = plain_line(&checked.scenario.name);
+    let shared = shared::render(checked, options);
+    format!("{title}\n{drawn}\n\n{shared}{}", footer(checked))
 }
 
 /// Returns the same as Markdown.
-pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
-    let rows = rows(outcome, all);
+pub fn markdown(checked: &Checked, all: bool) -> String {
+    let rows = rows(checked, all);
     let kept = used_columns(&rows);
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut page = format!("# {}\n\n", escape_markdown(&outcome.scenario.name));
+    let mut page = format!("# {}\n\n", escape_markdown(&checked.scenario.name));
     page.push_str(&line(
         kept.iter().map(|&c| COLUMNS[c].0.to_owned()).collect(),
     ));
@@ -93,7 +93,7 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
             kept.iter().map(|&c| escape_markdown(&row[c])).collect(),
         ));
     }
-    for table in shared::tables(outcome, all) {
+    for table in shared::tables(checked, all) {
         page.push('\n');
         page.push_str(&line(table.titles.iter().map(|&t| t.into()).collect()));
         let rules = (0..table.titles.len()).map(|c| if c < table.texts { "---" } else { "--:" });
@@ -105,7 +105,7 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
         }
     }
     page.push('\n');
-    for line in footer(outcome).lines() {
+    for line in footer(checked).lines() {
         page.push_str(&escape_markdown(line));
         page.push_str("\n\n");
     }
@@ -114,17 +114,17 @@ pub fn markdown(outcome: &Outcome<'_>, all: bool) -> String {
     page
 }
 
-fn rows(outcome: &Outcome<'_>, all: bool) -> Vec<Row> {
-    let streams = outcome.results.record.streams.len();
+fn rows(checked: &Checked, all: bool) -> Vec<Row> {
+    let streams = checked.results.record.streams.len();
     let mut rows: Vec<Row> = if all || streams <= MOST_STREAMS {
-        let order = outcome.worst_first();
+        let order = checked.worst_first();
         let rows = order.into_iter();
-        rows.map(|index| stream_row(outcome, &outcome.stream(index)))
+        rows.map(|index| stream_row(checked, &checked.stream(index)))
             .collect()
     } else {
-        let groups = outcome.groups();
+        let groups = checked.groups();
         let rows = groups.iter();
-        rows.map(|group| group_row(outcome, group)).collect()
+        rows.map(|group| group_row(checked, group)).collect()
     };
     // The column says something where a deadline was missed.
     if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
@@ -135,10 +135,10 @@ fn rows(outcome: &Outcome<'_>, all: bool) -> Vec<Row> {
     rows
 }
 
-fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
+fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Row {
     let record = stream.record;
-    let name = outcome.stream_name(stream);
-    let path = outcome.path_name(stream);
+    let name = checked.stream_name(stream);
+    let path = checked.path_name(stream);
     [
         plain(&name),
         if path == name {
@@ -165,15 +165,15 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Row {
         record.dropped.to_string(),
         missed(std::iter::once(*stream)),
         shout(stream.standing()),
-        culprit(outcome, stream),
+        culprit(checked, stream),
     ]
 }
 
 /// Fills each column with the worst value among the streams of the class.
-fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
-    let streams = || group.streams.iter().map(|&index| outcome.stream(index));
-    let worst = outcome.stream(group.streams[0]);
-    let counts = outcome.count_of(group.streams.iter().copied());
+fn group_row(checked: &Checked, group: &Group) -> Row {
+    let streams = || group.streams.iter().map(|&index| checked.stream(index));
+    let worst = checked.stream(group.streams[0]);
+    let counts = checked.count_of(group.streams.iter().copied());
     let largest = |value: &dyn Fn(&Stream<'_>) -> Option<Duration>| {
         time_or_dash(streams().filter_map(|s| value(&s)).max())
     };
@@ -212,7 +212,7 @@ fn group_row(outcome: &Outcome<'_>, group: &Group) -> Row {
         streams().map(|s| s.record.dropped).sum::<u64>().to_string(),
         missed(streams()),
         shout(worst_standing(streams().map(|s| s.standing()))),
-        culprit(outcome, &worst),
+        culprit(checked, &worst),
     ]
 }
 
@@ -361,14 +361,14 @@ fn colored_line(line: &str, place: usize) -> String {
 }
 
 /// Returns the busiest links and nodes and the verdict in words.
-pub fn footer(outcome: &Outcome<'_>) -> String {
-    let record = &outcome.results.record;
+pub fn footer(checked: &Checked) -> String {
+    let record = &checked.results.record;
     let observed = record.observed;
     let mut ports: Vec<_> = record.ports.iter().collect();
     ports.sort_by(|a, b| b.utilization(observed).total_cmp(&a.utilization(observed)));
     let links = ports.iter().take(BUSIEST).map(|port| {
-        let node = outcome.node_name(port.port.node);
-        let peer = outcome.peer_name(port.port).unwrap_or("-");
+        let node = checked.node_name(port.port.node);
+        let peer = checked.peer_name(port.port).unwrap_or("-");
         format!("{node} > {peer} {}", percent(port.utilization(observed)))
     });
     let mut nodes: Vec<_> = record.nodes.iter().collect();
@@ -376,24 +376,24 @@ pub fn footer(outcome: &Outcome<'_>) -> String {
     let busy = nodes.iter().filter(|node| node.stack_busy > Duration::ZERO);
     let stacks = busy.take(BUSIEST).map(|node| {
         let load = percent(node.stack_utilization(observed));
-        format!("{} {load}", outcome.node_name(node.node))
+        format!("{} {load}", checked.node_name(node.node))
     });
     let list = |title: &str, entries: Vec<String>| match entries.len() {
         0 => String::new(),
         _ => format!("{title} {}\n", plain_list(&entries)),
     };
-    let statistical = if outcome.has_statistical() {
+    let statistical = if checked.has_statistical() {
         format!("{}\n", crate::bound::MODEL)
     } else {
         String::new()
     };
-    let runs = plural(outcome.results.seeds.len(), "run");
+    let runs = plural(checked.results.seeds.len(), "run");
     let length = time(record.duration);
     format!(
         "{}{}{statistical}simulated      {runs} of {length}\n{}\n",
         list("busiest links ", links.collect()),
         list("busiest stacks", stacks.collect()),
-        plain_line(&outcome.summary()),
+        plain_line(&checked.summary()),
     )
 }
 

@@ -8,6 +8,7 @@ use rtether_model::quantity::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{Emulation, Measured, MeasuredStream, layers, profile, ssh};
+use crate::measured::Evidence;
 use crate::report::text::{plain_line, plural, time, time_or_dash};
 use crate::run::Results;
 use crate::scenario::Scenario;
@@ -40,6 +41,22 @@ impl Measured {
             }
         }
         assessments
+    }
+
+    /// Returns what it has to say in a check.
+    pub fn evidence(&self, scenario: &Scenario) -> Evidence {
+        let streams = self.streams.iter();
+        let emulated = super::emulated(scenario).into_iter();
+        Evidence {
+            streams: streams
+                .map(|stream| (stream.measurement(), stream.distribution()))
+                .collect(),
+            assessments: self.assess(scenario),
+            tolerance: self.tolerance,
+            error: self.errors.first().cloned(),
+            is_partial: self.is_partial,
+            emulated: emulated.map(str::to_owned).collect(),
+        }
     }
 
     /// Returns the same as the results of one run.

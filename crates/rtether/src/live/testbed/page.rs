@@ -11,7 +11,7 @@ use crate::report::html::{
 use crate::report::markup::{Markup, element};
 use crate::report::page::{Page, TableCell, details, figures};
 use crate::report::text::{count, time};
-use crate::report::{Outcome, Stream};
+use crate::report::{Checked, Stream};
 use crate::scenario::Scenario;
 use crate::verdict::Assessment;
 
@@ -33,18 +33,18 @@ pub fn html(
     source: Option<&str>,
 ) -> String {
     let results = measured.results(scenario);
-    let outcome = Outcome::new(scenario, &results, assessments);
+    let checked = Checked::new(scenario.clone(), results, assessments.to_vec());
     let all: Vec<Row<'_>> = rows(scenario, measured, assessments).collect();
     let mut page = Page::new(&scenario.name)
         .kicker("Delay from application to application, measured on this host")
-        .lead(lead(&outcome, measured))
-        .section("verdict", "Verdict", VERDICT_NOTE, verdicts(&outcome, &all));
-    let charts = distributions(&outcome);
+        .lead(lead(&checked, measured))
+        .section("verdict", "Verdict", VERDICT_NOTE, verdicts(&checked, &all));
+    let charts = distributions(&checked);
     if !charts.is_empty() {
         page = page.section("delays", "Delay distribution", DELAYS_NOTE, charts);
     }
-    page = page.section("host", "In this host", HOST_NOTE, host(&outcome, &all));
-    let files = transfers(&outcome);
+    page = page.section("host", "In this host", HOST_NOTE, host(&checked, &all));
+    let files = transfers(&checked);
     if !files.is_empty() {
         page = page.section("transfers", "Transfers", TRANSFERS_NOTE, files);
     }
@@ -52,8 +52,8 @@ pub fn html(
         .render()
 }
 
-fn lead(outcome: &Outcome<'_>, measured: &Measured) -> Markup {
-    let counts = outcome.counts();
+fn lead(checked: &Checked, measured: &Measured) -> Markup {
+    let counts = checked.counts();
     let sum =
         |value: fn(&super::MeasuredStream) -> u64| count(measured.streams.iter().map(value).sum());
     let tiles = [
@@ -66,28 +66,27 @@ fn lead(outcome: &Outcome<'_>, measured: &Measured) -> Markup {
         (sum(|stream| stream.stalled), "left out: stalls"),
         (time(measured.duration), "measured"),
     ];
-    let mut lead = verdict(outcome);
+    let mut lead = verdict(checked);
     lead.push(figures(&tiles.map(|(number, what)| (number, what.into()))));
     lead
 }
 
 /// Returns the stream and the measured figures at each position, worst first.
 fn worst_first<'a>(
-    outcome: &Outcome<'a>,
+    checked: &'a Checked,
     all: &'a [Row<'a>],
 ) -> impl Iterator<Item = (Stream<'a>, &'a Row<'a>)> {
-    let outcome = *outcome;
-    let order = outcome.worst_first().into_iter();
-    order.map(move |index| (outcome.stream(index), &all[index]))
+    let order = checked.worst_first().into_iter();
+    order.map(move |index| (checked.stream(index), &all[index]))
 }
 
 /// Returns a name with the way below it, unless it is the same.
-fn named(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
-    let (name, path) = (outcome.stream_name(stream), outcome.path_name(stream));
+fn named(checked: &Checked, stream: &Stream<'_>) -> TableCell {
+    let (name, path) = (checked.stream_name(stream), checked.path_name(stream));
     name_cell(&name, if path == name { "" } else { &path })
 }
 
-fn verdicts(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
+fn verdicts(checked: &Checked, all: &[Row<'_>]) -> Markup {
     let names = [
         ("verdict", false),
         ("stream", false),
@@ -102,14 +101,14 @@ fn verdicts(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
         ("deadline", true),
         ("margin", true),
     ];
-    let rows = worst_first(outcome, all).map(|(stream, Row { stream: own, .. })| {
+    let rows = worst_first(checked, all).map(|(stream, Row { stream: own, .. })| {
         let room = stream.flow.deadline.zip(stream.max());
         let margin = room.map(|(deadline, max)| deadline - max);
         let is_over = margin.is_some_and(Duration::is_negative);
         let mark = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
         let cells = vec![
             mark_cell(stream.standing()),
-            named(outcome, &stream),
+            named(checked, &stream),
             number(own.released),
             number(own.lost),
             number(own.stalled),
@@ -124,14 +123,14 @@ fn verdicts(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
         (cells, stream.verdict().is_failure())
     });
     let mut body = table(&names, rows.collect());
-    let reasons = reasons(outcome);
+    let reasons = reasons(checked);
     if !reasons.is_empty() {
         body.push(details(Markup::text("What failed"), reasons, false));
     }
     body
 }
 
-fn host(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
+fn host(checked: &Checked, all: &[Row<'_>]) -> Markup {
     let names = [
         ("stream", false),
         ("sending p50", true),
@@ -142,11 +141,11 @@ fn host(outcome: &Outcome<'_>, all: &[Row<'_>]) -> Markup {
         ("p99", true),
         ("outside the stated profile", true),
     ];
-    let rows = worst_first(outcome, all).map(|(stream, Row { stream: own, .. })| {
+    let rows = worst_first(checked, all).map(|(stream, Row { stream: own, .. })| {
         let of = |histogram: &Histogram| {
             [(1, 2), (99, 100)].map(|(part, whole)| time_cell(histogram.quantile(part, whole)))
         };
-        let mut cells = vec![named(outcome, &stream)];
+        let mut cells = vec![named(checked, &stream)];
         for histogram in [&own.send, &own.receive, &own.late] {
             cells.extend(of(histogram));
         }

@@ -2,8 +2,8 @@
 
 use rtether_model::record::{AccessRecord, ClassRecord, LayerRecord};
 
+use super::super::checked::Checked;
 use super::super::json::{bulk_wait, mean_wait};
-use super::super::outcome::Outcome;
 use super::super::text::exact_ns;
 use super::{ns, number, write};
 
@@ -26,7 +26,7 @@ pub(super) fn access_cells(access: Option<&AccessRecord>) -> [String; 4] {
 }
 
 /// Returns one row for each collision domain.
-pub fn media(outcome: &Outcome<'_>) -> String {
+pub fn media(checked: &Checked) -> String {
     let mut names = vec![
         "medium",
         "utilization_ratio",
@@ -38,10 +38,10 @@ pub fn media(outcome: &Outcome<'_>) -> String {
         "fairness_octets_ratio",
     ];
     names.extend(ACCESS_COLUMNS);
-    let observed = outcome.results.record.observed;
-    let rows = outcome.domains().into_iter().map(|domain| {
+    let observed = checked.results.record.observed;
+    let rows = checked.domains().into_iter().map(|domain| {
         let mut row = vec![
-            domain.name(&outcome.scenario.network),
+            domain.name(&checked.scenario.network),
             domain.record.utilization(observed).to_string(),
             exact_ns(domain.record.carried.as_ps()),
             exact_ns(domain.record.wasted.as_ps()),
@@ -61,7 +61,7 @@ pub fn media(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns one row for each number of an attempt at which frames collided.
-pub fn collisions(outcome: &Outcome<'_>) -> String {
+pub fn collisions(checked: &Checked) -> String {
     let names = [
         "medium",
         "attempt",
@@ -69,8 +69,8 @@ pub fn collisions(outcome: &Outcome<'_>) -> String {
         "collided_frames",
         "collided_ratio",
     ];
-    let rows = outcome.domains().into_iter().flat_map(|domain| {
-        let name = domain.name(&outcome.scenario.network);
+    let rows = checked.domains().into_iter().flat_map(|domain| {
+        let name = domain.name(&checked.scenario.network);
         domain.attempts().into_iter().map(move |attempts| {
             vec![
                 name.clone(),
@@ -85,14 +85,13 @@ pub fn collisions(outcome: &Outcome<'_>) -> String {
 }
 
 /// Returns the layers of all nodes that have one.
-fn layers<'a>(outcome: &Outcome<'a>) -> impl Iterator<Item = (&'a str, &'a LayerRecord)> {
-    let outcome = *outcome;
-    let nodes = outcome.results.record.nodes.iter();
-    nodes.filter_map(move |node| Some((outcome.node_name(node.node), node.layer.as_ref()?)))
+fn layers(checked: &Checked) -> impl Iterator<Item = (&str, &LayerRecord)> {
+    let nodes = checked.results.record.nodes.iter();
+    nodes.filter_map(move |node| Some((checked.node_name(node.node), node.layer.as_ref()?)))
 }
 
 /// Returns one row for each queue between driver and stack; queue 0 is the lowest.
-pub fn queues(outcome: &Outcome<'_>) -> String {
+pub fn queues(checked: &Checked) -> String {
     let names = [
         "node",
         "direction",
@@ -105,7 +104,7 @@ pub fn queues(outcome: &Outcome<'_>) -> String {
         "promoted_frames",
         "idle_released_frames",
     ];
-    let rows = layers(outcome).flat_map(|(node, layer)| {
+    let rows = layers(checked).flat_map(|(node, layer)| {
         let directions = [("receive", &layer.receive), ("transmit", &layer.transmit)];
         directions.into_iter().flat_map(move |(direction, queues)| {
             let numbered = queues.iter().enumerate();
@@ -131,7 +130,7 @@ fn queue_row(names: [&str; 2], queue: usize, class: &ClassRecord) -> Vec<String>
 }
 
 /// Returns one row for each traffic smoother.
-pub fn smoothers(outcome: &Outcome<'_>) -> String {
+pub fn smoothers(checked: &Checked) -> String {
     let names = [
         "node",
         "real_time_bytes",
@@ -141,7 +140,7 @@ pub fn smoothers(outcome: &Outcome<'_>) -> String {
         "bulk_wait_ns",
         "bulk_depth_max_packets",
     ];
-    let rows = layers(outcome).filter_map(|(node, layer)| {
+    let rows = layers(checked).filter_map(|(node, layer)| {
         let smoother = layer.smoother.as_ref()?;
         Some(vec![
             node.to_owned(),

@@ -1,4 +1,4 @@
-//! The outcome as one self-contained HTML page: verdicts, topology, distributions, shares.
+//! The checked as one self-contained HTML page: verdicts, topology, distributions, shares.
 //!
 //! Up to [`super::table::MOST_STREAMS`] streams are shown one by one. Above, charts show classes
 //! and the streams that failed, so that a plant of hundreds of streams stays readable and small.
@@ -10,8 +10,8 @@ mod transfers;
 mod verdicts;
 mod view;
 
+use super::checked::{Checked, Counts};
 use super::markup::{Element, Markup, element};
-use super::outcome::{Counts, Outcome};
 use super::page::{Page, Tone, banner, details, figures};
 use super::table::MOST_STREAMS;
 use super::text::{count, plural, time};
@@ -26,25 +26,25 @@ pub(crate) use transfers::section as transfers;
 pub(crate) use verdicts::{mark_cell, name_cell, reasons, time_cell};
 
 /// Returns the page.
-pub fn render(outcome: &Outcome<'_>) -> String {
-    let views = View::all(outcome);
-    let mut page = Page::new(&outcome.scenario.name)
+pub fn render(checked: &Checked) -> String {
+    let views = View::all(checked);
+    let mut page = Page::new(&checked.scenario.name)
         .kicker("Delay from application to application")
-        .lead(lead(outcome))
+        .lead(lead(checked))
         .section(
             "verdict",
             "Verdict",
             VERDICT_NOTE,
-            verdicts::section(outcome),
+            verdicts::section(checked),
         )
         .section(
             "topology",
             "Topology",
             TOPOLOGY_NOTE,
-            plant::topology(outcome),
+            plant::topology(checked),
         );
-    if let Some(analysis) = outcome.analysis {
-        let body = bound::section(outcome.scenario, analysis);
+    if let Some(analysis) = &checked.analysis {
+        let body = bound::section(&checked.scenario, analysis);
         page = page.section("bounds", "Bounds", bound::NOTE, body);
     }
     if !views.is_empty() {
@@ -58,29 +58,29 @@ pub fn render(outcome: &Outcome<'_>) -> String {
             .section(
                 "delays",
                 "Delay distribution",
-                delays_note(outcome),
+                delays_note(checked),
                 delays::distributions(&views),
             );
     }
-    let over_time = delays::over_time(&views, outcome.results.record.bucket);
+    let over_time = delays::over_time(&views, checked.results.record.bucket);
     if !over_time.is_empty() {
         page = page.section("time", "Delay over time", TIME_NOTE, over_time);
     }
-    let transfers = transfers::section(outcome);
+    let transfers = transfers::section(checked);
     if !transfers.is_empty() {
         page = page.section("transfers", "Transfers", TRANSFERS_NOTE, transfers);
     }
-    let media = shared::media(outcome);
+    let media = shared::media(checked);
     if !media.is_empty() {
         page = page.section("media", "Shared media", MEDIA_NOTE, media);
     }
-    let layers = shared::layers(outcome);
+    let layers = shared::layers(checked);
     if !layers.is_empty() {
         page = page.section("layers", "End-node layers", LAYERS_NOTE, layers);
     }
-    page.section("ports", "Links", PORTS_NOTE, plant::ports(outcome))
-        .section("nodes", "Nodes", NODES_NOTE, plant::nodes(outcome))
-        .section("run", "About this run", "", facts(outcome))
+    page.section("ports", "Links", PORTS_NOTE, plant::ports(checked))
+        .section("nodes", "Nodes", NODES_NOTE, plant::nodes(checked))
+        .section("run", "About this run", "", facts(checked))
         .render()
 }
 
@@ -109,18 +109,18 @@ const PORTS_NOTE: &str = "One row for each sending port, busiest first. The load
     and gaps.";
 const NODES_NOTE: &str = "Busiest protocol stacks first.";
 
-fn delays_note(outcome: &Outcome<'_>) -> String {
-    if outcome.distributions.is_empty() {
-        DELAYS_NOTE.into()
-    } else {
+fn delays_note(checked: &Checked) -> String {
+    if checked.has_measured() {
         [DELAYS_NOTE, MEASURED_NOTE].concat()
+    } else {
+        DELAYS_NOTE.into()
     }
 }
 
 /// Draws how latency is distributed, one chart for each stream or class; empty if nothing arrived.
 #[cfg(target_os = "linux")]
-pub(crate) fn distributions(outcome: &Outcome<'_>) -> Markup {
-    let views = View::all(outcome);
+pub(crate) fn distributions(checked: &Checked) -> Markup {
+    let views = View::all(checked);
     if views.is_empty() {
         return Markup::default();
     }
@@ -128,8 +128,8 @@ pub(crate) fn distributions(outcome: &Outcome<'_>) -> Markup {
 }
 
 /// Says the verdict on everything.
-pub(crate) fn verdict(outcome: &Outcome<'_>) -> Markup {
-    let counts = outcome.counts();
+pub(crate) fn verdict(checked: &Checked) -> Markup {
+    let counts = checked.counts();
     let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
         (0, 0, 0) => (Tone::Neutral, "Not judged".into()),
         (0, 0, _) if counts.held == 0 => (Tone::Good, "\u{2713} Proved".into()),
@@ -145,12 +145,12 @@ pub(crate) fn verdict(outcome: &Outcome<'_>) -> Markup {
         }
         _ => (Tone::Bad, "\u{2717} A requirement does not hold".into()),
     };
-    banner(tone, &word, &outcome.summary())
+    banner(tone, &word, &checked.summary())
 }
 
-fn lead(outcome: &Outcome<'_>) -> Markup {
-    let counts = outcome.counts();
-    let record = &outcome.results.record;
+fn lead(checked: &Checked) -> Markup {
+    let counts = checked.counts();
+    let record = &checked.results.record;
     let sum = |value: fn(&rtether_model::record::StreamRecord) -> u64| {
         count(record.streams.iter().map(value).sum())
     };
@@ -163,20 +163,20 @@ fn lead(outcome: &Outcome<'_>) -> Markup {
         (counts.lost.to_string(), "with losses"),
         (sum(|stream| stream.delivered), "packets delivered"),
         (sum(|stream| stream.dropped), "packets lost"),
-        (outcome.results.seeds.len().to_string(), runs.as_str()),
+        (checked.results.seeds.len().to_string(), runs.as_str()),
     ];
-    let mut lead = verdict(outcome);
+    let mut lead = verdict(checked);
     lead.push(figures(
         &tiles.map(|(number, meaning)| (number, meaning.to_owned())),
     ));
     lead
 }
 
-fn facts(outcome: &Outcome<'_>) -> Markup {
-    let (results, record) = (outcome.results, &outcome.results.record);
-    let network = &outcome.scenario.network;
+fn facts(checked: &Checked) -> Markup {
+    let (results, record) = (&checked.results, &checked.results.record);
+    let network = &checked.scenario.network;
     let ids = || network.iter_nodes().map(|(id, _)| id);
-    let count_of = |kind| ids().filter(|&id| outcome.kind_name(id) == kind).count();
+    let count_of = |kind| ids().filter(|&id| checked.kind_name(id) == kind).count();
     let (stations, switches, hubs) = (count_of("station"), count_of("switch"), count_of("hub"));
     let mut facts = vec![
         (
@@ -204,7 +204,7 @@ fn facts(outcome: &Outcome<'_>) -> Markup {
                 plural(network.links.len(), "link")
             ),
         ),
-        ("Flows", outcome.scenario.flows.len().to_string()),
+        ("Flows", checked.scenario.flows.len().to_string()),
         ("Version", format!("rtether {}", env!("CARGO_PKG_VERSION"))),
     ];
     if results.partial {
@@ -214,7 +214,7 @@ fn facts(outcome: &Outcome<'_>) -> Markup {
         .into_iter()
         .flat_map(|(name, value)| [element("dt").text(name), element("dd").text(value)]);
     let mut all = Markup::from(element("dl").children(entries));
-    if let Some(source) = outcome.source {
+    if let Some(source) = &checked.source {
         let text = element("pre").child(element("code").text(source));
         all.push(details(Markup::text("Scenario"), text, false));
     }
@@ -233,8 +233,8 @@ fn seeds(seeds: &[u64]) -> String {
 }
 
 /// Shows streams one by one?
-fn is_small(outcome: &Outcome<'_>) -> bool {
-    outcome.results.record.streams.len() <= MOST_STREAMS
+fn is_small(checked: &Checked) -> bool {
+    checked.results.record.streams.len() <= MOST_STREAMS
 }
 
 /// A subtitle inside a section.

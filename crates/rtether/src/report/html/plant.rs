@@ -6,8 +6,8 @@ use rtether_model::record::{NodeRecord, PortRecord};
 use rtether_model::route::Routing;
 
 use super::super::bars::gauge;
+use super::super::checked::Checked;
 use super::super::markup::{Element, Markup, element};
-use super::super::outcome::Outcome;
 use super::super::page::{DataTable, TableCell};
 use super::super::text::count;
 use super::super::topology::{self, Highlight};
@@ -18,18 +18,18 @@ use super::verdicts::time_cell;
 const MOST_PATHS: usize = 200;
 
 /// Draws the topology with its loads and the path of the worst stream.
-pub(super) fn topology(outcome: &Outcome<'_>) -> Markup {
-    let network = &outcome.scenario.network;
+pub(super) fn topology(checked: &Checked) -> Markup {
+    let network = &checked.scenario.network;
     let routing = Routing::new(network);
-    let paths: Vec<(String, Highlight)> = streams_on_offer(outcome)
+    let paths: Vec<(String, Highlight)> = streams_on_offer(checked)
         .into_iter()
         .filter_map(|index| {
-            let stream = outcome.stream(index);
-            let (nodes, links) = outcome.path_of(&routing, &stream)?;
+            let stream = checked.stream(index);
+            let (nodes, links) = checked.path_of(&routing, &stream)?;
             let name = format!(
                 "{}: {}",
                 stream.standing().name(),
-                outcome.stream_name(&stream)
+                checked.stream_name(&stream)
             );
             Some((name, Highlight { nodes, links }))
         })
@@ -37,7 +37,7 @@ pub(super) fn topology(outcome: &Outcome<'_>) -> Markup {
     let none = Highlight::default();
     let marked = paths.first().map_or(&none, |(_, path)| path);
     let layout = topology::layout(network);
-    let drawing = topology::draw(network, &layout, &loads(outcome), marked);
+    let drawing = topology::draw(network, &layout, &loads(checked), marked);
     let mut all = chooser(&paths);
     let scroll = element("div").class("scroll").attr("tabindex", "0");
     all.push(scroll.child(drawing));
@@ -47,18 +47,18 @@ pub(super) fn topology(outcome: &Outcome<'_>) -> Markup {
 }
 
 /// All streams of a small plant; of a large one those that failed and the worst of each class.
-fn streams_on_offer(outcome: &Outcome<'_>) -> Vec<usize> {
-    let order = outcome.worst_first();
-    if is_small(outcome) {
+fn streams_on_offer(checked: &Checked) -> Vec<usize> {
+    let order = checked.worst_first();
+    if is_small(checked) {
         return order;
     }
-    let firsts: Vec<usize> = outcome
+    let firsts: Vec<usize> = checked
         .groups()
         .iter()
         .map(|group| group.streams[0])
         .collect();
     let is_wanted =
-        |index: &usize| outcome.stream(*index).verdict().is_failure() || firsts.contains(index);
+        |index: &usize| checked.stream(*index).verdict().is_failure() || firsts.contains(index);
     order
         .into_iter()
         .filter(is_wanted)
@@ -140,13 +140,13 @@ fn hub_entry() -> Element {
 }
 
 /// Returns the load of each link, from its first end and from its second.
-fn loads(outcome: &Outcome<'_>) -> Vec<(f64, f64)> {
-    let record = &outcome.results.record;
+fn loads(checked: &Checked) -> Vec<(f64, f64)> {
+    let record = &checked.results.record;
     let observed = record.observed;
-    let mut loads = vec![(0.0, 0.0); outcome.scenario.network.links.len()];
+    let mut loads = vec![(0.0, 0.0); checked.scenario.network.links.len()];
     for port in &record.ports {
         let load = port.utilization(observed);
-        let is_first = is_first_end(outcome, port.link, port.port);
+        let is_first = is_first_end(checked, port.link, port.port);
         if let Some(slot) = loads.get_mut(port.link.index()) {
             if is_first {
                 slot.0 = load;
@@ -156,7 +156,7 @@ fn loads(outcome: &Outcome<'_>) -> Vec<(f64, f64)> {
         }
     }
     // A shared medium is as busy at one end of a link as at the other.
-    for domain in outcome.domains() {
+    for domain in checked.domains() {
         let load = domain.record.utilization(observed);
         for link in &domain.links {
             loads[link.index()] = (load, load);
@@ -165,8 +165,8 @@ fn loads(outcome: &Outcome<'_>) -> Vec<(f64, f64)> {
     loads
 }
 
-fn is_first_end(outcome: &Outcome<'_>, link: LinkId, port: PortId) -> bool {
-    let link = outcome.scenario.network.links.get(link.index());
+fn is_first_end(checked: &Checked, link: LinkId, port: PortId) -> bool {
+    let link = checked.scenario.network.links.get(link.index());
     link.is_some_and(|link| link.ends[0] == port)
 }
 
@@ -179,8 +179,8 @@ pub(crate) fn number(value: u64) -> TableCell {
 }
 
 /// Returns the table of sending ports.
-pub(super) fn ports(outcome: &Outcome<'_>) -> Markup {
-    let record = &outcome.results.record;
+pub(super) fn ports(checked: &Checked) -> Markup {
+    let record = &checked.results.record;
     let observed = record.observed;
     let mut ports: Vec<&PortRecord> = record.ports.iter().collect();
     ports.sort_by(|a, b| {
@@ -199,15 +199,15 @@ pub(super) fn ports(outcome: &Outcome<'_>) -> Markup {
     ];
     let rows = ports.iter().map(|port| {
         let failed = port.dropped > 0;
-        (port_row(outcome, port, observed), failed)
+        (port_row(checked, port, observed), failed)
     });
     table(&names, rows.collect())
 }
 
-fn port_row(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Vec<TableCell> {
-    let node = outcome.node_name(port.port.node);
-    let peer = outcome.peer_name(port.port).unwrap_or("\u{2013}");
-    let rate = outcome.scenario.network.links[port.link.index()].rate;
+fn port_row(checked: &Checked, port: &PortRecord, observed: Duration) -> Vec<TableCell> {
+    let node = checked.node_name(port.port.node);
+    let peer = checked.peer_name(port.port).unwrap_or("\u{2013}");
+    let rate = checked.scenario.network.links[port.link.index()].rate;
     let depths: Vec<String> = port
         .queues
         .iter()
@@ -234,8 +234,8 @@ fn port_row(outcome: &Outcome<'_>, port: &PortRecord, observed: Duration) -> Vec
 }
 
 /// Returns the table of nodes.
-pub(super) fn nodes(outcome: &Outcome<'_>) -> Markup {
-    let record = &outcome.results.record;
+pub(super) fn nodes(checked: &Checked) -> Markup {
+    let record = &checked.results.record;
     let observed = record.observed;
     let mut nodes: Vec<&NodeRecord> = record.nodes.iter().collect();
     nodes.sort_by(|a, b| b.stack_busy.cmp(&a.stack_busy).then(a.node.cmp(&b.node)));
@@ -255,18 +255,18 @@ pub(super) fn nodes(outcome: &Outcome<'_>) -> Markup {
     ];
     let rows = nodes.iter().map(|node| {
         let failed = node.stack_dropped > 0;
-        (node_row(outcome, node, observed), failed)
+        (node_row(checked, node, observed), failed)
     });
     table(&names, rows.collect())
 }
 
-fn node_row(outcome: &Outcome<'_>, node: &NodeRecord, observed: Duration) -> Vec<TableCell> {
-    let kind = outcome.kind_name(node.node);
+fn node_row(checked: &Checked, node: &NodeRecord, observed: Duration) -> Vec<TableCell> {
+    let kind = checked.kind_name(node.node);
     let dropped = number(node.stack_dropped);
     let load = load_cell(node.stack_utilization(observed));
     let none = TableCell::text("\u{2013}").sorted_by("");
     vec![
-        TableCell::text(outcome.node_name(node.node)).class("name"),
+        TableCell::text(checked.node_name(node.node)).class("name"),
         TableCell::text(kind),
         if kind == "station" { load } else { none },
         number(node.stack_queue_max.into()),

@@ -4,10 +4,10 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::ClassRecord;
 
 use super::super::chart::{Axis, Column, ColumnChart};
+use super::super::checked::Checked;
 use super::super::domain::Domain;
 use super::super::json::{bulk_wait, mean_wait};
 use super::super::markup::Markup;
-use super::super::outcome::Outcome;
 use super::super::page::{TableCell, wide_grid};
 use super::super::text::{count, share};
 use super::plant::{load_cell, number, table};
@@ -18,9 +18,9 @@ use super::verdicts::time_cell;
 const MOST_CHARTS: usize = 6;
 
 /// Returns the table of collision domains and their collisions by attempt; empty without any.
-pub(super) fn media(outcome: &Outcome<'_>) -> Markup {
-    let observed = outcome.results.record.observed;
-    let mut domains = outcome.domains();
+pub(super) fn media(checked: &Checked) -> Markup {
+    let observed = checked.results.record.observed;
+    let mut domains = checked.domains();
     if domains.is_empty() {
         return Markup::default();
     }
@@ -42,13 +42,13 @@ pub(super) fn media(outcome: &Outcome<'_>) -> Markup {
     let rows = domains.iter().map(|domain| {
         let access = domain.access();
         let failed = access.excessive_collisions + access.late_collisions > 0;
-        (domain_row(outcome, domain, observed), failed)
+        (domain_row(checked, domain, observed), failed)
     });
     let mut all = table(&names, rows.collect());
     let charts = domains.iter().take(MOST_CHARTS);
     let charts: Vec<Markup> = charts
         .filter(|domain| domain.collisions() > 0)
-        .map(|domain| attempts(outcome, domain))
+        .map(|domain| attempts(checked, domain))
         .collect();
     if !charts.is_empty() {
         all.push(wide_grid(charts));
@@ -56,7 +56,7 @@ pub(super) fn media(outcome: &Outcome<'_>) -> Markup {
     all
 }
 
-fn domain_row(outcome: &Outcome<'_>, domain: &Domain<'_>, observed: Duration) -> Vec<TableCell> {
+fn domain_row(checked: &Checked, domain: &Domain<'_>, observed: Duration) -> Vec<TableCell> {
     let access = domain.access();
     let mark = |value: u64| {
         let cell = number(value);
@@ -67,7 +67,7 @@ fn domain_row(outcome: &Outcome<'_>, domain: &Domain<'_>, observed: Duration) ->
         }
     };
     vec![
-        TableCell::text(domain.name(&outcome.scenario.network)).class("name"),
+        TableCell::text(domain.name(&checked.scenario.network)).class("name"),
         load_cell(domain.record.utilization(observed)),
         load_cell(share(domain.record.wasted, observed)),
         TableCell::number(domain.ports.len(), domain.ports.len()),
@@ -89,7 +89,7 @@ fn decimals(value: Option<f64>) -> TableCell {
 }
 
 /// Draws which share of the attempts of each number collided.
-fn attempts(outcome: &Outcome<'_>, domain: &Domain<'_>) -> Markup {
+fn attempts(checked: &Checked, domain: &Domain<'_>) -> Markup {
     let groups = domain.attempts().into_iter().map(|attempts| {
         let column = attempts.ratio().map(|value| Column {
             value,
@@ -100,7 +100,7 @@ fn attempts(outcome: &Outcome<'_>, domain: &Domain<'_>) -> Markup {
     let chart = ColumnChart {
         title: format!(
             "Attempts that collided, {}",
-            domain.name(&outcome.scenario.network)
+            domain.name(&checked.scenario.network)
         ),
         note: "by number of the attempt".into(),
         y: Axis::share("share of attempts"),
@@ -112,12 +112,12 @@ fn attempts(outcome: &Outcome<'_>, domain: &Domain<'_>) -> Markup {
 }
 
 /// Returns the queues and smoothers of all nodes that have a layer; empty without any.
-pub(super) fn layers(outcome: &Outcome<'_>) -> Markup {
+pub(super) fn layers(checked: &Checked) -> Markup {
     let mut queues = Vec::new();
     let mut smoothers = Vec::new();
-    for node in &outcome.results.record.nodes {
+    for node in &checked.results.record.nodes {
         let Some(layer) = &node.layer else { continue };
-        let name = outcome.node_name(node.node);
+        let name = checked.node_name(node.node);
         for (direction, classes) in [("receive", &layer.receive), ("transmit", &layer.transmit)] {
             let numbered = classes.iter().enumerate();
             queues.extend(numbered.map(|(queue, class)| {

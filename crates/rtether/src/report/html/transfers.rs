@@ -3,8 +3,8 @@
 use rtether_model::quantity::Duration;
 use rtether_model::record::TransferRecord;
 
+use super::super::checked::{Checked, Stream};
 use super::super::markup::{Markup, element};
-use super::super::outcome::{Outcome, Stream};
 use super::super::page::{DataTable, TableCell};
 use super::super::text::{count, time};
 
@@ -12,16 +12,16 @@ use super::super::text::{count, time};
 const MOST_ROWS: usize = 200;
 
 /// Returns the table; empty where nothing was transferred.
-pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
+pub(crate) fn section(checked: &Checked) -> Markup {
     let all = || {
-        outcome.streams().flat_map(|stream| {
+        checked.streams().flat_map(|stream| {
             let transfers = stream.record.transfers.iter();
             transfers.map(move |transfer| (stream, transfer))
         })
     };
     let rows: Vec<_> = all()
         .take(MOST_ROWS)
-        .map(|(stream, transfer)| (row(outcome, &stream, transfer), false))
+        .map(|(stream, transfer)| (row(checked, &stream, transfer), false))
         .collect();
     let mut body = Markup::default();
     if rows.is_empty() {
@@ -54,7 +54,7 @@ pub(crate) fn section(outcome: &Outcome<'_>) -> Markup {
     body
 }
 
-fn row(outcome: &Outcome<'_>, stream: &Stream<'_>, transfer: &TransferRecord) -> Vec<TableCell> {
+fn row(checked: &Checked, stream: &Stream<'_>, transfer: &TransferRecord) -> Vec<TableCell> {
     let span = |value: Duration| TableCell::number(time(value), value.as_ps());
     let number = |value: u64| TableCell::number(count(value), value);
     let took = transfer.finished_at.map(|end| end - transfer.started_at);
@@ -65,7 +65,7 @@ fn row(outcome: &Outcome<'_>, stream: &Stream<'_>, transfer: &TransferRecord) ->
     });
     vec![
         TableCell::text(&stream.flow.name),
-        TableCell::text(outcome.path_name(stream)),
+        TableCell::text(checked.path_name(stream)),
         span(transfer.started_at.since_start()),
         took.map_or_else(|| TableCell::number("not finished", i64::MAX), span),
         TableCell::number(

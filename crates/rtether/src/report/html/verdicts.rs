@@ -2,8 +2,8 @@
 
 use rtether_model::quantity::Duration;
 
+use super::super::checked::{Checked, Group, Stream};
 use super::super::markup::{Element, Markup, element};
-use super::super::outcome::{Group, Outcome, Stream};
 use super::super::page::{DataTable, TableCell, details};
 use super::super::table::class_name;
 use super::super::text::{self, count, percent, plural, time};
@@ -15,31 +15,31 @@ use crate::verdict::{Assessment, Column, Standing};
 const MOST_FAILED: usize = 50;
 
 /// Returns one table of all streams, or one of classes with their streams behind it.
-pub(super) fn section(outcome: &Outcome<'_>) -> Markup {
-    let order = outcome.worst_first();
+pub(super) fn section(checked: &Checked) -> Markup {
+    let order = checked.worst_first();
     let mut all = Markup::default();
-    let shown = if is_small(outcome) {
-        all.push(streams(outcome, &order, order.len() > 5));
+    let shown = if is_small(checked) {
+        all.push(streams(checked, &order, order.len() > 5));
         order
     } else {
-        let groups = outcome.groups();
-        all.push(classes(outcome, &groups));
+        let groups = checked.groups();
+        all.push(classes(checked, &groups));
         for group in &groups {
-            all.push(class(outcome, group));
+            all.push(class(checked, group));
         }
-        let failed = |index: &usize| outcome.stream(*index).verdict().is_failure();
+        let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
         let mut shown: Vec<usize> = order.into_iter().filter(failed).take(MOST_FAILED).collect();
         shown.extend(groups.iter().map(|group| group.streams[0]));
         shown.dedup();
         shown
     };
-    let reasons = reasons(outcome);
+    let reasons = reasons(checked);
     if !reasons.is_empty() {
         all.push(details(Markup::text("What failed"), reasons, false));
     }
     all.push(details(
         Markup::text("More figures"),
-        figures(outcome, &shown),
+        figures(checked, &shown),
         false,
     ));
     all
@@ -124,16 +124,16 @@ pub(crate) fn name_cell(name: &str, note: &str) -> TableCell {
     TableCell::markup(content).class("name")
 }
 
-fn columns(outcome: &Outcome<'_>, first: &str) -> Vec<(String, bool)> {
+fn columns(checked: &Checked, first: &str) -> Vec<(String, bool)> {
     let mut columns = vec![("verdict", false), (first, false)];
-    if !outcome.bounds.is_empty() {
+    if checked.has_bounds() {
         columns.push(("bound", true));
     }
-    if outcome.has_statistical() {
+    if checked.has_statistical() {
         columns.push(("statistical", false));
     }
     columns.extend([("p50", true), ("p99.9", true), ("max", true)]);
-    if !outcome.measured.is_empty() {
+    if checked.has_measured() {
         columns.extend([("measured p50", true), ("measured max", true)]);
     }
     columns.extend([
@@ -148,30 +148,30 @@ fn columns(outcome: &Outcome<'_>, first: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn streams(outcome: &Outcome<'_>, order: &[usize], filter: bool) -> Markup {
+fn streams(checked: &Checked, order: &[usize], filter: bool) -> Markup {
     let rows = order.iter().map(|&index| {
-        let stream = outcome.stream(index);
-        (stream_row(outcome, &stream), stream.verdict().is_failure())
+        let stream = checked.stream(index);
+        (stream_row(checked, &stream), stream.verdict().is_failure())
     });
     let table = DataTable {
-        columns: columns(outcome, "stream"),
+        columns: columns(checked, "stream"),
         rows: rows.collect(),
         filter,
     };
     table.render()
 }
 
-fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
+fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
     let record = stream.record;
-    let name = outcome.stream_name(stream);
-    let path = outcome.path_name(stream);
+    let name = checked.stream_name(stream);
+    let path = checked.path_name(stream);
     let note = if path == name { "" } else { &path };
     let said = stream.assessment;
     let mut row = vec![mark_cell(said.standing()), name_cell(&name, note)];
-    if !outcome.bounds.is_empty() {
+    if checked.has_bounds() {
         row.push(judged_cell(stream.bound, said.bound));
     }
-    if outcome.has_statistical() {
+    if checked.has_statistical() {
         row.push(statistical_cell(stream.statistical));
     }
     let is_over = said.margin.is_some_and(Duration::is_negative);
@@ -183,22 +183,22 @@ fn stream_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
         time_cell(record.quantile(999, 1_000)),
         if is_late { seen.class("n over") } else { seen },
     ]);
-    row.extend(measured_cells(outcome, || std::iter::once(*stream)));
+    row.extend(measured_cells(checked, || std::iter::once(*stream)));
     row.extend([
         time_cell(stream.flow.deadline),
         emphasized(time_cell(said.margin)),
         count_cell(record.dropped),
-        blame_cell(outcome, stream),
+        blame_cell(checked, stream),
     ]);
     row
 }
 
 /// Returns the slowest median and the slowest packet, where something was measured.
 fn measured_cells<'a, I: Iterator<Item = Stream<'a>>>(
-    outcome: &Outcome<'_>,
+    checked: &Checked,
     streams: impl Fn() -> I,
 ) -> Vec<TableCell> {
-    if outcome.measured.is_empty() {
+    if !checked.has_measured() {
         return Vec::new();
     }
     let (mut median, mut max) = (None, None);
@@ -217,7 +217,7 @@ fn statistical_cell(said: Option<Statistical>) -> TableCell {
     )
 }
 
-fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
+fn blame_cell(checked: &Checked, stream: &Stream<'_>) -> TableCell {
     let Some(blame) = stream.assessment.responsible else {
         return TableCell::text("\u{2013}").class("why");
     };
@@ -226,26 +226,26 @@ fn blame_cell(outcome: &Outcome<'_>, stream: &Stream<'_>) -> TableCell {
         Column::Bound => " of the bound:",
         Column::Simulated | Column::Measured => "",
     };
-    let words = format!("{}{of} {}", percent(part), outcome.place_name(blame.place));
+    let words = format!("{}{of} {}", percent(part), checked.place_name(blame.place));
     TableCell::text(words).class("why").sorted_by(part)
 }
 
-fn classes(outcome: &Outcome<'_>, groups: &[Group]) -> Markup {
+fn classes(checked: &Checked, groups: &[Group]) -> Markup {
     let rows = groups.iter().map(|group| {
-        let failed = outcome.count_of(group.streams.iter().copied()).failed() > 0;
-        (class_row(outcome, group), failed)
+        let failed = checked.count_of(group.streams.iter().copied()).failed() > 0;
+        (class_row(checked, group), failed)
     });
     let table = DataTable {
-        columns: columns(outcome, "class (worst of its streams)"),
+        columns: columns(checked, "class (worst of its streams)"),
         rows: rows.collect(),
         filter: false,
     };
     table.render()
 }
 
-fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
-    let streams = || group.streams.iter().map(|&index| outcome.stream(index));
-    let worst = outcome.stream(group.streams[0]);
+fn class_row(checked: &Checked, group: &Group) -> Vec<TableCell> {
+    let streams = || group.streams.iter().map(|&index| checked.stream(index));
+    let worst = checked.stream(group.streams[0]);
     let margin = streams().filter_map(|s| s.assessment.margin).min();
     let is_over = margin.is_some_and(Duration::is_negative);
     let emphasized = |cell: TableCell| if is_over { cell.class("n over") } else { cell };
@@ -253,14 +253,14 @@ fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
     let max = judged_cell(streams().filter_map(|s| s.max()).max(), seen);
     let mut row = vec![
         mark_cell(least(streams(), Assessment::standing)),
-        name_cell(class_name(&group.class), &verdict_words(outcome, group)),
+        name_cell(class_name(&group.class), &verdict_words(checked, group)),
     ];
-    if !outcome.bounds.is_empty() {
+    if checked.has_bounds() {
         let bound = streams().filter_map(|s| s.bound).max();
         let proof = least(streams(), |assessment| assessment.bound);
         row.push(judged_cell(bound, proof));
     }
-    if outcome.has_statistical() {
+    if checked.has_statistical() {
         let said = streams().filter_map(|s| s.statistical);
         row.push(statistical_cell(
             said.max_by(|a, b| a.late_ratio.total_cmp(&b.late_ratio)),
@@ -279,26 +279,26 @@ fn class_row(outcome: &Outcome<'_>, group: &Group) -> Vec<TableCell> {
             max
         },
     ]);
-    row.extend(measured_cells(outcome, streams));
+    row.extend(measured_cells(checked, streams));
     row.extend([
         time_cell(streams().filter_map(|s| s.flow.deadline).min()),
         emphasized(time_cell(margin)),
         count_cell(streams().map(|s| s.record.dropped).sum()),
-        blame_cell(outcome, &worst),
+        blame_cell(checked, &worst),
     ]);
     row
 }
 
-fn verdict_words(outcome: &Outcome<'_>, group: &Group) -> String {
-    let counts = outcome.count_of(group.streams.iter().copied());
+fn verdict_words(checked: &Checked, group: &Group) -> String {
+    let counts = checked.count_of(group.streams.iter().copied());
     format!("{}: {}", plural(counts.streams, "stream"), counts.words())
 }
 
-fn class(outcome: &Outcome<'_>, group: &Group) -> Markup {
-    let worst = outcome.stream(group.streams[0]);
+fn class(checked: &Checked, group: &Group) -> Markup {
+    let worst = checked.stream(group.streams[0]);
     let note = element("span")
         .class("note")
-        .text(verdict_words(outcome, group));
+        .text(verdict_words(checked, group));
     let mut summary = Markup::text(class_name(&group.class));
     summary.push(note);
     if worst.verdict().is_failure() {
@@ -306,20 +306,20 @@ fn class(outcome: &Outcome<'_>, group: &Group) -> Markup {
     }
     details(
         summary,
-        streams(outcome, &group.streams, group.streams.len() > 5),
+        streams(checked, &group.streams, group.streams.len() > 5),
         false,
     )
 }
 
 /// Every sentence on what failed, with the stream's name.
-pub(crate) fn reasons(outcome: &Outcome<'_>) -> Markup {
-    let rows: Vec<_> = outcome
+pub(crate) fn reasons(checked: &Checked) -> Markup {
+    let rows: Vec<_> = checked
         .worst_first()
         .into_iter()
-        .map(|index| outcome.stream(index))
+        .map(|index| checked.stream(index))
         .filter(|stream| !stream.assessment.reasons.is_empty())
         .map(|stream| {
-            let name = outcome.stream_name(&stream);
+            let name = checked.stream_name(&stream);
             let reasons = stream.assessment.reasons.join("; ");
             let cells = vec![
                 TableCell::text(name).class("name"),
@@ -340,7 +340,7 @@ pub(crate) fn reasons(outcome: &Outcome<'_>) -> Markup {
     table.render()
 }
 
-fn figures(outcome: &Outcome<'_>, streams: &[usize]) -> Markup {
+fn figures(checked: &Checked, streams: &[usize]) -> Markup {
     let names = [
         ("stream", false),
         ("released", true),
@@ -357,7 +357,7 @@ fn figures(outcome: &Outcome<'_>, streams: &[usize]) -> Markup {
     ];
     let rows = streams
         .iter()
-        .map(|&index| (figures_row(outcome, &outcome.stream(index)), false));
+        .map(|&index| (figures_row(checked, &checked.stream(index)), false));
     let table = DataTable {
         columns: names.map(|(name, number)| (name.to_owned(), number)).into(),
         rows: rows.collect(),
@@ -366,7 +366,7 @@ fn figures(outcome: &Outcome<'_>, streams: &[usize]) -> Markup {
     table.render()
 }
 
-fn figures_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
+fn figures_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
     let (record, sure) = (stream.record, stream.confidence);
     let some = record.latency.count > 0;
     let p99 = record.quantile(99, 100);
@@ -393,9 +393,9 @@ fn figures_row(outcome: &Outcome<'_>, stream: &Stream<'_>) -> Vec<TableCell> {
         },
     );
     let inside = record.node_share();
-    let rate = super::super::json::throughput(outcome, record);
+    let rate = super::super::json::throughput(checked, record);
     vec![
-        TableCell::text(outcome.stream_name(stream)).class("name"),
+        TableCell::text(checked.stream_name(stream)).class("name"),
         count_cell(record.released),
         count_cell(record.delivered),
         time_cell(some.then_some(record.latency.min)),

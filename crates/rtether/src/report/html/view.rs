@@ -4,7 +4,7 @@ use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
 use rtether_model::record::{Bucket, Segment, Summary, Worst};
 
-use super::super::outcome::{Outcome, Stream};
+use super::super::checked::{Checked, Stream};
 use super::super::table::class_name;
 use super::super::text::{plural, time};
 use super::is_small;
@@ -36,28 +36,28 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     /// Returns what to show, worst first: streams, or classes and the streams that failed.
-    pub(super) fn all(outcome: &Outcome<'a>) -> Vec<Self> {
+    pub(super) fn all(checked: &'a Checked) -> Vec<Self> {
         let of_stream = |index: usize| {
-            let stream = outcome.stream(index);
-            let path = outcome.path_name(&stream);
-            let title = outcome.stream_name(&stream);
+            let stream = checked.stream(index);
+            let path = checked.path_name(&stream);
+            let title = checked.stream_name(&stream);
             let note = if path == title { String::new() } else { path };
-            Self::new(outcome, title, note, &[stream])
+            Self::new(checked, title, note, &[stream])
         };
-        let order = outcome.worst_first();
-        let mut views: Vec<Self> = if is_small(outcome) {
+        let order = checked.worst_first();
+        let mut views: Vec<Self> = if is_small(checked) {
             order.into_iter().map(of_stream).collect()
         } else {
-            let failed = |index: &usize| outcome.stream(*index).verdict().is_failure();
+            let failed = |index: &usize| checked.stream(*index).verdict().is_failure();
             let failed = order
                 .into_iter()
                 .filter(failed)
                 .take(MOST_FAILED)
                 .map(of_stream);
-            let classes = outcome.groups().into_iter().map(|group| {
-                let streams: Vec<_> = group.streams.iter().map(|&i| outcome.stream(i)).collect();
+            let classes = checked.groups().into_iter().map(|group| {
+                let streams: Vec<_> = group.streams.iter().map(|&i| checked.stream(i)).collect();
                 let note = plural(streams.len(), "stream");
-                Self::new(outcome, class_name(&group.class).into(), note, &streams)
+                Self::new(checked, class_name(&group.class).into(), note, &streams)
             });
             failed.chain(classes).collect()
         };
@@ -65,7 +65,7 @@ impl<'a> View<'a> {
         views
     }
 
-    fn new(outcome: &Outcome<'a>, title: String, note: String, streams: &[Stream<'a>]) -> Self {
+    fn new(checked: &'a Checked, title: String, note: String, streams: &[Stream<'a>]) -> Self {
         let mut view = Self {
             title,
             note,
@@ -88,9 +88,9 @@ impl<'a> View<'a> {
             .max_by_key(|stream| (stream.max(), usize::MAX - stream.index));
         if let Some(stream) = slowest {
             view.worst = stream.record.worst.as_ref();
-            view.blame = outcome.worst_place(stream).unwrap_or_default();
+            view.blame = checked.worst_place(stream).unwrap_or_default();
             if streams.len() > 1 {
-                view.worst_stream = Some((outcome.stream_name(stream), *stream));
+                view.worst_stream = Some((checked.stream_name(stream), *stream));
             }
         }
         view.deadlines.sort_unstable();

@@ -4,14 +4,14 @@ use rtether_model::quantity::Duration;
 use rtether_model::record::{AccessRecord, ClassRecord, LayerRecord, SmootherRecord};
 use serde_json::{Value, json};
 
+use super::super::checked::Checked;
 use super::super::domain::{Attempts, Domain};
-use super::super::outcome::Outcome;
 use super::{ns, ns_or_null};
 
 /// Returns one collision domain.
-pub(super) fn medium(outcome: &Outcome<'_>, domain: &Domain<'_>, observed: Duration) -> Value {
-    let network = &outcome.scenario.network;
-    let name = |node| outcome.node_name(node);
+pub(super) fn medium(checked: &Checked, domain: &Domain<'_>, observed: Duration) -> Value {
+    let network = &checked.scenario.network;
+    let name = |node| checked.node_name(node);
     let hubs: Vec<&str> = domain.hubs.iter().map(|&hub| name(hub)).collect();
     let ports = domain
         .ports

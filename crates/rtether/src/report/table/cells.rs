@@ -2,7 +2,7 @@
 
 use rtether_model::quantity::Duration;
 
-use super::super::outcome::{Outcome, Stream};
+use super::super::checked::{Checked, Stream};
 use super::super::text::{self, percent, time_or_dash};
 use super::plain;
 use crate::measured::Measurement;
@@ -61,7 +61,7 @@ pub(super) fn shout(standing: Standing) -> String {
     }
 }
 
-pub(super) fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
+pub(super) fn culprit(checked: &Checked, stream: &Stream<'_>) -> String {
     let Some(blame) = stream.assessment.responsible else {
         return "-".into();
     };
@@ -70,5 +70,5 @@ pub(super) fn culprit(outcome: &Outcome<'_>, stream: &Stream<'_>) -> String {
         Column::Bound => " of the bound:",
         Column::Simulated | Column::Measured => "",
     };
-    plain(&format!("{share}{of} {}", outcome.place_name(blame.place)))
+    plain(&format!("{share}{of} {}", checked.place_name(blame.place)))
 }

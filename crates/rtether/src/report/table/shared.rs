@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use rtether_model::record::ClassRecord;
 
+use super::super::checked::Checked;
 use super::super::json::{bulk_wait, mean_wait};
-use super::super::outcome::Outcome;
 use super::super::text::{percent, plural, time, time_or_dash};
 use super::{Options, plain};
 
@@ -42,24 +42,24 @@ impl Small {
 }
 
 /// Returns the tables that have something to say.
-pub(super) fn tables(outcome: &Outcome<'_>, all: bool) -> Vec<Small> {
-    let mut tables = vec![media(outcome, all), queues(outcome, all)];
-    tables.push(smoothers(outcome, all));
+pub(super) fn tables(checked: &Checked, all: bool) -> Vec<Small> {
+    let mut tables = vec![media(checked, all), queues(checked, all)];
+    tables.push(smoothers(checked, all));
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
 
 /// Draws them one below the other.
-pub(super) fn render(outcome: &Outcome<'_>, options: Options) -> String {
+pub(super) fn render(checked: &Checked, options: Options) -> String {
     let mut text = String::new();
-    for table in tables(outcome, options.all) {
+    for table in tables(checked, options.all) {
         let drawn = super::draw_small(&table, options);
         text.extend([&drawn, "\n", &table.rest(), "\n"]);
     }
     text
 }
 
-fn media(outcome: &Outcome<'_>, all: bool) -> Small {
+fn media(checked: &Checked, all: bool) -> Small {
     let titles = [
         "shared medium",
         "load",
@@ -71,14 +71,14 @@ fn media(outcome: &Outcome<'_>, all: bool) -> Small {
         "late",
         "fairness",
     ];
-    let observed = outcome.results.record.observed;
-    let rows = outcome.domains().into_iter().map(|domain| {
+    let observed = checked.results.record.observed;
+    let rows = checked.domains().into_iter().map(|domain| {
         let access = domain.access();
         let wasted = super::text::share(domain.record.wasted, observed);
         let decimals =
             |value: Option<f64>| value.map_or_else(|| "-".into(), |value| format!("{value:.3}"));
         vec![
-            plain(&domain.name(&outcome.scenario.network)),
+            plain(&domain.name(&checked.scenario.network)),
             percent(domain.record.utilization(observed)),
             percent(wasted),
             domain.sent().to_string(),
@@ -93,7 +93,7 @@ fn media(outcome: &Outcome<'_>, all: bool) -> Small {
 }
 
 /// Lists the queues of all layers, those that dropped most or kept frames longest first.
-fn queues(outcome: &Outcome<'_>, all: bool) -> Small {
+fn queues(checked: &Checked, all: bool) -> Small {
     let titles = [
         "layer queue",
         "arrived",
@@ -104,9 +104,9 @@ fn queues(outcome: &Outcome<'_>, all: bool) -> Small {
         "idle releases",
     ];
     let mut found: Vec<(String, &ClassRecord)> = Vec::new();
-    for node in &outcome.results.record.nodes {
+    for node in &checked.results.record.nodes {
         let Some(layer) = &node.layer else { continue };
-        let name = outcome.node_name(node.node);
+        let name = checked.node_name(node.node);
         for (direction, classes) in [("receive", &layer.receive), ("transmit", &layer.transmit)] {
             let numbered = classes.iter().enumerate();
             found.extend(numbered.map(|(q, class)| (format!("{name} {direction} {q}"), class)));
@@ -128,7 +128,7 @@ fn queues(outcome: &Outcome<'_>, all: bool) -> Small {
     Small::new(&titles, 1, rows.collect(), all)
 }
 
-fn smoothers(outcome: &Outcome<'_>, all: bool) -> Small {
+fn smoothers(checked: &Checked, all: bool) -> Small {
     let titles = [
         "smoother",
         "real-time octets",
@@ -138,11 +138,11 @@ fn smoothers(outcome: &Outcome<'_>, all: bool) -> Small {
         "bulk waited",
         "bulk depth",
     ];
-    let nodes = outcome.results.record.nodes.iter();
+    let nodes = checked.results.record.nodes.iter();
     let rows = nodes.filter_map(|node| {
         let smoother = node.layer.as_ref()?.smoother.as_ref()?;
         Some(vec![
-            plain(outcome.node_name(node.node)),
+            plain(checked.node_name(node.node)),
             smoother.real_time.get().to_string(),
             smoother.bulk.get().to_string(),
             smoother.dropped.to_string(),

@@ -1,4 +1,4 @@
-//! Scenario, results and verdicts side by side, in the order and words of a report.
+//! Everything that is said of a plant, in the order and words of a report.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -16,30 +16,47 @@ use crate::bound::Statistical;
 use crate::measured::{Distribution, Measurement};
 use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
-use crate::verdict::{Assessment, Column, Standing, Verdict};
+use crate::verdict::{Assessment, Column, Conclusion, Standing, Verdict};
 
-/// What a report is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Outcome<'a> {
+/// A plant with everything said of it: simulated, proved, measured and judged.
+#[derive(Clone, Debug)]
+pub struct Checked {
     /// The plant.
-    pub scenario: &'a Scenario,
-    /// What the runs said.
-    pub results: &'a Results,
-    /// The verdicts, in the order of the record's streams.
-    pub assessments: &'a [Assessment],
+    pub scenario: Scenario,
     /// Text of the scenario file, to be shown with the results.
-    pub source: Option<&'a str>,
-    /// Proved bound of each stream, in the order of the record; empty where it was not asked for.
-    pub bounds: &'a [Option<Duration>],
-    /// The analysis behind them, to be shown whole.
-    pub analysis: Option<&'a Analysis>,
-    /// What a model says of each stream on a shared medium, in the order of the record; empty where
-    /// it was not asked for.
-    pub statistical: &'a [Option<Statistical>],
-    /// What was measured of each stream, in the order of the record; empty where nothing was.
-    pub measured: &'a [Measurement],
-    /// How it was distributed, in the same order.
-    pub distributions: &'a [Distribution],
+    pub source: Option<String>,
+    /// What the runs said.
+    pub results: Results,
+    /// The proof, where bounds were computed.
+    pub analysis: Option<Analysis>,
+    /// What is said of each stream, in the order of the record.
+    pub judged: Vec<Judged>,
+    /// How the check ends.
+    pub conclusion: Conclusion,
+    /// What else has to be known to read the figures, the gravest last.
+    pub notes: Vec<Note>,
+}
+
+/// A sentence beside the figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Whether it is the reason why the check fails.
+    pub is_error: bool,
+    /// The sentence.
+    pub text: String,
+}
+
+/// What is said of a stream beside what was simulated.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The verdict.
+    pub assessment: Assessment,
+    /// Proved bound.
+    pub bound: Option<Duration>,
+    /// How likely it is late on a shared medium, by a model; no bound.
+    pub statistical: Option<Statistical>,
+    /// What was measured, and how it was distributed.
+    pub measured: Option<(Measurement, Distribution)>,
 }
 
 /// One stream with everything said of it.
@@ -74,103 +91,106 @@ pub struct Group {
     pub streams: Vec<usize>,
 }
 
-impl<'a> Outcome<'a> {
-    /// Puts together what a report needs.
-    pub const fn new(
-        scenario: &'a Scenario,
-        results: &'a Results,
-        assessments: &'a [Assessment],
-    ) -> Self {
+impl Checked {
+    /// Returns what was simulated and judged.
+    pub fn new(scenario: Scenario, results: Results, assessments: Vec<Assessment>) -> Self {
+        let conclusion = Conclusion::of(&assessments, results.partial);
+        let judged = assessments.into_iter().map(|assessment| Judged {
+            assessment,
+            bound: None,
+            statistical: None,
+            measured: None,
+        });
         Self {
             scenario,
-            results,
-            assessments,
             source: None,
-            bounds: &[],
+            results,
             analysis: None,
-            statistical: &[],
-            measured: &[],
-            distributions: &[],
+            judged: judged.collect(),
+            conclusion,
+            notes: Vec::new(),
         }
     }
 
     /// Adds the text of the scenario file.
     #[must_use]
-    pub const fn with_source(self, source: &'a str) -> Self {
+    pub fn with_source(self, source: impl Into<String>) -> Self {
         Self {
-            source: Some(source),
+            source: Some(source.into()),
             ..self
         }
     }
 
-    /// Adds proved bounds, one a stream.
+    /// Adds proved bounds, with the analysis behind them, and what a model says of shared media.
     #[must_use]
-    pub const fn with_bounds(self, bounds: &'a [Option<Duration>]) -> Self {
-        Self { bounds, ..self }
-    }
-
-    /// Adds the whole analysis, and what a model says of streams on shared media.
-    #[must_use]
-    pub const fn with_analysis(
-        self,
-        analysis: &'a Analysis,
-        statistical: &'a [Option<Statistical>],
-    ) -> Self {
-        Self {
-            analysis: Some(analysis),
-            statistical,
-            ..self
+    pub fn with_analysis(mut self, analysis: Analysis) -> Self {
+        let bounds = crate::bound::latencies(&analysis);
+        let statistical = crate::bound::statistical(&self.scenario);
+        for (judged, bound) in self.judged.iter_mut().zip(bounds) {
+            judged.bound = bound;
         }
-    }
-
-    /// Adds what was measured, one a stream.
-    #[must_use]
-    pub const fn with_measured(self, measured: &'a [Measurement]) -> Self {
-        Self { measured, ..self }
-    }
-
-    /// Adds how it was distributed, to be drawn beside what was simulated.
-    #[must_use]
-    pub const fn with_distributions(self, distributions: &'a [Distribution]) -> Self {
-        Self {
-            distributions,
-            ..self
+        for (judged, statistical) in self.judged.iter_mut().zip(statistical) {
+            judged.statistical = statistical;
         }
+        self.analysis = Some(analysis);
+        self
+    }
+
+    /// Adds what was measured, one a stream, to be set beside what was simulated.
+    #[must_use]
+    pub fn with_measured(mut self, measured: Vec<(Measurement, Distribution)>) -> Self {
+        for (judged, measured) in self.judged.iter_mut().zip(measured) {
+            judged.measured = Some(measured);
+        }
+        self
+    }
+
+    /// Returns whether a stream has a bound.
+    pub fn has_bounds(&self) -> bool {
+        self.judged.iter().any(|judged| judged.bound.is_some())
+    }
+
+    /// Returns whether a stream was measured.
+    pub fn has_measured(&self) -> bool {
+        self.judged.iter().any(|judged| judged.measured.is_some())
     }
 
     /// Returns whether a model has something to say of a stream.
     pub fn has_statistical(&self) -> bool {
-        self.statistical.iter().any(Option::is_some)
+        self.judged
+            .iter()
+            .any(|judged| judged.statistical.is_some())
     }
 
     /// Returns one stream.
     ///
     /// # Panics
     /// If the record has no such stream or it was not judged.
-    pub fn stream(&self, index: usize) -> Stream<'a> {
+    pub fn stream(&self, index: usize) -> Stream<'_> {
         let record = &self.results.record.streams[index];
+        let judged = &self.judged[index];
+        let measured = judged.measured.as_ref();
         Stream {
             index,
             flow: &self.scenario.flows[record.flow_id().index()],
             record,
-            assessment: &self.assessments[index],
+            assessment: &judged.assessment,
             confidence: self
                 .results
                 .confidence
                 .get(index)
                 .copied()
                 .unwrap_or_default(),
-            bound: self.bounds.get(index).copied().flatten(),
-            statistical: self.statistical.get(index).copied().flatten(),
-            measured: self.measured.get(index).copied(),
-            distribution: self.distributions.get(index),
+            bound: judged.bound,
+            statistical: judged.statistical,
+            measured: measured.map(|(measurement, _)| *measurement),
+            distribution: measured.map(|(_, distribution)| distribution),
         }
     }
 
     /// Returns all streams in the order of the record.
-    pub fn streams(&self) -> impl Iterator<Item = Stream<'a>> {
-        let outcome = *self;
-        (0..self.results.record.streams.len()).map(move |index| outcome.stream(index))
+    pub fn streams(&self) -> impl Iterator<Item = Stream<'_>> {
+        (0..self.results.record.streams.len()).map(|index| self.stream(index))
     }
 
     /// Returns the positions of all streams: worst verdict first, then closest to the deadline.
@@ -198,20 +218,20 @@ impl<'a> Outcome<'a> {
 
     /// Counts verdicts.
     pub fn counts(&self) -> Counts {
-        self.count_of(0..self.assessments.len())
+        self.count_of(0..self.judged.len())
     }
 
     /// Counts verdicts of some streams.
     pub fn count_of(&self, streams: impl IntoIterator<Item = usize>) -> Counts {
         let mut counts = Counts::default();
         for index in streams {
-            counts.add(&self.assessments[index]);
+            counts.add(&self.judged[index].assessment);
         }
         counts
     }
 
     /// Returns the name of a node.
-    pub fn node_name(&self, node: NodeId) -> &'a str {
+    pub fn node_name(&self, node: NodeId) -> &str {
         &self.scenario.network.node(node).name
     }
 
@@ -225,7 +245,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the collision domains.
-    pub fn domains(&self) -> Vec<Domain<'a>> {
+    pub fn domains(&self) -> Vec<Domain<'_>> {
         Domain::all(&self.scenario.network, &self.results.record)
     }
 
@@ -245,7 +265,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the node at the other end of a port's link.
-    pub fn peer_name(&self, port: PortId) -> Option<&'a str> {
+    pub fn peer_name(&self, port: PortId) -> Option<&str> {
         let mut links = self.scenario.network.links.iter();
         let peer = links.find_map(|link| link.peer_of(port))?;
         Some(self.node_name(peer.node))

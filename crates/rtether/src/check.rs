@@ -1,0 +1,189 @@
+//! A check: simulation, proof and measurement of a plant brought together and judged.
+//!
+//! [`check`] does all of it; [`conclude`] is its second half, for hosts that simulate and measure
+//! themselves, with progress and traces of their own.
+
+use rtether_sim::BuildError;
+
+use crate::bound;
+use crate::measured::{self, Evidence};
+use crate::report::{Checked, Note};
+use crate::run::{self, Progress, Results};
+use crate::scenario::Scenario;
+use crate::verdict::{self, Conclusion};
+
+/// What a check is made of beside the simulation.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether bounds are computed and judged.
+    pub proves: bool,
+    /// Text of the scenario file, to be shown with the results.
+    pub source: Option<String>,
+    /// What was measured.
+    pub evidence: Evidence,
+}
+
+impl Default for Options {
+    /// Simulation and proof.
+    fn default() -> Self {
+        Self {
+            proves: true,
+            source: None,
+            evidence: Evidence::default(),
+        }
+    }
+}
+
+/// Simulates a plant, proves bounds and judges every stream.
+///
+/// # Errors
+/// If the plant cannot be simulated.
+pub fn check(scenario: &Scenario, options: Options) -> Result<Checked, BuildError> {
+    let results = run::simulate(scenario, &Progress::default())?;
+    Ok(conclude(scenario, results, options))
+}
+
+/// Judges what was simulated of a plant, with the proof and what was measured.
+pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Checked {
+    let Options {
+        proves,
+        source,
+        evidence,
+    } = options;
+    // Who ended the run does not wait for proofs.
+    let analysis = (proves && !results.partial).then(|| bound::analyze(scenario));
+    let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
+    verdict::add_measured(&mut assessments, &evidence.assessments);
+    let contradicted = analysis.as_ref().map_or_else(Vec::new, |analysis| {
+        bound::contradictions(analysis, &results)
+    });
+    let bounds = analysis.as_ref().map(bound::latencies).unwrap_or_default();
+    let exceeded = measured::contradictions(&bounds, &evidence.streams, evidence.tolerance);
+    let mut checked = Checked::new(scenario.clone(), results, assessments);
+    checked.source = source;
+    if let Some(analysis) = analysis {
+        checked = checked.with_analysis(analysis);
+    }
+    let Evidence {
+        streams,
+        error,
+        is_partial,
+        emulated,
+        ..
+    } = evidence;
+    checked = checked.with_measured(streams);
+    note_ignored(&mut checked, proves);
+    note_exceeded(&mut checked, &exceeded);
+    note_measured(&mut checked, &emulated);
+    if is_partial {
+        checked.conclusion = Conclusion::Interrupted;
+    }
+    if let Some(error) = error {
+        note(
+            &mut checked,
+            true,
+            format!("the measurement ended early: {error}"),
+        );
+        checked.conclusion = Conclusion::Unmeasured;
+    }
+    contradict(&mut checked, &contradicted);
+    if !exceeded.is_empty() && contradicted.is_empty() {
+        checked.conclusion = Conclusion::Contradiction;
+    }
+    checked
+}
+
+fn note(checked: &mut Checked, is_error: bool, text: String) {
+    checked.notes.push(Note { is_error, text });
+}
+
+/// Says that bounds are required which nobody has asked for.
+fn note_ignored(checked: &mut Checked, proves: bool) {
+    if !proves && requires_bounds(&checked.scenario) {
+        let text = "requirements of `bound` are not judged here; `rtether check` does";
+        note(checked, false, text.to_owned());
+    }
+}
+
+/// Says which streams were measured beyond their bounds with the host inside its profile.
+fn note_exceeded(checked: &mut Checked, exceeded: &[usize]) {
+    for &index in exceeded {
+        let stream = checked.stream(index);
+        let max = stream.measured.and_then(|measured| measured.max_inside);
+        if let Some((max, bound)) = max.zip(stream.bound) {
+            let text = format!(
+                "`{}`: a measured delay of {max} exceeds its proved bound of {bound}, and the host was \
+                 inside its stated profile",
+                stream.flow.name
+            );
+            note(checked, true, text);
+        }
+    }
+}
+
+/// Says what has to be known of measured figures.
+fn note_measured(checked: &mut Checked, emulated: &[String]) {
+    let (mut stalled, mut outside, mut released) = (0, 0, 0);
+    for stream in checked.streams() {
+        if let Some(measured) = stream.measured {
+            stalled += measured.stalled;
+            outside += measured.outside;
+            released += measured.released;
+        }
+    }
+    if stalled > 0 {
+        let text = format!(
+            "{stalled} measured packets were touched by stalls of the host and are left out"
+        );
+        note(checked, false, text);
+    }
+    if outside > 0 {
+        let text = format!(
+            "for {outside} of {released} measured packets the host's stacks took longer than the \
+             scenario says: they prove nothing against a bound"
+        );
+        note(checked, false, text);
+    }
+    if !emulated.is_empty() {
+        let text = format!(
+            "live figures hold this host's own costs on top of what was emulated at {}",
+            emulated.join(", ")
+        );
+        note(checked, false, text);
+    }
+}
+
+/// Says which streams were simulated beyond their bounds, and whose fault that is, and concludes from it.
+fn contradict(checked: &mut Checked, contradicted: &[usize]) {
+    if contradicted.is_empty() {
+        return;
+    }
+    let lost = bound::broken_assumption(&checked.scenario, &checked.results);
+    let why = lost.as_ref().map_or_else(
+        || "; this is a defect of rtether, please report it with the scenario".to_owned(),
+        |lost| format!(", which assumes that nothing is lost, but {lost}"),
+    );
+    for &index in contradicted {
+        let stream = checked.stream(index);
+        let text = format!(
+            "`{}`: a simulated delay of {} exceeds its proved bound{why}",
+            stream.flow.name, stream.record.latency.max
+        );
+        note(checked, true, text);
+    }
+    let assessments = checked.judged.iter().map(|judged| &judged.assessment);
+    let required = Conclusion::of(assessments, checked.results.partial);
+    checked.conclusion = match lost {
+        None => Conclusion::Contradiction,
+        // Losses deprive the bound of its ground.
+        Some(_) if required == Conclusion::Met && requires_bounds(&checked.scenario) => {
+            Conclusion::NoAnswer
+        }
+        Some(_) => required,
+    };
+}
+
+/// Returns whether a requirement is about a bound.
+fn requires_bounds(scenario: &Scenario) -> bool {
+    scenario.accept.iter().any(|line| line.bound.is_some())
+}
