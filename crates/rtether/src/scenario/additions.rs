@@ -1,14 +1,14 @@
 //! Flows added from outside: `rtether admit SCENARIO FLOW`.
 //!
-//! A text with one flow, a list of flows, or a map with a list under `flows`, in the syntax of
-//! scenario files. It is put into the tree before it is read, so that every check of the loader
+//! The text holds one flow, a list of flows, or a map with a list under `flows`, in scenario
+//! syntax. Its flows are put into the scenario's tree before lowering, so every check of the loader
 //! applies and points into the text.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span};
 use super::tree::{self, Data, Entry, Value};
 
-/// Adds the flows of a text to those of a scenario.
+/// Adds the flows of a text to those of the scenario.
 pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sink) {
     let Some(value) = tree::parse(source, &text.text, sink) else {
         return;
@@ -25,7 +25,7 @@ pub(super) fn apply(root: &mut Value, source: u32, text: &Source, sink: &mut Sin
         sink.push(Diagnostic::new(&codes::MISSING_KEY, title, start, "").help(help));
         return;
     }
-    // What is wrong with the scenario itself is said when it is read.
+    // Mistakes in the scenario itself are reported when it is lowered.
     let Data::Map(entries) = &mut root.data else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What only the whole plant can show: routes, loops, overload, deadlines, things never used.
+//! Checks that need the whole plant: routes, loops, overload, deadlines, unused declarations.
 
 use std::collections::BTreeSet;
 
@@ -42,8 +42,8 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, overload: Overload) 
     }
 }
 
-/// Calls `visit` for every hop of a flow that has a route, with the listener; once for a hop that
-/// several listeners of a multicast share.
+/// Calls `visit` with the listener for every hop of a routed flow; a hop shared by several
+/// listeners of a multicast is visited once.
 fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut(NodeId, &Hop)) {
     let mut seen = BTreeSet::new();
     for &listener in &flow.listeners {
@@ -58,7 +58,7 @@ fn each_hop(plant: &Plant, routing: &Routing, flow: &Flow, mut visit: impl FnMut
     }
 }
 
-/// Follows replies and acknowledgements, which meet the VLANs in the other order.
+/// Checks the route of replies and acknowledgements, which meet the VLANs in reverse order.
 fn way_back(
     plant: &Plant,
     routing: &Routing,
@@ -215,7 +215,7 @@ fn vlan(plant: &Plant, index: usize, port: PortId, vid: Vid, from_to: String) ->
     .help(remedy)
 }
 
-/// Returns a port in words, counted from 1: port 3 of switch `sw1`.
+/// Returns a port in words, counted from 1: "port 3 of switch `sw1`".
 fn port_name(network: &Network, port: PortId) -> String {
     let name = quote(&network.node(port.node).name);
     match ports_of(network, port.node) {
@@ -229,7 +229,8 @@ fn ports_in_use(plant: &Plant) -> BTreeSet<PortId> {
     links.flat_map(|link| link.ends).collect()
 }
 
-/// Returns a port without a link, and the rate to write for one; links of a hub need none.
+/// Returns an unused port and the `rate` to write for a link to it; empty for a hub, which implies
+/// the rate.
 fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<(String, &'static str)> {
     network.iter_nodes().find_map(|(node, _)| {
         let (kind, count) = ports_of(network, node)?;
@@ -242,10 +243,10 @@ fn free_port(network: &Network, used: &BTreeSet<PortId>) -> Option<(String, &'st
     })
 }
 
-/// Complains of loops in which frames would circle. Hubs repeat whatever comes. Static tables and managed multicast follow
-/// shortest paths and need no tree.
+/// Reports loops in which frames would circulate. Hubs repeat everything they receive. Static
+/// tables and managed multicast follow shortest paths and need no tree.
 fn loops(reader: &mut Reader<'_>, plant: &Plant, routing: &Routing) {
-    /// A plant with more loops than this has one mistake, not many.
+    /// Beyond this many loops the plant has one mistake rather than many.
     const MOST: usize = 8;
     let multicast = plant
         .flows
@@ -317,7 +318,7 @@ fn report_loop(reader: &mut Reader<'_>, plant: &Plant, links: &[LinkId], multica
     reader.report(diagnostic);
 }
 
-/// Returns the flow of an index.
+/// Returns the flow with this index.
 fn flow_of(plant: &Plant, id: FlowId) -> &Flow {
     &plant.flows[id.index()]
 }

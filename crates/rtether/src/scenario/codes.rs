@@ -1,4 +1,4 @@
-//! The kinds of mistakes: names that stay, and a paragraph each for the reference.
+//! The kinds of mistakes: stable names, each with a paragraph for the reference.
 
 use super::diagnostic::Severity;
 
@@ -7,7 +7,7 @@ use super::diagnostic::Severity;
 pub struct Code {
     /// Stable name.
     pub name: &'static str,
-    /// How bad it usually is.
+    /// Usual severity.
     pub severity: Severity,
     /// What is wrong, in one sentence.
     pub summary: &'static str,

@@ -1,14 +1,14 @@
-//! Diagnostics: what is wrong with a scenario, where, why, and how to mend it.
+//! Diagnostics: what is wrong with a scenario, where, why, and how to fix it.
 //!
-//! Titles say what is wrong in the user's own words, labels say why, help is an edit that can be
-//! pasted. The text form is in [`super::render`].
+//! Titles say what is wrong in the user's terms, labels say why, and help is an edit to paste. The
+//! text form is in [`super::render`].
 
 use std::borrow::Cow;
 
 use super::codes::Code;
 use crate::characters::is_unseen;
 
-/// A stretch of one source, in bytes.
+/// A range of bytes in one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// Position in [`super::Loaded::sources`].
@@ -28,10 +28,10 @@ pub struct Source {
     pub text: String,
 }
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The scenario can be run, but probably does not say what its author means.
+    /// The scenario can be run, but probably does not say what its author meant.
     Warning,
     /// The scenario cannot be run.
     Error,
@@ -47,7 +47,7 @@ impl Severity {
     }
 }
 
-/// A place and what there is to say about it.
+/// A place and a note about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The place.
@@ -67,9 +67,9 @@ pub struct Diagnostic {
     pub title: String,
     /// Where, and why.
     pub primary: Label,
-    /// Other places that have to do with it.
+    /// Other places involved.
     pub secondary: Vec<Label>,
-    /// Edits that mend it.
+    /// Edits that fix it.
     pub help: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Diagnostic {
     }
 }
 
-/// Collects diagnostics; more than a screenful of screenfuls helps nobody.
+/// Collects diagnostics: keeps the first [`Self::MOST`] and counts the rest.
 #[derive(Debug, Default)]
 pub(super) struct Sink {
     list: Vec<Diagnostic>,
@@ -143,7 +143,8 @@ impl Sink {
         }
     }
 
-    /// Returns whether more would only be counted, so that looking for help is not worth it.
+    /// Returns whether further diagnostics are only counted, so that looking for help is wasted
+    /// effort.
     pub(super) const fn is_full(&self) -> bool {
         self.list.len() >= Self::MOST
     }
@@ -152,7 +153,8 @@ impl Sink {
         self.errors
     }
 
-    /// Returns everything in the order of the file; what was too much is counted at the end.
+    /// Returns the diagnostics in file order; if some were dropped, the last one gives their
+    /// number.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|d| d.primary.span);
         if self.dropped > 0 {
@@ -169,7 +171,8 @@ impl Sink {
     }
 }
 
-/// Puts a word of the user's into backticks, without characters that nobody sees and not too long.
+/// Puts a word from the user into backticks, shortened, with invisible characters replaced by
+/// spaces.
 pub(crate) fn quote(word: &str) -> String {
     const LONGEST: usize = 60;
     let clean: Cow<'_, str> = if word.chars().any(is_unseen) {

@@ -8,7 +8,7 @@ use super::reader::{Fields, Reader};
 
 mod substation;
 
-/// A generator whose nodes are made and whose flows are still to come.
+/// A generator whose nodes exist and whose flows are still to be made.
 pub(super) struct Pending {
     substation: substation::Parameters,
     span: Span,
@@ -26,14 +26,14 @@ pub(super) fn nodes(
     let substation = substation::parameters(reader, &fields)?;
     substation::nodes(reader, plant, &substation, span);
     if reader.sink.errors() > errors {
-        // Other names may be missing now; flows between them would only repeat it.
+        // Other names may be missing now; checking flows would only repeat this mistake.
         plant.names_are_missing = true;
         return None;
     }
     Some(Pending { substation, span })
 }
 
-/// Makes flows, after those that are written out.
+/// Makes the generated flows, after those written out in the file.
 pub(super) fn flows(reader: &mut Reader<'_>, plant: &mut Plant, pending: &Pending, run: &RunPlan) {
     substation::flows(reader, plant, &pending.substation, pending.span, run);
 }

@@ -1,7 +1,7 @@
-//! The format in one table: every key with its type, default and description.
+//! The format as one table: every key with its type, default and description.
 //!
-//! Unknown keys, the JSON Schema and the reference page all come from [`table`], so that none of
-//! them can know a key the others do not.
+//! Key checks, the JSON Schema and the reference page are all made from [`table`], so they cannot
+//! disagree.
 
 pub(super) mod table;
 
@@ -11,7 +11,7 @@ use super::units::Quantity;
 pub(super) struct Section {
     /// Name in the schema and the reference.
     pub(super) name: &'static str,
-    /// What a map of this kind is, with its article, for messages.
+    /// What a map of this kind is called in messages, with its article.
     pub(super) noun: &'static str,
     pub(super) description: &'static str,
     pub(super) keys: &'static [Key],
@@ -23,7 +23,7 @@ pub(super) struct Key {
     pub(super) kind: Kind,
     pub(super) presence: Presence,
     pub(super) description: &'static str,
-    /// A value that can be pasted.
+    /// An example value, ready to paste.
     pub(super) example: &'static str,
 }
 
@@ -31,17 +31,17 @@ pub(super) struct Key {
 #[derive(Clone, Copy)]
 pub(super) enum Presence {
     Required,
-    /// The default as it would be written.
+    /// The default, as it would be written.
     Default(&'static str),
     /// May be left out; the description says what that means.
     Optional,
 }
 
-/// What a value looks like.
+/// The type and form of a value.
 pub(super) enum Kind {
     /// Any text.
     Text,
-    /// The name of something that is declared elsewhere.
+    /// The name of something declared elsewhere.
     Name(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -65,7 +65,7 @@ pub(super) enum Kind {
     Values(&'static Self),
     /// One of several forms.
     Any(&'static [Self]),
-    /// Statistics of the latency and their limits.
+    /// Statistics of latency, with their limits.
     Statistics,
 }
 
@@ -74,7 +74,7 @@ impl Section {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// Returns whether it is that of a whole file.
+    /// Returns whether this is the top-level section of a file.
     pub(super) fn is_file(&self) -> bool {
         ["scenario", "shim"].contains(&self.name)
     }

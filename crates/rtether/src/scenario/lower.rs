@@ -1,4 +1,4 @@
-//! From the tree to the model: what every key means.
+//! Lowers the tree to the model: the meaning of every key.
 
 use crate::characters::is_unseen;
 use std::collections::BTreeMap;
@@ -38,18 +38,18 @@ pub(super) use run::{Overload, RunPlaces, run};
 pub(super) use shim::shim;
 pub(super) use switches::{plain as plain_switch, switches};
 
-/// Nodes of a plant.
+/// Most nodes of a plant.
 pub(super) const MAX_NODES: usize = 100_000;
-/// Switches and hubs of a plant; routes are computed between all pairs of them.
+/// Most switches and hubs of a plant; routes are computed between all pairs of them.
 pub(super) const MAX_SWITCHES: usize = 1_000;
-/// Ports of all switches and hubs together.
+/// Most ports of all switches and hubs together.
 pub(super) const MAX_PORTS: usize = 200_000;
-/// Pairs of a flow and a listener.
+/// Most streams: pairs of a flow and a listener.
 pub(super) const MAX_STREAMS: usize = 1_000_000;
-/// Transfers of all bulk flows together.
+/// Most transfers of all bulk flows together.
 pub(super) const MAX_TRANSFERS: usize = 1_000_000;
 
-/// The plant while it is read.
+/// The plant under construction.
 #[derive(Default)]
 pub(super) struct Plant {
     pub(super) network: Network,
@@ -68,14 +68,14 @@ pub(super) struct Plant {
     streams: usize,
     transfers: usize,
     full: bool,
-    /// A list of nodes could not be read: names that are not known may be declared there.
+    /// Some nodes could not be read, so unknown names may refer to them.
     pub(super) names_are_missing: bool,
-    /// A hub could not be read: what does not fit it may be right.
+    /// A hub could not be read, so a mismatch with it is not reported.
     hubs_are_broken: bool,
 }
 
 impl Plant {
-    /// Adds a node under a name that is free; `None` has been reported.
+    /// Adds a node; returns `None`, after reporting it, if the name is taken or the plant is full.
     pub(super) fn add_node(
         &mut self,
         reader: &mut Reader<'_>,
@@ -123,7 +123,7 @@ impl Plant {
         Some(id)
     }
 
-    /// Says once that the plant is too large.
+    /// Reports once that the plant is too large.
     fn overflow(&mut self, reader: &mut Reader<'_>, span: Span, limit: &str) {
         if !std::mem::replace(&mut self.full, true) {
             let title = format!("the plant has more than {limit}");
@@ -140,7 +140,7 @@ impl Plant {
         self.link_spans.push(span);
     }
 
-    /// Adds a flow under a name that is free.
+    /// Adds a flow, or reports that its name is taken.
     pub(super) fn add_flow(&mut self, reader: &mut Reader<'_>, flow: Flow, span: Span) {
         use rtether_model::flow::Traffic;
         if let Some(&first) = self.flow_names.get(&flow.name) {
@@ -171,7 +171,7 @@ impl Plant {
         self.ids.get(name).copied()
     }
 
-    /// Returns the node of this name, or says that there is none.
+    /// Returns the node of this name, or reports that there is none.
     pub(super) fn node_or_report(
         &self,
         reader: &mut Reader<'_>,
@@ -201,14 +201,15 @@ impl Plant {
         None
     }
 
-    /// Returns what to call a node that forwards, and how many ports it has; `None` for an end
+    /// Returns the kind of a forwarding node as a word and its number of ports; `None` for an end
     /// station.
     pub(super) fn ports_of(&self, id: NodeId) -> Option<(&'static str, u16)> {
         ports_of(&self.network, id)
     }
 }
 
-/// Returns what to call a node that forwards, and how many ports it has.
+/// Returns the kind of a forwarding node as a word and its number of ports; `None` for an end
+/// station.
 pub(super) fn ports_of(network: &Network, id: NodeId) -> Option<(&'static str, u16)> {
     match &network.node(id).kind {
         NodeKind::EndStation(_) => None,
@@ -220,7 +221,7 @@ pub(super) fn ports_of(network: &Network, id: NodeId) -> Option<(&'static str, u
     }
 }
 
-/// Complains of names that could not be written elsewhere.
+/// Reports a name that could not be written elsewhere in the file.
 fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Span, forbidden: &[char]) {
     let length = name.chars().count();
     let reason;
@@ -267,7 +268,7 @@ pub(super) fn version(reader: &mut Reader<'_>, top: &Fields<'_>) {
     }
 }
 
-/// Checks version and returns the title.
+/// Checks the version and returns the title.
 pub(super) fn header(reader: &mut Reader<'_>, top: &Fields<'_>, file: &str) -> String {
     version(reader, top);
     if let Some(name) = reader.scalar(top, "name") {

@@ -1,12 +1,12 @@
 //! Scenario files: syntax, diagnostics and lowering to the model.
 //!
-//! [`load`] reads a file and returns the [`Scenario`] the engines work on together with every
-//! mistake there is, each with its place. The format is a table of keys (`keys`), from which the
-//! [`schema`] for editors and the [`reference`](mod@reference) come. The way of a file: `tree`
-//! (YAML with places), `overrides`, `reader` (typed values), `lower` (to the model), `generate`,
-//! `check` (the plant as a whole).
+//! [`load`] reads a file and returns the [`Scenario`] that the engines use, together with every
+//! mistake and its place. The format is a table of keys (`keys`), from which the [`schema`] for
+//! editors and the [`reference`](mod@reference) are made. Stages: `tree` (YAML with places),
+//! `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
+//! a whole).
 //!
-//! Files are not trusted: size, depth and what generators make are limited.
+//! Files are untrusted: size, depth and the output of generators are limited.
 
 mod additions;
 mod check;
@@ -44,7 +44,7 @@ use reader::Reader;
 pub use rtether_model::flow::FlowId;
 pub(crate) use tree::{Data, Value};
 
-/// Reads a text of YAML, of which JSON is a part, as a tree whose nodes know their places.
+/// Parses YAML, of which JSON is a subset, into a tree whose nodes know their places.
 #[cfg(target_os = "linux")]
 pub(crate) fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
     let mut sink = Sink::default();
@@ -52,7 +52,7 @@ pub(crate) fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
     match (value, sink.finish().into_iter().next()) {
         (_, Some(mistake)) => Err(Box::new(mistake)),
         (Some(value), None) => Ok(value),
-        // Without a mistake there is a tree.
+        // Unreachable: without a diagnostic there is a tree.
         (None, None) => Ok(Value {
             span: Span::default(),
             data: Data::Null,
@@ -60,10 +60,10 @@ pub(crate) fn tree(text: &str) -> Result<Value, Box<Diagnostic>> {
     }
 }
 
-/// Reads a time as scenarios write it: `250 us`.
+/// Parses a time in scenario syntax: `250 us`.
 ///
 /// # Errors
-/// What is wrong, in words with an example.
+/// A message with an example.
 pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
     let wrong =
         || "write a number with its unit, for example 2 ms (ps, ns, us, ms or s)".to_owned();
@@ -72,10 +72,10 @@ pub fn time(text: &str) -> Result<rtether_model::quantity::Duration, String> {
     Ok(rtether_model::quantity::Duration::from_ps(ps))
 }
 
-/// Reads a rate as scenarios write it: `100 Mbit/s`.
+/// Parses a bit rate in scenario syntax: `100 Mbit/s`.
 ///
 /// # Errors
-/// What is wrong, in words with an example.
+/// A message with an example.
 pub fn rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
     let wrong = || {
         "write a number with its unit, for example 100 Mbit/s (bit/s, kbit/s, Mbit/s or Gbit/s)"
@@ -88,32 +88,32 @@ pub fn rate(text: &str) -> Result<rtether_model::quantity::BitRate, String> {
     }
 }
 
-/// Reads a size as scenarios write it: `10 MB`.
+/// Parses a size in scenario syntax: `10 MB`.
 ///
 /// # Errors
-/// What is wrong, in words with an example.
+/// A message with an example.
 pub fn size(text: &str) -> Result<rtether_model::quantity::Bytes, String> {
     let size = units::read(text, units::Quantity::Size);
     size.map(rtether_model::quantity::Bytes::new)
         .map_err(|_| "write a number with its unit, for example 10 MB".to_owned())
 }
 
-/// What came of a file.
+/// The result of reading a file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The scenario, unless there are errors.
+    /// The scenario; `None` if there are errors.
     pub scenario: Option<Scenario>,
-    /// Everything that is wrong, in the order of the file; warnings also with a scenario.
+    /// All diagnostics, in file order; a scenario can still have warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that spans point into: the file, one for each override, and added flows.
     pub sources: Vec<Source>,
     /// Where nodes, links and flows of the scenario were declared.
     pub places: Places,
-    /// First of the sources with flows that were added.
+    /// Index of the first source with added flows.
     first_added: usize,
 }
 
-/// Where things were declared; same order as in the scenario.
+/// Where things were declared, in the order of the scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// Of each node.
@@ -125,7 +125,7 @@ pub struct Places {
 }
 
 impl Loaded {
-    /// Returns all diagnostics as text for people.
+    /// Returns all diagnostics as text for a terminal.
     pub fn text(&self, style: render::Style) -> String {
         render::all(&self.diagnostics, &self.sources, style)
     }
@@ -137,14 +137,14 @@ impl Loaded {
         added.map(|(flow, _)| flow).collect()
     }
 
-    /// Returns all diagnostics for programs, as one array.
+    /// Returns all diagnostics as one JSON array.
     pub fn json(&self) -> serde_json::Value {
         let list = self.diagnostics.iter();
         list.map(|diagnostic| render::json(diagnostic, &self.sources))
             .collect()
     }
 
-    /// Returns the same with one object on each line, without a newline at the end.
+    /// Returns all diagnostics as JSON, one object per line, without a trailing newline.
     pub fn json_lines(&self) -> String {
         let list = self.diagnostics.iter();
         let lines: Vec<String> = list
@@ -171,8 +171,8 @@ pub fn load_with(source_name: &str, text: &str, overrides: &[Override]) -> Loade
     load_and_add(source_name, text, overrides, &[])
 }
 
-/// Reads a scenario after replacing values in it and adding the flows of further texts: each one
-/// flow, or a list of flows. [`Loaded::added`] says which of the scenario's they are.
+/// Reads a scenario after replacing values and adding flows. Each text in `flows` is one flow or a
+/// list of flows; [`Loaded::added`] returns those flows.
 pub fn load_and_add(
     source_name: &str,
     text: &str,
@@ -243,7 +243,7 @@ fn lower_all(
     lower::hubs(reader, &top, &mut plant);
     let generated = generate::nodes(reader, &top, &mut plant);
     lower::links(reader, &top, &mut plant);
-    // Flows over a plant with holes would only repeat what is wrong with it.
+    // If the plant has errors, checking flows against it would only repeat them.
     let plant_is_whole = reader.sink.errors() == 0;
     lower::flows(reader, &top, &mut plant, &run);
     if let Some(generated) = &generated {

@@ -1,9 +1,9 @@
 //! Values replaced from outside: `--set flows.setpoint.period=1ms`.
 //!
-//! A path is keys and names joined by dots. In a list it goes on with the `name` of an item, or with
-//! its position from 0, also written in brackets: `links[3].rate`. Names may hold dots: the longest that fits is taken. The last key need not
-//! be there yet; maps that have fixed keys are made where they are missing. Whether the value makes
-//! sense is found out when it is read, like any other, and points at the override.
+//! A path is keys and names joined by dots. A list item is given by its `name` or by its position
+//! from 0, which may be in brackets: `links[3].rate`. Names may contain dots: the longest match
+//! wins. The last key may be new; missing maps with fixed keys are created. The value is checked on
+//! lowering like any other, and diagnostics point at the override.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Sink, Source, Span, quote};
@@ -17,11 +17,11 @@ pub struct Override {
     pub path: String,
     /// What to put there, in the syntax of the file.
     pub value: String,
-    /// What diagnostics call it: `--set`, or the flag that stands for it.
+    /// What diagnostics call it: `--set`, or the option that stands for it.
     pub flag: &'static str,
 }
 
-/// Maps that may be made on the way; their keys are fixed, so that a slip is found.
+/// Maps that are created if missing; their keys are fixed, so a misspelling is still found.
 const MADE: &[&str] = &[
     "run",
     "generate",
@@ -39,7 +39,7 @@ const MADE: &[&str] = &[
 ];
 
 impl Override {
-    /// Puts a value at a path on behalf of a flag.
+    /// Creates the override of `path` made by an option.
     pub fn new(flag: &'static str, path: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -48,19 +48,19 @@ impl Override {
         }
     }
 
-    /// Splits `PATH=VALUE` of `--set`; `None` without `=` or with nothing before it.
+    /// Parses `PATH=VALUE` of `--set`; `None` without `=` or without a path.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_for("--set", text)
     }
 
-    /// The same of another option.
+    /// Like [`Self::parse`], for another option.
     pub fn parse_for(option: &'static str, text: &str) -> Option<Self> {
         let (path, value) = text.split_once('=')?;
         let (path, value) = (path.trim(), value.trim());
         (!path.is_empty()).then(|| Self::new(option, path, value))
     }
 
-    /// Returns the text that diagnostics show.
+    /// Returns the text shown in diagnostics.
     pub(super) fn source(&self) -> Source {
         Source {
             name: self.flag.to_owned(),
@@ -90,7 +90,7 @@ impl Override {
     }
 }
 
-/// Moves the places of a value behind `PATH=`.
+/// Shifts the spans of a value by the length of `PATH=`.
 fn shift_spans(value: &mut Value, shift: u32) {
     value.span.start += shift;
     value.span.end += shift;
@@ -110,7 +110,7 @@ fn shift_spans(value: &mut Value, shift: u32) {
 struct Path<'p> {
     text: &'p str,
     source: u32,
-    /// Names of declared stacks, to which nodes refer.
+    /// Names of declared stacks, which nodes refer to.
     stacks: Vec<String>,
 }
 
@@ -203,7 +203,7 @@ impl Path<'_> {
         let (key, more) = rest.split_once(['.', '[']).unwrap_or((rest, ""));
         let last = key.len() == rest.len();
         let collection = ["nodes", "switches", "hubs", "stacks", "flows", "links"];
-        // `nodes.hmi2=...` would declare a node that no link joins; a slip is more likely.
+        // `nodes.hmi2=...` would declare a node without a link; a misspelling is more likely.
         let in_collection = self.text[..offset].trim_end_matches(['.', '[']);
         if key.is_empty()
             || collection.contains(&in_collection)
@@ -252,7 +252,7 @@ impl Path<'_> {
     }
 }
 
-/// Returns the length of `name` if the path begins with it, as a whole.
+/// Returns the length of `name` if the path starts with it as a whole component.
 fn prefix(path: &str, name: &str) -> Option<usize> {
     let rest = path.strip_prefix(name)?;
     (!name.is_empty() && (rest.is_empty() || rest.starts_with(['.', '[']))).then_some(name.len())

@@ -24,22 +24,22 @@ pub struct Scenario {
 pub struct RunPlan {
     /// Simulated time of one run, warm-up included.
     pub duration: Duration,
-    /// Start of every run that does not count.
+    /// Warm-up: the start of every run, left out of statistics.
     pub warmup: Duration,
     /// Number of replications, at least one; their seeds are consecutive.
     pub runs: u32,
     /// Seed of the first replication.
     pub seed: u64,
-    /// Length of the buckets on the time axis.
+    /// Bucket length of the time series.
     pub bucket: Duration,
 }
 
 impl RunPlan {
-    /// Points on the time axes of all streams that are held in memory at once, some 500 MB: no run
-    /// may have more, and fewer runs go side by side where each has many.
+    /// Most time-series points held in memory at once, over all streams (about 500 MB). A single
+    /// run may not exceed it; runs with many points have fewer replications in parallel.
     pub const MOST_POINTS: i64 = 10_000_000;
 
-    /// Returns the points on the time axes of so many streams in one run.
+    /// Returns the number of time-series points that `streams` streams take in one run.
     pub fn points(&self, streams: usize) -> i64 {
         let buckets = self.duration.as_ps().checked_div(self.bucket.as_ps());
         let streams = i64::try_from(streams).unwrap_or(i64::MAX);
@@ -52,10 +52,10 @@ impl RunPlan {
 pub struct Requirement {
     /// Flow name, class, or a pattern with `*`.
     pub flow: String,
-    /// Upper limits on simulated statistics. Packets still under way past their deadline at the end
-    /// of a run count against quantiles and maximum.
+    /// Upper limits on simulated statistics. Packets in flight past their deadline at the end of a
+    /// run count against quantiles and maximum.
     pub simulated: Vec<(Statistic, Limit)>,
-    /// Upper limits on measured statistics; those on simulated ones where there are none.
+    /// Upper limits on measured statistics; if empty, those of `simulated` apply.
     pub measured: Vec<(Statistic, Limit)>,
     /// Upper limit on the proved bound.
     pub bound: Option<Limit>,
@@ -84,15 +84,15 @@ pub enum Statistic {
 /// An upper limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// The flow's deadline; holds for flows without one.
+    /// The flow's deadline; always met by flows without one.
     Deadline,
-    /// This time.
+    /// A fixed time.
     Time(Duration),
 }
 
 impl Requirement {
-    /// Returns what holds where a scenario has no `accept:`: nothing lost, and no packet later than
-    /// its deadline in simulation, be it delivered or still under way.
+    /// Returns the requirement of a scenario without `accept:`: no packet lost, and in simulation
+    /// no packet, delivered or in flight, later than its deadline.
     pub fn default_for_all() -> Self {
         Self {
             flow: "*".into(),
@@ -104,7 +104,8 @@ impl Requirement {
         }
     }
 
-    /// Returns what `accept: proved` requires: the same, and a bound within every deadline.
+    /// Returns the requirement of `accept: proved`: the default, plus a bound within every
+    /// deadline.
     pub fn proved_for_all() -> Self {
         Self {
             bound: Some(Limit::Deadline),

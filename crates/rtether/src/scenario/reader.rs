@@ -1,7 +1,7 @@
-//! Typed values out of the tree; every mistake is noted and reading goes on.
+//! Typed values from the tree; every mistake is recorded and reading continues.
 //!
-//! A getter returns `None` both where nothing was written and where what was written is wrong; the
-//! latter has been reported. Code that needs to know asks [`Fields::has`].
+//! A getter returns `None` for a missing value and for a wrong one; the latter has been reported.
+//! [`Fields::has`] tells them apart.
 
 use std::ops::Range;
 
@@ -26,12 +26,12 @@ pub(super) struct At<T> {
 /// A map of one section.
 pub(super) struct Fields<'t> {
     pub(super) section: &'static Section,
-    /// What the map belongs to, for messages: flow `setpoint`.
+    /// The owner of the map, for messages: flow `setpoint`.
     pub(super) owner: String,
-    /// Where to point when something is missing.
+    /// Where to point if a key is missing.
     pub(super) at: Span,
     entries: &'t [Entry],
-    /// Misspelt keys, read as what they were taken for so that one slip causes one message.
+    /// Misspelled keys, read as the key they most likely mean, so that one slip causes one message.
     recovered: Vec<(&'static str, usize)>,
 }
 
@@ -77,7 +77,7 @@ impl<'s> Reader<'s> {
         self.sink.push(diagnostic);
     }
 
-    /// Returns the keys of a map and complains of those that the section does not have.
+    /// Returns the keys of a map and reports those the section does not have.
     pub(super) fn fields<'t>(
         &mut self,
         value: &'t Value,
@@ -117,7 +117,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// Complains of an unknown key and returns what it may stand for.
+    /// Reports an unknown key and returns the key it may stand for.
     fn check_key(
         &mut self,
         entry: &Entry,
@@ -145,7 +145,7 @@ impl<'s> Reader<'s> {
         near
     }
 
-    /// Complains if a key is not there. Returns whether it is.
+    /// Reports a missing key. Returns whether it is present.
     pub(super) fn require(&mut self, fields: &Fields<'_>, key: &str) -> bool {
         if fields.has(key) {
             return true;
@@ -230,7 +230,7 @@ impl<'s> Reader<'s> {
         ));
     }
 
-    /// Complains of keys that make no sense here, with the reason.
+    /// Reports keys that do not apply here, with the reason.
     pub(super) fn misplaced(&mut self, fields: &Fields<'_>, keys: &[&str], what: &str) {
         for key in keys {
             if let Some(span) = fields.key_span(key) {
@@ -244,7 +244,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Complains if both keys are there. Returns whether they are.
+    /// Reports two keys that exclude each other. Returns whether both are present.
     pub(super) fn conflict(&mut self, fields: &Fields<'_>, one: &str, other: &str) -> bool {
         let (Some(first), Some(second)) = (fields.key_span(one), fields.key_span(other)) else {
             return false;
@@ -258,7 +258,7 @@ impl<'s> Reader<'s> {
         true
     }
 
-    /// Returns the place of a part of a scalar, if the scalar stands in the source as it is.
+    /// Returns the place of a part of a scalar, if the source holds the scalar verbatim.
     pub(super) fn part(&self, span: Span, text: &str, range: &Range<usize>) -> Span {
         let source = self.sources.get(span.source as usize);
         let raw = source.and_then(|s| s.text.get(span.start as usize..span.end as usize));
@@ -279,7 +279,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Returns a map to write instead of a value: with the value in it if a key takes it.
+/// Returns help that proposes a map in place of a value, with the value in it if some key takes it.
 fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
     let required = |key: &&Key| matches!(key.presence, Presence::Required);
     let keys = section.keys.iter();
@@ -298,7 +298,7 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
         return Some(format!("write `{{ {}: {} }}`", first.name, first.example));
     };
     let written = keys.clone().find(|key| takes(key, text));
-    // What has to be there, too, is there.
+    // Include the other required keys.
     let others = needed
         .iter()
         .filter(|key| written.is_none_or(|w| w.name != key.name));
@@ -311,7 +311,7 @@ fn proposed_map(value: &Value, section: &'static Section) -> Option<String> {
     Some(format!("write `{{ {} }}`", entries.join(", ")))
 }
 
-/// Returns what a number or a word looks like to its author: numbers bare, words in backticks.
+/// Returns a value as messages show it: numbers bare, words in backticks.
 pub(super) fn found(text: &str) -> String {
     let number = !text.is_empty()
         && text.len() <= 30
@@ -322,7 +322,7 @@ pub(super) fn found(text: &str) -> String {
 }
 
 pub(super) fn picoseconds(ps: u64) -> Duration {
-    // Units are limited to 10 days, well inside.
+    // Units limit times to 10 days, well within range.
     Duration::from_ps(i64::try_from(ps).unwrap_or(i64::MAX))
 }
 

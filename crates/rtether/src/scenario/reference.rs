@@ -1,4 +1,4 @@
-//! The reference pages of the documentation, made from the tables of keys and codes.
+//! Reference pages of the documentation, made from the tables of keys and codes.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::keys::{Key, Kind, Presence, Section};
 use super::units::Quantity;
 use crate::profiles::{PROFILES, Profile};
 
-/// Returns the page of all keys, in Markdown.
+/// Returns the page of all scenario keys, in Markdown.
 pub fn keys() -> String {
     let mut out = String::from(
         "# Scenario reference\n\n\
@@ -48,7 +48,7 @@ pub fn keys() -> String {
     out
 }
 
-/// Returns the page of all keys of configurations of shims, in Markdown.
+/// Returns the page of all keys of a shim configuration, in Markdown.
 pub fn shim_keys() -> String {
     let mut out = String::from(
         "# Shim reference\n\n\
@@ -113,7 +113,7 @@ fn type_of(kind: &Kind) -> String {
     }
 }
 
-/// Returns the page of all kinds of mistakes, in Markdown.
+/// Returns the page of all diagnostics, in Markdown.
 pub fn diagnostics() -> String {
     let mut out = String::from(
         "# Diagnostics\n\n\

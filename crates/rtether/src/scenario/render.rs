@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::diagnostic::{Diagnostic, Severity, Source, Span};
 
-/// Whether to use terminal colors; the text is the same.
+/// Whether to use terminal colors; the text is the same either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// No escape sequences.
@@ -89,8 +89,8 @@ fn snippets<'a>(
     list
 }
 
-/// Returns the lines from the first place to the last: a large file is not searched to its ends for
-/// each of many mistakes.
+/// Returns the range of lines from the first to the last place, so that rendering each of many
+/// diagnostics does not scan the whole of a large file.
 fn window(
     text: &str,
     ranges: impl Iterator<Item = std::ops::Range<usize>>,
@@ -103,8 +103,8 @@ fn window(
     start..text[end..].find('\n').map_or(text.len(), |at| end + at)
 }
 
-/// Returns the span on character boundaries, ending on the line on which it starts: a caret under
-/// a whole block says nothing.
+/// Returns the span on character boundaries, cut at the end of its first line: a caret under a
+/// whole block says nothing.
 fn range(span: Span, text: &str) -> std::ops::Range<usize> {
     let floor = |at: u32| {
         let mut at = (at as usize).min(text.len());
@@ -120,7 +120,7 @@ fn range(span: Span, text: &str) -> std::ops::Range<usize> {
     start..end.clamp(start, line.max(start))
 }
 
-/// Returns all diagnostics, one after the other, with a line that counts them.
+/// Returns all diagnostics in sequence, followed by a line with their number.
 pub fn all(diagnostics: &[Diagnostic], sources: &[Source], style: Style) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
@@ -152,8 +152,8 @@ pub fn all(diagnostics: &[Diagnostic], sources: &[Source], style: Style) -> Stri
     out
 }
 
-/// Returns one diagnostic for programs. Lines and columns count from 1, columns in characters,
-/// offsets in bytes.
+/// Returns one diagnostic as JSON. Lines and columns count from 1, columns in characters; offsets
+/// are in bytes.
 pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
     let place = |span: Span, label: &str, primary: bool| {
         let source = sources.get(span.source as usize);
@@ -187,7 +187,7 @@ pub fn json(diagnostic: &Diagnostic, sources: &[Source]) -> Value {
     })
 }
 
-/// Returns line and column of a byte, both from 1.
+/// Returns line and column of a byte offset, both from 1.
 pub fn position(text: &str, offset: u32) -> (usize, usize) {
     let mut offset = (offset as usize).min(text.len());
     while !text.is_char_boundary(offset) {

@@ -1,5 +1,5 @@
-//! JSON Schema (draft 2020-12) of the format, for completion in editors; made from the table of
-//! keys. It knows types and units, not whether a plant makes sense.
+//! JSON Schema (draft 2020-12) of the format, for completion in editors, made from the table of
+//! keys. It covers types and units, not whether a plant makes sense.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::keys::table::{SCENARIO, SECTIONS, SHIM, SHIM_SECTIONS};
 use super::keys::{Key, Kind, Presence, Section};
 use super::units::Quantity;
 
-/// A number as units take it.
+/// A number as accepted before a unit.
 const NUMBER: &str = "[+-]?[0-9][0-9_]*(\\.[0-9]*)?([eE][+-]?[0-9]+)?";
 
 /// Returns the schema of scenarios.
@@ -15,7 +15,7 @@ pub fn schema() -> Value {
     schema_of(&SCENARIO, SECTIONS, "rtether scenario")
 }
 
-/// Returns the schema of configurations of shims.
+/// Returns the schema of shim configurations.
 pub fn shim_schema() -> Value {
     schema_of(&SHIM, SHIM_SECTIONS, "rtether shim")
 }
@@ -72,7 +72,7 @@ fn property(key: &Key) -> Value {
     value
 }
 
-/// Returns the example as a JSON value where it is a number or a word, else as text.
+/// Returns the example as JSON if it parses as such, else as a string.
 fn example(key: &Key) -> Value {
     serde_json::from_str(key.example).unwrap_or_else(|_| json!(key.example))
 }
@@ -85,7 +85,7 @@ fn shape(kind: &Kind) -> Value {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count { min, max } => {
             let mut count = json!({ "type": "integer", "minimum": min });
-            // Editors count in doubles.
+            // Editors use doubles, which are exact only below 2^53.
             if *max < 1 << 53 {
                 count["maximum"] = json!(max);
             }

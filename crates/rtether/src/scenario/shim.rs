@@ -1,4 +1,4 @@
-//! Configurations of shims: the reader, the units and the keys of scenarios.
+//! Shim configurations; they share reader, units and keys with scenarios.
 
 use rtether_live::shim::{Backend, Refusal, Settings};
 use serde_json::Value as Json;
@@ -9,21 +9,21 @@ use super::reader::Reader;
 use super::tree::{self, Data, Value};
 use super::{Severity, codes, lower, render};
 
-/// How a shim is to work.
+/// Configuration of a shim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Who carries it out.
+    /// The back end.
     pub backend: Backend,
-    /// What.
+    /// The settings the back end applies.
     pub settings: Settings,
 }
 
-/// What came of a file.
+/// The result of reading a file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The configuration, unless there are errors.
+    /// The configuration; `None` if there are errors.
     pub config: Option<Config>,
-    /// Everything that is wrong, in the order of the file; warnings also with a configuration.
+    /// All diagnostics, in file order; a configuration can still have warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The text that spans point into.
     sources: [Source; 1],
@@ -83,12 +83,12 @@ impl Loaded {
         &self.sources[0].text
     }
 
-    /// Returns all diagnostics as text for people.
+    /// Returns all diagnostics as text for a terminal.
     pub fn text(&self, style: render::Style) -> String {
         render::all(&self.diagnostics, &self.sources, style)
     }
 
-    /// Returns all diagnostics for programs, one object on each line, without a newline at the end.
+    /// Returns all diagnostics as JSON, one object per line, without a trailing newline.
     pub fn json_lines(&self) -> String {
         let list = self.diagnostics.iter();
         let lines: Vec<String> = list
@@ -97,7 +97,7 @@ impl Loaded {
         lines.join("\n")
     }
 
-    /// Returns all diagnostics for programs, as one array.
+    /// Returns all diagnostics as one JSON array.
     pub fn json(&self) -> Json {
         let list = self.diagnostics.iter();
         list.map(|diagnostic| render::json(diagnostic, &self.sources))
@@ -111,7 +111,7 @@ impl Loaded {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Adds what a back end says it cannot do, at the place of the option.
+    /// Adds a back end's refusal of an option as a diagnostic at that option.
     pub fn refuse(&mut self, refusal: &Refusal) {
         let option = key_of(refusal.option);
         let backend = refusal.backend.name();
@@ -119,7 +119,7 @@ impl Loaded {
         self.refuse_at(&option, title, refusal.reason);
     }
 
-    /// Adds that the back end cannot change while a shim is at work.
+    /// Adds an error: the back end cannot change while a shim is running.
     pub fn refuse_backend(&mut self) {
         let title = "`backend` cannot change while the shim is at work".to_owned();
         self.refuse_at("backend", title, "take it down and up again");
@@ -135,7 +135,7 @@ impl Loaded {
     }
 }
 
-/// Returns the path of keys of an option, which back ends name as the model does.
+/// Returns the key path of an option, which back ends name as the model does.
 fn key_of(option: &str) -> String {
     let (first, rest) = match option.split_once('.') {
         Some((first, rest)) => (first, format!(".{rest}")),
@@ -150,7 +150,7 @@ fn key_of(option: &str) -> String {
     format!("{first}{rest}")
 }
 
-/// Returns where a path of keys was written, as far as it goes.
+/// Returns the place of the longest prefix of a key path that was written.
 fn find(root: &Value, path: &str) -> Option<Span> {
     let mut value = root;
     let mut place = None;

@@ -1,6 +1,6 @@
-//! What the author may have meant: the nearest known word, or the usual synonym.
+//! What the author may have meant: the nearest known word, or a common synonym.
 
-/// Words other tools use for our keys, and slips that edit distance does not see.
+/// Words other tools use for our keys, and slips that edit distance misses.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("accept_if", &["accept"]),
     ("app_rate", &["rate"]),
@@ -82,7 +82,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("window_size", &["window"]),
 ];
 
-/// Returns the known word that is nearest to `word`, if any is near: a synonym, else few edits.
+/// Returns the known word nearest to `word`, if any is near: a synonym, else one within a few
+/// edits.
 pub(super) fn nearest<'k>(
     word: &str,
     known: impl Iterator<Item = &'k str> + Clone,
@@ -99,7 +100,7 @@ pub(super) fn nearest<'k>(
     synonym.or_else(|| by_distance(word, &lower, known))
 }
 
-/// Returns the nearest of some names; there are no synonyms of names.
+/// Returns the nearest of some names; names have no synonyms.
 pub(crate) fn nearest_name<'k>(
     word: &str,
     known: impl Iterator<Item = &'k str>,
@@ -112,10 +113,10 @@ fn by_distance<'k>(
     lower: &str,
     known: impl Iterator<Item = &'k str>,
 ) -> Option<&'k str> {
-    // A third of the letters may differ, and a letter more in a word of three.
+    // A third of the letters may differ, and at least one in a word of three letters or more.
     let length = word.chars().count();
     let allowed = (length / 3).max(usize::from(length >= 3));
-    // Names are compared one by one; a scenario with very many is not searched to the end.
+    // Names are compared one by one, so only the first 20 000 are tried.
     known
         .take(20_000)
         .filter(|name| name.chars().count().abs_diff(length) <= allowed)

@@ -1,6 +1,6 @@
-//! Scenarios to start from, commented, that load without diagnostics.
+//! Commented starting scenarios that load without diagnostics.
 
-/// The shapes of plant that [`template`] knows.
+/// The plant shapes that [`template`] knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
     /// Controller and devices along a line of switches.
@@ -11,7 +11,7 @@ pub enum Template {
     Ring,
     /// Bays of a substation, made by the generator.
     Substation,
-    /// PCs at a shared segment, with traffic smoothers.
+    /// PCs on a shared medium, with traffic smoothers.
     Hub,
 }
 
@@ -36,7 +36,7 @@ impl Template {
         }
     }
 
-    /// Returns the template of this name, or what to tell the user.
+    /// Returns the template of this name, or an error message for the user.
     pub fn parse(name: &str) -> Result<Self, String> {
         if let Some(found) = Self::ALL
             .into_iter()
@@ -61,7 +61,7 @@ pub fn template(kind: Template, name: &str) -> String {
         Template::Substation => include_str!("templates/substation.yaml"),
         Template::Hub => include_str!("templates/hub.yaml"),
     };
-    // A JSON string is a YAML string, whatever the name holds.
+    // Every JSON string is a YAML string, so any name is quoted safely.
     let title = serde_json::Value::from(name).to_string();
     text.replacen("\"TITLE\"", &title, 1)
 }

@@ -1,9 +1,8 @@
 //! A YAML document as a tree in which every key and value knows its place.
 //!
-//! This is the only module that knows the YAML library. It reads the library's events rather than
-//! deserializing into types, so that all mistakes of a file can be told at once, with the place of
-//! the key as well as of the value. Input is not trusted: size, depth, number of values and what
-//! aliases may expand to are limited.
+//! Only this module uses the YAML library. It reads the library's events rather than deserializing
+//! into types, so that all mistakes of a file are reported at once, with the places of keys and
+//! values. Input is untrusted: size, depth, number of values and expansion of aliases are limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,11 +13,11 @@ use super::diagnostic::{Diagnostic, Sink, Span, quote};
 
 /// Largest size of a file in octets.
 pub const MAX_FILE_SIZE: usize = 16 << 20;
-/// Values in a document, aliases expanded.
+/// Most values in a document, with aliases expanded.
 const MAX_VALUES: usize = 4_000_000;
-/// Octets that aliases, and the copies kept for them, may take in memory.
+/// Most octets of memory for aliases and the copies kept for them.
 const MAX_EXPANDED: usize = 64 << 20;
-/// Levels of nesting; a scenario needs six.
+/// Most levels of nesting; a scenario needs six.
 const MAX_DEPTH: usize = 32;
 
 /// A value and its place.
@@ -31,9 +30,9 @@ pub(crate) struct Value {
 /// What a value is.
 #[derive(Clone, Debug)]
 pub(crate) enum Data {
-    /// Nothing was written.
+    /// Key without a value.
     Null,
-    /// Number, word or text; the library's guess at a type is not used.
+    /// Number, word or text; the type the library infers is ignored.
     Scalar(String),
     List(Vec<Value>),
     Map(Vec<Entry>),
@@ -48,7 +47,7 @@ pub(crate) struct Entry {
 }
 
 impl Value {
-    /// Returns the word for the kind of value, for messages.
+    /// Returns the word for this kind of value, for messages.
     pub(crate) const fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "nothing",
@@ -58,7 +57,7 @@ impl Value {
         }
     }
 
-    /// Returns the number of values inside, this one included.
+    /// Returns the number of values inside, including this one.
     fn count(&self) -> usize {
         1 + match &self.data {
             Data::Null | Data::Scalar(_) => 0,
@@ -67,7 +66,7 @@ impl Value {
         }
     }
 
-    /// Returns the octets that a copy takes in memory, give or take what the allocator adds.
+    /// Returns the approximate octets of memory that a copy takes.
     fn size(&self) -> usize {
         size_of::<Entry>()
             + match &self.data {
@@ -87,7 +86,7 @@ impl Value {
     }
 }
 
-/// Parses one document. `None` if there is none to work with; what is wrong is in `sink`.
+/// Parses one document. Returns `None` if no usable document was found; mistakes go to `sink`.
 pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
     if text.len() > MAX_FILE_SIZE {
         let title = format!("the file has {} octets", text.len());
@@ -140,7 +139,7 @@ pub(super) fn parse(source: u32, text: &str, sink: &mut Sink) -> Option<Value> {
     Some(builder.root.unwrap_or(empty))
 }
 
-/// A collection whose end is not yet read.
+/// A collection whose end has not been read.
 struct Open {
     span: Span,
     anchor: usize,
@@ -156,12 +155,12 @@ enum Collecting {
     },
 }
 
-/// The keys of a map, once there are many; few are looked through.
+/// Index of the keys of a map; built only for maps with more than [`Self::FEW`] keys.
 #[derive(Default)]
 struct Seen(BTreeMap<String, Span>);
 
 impl Seen {
-    /// Keys that are looked through one by one.
+    /// Up to this many keys are searched linearly.
     const FEW: usize = 16;
 
     /// Returns where a key was given before.
@@ -199,7 +198,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes one event; `None` stops the parse.
+    /// Handles one event; `None` stops the parse.
     #[allow(
         clippy::wildcard_enum_match_arm,
         reason = "the enum is the library's, which may add kinds of events"
@@ -233,7 +232,7 @@ impl Builder<'_> {
                     "a scenario file holds one document"
                 })
             }
-            // Ends of documents, comments and the like say nothing of values.
+            // Document ends, comments and the like carry no values.
             _ => Some(()),
         }
     }
@@ -276,7 +275,7 @@ impl Builder<'_> {
             let title = "an alias stands inside the value it refers to";
             return self.stop(&codes::SYNTAX, title, span, "this value would never end");
         };
-        // What an alias stands for is counted as if it had been written out.
+        // An alias counts as if its contents had been written out.
         self.values = self.values.saturating_add(value.count());
         let size = value.size();
         if self.values > MAX_VALUES {
@@ -297,7 +296,7 @@ impl Builder<'_> {
         self.finish(value, 0)
     }
 
-    /// Takes octets from the budget for copies: few values can be long texts.
+    /// Charges octets to the budget for copies: a few values can be long texts.
     fn expand(&mut self, size: usize, span: Span) -> Option<()> {
         self.expanded = self.expanded.saturating_add(size);
         if self.expanded > MAX_EXPANDED {
@@ -307,7 +306,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Puts a complete value into the collection that is open.
+    /// Adds a complete value to the open collection.
     fn finish(&mut self, value: Value, anchor: usize) -> Option<()> {
         self.values += 1;
         if self.values > MAX_VALUES {
@@ -316,7 +315,7 @@ impl Builder<'_> {
             return self.stop(&codes::TOO_LARGE, title, span, "the limit is reached here");
         }
         if anchor != 0 {
-            // The copy counts: an anchor on every level would else multiply the file.
+            // The copy counts: otherwise an anchor on every level would multiply the file.
             self.values = self.values.saturating_add(value.count());
             self.expand(value.size(), value.span)?;
             self.anchors.insert(anchor, value.clone());
@@ -347,7 +346,7 @@ impl Builder<'_> {
                             .also(first, "the first one"),
                         );
                     } else {
-                        // A place for anchors: nobody reads it once they are known.
+                        // Top-level `x-` keys only hold anchors; their values are dropped.
                         let is_aside = is_top && key.starts_with("x-");
                         let data = if is_aside { Data::Null } else { value.data };
                         let value = Value { data, ..value };
@@ -370,14 +369,14 @@ impl Builder<'_> {
         let width = tail.chars().next().map_or(0, char::len_utf8);
         let span = self.span(at, at + width);
         let message = error.to_string();
-        // The library appends the position, which the caret shows.
+        // The library appends the position, which the caret already shows.
         let reason = message
             .split(" at byte ")
             .next()
             .and_then(|m| m.split(" at char ").next())
             .and_then(|m| m.split(" at line ").next())
             .unwrap_or("not YAML");
-        // The library gives up at a depth of its own.
+        // The library has its own depth limit.
         if reason.contains("recursion limit") {
             let title = "values are nested too deeply";
             let label = "a scenario needs six levels and may have 32";
@@ -402,7 +401,7 @@ impl Builder<'_> {
     }
 }
 
-/// Replaces the entry `<<` by the entries of the maps it refers to; what is written out wins.
+/// Replaces the entry `<<` by the entries of the maps it refers to; entries written out win.
 fn expand_merges(entries: Vec<Entry>) -> Vec<Entry> {
     if !entries.iter().any(|entry| entry.key == "<<") {
         return entries;

@@ -1,9 +1,9 @@
-//! Quantities as text: exact, or refused.
+//! Parses quantities from text, exactly or not at all.
 //!
 //! `250 us`, `0.25 ms`, `100 Mbit/s`, `1.5 kB`, `20 m`, `1440 packets/s`. A number is read as a
-//! decimal fraction and multiplied by its unit in integers; a value that is no whole number of the
-//! base unit (0.3 ps) is an error and never rounded. The one exception is said where it applies:
-//! the interval of a packet rate is rounded to the nearest picosecond.
+//! decimal fraction and multiplied by its unit in integers; a value that is not a whole number of
+//! base units (0.3 ps) is an error and never rounded. One exception: the interval of a packet rate
+//! is rounded to the nearest picosecond.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// Returns a value of this quantity to show.
+    /// Returns an example value of this quantity.
     pub(super) const fn example(self) -> &'static str {
         match self {
             Self::Time => "2 ms",
@@ -64,7 +64,7 @@ impl Quantity {
         }
     }
 
-    /// Returns the unit to propose for a bare number, and the usual ones.
+    /// Returns the unit to propose for a bare number, and the list of usual units.
     pub(super) const fn usual_units(self) -> (&'static str, &'static str) {
         match self {
             Self::Time => ("ms", "ps, ns, us, ms or s"),
@@ -106,7 +106,7 @@ impl Quantity {
     }
 }
 
-/// Every unit: name, quantity, and how many base units it is.
+/// Every unit: name, quantity, and number of base units.
 const UNITS: &[(&str, Quantity, u128)] = &[
     ("ps", Quantity::Time, 1),
     ("ns", Quantity::Time, 1_000),
@@ -149,7 +149,7 @@ const UNITS: &[(&str, Quantity, u128)] = &[
     ("ppb", Quantity::Ratio, 1),
 ];
 
-/// What is wrong with a quantity, and which part of the text.
+/// What is wrong with a quantity, and in which part of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnitError {
     pub(super) problem: Problem,
@@ -159,19 +159,19 @@ pub(super) struct UnitError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// There is no number at the start.
+    /// The text does not start with a number.
     NotANumber,
-    /// A number and nothing else.
+    /// A number without a unit.
     MissingUnit,
-    /// A unit nobody knows; the hint says what may be meant.
+    /// An unknown unit; the hint suggests what may be meant.
     UnknownUnit { unit: String, hint: Option<String> },
-    /// A unit of something else.
+    /// A unit of another quantity.
     WrongQuantity { found: Quantity },
     /// Not a whole number of base units.
     TooFine { smallest: &'static str },
-    /// More than makes sense.
+    /// Larger than allowed.
     TooLarge { largest: &'static str },
-    /// Less than nothing.
+    /// Negative.
     Negative,
 }
 
@@ -181,7 +181,7 @@ pub(super) fn read(text: &str, want: Quantity) -> Result<u64, UnitError> {
     in_base_units(number, factor, want, range)
 }
 
-/// Reads a signed-free number without unit.
+/// Reads an unsigned whole number without unit.
 pub(super) fn read_count(text: &str) -> Result<u64, UnitError> {
     let whole = 0..text.len();
     let fail = |problem| {
@@ -201,8 +201,8 @@ pub(super) fn read_count(text: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// Returns the whole number that a text without one may mean: the digits it begins with, or those
-/// of a number to base 16.
+/// Returns the whole number that an invalid text may mean: its leading digits, or the value of a
+/// hexadecimal number.
 pub(super) fn count_to_propose(text: &str) -> Option<u64> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     if let Some(digits) = hexadecimal {
@@ -250,7 +250,7 @@ pub(super) fn quantity_of(text: &str) -> Option<Quantity> {
     find(unit.trim()).map(|(quantity, _)| quantity)
 }
 
-/// Returns the unit of an example value if it is one of `want`, else the usual one.
+/// Returns the unit of an example value if it measures `want`, else the usual unit.
 pub(super) fn unit_to_propose(example: &'static str, want: Quantity) -> &'static str {
     let unit = Decimal::scan(example).map(|(_, unit)| unit.trim());
     unit.filter(|unit| find(unit).is_some_and(|(found, _)| found == want))
@@ -275,7 +275,7 @@ fn split(text: &str, want: Quantity) -> Result<(Decimal, u128, Range<usize>), Un
     let unit = rest.trim();
     let unit_range = whole.end - unit.len()..whole.end;
     if unit.is_empty() {
-        // A ratio is a number already: 1e-9.
+        // A ratio needs no unit: 1e-9.
         if want == Quantity::Ratio {
             return Ok((number, 1_000_000_000, whole));
         }
@@ -323,7 +323,7 @@ fn in_base_units(
     Err(UnitError { problem, range })
 }
 
-/// Says what an unknown unit may mean; bits and bytes are never guessed.
+/// Suggests what an unknown unit may mean; never guesses between bits and bytes.
 fn hint(unit: &str, number: &str, want: Quantity) -> Option<String> {
     let number = number.trim();
     if number.starts_with('-') {

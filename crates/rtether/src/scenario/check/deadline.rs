@@ -1,4 +1,4 @@
-//! The time a packet needs when nothing else is on the way.
+//! Time a packet needs on an idle network.
 
 use rtether_model::flow::Flow;
 use rtether_model::network::{
@@ -13,7 +13,7 @@ use crate::scenario::diagnostic::Diagnostic;
 use crate::scenario::lower::Plant;
 use crate::scenario::reader::Reader;
 
-/// Warns if a deadline is shorter than the sum of what cannot be avoided. Returns whether it is.
+/// Warns if a deadline is shorter than the unavoidable delay. Returns whether it is.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     plant: &Plant,
@@ -28,7 +28,7 @@ pub(super) fn check(
     let one_way = |payload: Bytes, from: NodeId, to: NodeId| {
         let frames = flow.frames(payload);
         let frame = frames.full.min(frames.last);
-        // All but one are on the first link before that one is on its way.
+        // All frames but one are sent on the first link before that one starts.
         let first = hops.first().map(|hop| network.links[hop.link.index()].rate);
         let before = first.map_or(Duration::ZERO, |rate| {
             wire::occupancy(frames.full, rate) * i64::from(frames.count - 1)
@@ -48,7 +48,7 @@ pub(super) fn check(
     let mut parts = one_way(flow.payload, flow.talker, listener);
     let mut after = Duration::ZERO;
     if let Some(reply) = flow.reply {
-        // The way back passes the same links.
+        // The reply passes the same links.
         let back = one_way(reply.payload, listener, flow.talker);
         for (part, more) in parts.iter_mut().zip(back) {
             *part += more;
@@ -81,14 +81,14 @@ pub(super) fn check(
     true
 }
 
-/// Returns links and switches, without waiting. A switch that cuts through sees the header only.
+/// Returns the delay of links and switches without queueing. Cut-through costs only the header.
 fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
     let mut sum = Duration::ZERO;
     for (at, hop) in hops.iter().enumerate() {
         let link = &network.links[hop.link.index()];
         sum += link.propagation;
-        // A hub repeats bit by bit: the frame is sent once for all links up to a node that waits
-        // for its end.
+        // A hub repeats bit by bit: the frame's wire time counts once for all links up to the next
+        // store-and-forward node.
         if let Some(hub) = network.hub(hop.ingress.node) {
             sum += hub.delay;
             continue;
@@ -109,7 +109,7 @@ fn path_time(network: &Network, hops: &[Hop], frame: Bytes) -> Duration {
     sum
 }
 
-/// Returns what a station takes for a frame: stack, and the task that makes or reads the message.
+/// Returns what a station spends on a frame: stack, plus the task that writes or reads the message.
 fn cost(
     station: Option<&EndStation>,
     (frame, tcp): (Bytes, bool),

@@ -1,4 +1,4 @@
-//! Collision domains: half-duplex links, and those that hubs join.
+//! Collision domains: half-duplex links, alone or joined by hubs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::{Plant, codes, quote};
 use crate::scenario::diagnostic::{Diagnostic, Severity};
 use crate::scenario::reader::Reader;
 
-/// Octets of a slot, 512 bits (IEEE 802.3-2022, 4.4.2).
+/// Slot time in octets: 512 bits (IEEE 802.3-2022, 4.4.2).
 const SLOT: Bytes = Bytes::new(64);
 
 /// All collision domains of a network.
@@ -18,7 +18,7 @@ pub(crate) struct Domains {
     list: Vec<Domain>,
 }
 
-/// One of them.
+/// One collision domain.
 pub(crate) struct Domain {
     /// In the order of the file.
     pub(crate) hubs: BTreeSet<NodeId>,
@@ -60,12 +60,12 @@ impl Domains {
         domains
     }
 
-    /// Returns the number of the domain that a link belongs to; `None` at full duplex.
+    /// Returns the index of the domain that a link belongs to; `None` at full duplex.
     pub(crate) fn of(&self, link: LinkId) -> Option<usize> {
         self.of_link[link.index()]
     }
 
-    /// Returns all of them, by number.
+    /// Returns all domains, in index order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Domain> {
         self.list.iter()
     }
@@ -88,7 +88,7 @@ fn links_at_hubs(network: &Network) -> BTreeMap<NodeId, Vec<LinkId>> {
     at_hub
 }
 
-/// Checks that the parts of each domain fit together.
+/// Checks the consistency of each domain.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, domains: &Domains) {
     for domain in &domains.list {
         check_backoff(reader, plant, domain);
@@ -120,7 +120,7 @@ fn check_backoff(reader: &mut Reader<'_>, plant: &Plant, domain: &Domain) {
     );
 }
 
-/// A node at the rim of a domain, the link it hangs on, and how far it is.
+/// A node at the edge of a domain: distance, node, and the link that attaches it.
 type Rim = (Duration, NodeId, LinkId);
 
 fn check_length(reader: &mut Reader<'_>, plant: &Plant, domain: &Domain) {
@@ -167,7 +167,7 @@ fn check_length(reader: &mut Reader<'_>, plant: &Plant, domain: &Domain) {
     reader.report(diagnostic);
 }
 
-/// Returns the node at the rim that is farthest from `start`, counting cables and hubs.
+/// Returns the edge node farthest from `start`; cables and hubs count.
 fn farthest(network: &Network, domain: &Domain, start: NodeId) -> Option<Rim> {
     let mut at: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
     for &link in &domain.links {

@@ -1,4 +1,4 @@
-//! Mean load of links and stacks. What is above one grows without limit.
+//! Mean load of links and stacks. Above one, the backlog grows without limit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,20 +15,20 @@ use crate::scenario::codes::Code;
 use crate::scenario::diagnostic::{Diagnostic, Severity, Span};
 use crate::scenario::reader::Reader;
 
-/// Load is counted in billionths of the time.
+/// Load is counted in billionths; this is full load.
 const FULL: u64 = 1_000_000_000;
 
-/// Flows that are named with their share.
+/// Number of flows named with their share.
 const NAMED: usize = 5;
 
-/// Something that can be busy.
+/// A resource that flows keep busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Resource {
-    /// One direction of a link: the port that sends.
+    /// One direction of a link, named by the sending port.
     Port(PortId),
-    /// A collision domain, by its number.
+    /// A collision domain, by its index.
     Domain(usize),
-    /// The processor of a stack; one for both directions, or the sending one.
+    /// The processor of a stack; the sending one if there are two.
     Stack(NodeId),
     /// The receiving processor of a stack that has two.
     Receiver(NodeId),
@@ -42,7 +42,7 @@ struct Total {
     other: u64,
 }
 
-/// What carries frames.
+/// Routes and collision domains.
 type Paths<'p> = (&'p Routing, &'p Domains);
 
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, overload: Overload) {
@@ -50,7 +50,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
     for flow in &plant.flows {
         visit(plant, paths, flow, &mut |resource, share| {
             let total = totals.entry(resource).or_default();
-            // TCP takes what others leave, whatever is due.
+            // Bulk and floods count apart from real-time traffic: TCP takes what is left.
             let is_other = matches!(flow.traffic, Traffic::Bulk(_) | Traffic::Flood { .. });
             let slot = if !is_other {
                 &mut total.real_time
@@ -64,7 +64,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
     if totals.is_empty() {
         return;
     }
-    // Only now is it worth knowing who contributes.
+    // Only overloaded resources need the shares of their flows.
     let mut shares: BTreeMap<Resource, Vec<(u64, FlowId)>> = BTreeMap::new();
     for (id, flow) in (0u32..).map(FlowId).zip(&plant.flows) {
         let mut own: BTreeMap<Resource, u64> = BTreeMap::new();
@@ -85,7 +85,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, paths: Paths<'_>, ov
     }
 }
 
-/// Calls `add` with everything a flow keeps busy.
+/// Calls `add` with every resource a flow uses and its share.
 fn visit(
     plant: &Plant,
     (routing, domains): Paths<'_>,
@@ -110,7 +110,7 @@ fn visit(
         )
     };
     let resource = |hop: &Hop| match domains.of(hop.link) {
-        // A hub repeats a frame that counted when it was sent to the domain.
+        // A hub repeats a frame that was counted when it entered the domain.
         Some(_) if network.hub(hop.egress.node).is_some() => None,
         Some(domain) => Some(Resource::Domain(domain)),
         None => Some(Resource::Port(hop.egress)),
@@ -152,7 +152,8 @@ fn visit(
     }
 }
 
-/// Returns the mean time between packets and their payload; `None` if the network decides.
+/// Returns the mean interval between packets and their payload; `None` if the network sets the
+/// pace.
 fn interval_and_payload(flow: &Flow) -> Option<(Duration, Bytes)> {
     if let Traffic::Bulk(bulk) = &flow.traffic {
         let interval = bulk.rate?.time_ceil(bulk.tcp.segment);
@@ -167,7 +168,7 @@ fn part(busy: Duration, interval: Duration) -> u64 {
     u64::try_from(busy / interval).unwrap_or(u64::MAX)
 }
 
-/// Returns which processors a packet keeps busy at a node, and how long on average.
+/// Returns the processors that a packet keeps busy at a node, and for how long on average.
 fn busy(
     network: &Network,
     flow: &Flow,
@@ -177,7 +178,7 @@ fn busy(
 ) -> impl Iterator<Item = (Resource, Duration)> {
     let tasks = network.end_station(node).and_then(|station| station.tasks);
     let task = tasks.map(|tasks| {
-        // A task has a datagram whole, and of a connection segments.
+        // A UDP task handles whole datagrams; a TCP task handles segments.
         let time = if matches!(flow.traffic, Traffic::Bulk(_)) {
             tasks.segment
         } else if flow.encapsulation == Encapsulation::Udp {
@@ -191,7 +192,7 @@ fn busy(
     stack.into_iter().chain(task)
 }
 
-/// Returns which processor of the stack a packet keeps busy, and how long on average.
+/// Returns which processor of the stack a packet keeps busy, and for how long on average.
 fn service(
     network: &Network,
     node: NodeId,
@@ -224,7 +225,7 @@ fn service(
     }
 }
 
-/// What is said of an overload: code, title, place and label.
+/// Parts of an overload message: code, title, place and label.
 type Description = (&'static Code, String, Span, &'static str);
 
 fn describe(
@@ -315,7 +316,7 @@ fn report(
     reader.report(diagnostic);
 }
 
-/// Returns the largest shares by place; generated flows share one.
+/// Returns labels for the largest shares, by place; generated flows share one place.
 fn labels(plant: &Plant, shares: &[(u64, FlowId)]) -> Vec<(Span, String)> {
     let mut labels: Vec<(Span, String)> = Vec::new();
     for &(share, id) in shares.iter().take(NAMED) {
@@ -337,7 +338,7 @@ fn labels(plant: &Plant, shares: &[(u64, FlowId)]) -> Vec<(Span, String)> {
     labels
 }
 
-/// Writes billionths as per cent with one decimal.
+/// Formats billionths as percent with one decimal.
 fn percent(billionths: u64) -> String {
     let tenths = billionths / 1_000_000;
     format!("{}.{} %", tenths / 10, tenths % 10)

@@ -1,4 +1,4 @@
-//! Runs that are longer, or whose time axes are finer, than memory and sums can hold.
+//! Limits on run length and time-series resolution, set by memory and by the range of sums.
 
 use rtether_model::network::{Duplex, NodeKind};
 use rtether_model::quantity::Duration;
@@ -9,12 +9,10 @@ use crate::scenario::lower::{Plant, RunPlaces};
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::Reader;
 
-/// Times that a record may add up for every picosecond of a run: two servers of a stack and its
-/// instances.
+/// Most times a record sums up in parallel: two servers of a stack and its instances.
 const PARTS: usize = 10;
 
-/// Checks `run:` against the plant. Buckets nobody asked for become longer where there are many
-/// streams.
+/// Checks `run:` against the plant. A default bucket is lengthened if there are many streams.
 pub(in crate::scenario) fn check(
     reader: &mut Reader<'_>,
     plant: &Plant,
@@ -43,8 +41,8 @@ fn buckets(reader: &mut Reader<'_>, plant: &Plant, plan: &mut RunPlan, places: R
     reader.out_of_range("bucket", span, &rule, &found, why);
 }
 
-/// Sums over all runs are kept in 63 bits of picoseconds: the time observed, the time servers were
-/// busy, and the time all stations of a shared medium wasted on collisions.
+/// Sums over all runs must fit 63 bits of picoseconds: time observed, time servers were busy, and
+/// time all stations of a shared medium wasted on collisions.
 fn length(reader: &mut Reader<'_>, plant: &Plant, plan: &RunPlan, places: RunPlaces) {
     let network = &plant.network;
     let at_hubs = network.iter_nodes().map(|(_, node)| match &node.kind {

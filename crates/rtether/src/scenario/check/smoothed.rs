@@ -1,4 +1,4 @@
-//! Flows with a deadline that a smoother takes for bulk traffic.
+//! Flows with a deadline that a smoother treats as bulk traffic.
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::NodeId;
@@ -10,7 +10,7 @@ use super::{Plant, codes, quote};
 use crate::scenario::diagnostic::Diagnostic;
 use crate::scenario::reader::Reader;
 
-/// Warns if packets with a deadline, or answers to them, wait for credits.
+/// Warns if packets with a deadline, or their replies, wait for credits.
 pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: &Flow) {
     if flow.deadline.is_none() || matches!(flow.traffic, Traffic::Bulk(_)) {
         return;
@@ -27,7 +27,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
     let label = "its packets wait for credits there";
     let help = match rule {
         Rule::TypeOfService { values, .. } => {
-            // Best effort is what is there without the key.
+            // Without the key, DSCP is 0 (best effort).
             let verb = if flow.dscp == 0 { "add" } else { "write" };
             format!("{verb} `dscp: {}`", values[0] >> 2)
         }
@@ -39,7 +39,7 @@ pub(super) fn check(reader: &mut Reader<'_>, plant: &Plant, index: usize, flow: 
     reader.report(Diagnostic::new(&codes::DEADLINE_SMOOTHED, title, place, label).help(help));
 }
 
-/// Returns the rule by which the smoother of a node holds a flow's packets back, if it does.
+/// Returns the rule by which the smoother of a node holds a flow back, if it does.
 fn held(plant: &Plant, node: NodeId, flow: &Flow) -> Option<Rule> {
     let layer = plant.network.end_station(node)?.layer.as_ref()?;
     let smoothing = layer.smoother.filter(|it| it.config.mode != Mode::None)?;
@@ -47,7 +47,7 @@ fn held(plant: &Plant, node: NodeId, flow: &Flow) -> Option<Rule> {
     is_bulk.then_some(smoothing.rule)
 }
 
-/// Returns the protocol number (IANA); `None` for frames without IP, which pass by the smoother.
+/// Returns the protocol number (IANA); `None` for frames without IP, which bypass the smoother.
 const fn protocol(flow: &Flow) -> Option<u8> {
     match flow.encapsulation {
         Encapsulation::Icmp => Some(1),

@@ -1,7 +1,7 @@
 //! A substation on one Ethernet (requirement R167; catalogue, section 1, S1 to S5).
 //!
-//! Around the switch of each bay stand its process interfaces (PISAs) and three bay nodes; the bay
-//! switches, the Busbar unit and the file server are at a top-level switch.
+//! Each bay has a switch with its process interfaces (PISAs) and three bay nodes; the bay switches,
+//! the Busbar unit and the file server attach to a top-level switch.
 
 use rtether_model::flow::{Bulk, Delivery, Flow, Traffic, Transfer};
 use rtether_model::network::{EndStation, Link, NodeId, NodeKind, PortId};
@@ -18,14 +18,14 @@ mod parameters;
 use parameters::Stream;
 pub(super) use parameters::{Parameters, parameters};
 
-/// The bay nodes: name, and what to call them in a class.
+/// The bay nodes: name, and the description used in classes.
 const BAY_NODES: [(&str, &str); 3] = [
     ("bc", "bay controller"),
     ("pu", "protection unit"),
     ("du", "differential protection unit"),
 ];
 
-/// Ports that stay free at every switch, for what is added by hand.
+/// Ports left free at every switch, for nodes added by hand.
 const SPARE_PORTS: usize = 4;
 
 /// Returns the name of a bay: `bay01`.
@@ -59,7 +59,7 @@ pub(super) fn nodes(reader: &mut Reader<'_>, plant: &mut Plant, p: &Parameters, 
         return;
     };
     build.attach("busbar", &p.stations.busbar, top, 0);
-    // Without files nobody would talk to it.
+    // Without files the server has no traffic.
     if p.files.is_some() {
         build.attach("server", &p.stations.server, top, 1);
     }
@@ -240,7 +240,7 @@ pub(super) fn flows(
     for bay in 1..=p.bays {
         for (pisa, _) in p.pisas_of(bay) {
             number += 1;
-            // Beyond the run, and so beyond anything that could overflow.
+            // Past the end of the run, and so before the product below could overflow.
             if number > end.as_ps() / files.every.as_ps().max(1) {
                 break;
             }
@@ -296,7 +296,8 @@ fn streams(build: &mut Build<'_, '_>, bay: u64) {
     }
 }
 
-/// Adds one direction of the slow exchange; its name says so, as a faster stream may run beside it.
+/// Adds one direction of the slow exchange; the name marks it, as a faster stream may exist in
+/// parallel.
 fn exchange(build: &mut Build<'_, '_>, from: &str, to: &str) {
     let stream = build.p.exchange;
     let traffic = Traffic::Periodic {

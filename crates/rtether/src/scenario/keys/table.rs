@@ -1,4 +1,4 @@
-//! The table of keys: top level, run and accept here, the rest beside it.
+//! The table of keys: top level, run and accept here, the rest in submodules.
 
 use super::Presence::{Default, Optional, Required};
 use super::{Key, Kind, Presence, Section};

@@ -15,7 +15,7 @@ use crate::scenario::tree::{Data, Entry};
 use crate::scenario::units::Quantity;
 use crate::verdict;
 
-/// Reads `accept:`; without it, nothing may be lost or late.
+/// Reads `accept:`; without it, no packet may be lost or late.
 pub(in crate::scenario) fn accept(
     reader: &mut Reader<'_>,
     top: &Fields<'_>,
@@ -70,7 +70,7 @@ pub(in crate::scenario) fn accept(
     list
 }
 
-/// Complains of what a line requires of none of its flows.
+/// Reports conditions that apply to none of the flows a line matches.
 fn check_use(
     reader: &mut Reader<'_>,
     plant: &Plant,
@@ -125,7 +125,7 @@ fn check_use(
     }
 }
 
-/// Warns of deadlines that nobody asked to judge, once for all flows.
+/// Warns once about all deadlines that no line of `accept` judges.
 fn check_deadlines(reader: &mut Reader<'_>, plant: &Plant, accept: &[Requirement]) {
     if accept
         .iter()
@@ -153,7 +153,7 @@ fn check_deadlines(reader: &mut Reader<'_>, plant: &Plant, accept: &[Requirement
     reader.report(Diagnostic::new(&codes::DEADLINE_NOT_JUDGED, title, span, label).help(help));
 }
 
-/// A pattern with many stars takes long on long names; nobody writes one.
+/// Patterns with more stars are slow to match against long names.
 const MOST_STARS: usize = 3;
 
 fn check_match(reader: &mut Reader<'_>, plant: &Plant, requirement: &Requirement, flow: At<&str>) {
@@ -193,13 +193,13 @@ fn limit(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<Limi
     reader.time(fields, key).map(|time| Limit::Time(time.value))
 }
 
-/// Returns whether there is `accept: proved` instead of a list.
+/// Returns whether `accept:` is the word `proved` rather than a list.
 fn is_proved(top: &Fields<'_>) -> bool {
     let entry = top.get("accept");
     entry.is_some_and(|entry| matches!(&entry.value.data, Data::Scalar(word) if word == "proved"))
 }
 
-/// Reads what stands under `sim` or `live`.
+/// Reads the value of `sim` or `live`.
 fn statistics(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Vec<(Statistic, Limit)> {
     let Some(entry) = fields.get(key) else {
         return Vec::new();
@@ -249,7 +249,7 @@ fn statistic_limit(
     Some(Limit::Time(time))
 }
 
-/// Reads `mean`, `median`, `max`, `p50`, `p99.9`.
+/// Parses `mean`, `median`, `max`, `p50`, `p99.9`.
 fn statistic(name: &str) -> Option<Statistic> {
     match name {
         "mean" => return Some(Statistic::Mean),

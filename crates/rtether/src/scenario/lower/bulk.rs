@@ -1,4 +1,4 @@
-//! Transfers over TCP, and the parameters of connections.
+//! TCP transfers and connection parameters.
 
 use rtether_model::flow::{Bulk, Bursts, TcpParameters, Traffic, Transfer};
 use rtether_model::quantity::{Bytes, Duration};
@@ -127,7 +127,7 @@ fn repeated(reader: &mut Reader<'_>, fields: &Fields<'_>, run: &RunPlan) -> Opti
     Some(within.map(|start| Transfer { start, size }).collect())
 }
 
-/// Complains of a deadline for a transfer that does not end before the run does.
+/// Reports a deadline for a transfer that only ends with the run.
 pub(super) fn check_end(reader: &mut Reader<'_>, fields: &Fields<'_>, traffic: Option<&Traffic>) {
     let (Some(Traffic::Bulk(bulk)), Some(span)) = (traffic, fields.key_span("deadline")) else {
         return;
@@ -151,7 +151,7 @@ pub(super) fn check_end(reader: &mut Reader<'_>, fields: &Fields<'_>, traffic: O
     );
 }
 
-/// Reads the parameters of both ends.
+/// Reads the TCP parameters of both ends.
 pub(super) fn tcp(reader: &mut Reader<'_>, fields: &Fields<'_>) -> TcpParameters {
     let mut tcp = TcpParameters::default();
     let Some(inner) = reader.one(fields, "tcp", &TCP) else {

@@ -1,4 +1,4 @@
-//! Flows: who, to whom, over what.
+//! Flows: talker, listeners, protocol.
 
 use rtether_model::flow::{Delivery, Flow, Reply, Tag, TcpParameters, Traffic};
 use rtether_model::network::{NodeId, Vid};
@@ -17,7 +17,7 @@ use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::tree::{Data, Value};
 
-/// The largest message over TCP, or sample over RTPS, whose engine keeps no larger ones.
+/// Largest message over TCP, or sample over RTPS; the engine keeps none larger.
 const MAX_MESSAGE: Bytes = Bytes::new(16_000_000);
 
 /// Reads `flows:`.
@@ -38,7 +38,7 @@ pub(in crate::scenario) fn flows(
     }
 }
 
-/// Returns what to call a flow in messages, and where to point.
+/// Returns the name of a flow for messages, and where to point.
 fn owner(item: &Value) -> (String, Span) {
     if let Data::Map(entries) = &item.data
         && let Some(entry) = entries.iter().find(|entry| entry.key == "name")
@@ -89,7 +89,7 @@ fn flow(
     bulk::check_end(reader, fields, traffic.as_ref());
     let delivery = delivery(reader, fields, encapsulation);
     one_listener(reader, fields, kind, &listeners);
-    // Anything wrong with this flow has been reported; half a flow would cause more of it.
+    // Mistakes of this flow have been reported; half a flow would only cause more.
     (reader.sink.errors() == errors).then_some(())?;
     let name = reader.scalar(fields, "name")?.value.to_owned();
     let traffic = traffic?;
@@ -120,7 +120,7 @@ fn talker(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant) -> Option
     Some(At { value, span })
 }
 
-/// Returns the end station of this name.
+/// Returns the end station with this name.
 fn station(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -130,7 +130,7 @@ fn station(
     role: &str,
 ) -> Option<NodeId> {
     let label = || format!("{role} of {}", fields.owner);
-    // Nearly all names are known: words are only made for the others.
+    // Nearly all names are known, so texts are built only for the others.
     let id = plant.find(name).or_else(|| {
         let proposal = format!("`{name}: {{ stack: zero }}` under `nodes:`");
         plant.node_or_report(reader, name, span, &label(), &proposal)
@@ -208,7 +208,7 @@ fn encapsulation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Encapsulation 
         Some("tcp") => Encapsulation::Tcp,
         Some("rtps") => Encapsulation::Rtps { is_reliable: true },
         Some("rtps-best-effort") => Encapsulation::Rtps { is_reliable: false },
-        // Transfers need no second word for TCP.
+        // A flow that is evidently bulk needs no `over: tcp`.
         None if !fields.has("over") && says_bulk(fields) => Encapsulation::Tcp,
         _ => Encapsulation::Udp,
     }
@@ -271,7 +271,7 @@ fn delivery(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -
     }
 }
 
-/// Complains of several listeners of what follows the answers of one.
+/// Reports several listeners of traffic that follows the answers of one.
 fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, listeners: &[NodeId]) {
     let what = match kind {
         Kind::Bulk => "a transfer has one receiver",
@@ -288,7 +288,7 @@ fn one_listener(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, listen
     }
 }
 
-/// Returns the connection that carries messages; bulk transfers have one each.
+/// Returns the connection that carries messages; bulk transfers open one each.
 fn connection(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -332,7 +332,7 @@ fn check_times(
     }
 }
 
-/// Reads the size of a message and checks that its protocol carries it.
+/// Reads the payload size and checks that the protocol can carry it.
 fn payload(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -401,7 +401,7 @@ fn reply(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> O
     })
 }
 
-/// Returns the segment of a bulk transfer, which takes the place of the payload.
+/// Returns the segment size of a bulk transfer, which replaces the payload.
 fn segment_of(traffic: &Traffic) -> Option<Bytes> {
     match traffic {
         Traffic::Bulk(bulk) => Some(bulk.tcp.segment),

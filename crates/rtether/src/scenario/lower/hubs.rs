@@ -10,7 +10,8 @@ use crate::scenario::keys::table::HUB;
 use crate::scenario::reader::{Fields, Reader, bits_per_second};
 use crate::scenario::units::Quantity;
 
-/// Rates at which half duplex is modelled; others would need carrier extension, or have none.
+/// Rates at which half duplex is modeled; others would need carrier extension, or have no half
+/// duplex.
 const HALF_DUPLEX_MBPS: [u64; 2] = [10, 100];
 
 /// Reads `hubs:`.
@@ -22,7 +23,7 @@ pub(in crate::scenario) fn hubs(reader: &mut Reader<'_>, top: &Fields<'_>, plant
         check_name(reader, "hub", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("hub {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &HUB, owner, entry.key_span);
-        // One with mistakes still has a name and ports that links may use.
+        // A hub with mistakes still has a name and ports that links may use.
         let hub = fields.and_then(|fields| hub(reader, &fields));
         let hub = hub.unwrap_or(Hub {
             rate: BitRate::from_mbps(10),
@@ -58,7 +59,7 @@ fn hub(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Hub> {
     })
 }
 
-/// Complains of a rate at which there is no half duplex. Returns whether there is.
+/// Reports a rate without half duplex. Returns whether half duplex is possible.
 pub(super) fn runs_half_duplex(
     reader: &mut Reader<'_>,
     rate: BitRate,

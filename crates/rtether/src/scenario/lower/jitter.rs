@@ -65,7 +65,7 @@ fn formula(reader: &mut Reader<'_>, inner: &Fields<'_>) -> Option<Spread> {
     Some(Spread::Exponential { mean, max })
 }
 
-/// Reads one table for both directions, or one for each.
+/// Reads one table for both directions, or one for each direction.
 fn measured(reader: &mut Reader<'_>, inner: &Fields<'_>) -> Option<Spread> {
     let (send, receive) = if inner.has("quantiles") {
         reader.conflict(inner, "quantiles", "send");
@@ -82,11 +82,11 @@ fn measured(reader: &mut Reader<'_>, inner: &Fields<'_>) -> Option<Spread> {
     Some(Spread::Empirical(Box::new(Empirical { send, receive })))
 }
 
-/// Reads a list of points.
+/// Reads a list of quantiles.
 fn quantiles(reader: &mut Reader<'_>, inner: &Fields<'_>, key: &'static str) -> Option<Quantiles> {
     let items = reader.items(inner, key);
     let mut points = Vec::new();
-    // One more than there may be is enough to say so.
+    // One point above the maximum is enough to report that there are too many.
     for (index, item) in items.iter().take(Quantiles::MAX + 1).enumerate() {
         let owner = format!("point {} of `{key}`", index + 1);
         let fields = reader.fields(item, &QUANTILE, owner, item.span);
@@ -130,7 +130,7 @@ fn quantile(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Quantile> {
     })
 }
 
-/// Returns a ratio in whole parts of a million.
+/// Returns a ratio in whole parts per million.
 fn parts_of_a_million(reader: &mut Reader<'_>, key: &str, ratio: At<u64>) -> Option<u32> {
     if !ratio.value.is_multiple_of(1000) {
         let title = format!("`{key}` counts whole parts of a million");

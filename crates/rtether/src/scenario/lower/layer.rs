@@ -17,11 +17,11 @@ use crate::scenario::keys::table::{PRIORITIES, RECEIVE_QUEUES, SMOOTHER, TRANSMI
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::tree::Data;
 
-/// Frames that may wait in a queue where nothing is said.
+/// Default capacity of a queue in frames.
 const LIMIT: u32 = 1000;
 
-/// What a stack or a node says of the layer. The number of queues may be said elsewhere, so
-/// whatever depends on it is checked when the parts are joined.
+/// Layer settings of a stack or a node. Stack and node may each set some, so whatever depends on
+/// the number of queues is checked when they are joined.
 #[derive(Clone, Default)]
 pub(super) struct Parts {
     priorities: Option<Priorities>,
@@ -30,7 +30,7 @@ pub(super) struct Parts {
     smoother: Option<Smoothing>,
 }
 
-/// Frames that may wait: in each queue, or queue by queue.
+/// Capacity in frames: the same for each queue, or queue by queue.
 #[derive(Clone)]
 enum Limit {
     Same(u32),
@@ -75,7 +75,7 @@ impl Parts {
         }
     }
 
-    /// Returns these parts, and those of `other` where there are none.
+    /// Returns these parts, with missing ones taken from `other`.
     pub(super) fn or(self, other: &Self) -> Self {
         Self {
             priorities: self.priorities.or_else(|| other.priorities.clone()),
@@ -85,7 +85,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether anything would look at priorities.
+    /// Returns whether any queue uses priorities.
     pub(super) const fn has_queues(&self) -> bool {
         self.receive.is_some() || self.transmit.is_some()
     }
@@ -186,7 +186,7 @@ impl TransmitPart {
     }
 }
 
-/// Splits the limit of one FIFO queue among the classes, whose sum the engine takes.
+/// Splits the capacity of one FIFO among the classes; the engine takes the sum.
 fn shares(limits: &[u32]) -> Vec<u32> {
     let count = u32::try_from(limits.len()).unwrap_or(1).max(1);
     let limit = limits.first().copied().unwrap_or(LIMIT);
@@ -195,7 +195,7 @@ fn shares(limits: &[u32]) -> Vec<u32> {
     shares.map(|share| share.max(1)).collect()
 }
 
-/// Says what an engine would refuse that was not found before.
+/// Reports what the engine refuses and earlier checks did not find.
 fn engine_takes(
     reader: &mut Reader<'_>,
     key: &str,
@@ -215,7 +215,7 @@ fn engine_takes(
     None
 }
 
-/// Reads a count that the table limits to less than 256.
+/// Reads a count that the table limits to below 256.
 pub(super) fn small(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Option<At<u8>> {
     let At { value, span } = reader.count(fields, key)?;
     let value = u8::try_from(value).ok()?;

@@ -12,12 +12,12 @@ use crate::scenario::reader::{At, Fields, Reader, bits_per_second, found, picose
 use crate::scenario::tree::{Data, Value};
 use crate::scenario::units::Quantity;
 
-/// Rates of IEEE 802.3 in Mbit/s, but those of which an octet is no whole number of picoseconds.
+/// IEEE 802.3 rates in Mbit/s at which an octet lasts a whole number of picoseconds.
 const STANDARD_MBPS: [u64; 12] = [
     10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 100_000, 200_000, 400_000,
 ];
 
-/// Propagation in copper and fibre: two thirds of the speed of light.
+/// Propagation in copper and fiber: two thirds of the speed of light.
 const PS_PER_MM: u64 = 5;
 
 /// Reads `links:`.
@@ -49,14 +49,14 @@ pub(in crate::scenario) fn links(reader: &mut Reader<'_>, top: &Fields<'_>, plan
     }
 }
 
-/// Returns the hubs that a link joins, with the places of their names.
+/// Returns the hubs at the ends of a link.
 fn hubs_of(plant: &Plant, ends: Option<Ends>) -> impl Iterator<Item = (NodeId, Hub)> {
     let nodes = ends.map(|(ends, _)| ends.map(|end| end.node));
     let hub = |node| plant.network.hub(node).map(|hub| (node, *hub));
     nodes.into_iter().flatten().filter_map(hub)
 }
 
-/// Reads the rate; that of the hub if it is left out.
+/// Reads the rate; defaults to that of the hub.
 fn rate_of_link(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -66,7 +66,7 @@ fn rate_of_link(
     let given = rate(reader, fields, "rate");
     let hubs: Vec<(NodeId, Hub)> = hubs_of(plant, ends).collect();
     let Some(&(first, hub)) = hubs.first() else {
-        // With an end that could not be read, the link may be one of a hub.
+        // If an end could not be read, the link may lead to a hub.
         if ends.is_some() || !fields.has("ends") {
             reader.require(fields, "rate");
         }
@@ -102,7 +102,7 @@ fn rate_of_link(
     Some(rate)
 }
 
-/// Reads whether both ends may send at once, and checks that they can do that.
+/// Reads the duplex mode and checks that both ends support it.
 fn duplex(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -136,7 +136,7 @@ fn duplex(
     Duplex::Half
 }
 
-/// Reads the frames of a billion that are corrupted; a link between hubs has none.
+/// Reads the corrupted frames per billion; a link between hubs may not have any.
 fn errors(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, ends: Option<Ends>) -> u32 {
     let Some(errors) = reader.quantity(fields, "errors", Quantity::Ratio) else {
         return 0;
@@ -160,7 +160,7 @@ fn errors(reader: &mut Reader<'_>, fields: &Fields<'_>, plant: &Plant, ends: Opt
     0
 }
 
-/// Complains of a cut-through switch at half duplex.
+/// Reports a cut-through switch at half duplex.
 fn cut_through(reader: &mut Reader<'_>, plant: &Plant, node: NodeId, span: Span) {
     let switch = plant.network.switch(node);
     if switch.is_none_or(|switch| switch.mode != ForwardingMode::CutThrough) {
@@ -178,7 +178,7 @@ fn cut_through(reader: &mut Reader<'_>, plant: &Plant, node: NodeId, span: Span)
     );
 }
 
-/// Returns where to point for an item of a list: its first key.
+/// Returns where to point for a list item: its first key.
 pub(super) fn head(item: &Value) -> Span {
     match &item.data {
         Data::Map(entries) => entries.first().map_or(item.span, |entry| entry.key_span),
@@ -186,7 +186,7 @@ pub(super) fn head(item: &Value) -> Span {
     }
 }
 
-/// Reads one of the rates of Ethernet.
+/// Reads one of the Ethernet rates.
 pub(in crate::scenario) fn rate(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -225,7 +225,7 @@ fn propagation(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Duration {
     length.map_or(Duration::ZERO, |mm| picoseconds(mm.value * PS_PER_MM))
 }
 
-/// The two ports of a link, and where they are written.
+/// The two ports of a link, and the place of the value.
 type Ends = ([PortId; 2], Span);
 
 /// Reads both ends and checks that they are free.
@@ -319,7 +319,7 @@ fn end(reader: &mut Reader<'_>, plant: &Plant, text: &str, span: Span) -> Option
     }
 }
 
-/// Returns the lowest port of a switch or hub without a link, counting from 1.
+/// Returns the lowest unlinked port of a switch or hub, counting from 1.
 fn first_free(plant: &Plant, node: NodeId) -> Option<u16> {
     let (_, count) = plant.ports_of(node)?;
     (0..count)

@@ -34,7 +34,7 @@ pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plan
         let kind = NodeKind::EndStation(station);
         plant.add_node(reader, &entry.key, entry.key_span, kind);
     }
-    // After a mistake the stack may well be meant for the node that has it.
+    // After a mistake the stack may belong to the node that has it.
     if reader.sink.errors() > 0 {
         return;
     }
@@ -51,7 +51,7 @@ pub(in crate::scenario) fn nodes(reader: &mut Reader<'_>, top: &Fields<'_>, plan
     }
 }
 
-/// Gives smoothers with a random period a seed of their own, lest stations lock in step.
+/// Gives each smoother with a random period its own seed, so that stations do not run in lockstep.
 fn seed_smoother(station: &mut EndStation, position: usize) {
     if let Some(smoothing) = station.layer.as_mut().and_then(|l| l.smoother.as_mut())
         && let Mode::Nt(nt) = &mut smoothing.config.mode
@@ -101,7 +101,7 @@ fn station(
     Some(result.model)
 }
 
-/// Returns the stack of this name: a declared one, `zero`, or a built-in one.
+/// Returns the stack with this name: declared, `zero`, or built in.
 fn by_name(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,

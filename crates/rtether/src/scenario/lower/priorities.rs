@@ -1,4 +1,4 @@
-//! Which queue a frame uses: table of priorities and header rules.
+//! Mapping of frames to queues: priority table and header rules.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -15,7 +15,7 @@ use crate::scenario::keys::table::RULE;
 use crate::scenario::reader::{At, Fields, Reader};
 use crate::scenario::units;
 
-/// What `priorities:` says.
+/// Contents of `priorities:`.
 #[derive(Clone)]
 pub(super) struct Priorities {
     pub(super) table: PriorityTable,
@@ -53,7 +53,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Priori
     }
 }
 
-/// Complains of a queue that does not exist.
+/// Reports a queue that does not exist.
 fn no_queue(reader: &mut Reader<'_>, key: &str, queue: At<u8>, count: u8) {
     let rule = format!("0 to {}", count - 1);
     let found = queue.value.to_string();
@@ -64,7 +64,7 @@ fn no_queue(reader: &mut Reader<'_>, key: &str, queue: At<u8>, count: u8) {
     reader.out_of_range(key, queue.span, &rule, &found, why);
 }
 
-/// Reads `rules:` for so many queues.
+/// Reads `rules:` for `queues` queues.
 fn rules(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Vec<Rule> {
     let mut list = Vec::new();
     for item in reader.items(fields, "rules") {

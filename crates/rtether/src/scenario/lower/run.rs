@@ -1,4 +1,4 @@
-//! How to simulate.
+//! Run parameters.
 
 use rtether_model::quantity::Duration;
 
@@ -8,14 +8,14 @@ use crate::scenario::keys::table::RUN;
 use crate::scenario::plan::RunPlan;
 use crate::scenario::reader::{Fields, Reader};
 
-/// What an overload means.
+/// How to treat an overload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::scenario) enum Overload {
     Refuse,
     Allow,
 }
 
-/// Where the values of `run:` stand that only the whole plant can judge.
+/// Places of the values of `run:` that need the whole plant to check.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::scenario) struct RunPlaces {
     /// The key `bucket`, if it is given.
@@ -68,7 +68,7 @@ pub(in crate::scenario) fn run(
     }
     let hundredth = Duration::from_ps((length.as_ps() / 100).max(1));
     let bucket_length = bucket.map_or(hundredth, |bucket| bucket.value);
-    // A point on the time axis per bucket and stream is kept; a million is more than any plot.
+    // One time-series point per bucket and stream is kept; a million exceeds any plot.
     if let Some(bucket) = bucket
         && length.as_ps() / bucket_length.as_ps() > 1_000_000
     {

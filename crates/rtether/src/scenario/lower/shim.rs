@@ -1,4 +1,4 @@
-//! Configurations of shims.
+//! Shim configurations.
 
 use rtether_live::link::MacAddress;
 use rtether_live::shim::{Backend, Probing, Settings, Signal, Tags};
@@ -18,13 +18,14 @@ use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::tree::Data;
 use crate::scenario::units::Quantity;
 
-/// Rates of a link. At the least of them a full frame takes 0.19 s; Ethernet has none above the
-/// largest.
+/// Range of link rates. At the lowest, a full frame takes 0.19 s; the highest is the fastest
+/// Ethernet rate supported.
 const RATES: (BitRate, BitRate) = (BitRate::from_bps(64_000), BitRate::from_mbps(400_000));
-/// Times between two readings of a counter: less would keep a core busy, more would tell of
-/// congestion that is over.
+/// Range of the interval between two counter readings: shorter would keep a core busy, longer would
+/// report congestion that is over.
 const READINGS: (Duration, Duration) = (Duration::from_us(100), Duration::from_secs(1));
-/// Times between two probes: less would be load, more would tell of congestion that is over.
+/// Range of the interval between two probes: shorter adds load, longer reports congestion that is
+/// over.
 const PROBINGS: (Duration, Duration) = (Duration::from_ms(1), Duration::from_secs(1));
 
 /// Reads the whole file; `None` after a mistake.
@@ -102,7 +103,7 @@ fn tags(reader: &mut Reader<'_>, top: &Fields<'_>, queues: u8) -> Tags {
     }
 }
 
-/// Reads the priority of each queue.
+/// Reads the PCP of each queue.
 fn insert(reader: &mut Reader<'_>, fields: &Fields<'_>, queues: u8) -> Option<[Pcp; 8]> {
     let span = fields.get("insert")?.value.span;
     let list = counts(reader, fields, "insert", (0, 7))?;
@@ -193,7 +194,7 @@ fn probes(reader: &mut Reader<'_>, top: &Fields<'_>) -> Option<Probing> {
     Some(Probing { to, every })
 }
 
-/// A smoother that waits for collisions must be told of them.
+/// Reports a smoother that waits for collisions without a signal that reports them.
 fn refuse_to_be_deaf(reader: &mut Reader<'_>, top: &Fields<'_>, layer: &Layer, signal: Signal) {
     let Some(smoothing) = layer.smoother else {
         return;

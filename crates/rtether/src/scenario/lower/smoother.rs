@@ -14,7 +14,7 @@ use crate::scenario::keys::table::DETECTOR;
 use crate::scenario::reader::{At, Fields, Reader, bits_per_second};
 use crate::scenario::units::{self, Quantity};
 
-/// Modes whose period follows congestion between two limits.
+/// Modes whose refresh period adapts to congestion between two limits.
 const ADAPTIVE: &[&str] = &["himd", "slow-start", "linear"];
 /// Modes that hold packets back.
 const HOLDING: &[&str] = &["fixed", "himd", "slow-start", "linear", "nt", "rtether"];
@@ -89,7 +89,7 @@ fn packets(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> usize {
     usize::try_from(frames(reader, fields, key, 1000)).unwrap_or(usize::MAX)
 }
 
-/// Says what the engine would refuse, at the key that is to blame.
+/// Reports what the engine refuses, at the key that causes it.
 fn engine_takes(reader: &mut Reader<'_>, fields: &Fields<'_>, config: Config) -> Option<()> {
     let Err(error) = Smoother::<()>::new(Instant::ZERO, config) else {
         return Some(());
@@ -181,7 +181,7 @@ fn adaptive(reader: &mut Reader<'_>, fields: &Fields<'_>, paper: Adaptive) -> Ad
 }
 
 fn nt(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Nt {
-    // Each station gets a seed of its own when it is added to the plant.
+    // Each station gets its own seed when it is added to the plant.
     let mut nt = Nt::paper(0);
     set_size(reader, fields, "depth", &mut nt.depth_max);
     set_size(reader, fields, "depth_step", &mut nt.depth_step);
@@ -277,11 +277,11 @@ const DETECTOR_KEYS: &[(&str, &[&str])] = &[
     ("excess", &["probe-delay"]),
     ("epoch", &["probe-delay"]),
 ];
-/// Those of them that need not be given.
+/// The optional ones among [`DETECTOR_KEYS`].
 const DETECTOR_OPTIONAL: [&str; 2] = ["visibility", "epoch"];
 
 fn detector(reader: &mut Reader<'_>, fields: &Fields<'_>, mode: &str) -> Detector {
-    // The status of packets is polled while others are queued (catalogue 3b, NT CheckCollisions).
+    // Packet status is polled while others are queued (catalogue 3b, NT CheckCollisions).
     let visibility_per_million = if mode == "nt" { 250_000 } else { 1_000_000 };
     let otherwise = Detector::OwnCollisions {
         visibility_per_million,
@@ -350,14 +350,14 @@ fn probe_delay(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Detector>
     Some(Detector::ProbeDelay { excess, epoch })
 }
 
-/// Reads a share in per cent and the time over which it is measured.
+/// Reads a percentage and the window over which it is measured.
 fn share(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<(u8, Duration)> {
     let threshold = parts(reader, fields, "threshold", 10_000_000, "1 %");
     let window = reader.positive_time(fields, "window");
     Some((u8::try_from(threshold?).ok()?, window?.value))
 }
 
-/// Reads a ratio of at most one as a whole number of parts of so many billionths.
+/// Reads a ratio of at most one as a whole number of units of `part` billionths.
 fn parts(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,

@@ -1,4 +1,4 @@
-//! Stacks and what they cost.
+//! Stacks and their costs.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ use crate::scenario::units;
 /// Longest time any part of a stack may take for one packet.
 pub(super) const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A stack with what lies below it.
+/// A stack and the layer below it.
 #[derive(Clone)]
 pub(super) struct Station {
     pub(super) model: EndStation,
-    /// What was said of the layer, for nodes that say more.
+    /// Layer settings as given, for nodes that override some.
     pub(super) parts: Parts,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Declared {
     pub(super) used: bool,
 }
 
-/// Reads `stacks:`; a stack with mistakes is kept as one without cost, so that its name is known.
+/// Reads `stacks:`; a stack with mistakes is kept at zero cost, so that its name is known.
 pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<String, Declared> {
     let mut stacks = BTreeMap::new();
     for entry in reader.named(top, "stacks") {
@@ -74,7 +74,7 @@ pub(super) fn stacks(reader: &mut Reader<'_>, top: &Fields<'_>) -> BTreeMap<Stri
     stacks
 }
 
-/// Returns a station that takes no time.
+/// Returns a station with zero processing time.
 pub(in crate::scenario) fn zero() -> EndStation {
     EndStation::new(Stack::Zero)
 }
@@ -103,10 +103,10 @@ pub(super) fn stack(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stat
     Some(station)
 }
 
-/// Costs of a stack that tells kinds of packets apart.
+/// Keys of a stack with a cost per kind of packet.
 const RTOS_KEYS: [&str; 3] = ["datagram", "segment", "acknowledgement"];
 
-/// Reads what nodes may set as well: limits, tasks, the layer below the stack, and who plays it all.
+/// Reads what nodes may set as well: limits, tasks, the layer below the stack, and emulation.
 pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut Station) {
     limits(reader, fields, &mut station.model);
     if let Some(emulate) = reader.flag(fields, "emulate") {
@@ -128,7 +128,7 @@ pub(super) fn settings(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &m
     }
 }
 
-/// Simulated networks carry no probes and no marks of their own.
+/// Refuses detectors that a simulated network cannot feed: it carries neither probes nor marks.
 fn refuse_wire_only(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &Station) {
     let layer = station.model.layer.as_ref();
     let smoother = layer.and_then(|layer| layer.smoother);
@@ -160,7 +160,7 @@ fn limits(reader: &mut Reader<'_>, fields: &Fields<'_>, station: &mut EndStation
         station.stack_queue = u32::try_from(limit.value).unwrap_or(u32::MAX);
     }
     if let Some(limit) = reader.size(fields, "driver_queue") {
-        // Less than a full frame would drop frames of an idle station.
+        // Below a full frame, an idle station would drop frames.
         if limit.value < Bytes::new(1522) {
             let found = limit.value.to_string();
             let why = "a full frame has to fit";
@@ -241,7 +241,7 @@ fn linear(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Stack> {
     }))
 }
 
-/// Returns a station with one rate for all packets; for generated plants, whose default rates are
+/// Returns a station with one rate for all packets; used by generators, whose default rates are
 /// text in the table of keys.
 pub(in crate::scenario) fn station_of_interval(service: Duration) -> EndStation {
     EndStation {
@@ -250,7 +250,7 @@ pub(in crate::scenario) fn station_of_interval(service: Duration) -> EndStation 
     }
 }
 
-/// Returns a default of the table as the interval of a packet rate.
+/// Parses a default packet rate of the table as an interval.
 pub(in crate::scenario) fn default_interval(text: &str) -> Duration {
     units::read_interval(text).map_or(Duration::ZERO, picoseconds)
 }

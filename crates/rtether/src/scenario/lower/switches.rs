@@ -1,4 +1,4 @@
-//! Switches and the settings of their ports.
+//! Switches and port settings.
 
 use rtether_model::network::{
     AddressTable, Buffer, ForwardingMode, MulticastForwarding, NodeKind, Pcp, PortVlan, QueueMap,
@@ -22,7 +22,7 @@ pub(in crate::scenario) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, p
         check_name(reader, "switch", &entry.key, entry.key_span, &[':', '*']);
         let owner = format!("switch {}", quote(&entry.key));
         let fields = reader.fields(&entry.value, &SWITCH, owner, entry.key_span);
-        // One with mistakes still has a name and ports that links may use.
+        // A switch with mistakes still has a name and ports that links may use.
         let switch = match fields {
             Some(fields) => switch(reader, &fields),
             None => plain(64, Duration::ZERO),
@@ -31,7 +31,7 @@ pub(in crate::scenario) fn switches(reader: &mut Reader<'_>, top: &Fields<'_>, p
     }
 }
 
-/// Returns a switch as it is where nothing is said.
+/// Returns a switch with default settings.
 pub(in crate::scenario) fn plain(ports: usize, latency: Duration) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
@@ -56,7 +56,7 @@ pub(in crate::scenario) fn plain(ports: usize, latency: Duration) -> Switch {
 fn switch(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Switch {
     let known = reader.require(fields, "ports");
     let ports = reader.count(fields, "ports").map(|count| count.value);
-    // With the number of ports unknown, no port is reported as missing.
+    // If the number of ports is unknown, no port is reported as missing.
     let count = if known { ports } else { None }.unwrap_or(1024);
     let second = Duration::from_secs(1);
     let latency = reader.time_up_to(fields, "latency", second, "of a switch");
@@ -106,7 +106,7 @@ pub(super) fn vid(reader: &mut Reader<'_>, fields: &Fields<'_>, key: &str) -> Op
     Vid::new(u16::try_from(count).ok()?)
 }
 
-/// Reads a list of counts with its limits; `None` if any is wrong.
+/// Reads a list of counts within `limits`; `None` if any is wrong.
 pub(super) fn counts(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -223,7 +223,7 @@ fn buffer(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Buffer {
     }
 }
 
-/// Reads the setting of a port or a range of ports.
+/// Reads the settings of a port or a range of ports.
 fn port_setting(
     reader: &mut Reader<'_>,
     switch: &Fields<'_>,

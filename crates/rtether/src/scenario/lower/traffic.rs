@@ -42,10 +42,10 @@ const KIND_KEYS: &[(&str, &[Kind])] = &[
     ("timeout", &[Kind::Adaptive]),
 ];
 
-/// Keys that only bulk transfers have, and that say so.
+/// Keys of bulk transfers only; any of them selects that kind.
 pub(super) const BULK_ONLY: [&str; 3] = ["total", "transfers", "bursts"];
 
-/// Returns the kind that is said, or follows from the keys.
+/// Returns the kind, as stated or as implied by the keys.
 pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsulation) -> Kind {
     let word = reader.word(fields, "kind");
     let kind = match word.map(|word| word.value) {
@@ -57,7 +57,7 @@ pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsula
         Some(_) => Kind::Periodic,
         None if BULK_ONLY.iter().any(|key| fields.has(key)) => Kind::Bulk,
         None if fields.has("min_gap") => Kind::Sporadic,
-        // What goes into a packet of a transfer is for TCP to decide; a message has a size.
+        // TCP segments a transfer itself, so no `size` means bulk; a message has a size.
         None if over == Encapsulation::Tcp && !fields.has("size") && !fields.has("period") => {
             Kind::Bulk
         }
@@ -80,7 +80,7 @@ pub(super) fn kind(reader: &mut Reader<'_>, fields: &Fields<'_>, over: Encapsula
     kind
 }
 
-/// Complains of kinds that TCP does not carry, and of one that nothing else carries.
+/// Reports kinds that TCP does not carry, and bulk over anything else.
 fn check_transport(reader: &mut Reader<'_>, fields: &Fields<'_>, kind: Kind, over: Encapsulation) {
     let tcp = over == Encapsulation::Tcp;
     let (title, help) = match kind {
@@ -129,7 +129,7 @@ pub(super) fn traffic(
     }
 }
 
-/// Reads one of two keys that say how often, or complains that neither is there.
+/// Reads the period or the rate, or reports that neither is given.
 fn how_often(reader: &mut Reader<'_>, fields: &Fields<'_>, time_key: &str) -> Option<At<Duration>> {
     if reader.conflict(fields, time_key, "rate") {
         return None;
@@ -200,7 +200,7 @@ fn sporadic(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Traffic> {
     }
     Some(Traffic::Sporadic {
         min_gap,
-        // The densest the contract allows, which is what a bound assumes.
+        // The densest traffic the contract allows, which bounds assume.
         mean_gap: mean_gap.map_or(min_gap, |mean| mean.value),
         burst: burst.map_or(1, |burst| u32::try_from(burst.value).unwrap_or(1)),
     })
@@ -248,7 +248,7 @@ fn flood(
         return None;
     }
     let tag = tag.map_or(Bytes::ZERO, |_| wire::TAG);
-    // Rounded up: the flood never exceeds the rate it was given.
+    // Rounded up: the flood never exceeds its rate.
     let interval = Frames::of_packet(payload?, over)
         .total(|frame| bits_per_second(rate).time_ceil(wire::wire_size(frame + tag)));
     Some(Traffic::Flood { interval })

@@ -168,7 +168,7 @@ impl Reader<'_> {
         Some(At { value, span })
     }
 
-    /// Returns a time that is not longer than makes sense, so that sums of many stay in range.
+    /// Returns a time of at most `most`, so that sums of many stay in range.
     pub(in crate::scenario) fn time_up_to(
         &mut self,
         fields: &Fields<'_>,
@@ -185,7 +185,7 @@ impl Reader<'_> {
         Some(value)
     }
 
-    /// Returns a time of at least a picosecond.
+    /// Returns a time of at least one picosecond.
     pub(in crate::scenario) fn positive_time(
         &mut self,
         fields: &Fields<'_>,
@@ -258,7 +258,7 @@ impl Reader<'_> {
                 return None;
             }
             let value = picoseconds(value);
-            // A millisecond per octet is 1.5 s a frame.
+            // One millisecond per octet is 1.5 s per frame.
             let most = if per_octet {
                 Duration::from_ms(1)
             } else {
@@ -306,7 +306,7 @@ impl Reader<'_> {
         Some((from, to))
     }
 
-    /// Reports what is wrong with a quantity.
+    /// Reports a malformed quantity.
     pub(in crate::scenario) fn unit_error(
         &mut self,
         fields: &Fields<'_>,
@@ -374,7 +374,7 @@ impl Reader<'_> {
     }
 }
 
-/// Says what limits a count, where the number alone does not.
+/// Returns the reason for a count's limits where the numbers alone do not explain them.
 fn limit_reason(key: &str) -> &'static str {
     match key {
         "pcp" | "default_pcp" | "insert" => "PCP is a 3-bit field",

@@ -1,4 +1,4 @@
-//! A decimal number as it was written.
+//! A decimal number as written.
 
 /// `mantissa * 10^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,13 +9,13 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Digits that are kept; zeros at the end do not count.
+    /// Most significant digits kept; trailing zeros do not count.
     const MAX_DIGITS: usize = 30;
 
-    /// Reads the number at the start of `text` and returns it with what follows.
+    /// Reads the number at the start of `text` and returns it with the remaining text.
     ///
-    /// `1`, `0.25`, `1.5e3`, `20_000`. Of more than 30 digits the last one kept is a `1`: such a
-    /// number is too large or too fine for any quantity, and stays so.
+    /// Accepts `1`, `0.25`, `1.5e3`, `20_000`. Digits beyond the thirtieth are replaced by a single
+    /// `1`: such a number is too large or too fine for any quantity either way.
     pub(super) fn scan(text: &str) -> Option<(Self, &str)> {
         let (negative, body) = match text.strip_prefix('-') {
             Some(body) => (true, body),
@@ -69,7 +69,7 @@ impl Decimal {
         Some((number, rest))
     }
 
-    /// Returns the number times `factor` if that is a whole number below 2^128.
+    /// Returns the number times `factor`; `None` unless that is a whole number below 2^128.
     pub(super) fn times(self, factor: u128) -> Option<u128> {
         let product = self.mantissa.checked_mul(factor)?;
         let power = 10u128.checked_pow(self.exponent.unsigned_abs());
@@ -82,11 +82,12 @@ impl Decimal {
         }
     }
 
-    /// Returns whether the number times `factor` is above `limit`, whole or not.
+    /// Returns whether the number times `factor` exceeds `limit`; the product need not be whole.
     pub(super) fn exceeds(self, limit: u128, factor: u128) -> bool {
         let power = 10u128.checked_pow(self.exponent.unsigned_abs());
         let Some(product) = self.mantissa.checked_mul(factor) else {
-            // So many digits that only the whole units are counted: the rest is too fine anyway.
+            // On overflow only the whole part is compared; a fraction with that many digits is too
+            // fine anyway.
             let whole = power.map_or(0, |power| self.mantissa / power);
             let least = whole.checked_mul(factor);
             return self.exponent >= 0 || least.is_none_or(|value| value > limit);
@@ -101,7 +102,7 @@ impl Decimal {
     }
 }
 
-/// Reads `e3`, `E-9`; `None` if the letter is the start of a unit.
+/// Reads `e3`, `E-9`; `None` if the letter starts a unit.
 fn scan_exponent(text: &str) -> Option<(i32, &str)> {
     let body = text.strip_prefix(['e', 'E'])?;
     let (sign, digits) = match body.strip_prefix('-') {

@@ -77,8 +77,8 @@ fn mistakes_are_told_apart() {
     );
 }
 
-/// Oracle: 10 days are 8.64e17 ps; a number of any length is compared with that, and a fraction of a
-/// picosecond is refused however long it is.
+/// Oracle: 10 days are 8.64e17 ps; a number of any length is compared with that, and a fraction of
+/// a picosecond is refused at any length.
 #[test]
 fn numbers_with_many_digits_are_numbers() {
     let long = "12345678901234567890123456789012345678";

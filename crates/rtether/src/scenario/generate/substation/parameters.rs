@@ -1,4 +1,4 @@
-//! The parameters of a substation, with the defaults of the table of keys.
+//! Parameters of a substation, with defaults from the table of keys.
 
 use rtether_model::flow::{Phase, TcpParameters};
 use rtether_model::network::EndStation;
@@ -13,10 +13,10 @@ use crate::scenario::lower;
 use crate::scenario::reader::{Fields, Reader, bits_per_second, picoseconds};
 use crate::scenario::units::{self, Quantity};
 
-/// The values of the keys of the table.
+/// Values of the keys in the table.
 pub(in crate::scenario::generate) struct Parameters {
     pub(super) bays: u64,
-    /// Prefix of the name and number in a bay of each kind of PISA.
+    /// Name prefix and number per bay of each kind of PISA.
     pub(super) pisas: [(&'static str, u64); 4],
     pub(super) stations: Stations,
     pub(super) link_rate: BitRate,
@@ -51,7 +51,7 @@ pub(super) struct Files {
     pub(super) tcp: TcpParameters,
 }
 
-/// Reads values, or takes their defaults from the table.
+/// Reads values; missing ones get their defaults from the table.
 struct Values<'r, 's, 't> {
     reader: &'r mut Reader<'s>,
     fields: Fields<'t>,

@@ -4,7 +4,7 @@ use super::{Default, Kind, Optional, Required, Section, TIME, key};
 
 /// Number of a queue.
 const QUEUE: Kind = Kind::Count { min: 0, max: 7 };
-/// Frames that may wait.
+/// Capacity of a queue in frames.
 pub(super) const FRAMES: Kind = Kind::Count {
     min: 1,
     max: 10_000_000,

@@ -1,11 +1,11 @@
-//! The keys of a shim: its own, and those of the layer, which stacks of scenarios have as well.
+//! The keys of a shim: its own, and those of the layer, which scenario stacks share.
 
 use super::layer::{PRIORITIES, RECEIVE_QUEUES, RULE, TRANSMIT_QUEUES};
 use super::smoother::{DETECTOR, SMOOTHER};
 use super::stations::{PRIORITIES_KEY, RECEIVE_KEY, SMOOTHER_KEY, TRANSMIT_KEY};
 use super::{BIT_RATE, Default, Kind, Optional, Required, Section, TIME, VERSION_KEY, key};
 
-/// All sections of the configuration of a shim, in the order of the reference.
+/// All sections of a shim configuration, in the order of the reference.
 pub(in crate::scenario) static SHIM_SECTIONS: &[&Section] = &[
     &SHIM,
     &TAGS,

@@ -112,7 +112,7 @@ pub(in crate::scenario) static STACK: Section = Section {
     ],
 };
 
-// What follows can be said of a stack and of a single node.
+// The keys below apply to a stack and to a single node.
 const TASKS_KEY: Key = key(
     "tasks",
     Kind::One(&TASKS),
