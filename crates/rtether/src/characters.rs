@@ -1,8 +1,8 @@
-//! Characters that nobody sees, but that change what is seen.
+//! Characters that are invisible but change what is displayed.
 
-/// Returns whether a character has no form of its own: control characters, those that turn the
-/// direction of the text around them, separators of lines, and others that make two names look alike
-/// (the general categories Cc, Cf, Zl and Zp of Unicode 16).
+/// Returns whether a character is invisible: control characters, those that change text direction,
+/// line separators, and others that make two names look alike (the general categories Cc, Cf, Zl
+/// and Zp of Unicode 16).
 pub fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(

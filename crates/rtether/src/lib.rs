@@ -5,7 +5,7 @@
 //! [`report`] writes tables, JSON, CSV and one HTML page; [`reproduce`] repeats the experiments of
 //! the five papers that specify the product.
 //!
-//! The library neither prints nor exits nor reads arguments: that is the command line's work.
+//! The library does not print, exit or read arguments: that is left to the command line.
 
 pub mod bound;
 pub mod characters;

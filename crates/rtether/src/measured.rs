@@ -1,4 +1,4 @@
-//! What was measured of a stream, to be set beside what was simulated and proved.
+//! Measured results of a stream, for comparison with simulation and bounds.
 
 use rtether_model::histogram::Histogram;
 pub use rtether_model::quantity::Duration;
@@ -7,35 +7,33 @@ use serde_json::{Value, json};
 
 use crate::verdict::Assessment;
 
-/// One stream as measured on a test bed. Times are those of packets that no stall of the host
-/// touched.
+/// One stream as measured on a test bed. Times cover packets that no stall of the host affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// Packets sent.
     pub released: u64,
     /// Of these, lost.
     pub lost: u64,
-    /// Delivered packets that a stall of the host touched.
+    /// Delivered packets that a stall of the host affected.
     pub stalled: u64,
-    /// Delivered packets for which the host's end nodes took longer than the scenario says.
+    /// Delivered packets that took longer in the host's end nodes than the scenario allows.
     pub outside: u64,
     /// Median latency.
     pub p50: Option<Duration>,
-    /// 99.9 % of the packets were not slower.
+    /// 99.9th percentile of latency.
     pub p999: Option<Duration>,
     /// Largest latency.
     pub max: Option<Duration>,
-    /// Largest latency of packets for which the host was inside the stated profile.
+    /// Largest latency of packets for which the host stayed inside its profile.
     pub max_inside: Option<Duration>,
 }
 
-/// How the latency of one stream was distributed, without the packets that a stall of the host
-/// touched.
+/// Latency distribution of one stream, without packets that a stall of the host affected.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
     /// Count, extremes and mean.
     pub latency: Summary,
-    /// How many packets took how long.
+    /// Histogram of latency.
     pub histogram: Histogram,
 }
 
@@ -57,7 +55,7 @@ pub struct Evidence {
 }
 
 impl Measurement {
-    /// Returns the same for programs, times in nanoseconds.
+    /// Returns the measurement as JSON, times in nanoseconds.
     pub fn json(&self) -> Value {
         let ns = |time: Option<Duration>| time.map(Duration::as_ns_floor);
         json!({
@@ -73,8 +71,8 @@ impl Measurement {
     }
 }
 
-/// Returns the streams of which a packet was measured beyond its proved bound although the host was
-/// inside the profile that the bound assumes.
+/// Returns the streams with a packet measured above its proved bound although the host was inside
+/// the profile that the bound assumes.
 ///
 /// `tolerance` is what the test bed itself may add to any packet.
 pub fn contradictions(

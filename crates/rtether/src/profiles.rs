@@ -1,24 +1,24 @@
-//! Stacks of the papers' devices, by name (R55): `stack: NAME` in a scenario, without a
-//! declaration, and the same stacks in the experiments.
+//! Stacks of the papers' devices, by name (R55), for `stack: NAME` in a scenario without a
+//! declaration, and for the experiments.
 //!
-//! What was fitted to printed tables is rounded here; the fits stand beside the experiments, with a
-//! test that both agree. No paper parts sending from receiving: both get half of what was measured.
-//! Where a test computer or a second board was part of a measurement, its share is in the stack,
-//! since nothing tells the two apart; the other end then has the stack `zero`.
+//! Values fitted to printed tables are rounded here; the fits are with the experiments, and a test
+//! checks that both agree. No paper separates sending from receiving: each gets half of what was
+//! measured. If a measurement included a test computer or a second board, its share is in the
+//! stack, since the two cannot be separated; the other end then has the stack `zero`.
 
 use rtether_model::network::{
     Cost, EndStation, Jitter, LinearStack, Outliers, RtosStack, Servers, Spread, Stack,
 };
 use rtether_model::quantity::{Bytes, Duration};
 
-/// A stack with a name.
+/// A named stack.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// Name in scenarios.
     pub name: &'static str,
     /// What the device is and what it costs, in Markdown.
     pub description: &'static str,
-    /// Paper and place of the numbers, and how they became costs.
+    /// Paper and place of the numbers, and how costs were derived from them.
     pub source: &'static str,
     station: fn() -> EndStation,
 }
@@ -35,13 +35,13 @@ pub fn find(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }
 
-/// Returns a station that handles so many packets in a second, whatever their size.
+/// Returns a station that handles `packets_per_second`, regardless of size.
 fn ip_rate(packets_per_second: i64) -> EndStation {
     let service = Duration::from_secs(1) / packets_per_second;
     EndStation::new(Stack::IpRate { service })
 }
 
-/// Returns a station whose stack costs the same both ways.
+/// Returns a station whose stack costs the same in both directions.
 const fn linear(cost: Cost, interface: Cost, jitter: Jitter) -> EndStation {
     EndStation::new(Stack::Linear(LinearStack {
         send: cost,
@@ -52,7 +52,7 @@ const fn linear(cost: Cost, interface: Cost, jitter: Jitter) -> EndStation {
     }))
 }
 
-/// Returns a board of 001 Kakanakov that answers echoes: exponential jitter.
+/// Returns a board of 001 Kakanakov that answers echo requests: exponential jitter.
 const fn icmp(ns: i64, mean_ns: i64, max_us: i64, per_million: u32) -> EndStation {
     let max = Duration::from_us(max_us);
     let mean = Duration::from_ns(mean_ns);
@@ -91,16 +91,16 @@ const NO_JITTER: Jitter = Jitter {
     outliers: None,
 };
 
-/// One passage of the board's stack: 404 us of the round trip of 700 us are four of them.
+/// One pass through the board's stack: four of them are 404 us of the 700 us round trip.
 pub(crate) const VXWORKS_DATAGRAM: Duration = Duration::from_us(101);
 /// Processor time of a TCP segment with data (catalogue 1b).
 pub(crate) const VXWORKS_SEGMENT: Duration = Duration::from_us(50);
 
-/// The jitter of four passages, uniform, has the standard deviation of the measurement without
-/// load: 14 us = 24.2 us * sqrt(4 / 12).
+/// The uniform jitter of four passes has the standard deviation measured without load: 14 us = 24.2
+/// us * sqrt(4 / 12).
 fn vxworks() -> EndStation {
     let max = Duration::from_ns(24_200);
-    // Costs are means; half of the jitter is in them.
+    // Fitted costs are means and include the mean jitter, max / 2.
     let cost = |mean| Cost {
         base: mean - max / 2,
         ..NO_COST
@@ -116,7 +116,7 @@ fn vxworks() -> EndStation {
     }))
 }
 
-/// The driver holds more than a window of TCP for each of several connections.
+/// The driver queue holds more than a TCP window for each of several connections.
 fn pc_tcp() -> EndStation {
     EndStation {
         driver_queue: Bytes::new(10_000_000),
@@ -136,8 +136,8 @@ const ORTE: &str =
 const LOOPBACK: &str =
     "Valentim et al., table II: lines through loopback and the 100 Mbit/s hub, by frame size";
 
-/// All of them, in the order of the reference. Names are those of a paper or of a device, so that
-/// a scenario does not take one by chance.
+/// All profiles, in the order of the reference. Names are those of a paper or device, so that a
+/// scenario does not use one by accident.
 #[rustfmt::skip]
 pub static PROFILES: &[Profile] = &[
     Profile { name: "skeie-workstation", source: SKEIE, station: || ip_rate(5_000),

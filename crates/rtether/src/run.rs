@@ -1,4 +1,4 @@
-//! Simulates a scenario: replications in parallel, merged in the order of their seeds.
+//! Simulates a scenario: parallel replications, merged in seed order.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
@@ -11,16 +11,16 @@ use rtether_sim::{BuildError, Config, Simulation};
 use crate::scenario::{RunPlan, Scenario};
 use crate::stats::Spread;
 
-/// What the replications of a scenario said.
+/// Results of all replications of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// All runs merged.
     pub record: Record,
-    /// Per stream, how sure the figures are; same order as `record.streams`.
+    /// Confidence intervals per stream, in the order of `record.streams`.
     pub confidence: Vec<Confidence>,
     /// The seeds that were run, in order; fewer than planned after an interruption.
     pub seeds: Vec<u64>,
-    /// Set when the run was interrupted: less simulated time than planned.
+    /// Whether the run was interrupted, so that less time was simulated than planned.
     pub partial: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Confidence {
     pub miss_ratio: Option<(f64, f64)>,
 }
 
-/// From, to.
+/// An interval with both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// Lower end.
@@ -44,7 +44,7 @@ pub struct Interval {
     pub high: Duration,
 }
 
-/// Shared with a caller who wants to know how far a run is, or to stop it.
+/// Progress of a run, shared with the caller, who can also cancel it.
 #[derive(Debug, Default)]
 pub struct Progress {
     simulated_ps: AtomicI64,
@@ -52,17 +52,17 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns the simulated time over all replications so far.
+    /// Returns the time simulated so far, summed over replications.
     pub fn simulated(&self) -> Duration {
         Duration::from_ps(self.simulated_ps.load(Ordering::Relaxed))
     }
 
-    /// Asks the replications to end where they are; what they have found so far counts.
+    /// Cancels all replications; their results so far count.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether somebody asked to end.
+    /// Returns whether the run was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
@@ -70,9 +70,9 @@ impl Progress {
 
 /// Runs all replications of a scenario on the threads of the current rayon pool.
 ///
-/// The result does not depend on their number: each replication is one seed on one thread, and
-/// records are merged in the order of seeds. After [`Progress::cancel`] no further replication
-/// begins; what those under way have found is merged, but tells nothing of how replications differ.
+/// The result does not depend on the number of threads: each replication is one seed on one thread,
+/// and records are merged in seed order. After [`Progress::cancel`] no replication starts;
+/// unfinished ones are merged into the record but not into the spread between replications.
 pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, BuildError> {
     let plan = scenario.run;
     let runs = u64::from(plan.runs);
@@ -97,8 +97,8 @@ pub fn simulate(scenario: &Scenario, progress: &Progress) -> Result<Results, Bui
     Ok(merged.finish(progress.is_cancelled()))
 }
 
-/// Returns how many records are held in memory before they are merged: enough for all threads to be
-/// busy most of the time, but no more points on time axes than one run may have.
+/// Returns how many records are held in memory before merging: enough to keep all threads busy most
+/// of the time, but no more time-series points than one run may have.
 fn at_once(scenario: &Scenario) -> u64 {
     let streams = scenario.flows.iter().map(|flow| flow.listeners.len()).sum();
     let points = scenario.run.points(streams).max(1);
@@ -107,8 +107,8 @@ fn at_once(scenario: &Scenario) -> u64 {
     most.clamp(1, busy.max(1))
 }
 
-/// Runs one replication under an observer. One that was cancelled ends early: its record is shorter
-/// than the plan.
+/// Runs one replication under an observer. A cancelled one ends early, with a record shorter than
+/// planned.
 pub fn simulate_seed<O: Observer>(
     scenario: &Scenario,
     seed: u64,
@@ -147,17 +147,18 @@ pub fn simulate_seed<O: Observer>(
     Ok(simulation.finish())
 }
 
-/// Steps of a run, at least, between which progress is told.
+/// Least number of steps in a run; progress is reported after each.
 const STEPS: i64 = 1_000;
-/// Steps grow from here: nobody knows beforehand how much happens in a thousandth of a long run.
+/// First step; steps grow from here, since the number of events in a thousandth of a long run is
+/// unknown.
 const FIRST_STEP: Duration = Duration::from_ms(1);
-/// A step with so many events, some milliseconds of work, is followed by a shorter one: often
-/// enough for an impatient Ctrl-C.
+/// After a step with this many events (some milliseconds of work) the next is shorter, so that
+/// Ctrl-C takes effect quickly.
 const MANY_EVENTS: u64 = 1 << 14;
-/// A step with fewer is followed by a longer one.
+/// After a step with fewer events the next is longer.
 const FEW_EVENTS: u64 = 1 << 12;
 
-/// Records of several seeds, taken in in their order.
+/// Records of several seeds, merged in seed order.
 #[derive(Default)]
 struct Merged {
     record: Option<Record>,
@@ -166,8 +167,7 @@ struct Merged {
 }
 
 impl Merged {
-    /// Takes in one run; one shorter than `duration` was cut off and is no replication of the
-    /// others.
+    /// Adds one run; a run shorter than `duration` was cut off and does not count as a replication.
     fn add(&mut self, seed: u64, record: Record, duration: Duration) {
         self.seeds.push(seed);
         self.spreads.resize(record.streams.len(), Spread::default());

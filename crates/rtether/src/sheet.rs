@@ -1,12 +1,12 @@
-//! Rows of CSV that are safe to open in a spreadsheet.
+//! CSV rows that are safe to open in a spreadsheet.
 //!
-//! A cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return is a formula to
-//! spreadsheets, and names may come from strangers. Such a cell gets an apostrophe in front of it,
-//! which spreadsheets take for "this is text". Numbers stay numbers, those below zero too.
+//! Spreadsheets take a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a
+//! formula, and names may come from untrusted sources. Such a cell is prefixed with an apostrophe,
+//! which spreadsheets read as "this is text". Numbers, including negative ones, stay numbers.
 
 use std::io;
 
-/// A writer of CSV.
+/// A CSV writer.
 pub(crate) struct Sheet<W: io::Write>(csv::Writer<W>);
 
 impl<W: io::Write> Sheet<W> {
@@ -39,7 +39,7 @@ impl<W: io::Write> Sheet<W> {
 impl Sheet<Vec<u8>> {
     /// Returns all rows.
     pub(crate) fn into_text(self) -> String {
-        // Writing into memory does not fail.
+        // Writing to memory cannot fail.
         let octets = self.0.into_inner().unwrap_or_default();
         String::from_utf8_lossy(&octets).into_owned()
     }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_name_is_no_formula_and_a_number_stays_one() {
-        // Oracle: the characters that spreadsheets begin a formula with, worked out by hand.
+        // Oracle: the characters with which spreadsheets begin a formula, by hand.
         let cells = [
             "=1+1", "+1-1", "-x", "@sum", "\tx", "\rx", "-12.5", "-1e-9", "+3", "a=b", "", "-",
             "'=x",

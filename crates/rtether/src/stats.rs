@@ -1,9 +1,10 @@
 //! Confidence intervals.
 //!
 //! Replications with different seeds are independent, so the spread of their means gives Student's
-//! t interval (two-sided, 95 %). A ratio of misses is a binomial proportion; its interval is
-//! Clopper and Pearson's, which never covers less than it says. Packets of one run are not
-//! independent, so where misses come in bursts the ratio's interval is too narrow; the pages that
+//! t interval (two-sided, 95 %). A deadline-miss ratio is a binomial proportion with the interval
+//! of Clopper and Pearson, whose coverage is never below the nominal one. Packets of one run are
+//! not independent: if misses come in bursts, the interval of the ratio is too narrow, and reports
+//! say so.
 //! show it say so.
 
 mod beta;
@@ -15,10 +16,10 @@ use beta::Beta;
 
 use crate::run::{Confidence, Interval};
 
-/// Half of what a two-sided 95 % interval leaves out.
+/// Probability in each tail outside a two-sided 95 % interval.
 const TAIL: f64 = 0.025;
 
-/// How the replications of one stream differ: what is needed of each, summed up.
+/// Spread of one stream over replications, accumulated from each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spread {
     means: Summary,
@@ -26,7 +27,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Takes in one replication.
+    /// Adds one replication.
     pub fn record(&mut self, run: &StreamRecord) {
         if let (Some(mean), Some(p99)) = (run.latency.mean(), run.quantile(99, 100)) {
             self.means.record(mean);
@@ -34,7 +35,7 @@ impl Spread {
         }
     }
 
-    /// Returns the intervals; `all` holds all replications together.
+    /// Returns the intervals; `all` is the record of all replications merged.
     pub fn confidence(&self, all: &StreamRecord) -> Confidence {
         Confidence {
             mean: student(&self.means),
@@ -59,14 +60,14 @@ pub fn student(values: &Summary) -> Option<Interval> {
     })
 }
 
-/// Returns what Student's t exceeds with the probability [`TAIL`].
+/// Returns the value that Student's t exceeds with probability [`TAIL`].
 pub(crate) fn student_quantile(freedom: f64) -> f64 {
-    // t^2 / (f + t^2) has the distribution Beta(1/2, f/2), so that its odds are t^2 / f.
+    // t^2 / (f + t^2) is distributed as Beta(1/2, f/2), so its odds are t^2 / f.
     let quantile = Beta::new(0.5, freedom / 2.0).quantile(1.0 - 2.0 * TAIL);
     libm::sqrt(freedom * quantile.odds)
 }
 
-/// Returns Clopper and Pearson's interval of a proportion; `None` without trials.
+/// Returns the Clopper-Pearson interval of a proportion; `None` without trials.
 pub fn clopper_pearson(hits: u64, trials: u64) -> Option<(f64, f64)> {
     if trials == 0 || hits > trials {
         return None;
@@ -78,9 +79,9 @@ pub fn clopper_pearson(hits: u64, trials: u64) -> Option<(f64, f64)> {
     Some((low, upper_limit(hits, trials, 1.0 - TAIL)))
 }
 
-/// Returns Clopper and Pearson's one-sided upper limit of a proportion; one without trials.
+/// Returns the one-sided Clopper-Pearson upper limit of a proportion; 1 without trials.
 ///
-/// `confidence` is above zero and below one.
+/// `confidence` lies strictly between 0 and 1.
 pub fn upper_limit(hits: u64, trials: u64, confidence: f64) -> f64 {
     if hits >= trials {
         return 1.0;
@@ -88,7 +89,7 @@ pub fn upper_limit(hits: u64, trials: u64, confidence: f64) -> f64 {
     quantile(hits + 1, trials - hits, confidence)
 }
 
-/// Returns the quantile of a beta distribution with whole parameters above zero.
+/// Returns the quantile of a beta distribution with positive integer parameters.
 fn quantile(a: u64, b: u64, p: f64) -> f64 {
     match (a, b) {
         (1, b) => beta::first_power(to_f64(b), p),
@@ -97,8 +98,8 @@ fn quantile(a: u64, b: u64, p: f64) -> f64 {
     }
 }
 
-/// Returns the trials without a hit after which the upper limit is at most `ratio`: about
-/// `3 / ratio` with a confidence of 95 % (the rule of three).
+/// Returns the number of trials without a hit after which the upper limit is at most `ratio`: about
+/// `3 / ratio` at 95 % confidence (rule of three).
 pub fn packets_needed(ratio: f64, confidence: f64) -> u64 {
     // (1 - ratio)^n <= 1 - confidence.
     let trials = libm::log1p(-confidence) / libm::log1p(-ratio);

@@ -1,7 +1,7 @@
-//! What happens packet by packet: a capture that packet tools open, and a CSV of deliveries.
+//! Per-packet output: a pcapng capture, and a CSV of deliveries.
 //!
-//! Both are observers of one replication. They write as the run goes; the first error of the
-//! writer ends the writing and is returned by `finish`.
+//! Both observe one replication and write as it runs. The first write error stops the output and is
+//! returned by `finish`.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub struct CaptureLog<'a, W> {
     interfaces: Vec<Vec<Option<InterfaceId>>>,
     frame: Vec<u8>,
     block: Vec<u8>,
-    /// What RTPS says in the next frame; empty for others.
+    /// RTPS payload of the next frame; empty for other protocols.
     datagram: Vec<u8>,
     ports: [u16; 2],
     dscp: u8,
@@ -35,7 +35,7 @@ pub struct CaptureLog<'a, W> {
 }
 
 impl<'a, W: Write> CaptureLog<'a, W> {
-    /// Begins a capture of all ports with a link in use.
+    /// Starts a capture on all ports with a link in use.
     pub fn new(scenario: &'a Scenario, writer: W) -> Self {
         let network = &scenario.network;
         let mut block = Vec::new();
@@ -148,26 +148,27 @@ fn describe(flow: &Flow, packet: &PacketInfo) -> FrameDescription {
         dscp: flow.dscp,
         flow: packet.flow.0,
         reply: packet.is_reverse,
-        // Sixteen bits on the wire, so the count wraps there as it would in a station.
+        // Sixteen bits on the wire, so the count wraps as in a real station.
         identification: u16::try_from(packet.number & 0xffff).unwrap_or(0),
         tcp: packet.tcp.map(|segment| numbered(flow, packet, segment)),
     }
 }
 
-/// Returns the identification of a datagram that is fragmented: flows between the same stations need
-/// different ones at the same time, since nothing else tells their fragments apart.
+/// Returns the IPv4 identification of a fragmented datagram. Flows between the same stations need
+/// different ones at any time, since nothing else tells their fragments apart.
 fn apart(packet: &PacketInfo) -> u16 {
     let spread = packet.flow.0.wrapping_mul(IDENTIFICATION_STEP);
     u16::try_from(packet.number.wrapping_add(spread) & 0xffff).unwrap_or(0)
 }
 
-/// Distance of the identifications of two flows: 2^16 by the golden ratio, so that flows stay apart.
+/// Step between the identifications of two flows: 2^16 divided by the golden ratio, which spreads
+/// them.
 const IDENTIFICATION_STEP: u32 = 40_503;
 
-/// Returns the segment with the initial sequence number of its connection, in both directions.
+/// Adds the connection's initial sequence number to a segment, in both directions.
 ///
-/// Connections of a bulk flow follow each other between the same ports. With numbers that begin
-/// anew, a reader of the capture would take the second for a repetition of the first.
+/// Connections of a bulk flow reuse the same ports one after another. If each restarted its
+/// sequence numbers, analysis tools would take the second for a retransmission of the first.
 fn numbered(flow: &Flow, packet: &PacketInfo, segment: tcp::Segment) -> tcp::Segment {
     if !matches!(flow.traffic, Traffic::Bulk(_)) {
         return segment;
@@ -184,11 +185,11 @@ fn numbered(flow: &Flow, packet: &PacketInfo, segment: tcp::Segment) -> tcp::Seg
     }
 }
 
-/// Distance of the initial sequence numbers of two connections, in octets: what the clock of RFC 9293,
-/// 3.4.1 counts in a thousand seconds, made odd so that none repeats before 2^32 connections.
+/// Step between the initial sequence numbers of two connections, in octets: what the clock of RFC
+/// 9293, 3.4.1 counts in 1000 s, made odd so that none repeats within 2^32 connections.
 const INITIAL_SEQUENCE_STEP: u64 = 250_000_001;
 
-/// Writes one CSV line for each delivered packet: when it was released and where its time went.
+/// Writes one CSV row per delivered packet: its release and where its time went.
 pub struct PacketLog<'a, W: Write> {
     scenario: &'a Scenario,
     /// Listener of each stream.
@@ -227,7 +228,7 @@ impl<'a, W: Write> PacketLog<'a, W> {
         }
     }
 
-    /// Ends the file.
+    /// Flushes the file and returns the first error.
     pub fn finish(mut self) -> io::Result<()> {
         match self.error.take() {
             Some(error) => Err(error.into()),
@@ -261,7 +262,7 @@ impl<W: Write> Observer for PacketLog<'_, W> {
     }
 }
 
-/// Writes picoseconds as nanoseconds without rounding: `18240`, `0.5`.
+/// Formats picoseconds as nanoseconds without rounding: `18240`, `0.5`.
 pub(crate) fn exact_ns(ps: i64) -> String {
     let text = format!("{}.{:03}", ps / 1_000, (ps % 1_000).abs());
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,8 +1,8 @@
-//! The verdict per stream: what was required, what was found, by how much, and where the time goes.
+//! The verdict per stream: requirements, findings, margins, and where the time goes.
 //!
-//! Three columns say something of a stream: simulation, proof and measurement. A verdict is about all
-//! requirements; a [`Standing`] is what one column says, so that what was seen is never taken for
-//! what was proved.
+//! A stream is assessed in three columns: simulation, proof and measurement. A verdict covers all
+//! requirements; a [`Standing`] is the result of one column alone, so that an observation is never
+//! taken for a proof.
 
 mod judge;
 
@@ -15,20 +15,20 @@ use crate::run::Results;
 use crate::scenario::{Requirement, Scenario, Statistic};
 use judge::{Judge, Proof};
 
-/// Judgement on one stream; what stands later outweighs what stands before.
+/// Judgment on one stream; later variants outweigh earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// The stream has no deadline and no requirement that could fail.
     Unjudged,
     /// Every requirement that matches the stream holds.
     Ok,
-    /// Nothing was delivered or due, so nothing can be said.
+    /// Nothing was delivered or due, so there is no answer.
     NoAnswer,
-    /// A requirement does not hold: a bound exceeds what it is to prove.
+    /// Failed: a bound exceeds its limit.
     NotProved,
-    /// A requirement does not hold: lost packets.
+    /// Failed: packets were lost.
     Lost,
-    /// A requirement does not hold: too late.
+    /// Failed: packets were late.
     Late,
 }
 
@@ -58,7 +58,7 @@ pub enum Column {
     Simulated,
     /// Proof.
     Bound,
-    /// A test bed.
+    /// Measurement on a test bed.
     Measured,
 }
 
@@ -73,24 +73,24 @@ impl Column {
     }
 }
 
-/// What a stream's green or red rests on, in one column or in all.
+/// What the verdict on a stream rests on, in one column or over all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing is required that this column could say anything of.
+    /// No requirement applies to this column.
     #[default]
     Unjudged,
-    /// A bound is within the deadline and all limits: no packet can be late.
+    /// The bound is within the deadline and all limits: no packet can be late.
     Proved,
-    /// No packet contradicted a requirement, which proves nothing of the next.
+    /// No packet violated a requirement; this proves nothing about the next.
     Held {
-        /// How many were delivered.
+        /// Number of packets delivered.
         packets: u64,
     },
     /// Nothing was delivered or due.
     NoAnswer,
     /// There is no bound.
     NoBound,
-    /// There is a bound, and it exceeds the deadline: packets may or may not be late.
+    /// The bound exceeds the deadline: packets may or may not be late.
     NotProved,
     /// Packets were lost.
     Lost,
@@ -113,12 +113,12 @@ impl Standing {
         }
     }
 
-    /// Returns the word; nothing where the column was not asked.
+    /// Returns the word; `None` if the column was not judged.
     pub fn said(self) -> Option<&'static str> {
         (self != Self::Unjudged).then(|| self.name())
     }
 
-    /// Returns the packets in which it held.
+    /// Returns the number of packets in which requirements held.
     pub const fn packets(self) -> Option<u64> {
         if let Self::Held { packets } = self {
             Some(packets)
@@ -127,7 +127,7 @@ impl Standing {
         }
     }
 
-    /// Returns how bad it is, zero for nothing said and one for a proof.
+    /// Returns the severity: zero for unjudged, one for proved, higher for worse.
     pub const fn rank(self) -> u8 {
         match self {
             Self::Unjudged => 0,
@@ -155,39 +155,39 @@ impl Standing {
     }
 }
 
-/// The place that takes most of something.
+/// The place with the largest share of a delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// Of what: the worst simulated packet, or the bound.
+    /// Source of the delay: the worst simulated packet, or the bound.
     pub column: Column,
     /// Where.
     pub place: Place,
-    /// How much is spent there.
+    /// Time spent there.
     pub delay: Duration,
-    /// Of how much.
+    /// The whole delay.
     pub of: Duration,
 }
 
-/// What is said of one stream.
+/// Assessment of one stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
     /// Position in [`rtether_model::record::Record::streams`].
     pub stream: usize,
-    /// The judgement on all requirements.
+    /// The verdict over all requirements.
     pub verdict: Verdict,
     /// The column of the requirement that failed worst.
     pub failed: Option<Column>,
-    /// What the simulation says.
+    /// Standing in simulation.
     pub simulated: Standing,
-    /// What the proof says; unjudged where no bounds were computed.
+    /// Standing of the proof; unjudged if no bounds were computed.
     pub bound: Standing,
-    /// What the test bed says; unjudged where nothing was measured.
+    /// Standing on the test bed; unjudged if nothing was measured.
     pub measured: Standing,
-    /// Limit minus value of the requirement that failed; if none did, deadline minus the largest
-    /// latency seen. `None` when that is about packets lost, or when packets are still under way past
-    /// their deadline although none was delivered late.
+    /// Limit minus value of the requirement that failed; if none failed, deadline minus the largest
+    /// latency observed. `None` if the failed requirement is about lost packets, or if packets were
+    /// in flight past their deadline although none was delivered late.
     pub margin: Option<Duration>,
-    /// Where most of it is spent; `None` where nobody knows.
+    /// Where most of the time is spent; `None` if unknown.
     pub responsible: Option<Blame>,
     /// One sentence per requirement that failed, the worst first.
     pub reasons: Vec<String>,
@@ -206,7 +206,7 @@ impl Assessment {
             Verdict::Late => Standing::Late,
             Verdict::Ok if self.is_proved => Standing::Proved,
             Verdict::Ok => Standing::Held {
-                // What was simulated is the broader ground, where there is both.
+                // If both exist, simulation has the broader base.
                 packets: self
                     .simulated
                     .packets()
@@ -248,18 +248,18 @@ impl Conclusion {
     }
 }
 
-/// Judges every stream by what was simulated, in the order of the record.
+/// Judges every stream by simulation, in the order of the record.
 pub fn assess(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
     assess_with(scenario, results, None)
 }
 
-/// Does the same with proved bounds, if they were computed.
+/// Like [`assess`], and also judges proved bounds if `analysis` is given.
 pub fn assess_with(
     scenario: &Scenario,
     results: &Results,
     analysis: Option<&Analysis>,
 ) -> Vec<Assessment> {
-    // Bounds assume that nothing is lost for lack of memory.
+    // Bounds assume that no buffer overflows.
     let is_void =
         analysis.is_some() && crate::bound::broken_assumption(scenario, results).is_some();
     let streams = results.record.streams.iter().enumerate();
@@ -274,8 +274,8 @@ pub fn assess_with(
         .collect()
 }
 
-/// Judges every stream by what was measured, as [`assess`] does by what was simulated. Limits under
-/// `live` come before those under `sim`.
+/// Judges every stream by measurement, as [`assess`] does by simulation. Limits under `live` take
+/// precedence over those under `sim`.
 pub fn assess_measured(scenario: &Scenario, results: &Results) -> Vec<Assessment> {
     let streams = results.record.streams.iter().enumerate();
     streams
@@ -288,7 +288,7 @@ pub fn assess_measured(scenario: &Scenario, results: &Results) -> Vec<Assessment
         .collect()
 }
 
-/// Adds what was measured, one a stream: a measured miss is a miss.
+/// Merges measured assessments, one per stream: a measured miss is a miss.
 pub fn add_measured(assessments: &mut [Assessment], measured: &[Assessment]) {
     for (own, other) in assessments.iter_mut().zip(measured) {
         own.measured = other.measured;
@@ -315,14 +315,14 @@ fn assess_stream(scenario: &Scenario, judge: &mut Judge<'_>, proof: Proof<'_>) {
     }
 }
 
-/// Returns whether a requirement speaks of this flow: by name, class, or a pattern with `*`.
+/// Returns whether a requirement applies to this flow: by name, class, or a pattern with `*`.
 pub fn matches(requirement: &Requirement, flow: &Flow) -> bool {
     let pattern = &requirement.flow;
     matches_pattern(pattern, &flow.name)
         || (!flow.class.is_empty() && matches_pattern(pattern, &flow.class))
 }
 
-/// Returns whether some requirement limits how late packets of this flow may be.
+/// Returns whether any requirement limits the lateness of this flow's packets.
 pub fn judges_deadline(accept: &[Requirement], flow: &Flow) -> bool {
     let limits_delay = |requirement: &&Requirement| {
         !requirement.simulated.is_empty()

@@ -1,4 +1,4 @@
-//! Measurements for other programs: `HdrHistogram` log and Prometheus text.
+//! Export for other programs: `HdrHistogram` log and Prometheus text.
 
 use std::fmt::Write;
 
@@ -9,10 +9,11 @@ use rtether_model::quantity::{Duration, Instant};
 
 use super::Measurement;
 
-/// Returns all round trips as an `HdrHistogram` interval log in nanoseconds, three digits exact.
+/// Returns all round trips as an `HdrHistogram` interval log in nanoseconds, with three significant
+/// digits.
 ///
 /// # Errors
-/// If the histogram cannot be written, in words.
+/// Returns a message if the histogram cannot be written.
 pub fn hdr_log(measurement: &Measurement) -> Result<String, String> {
     let mut histogram = Histogram::<u64>::new(3).map_err(|error| error.to_string())?;
     for sample in &measurement.samples {

@@ -1,23 +1,23 @@
-//! Times at which the measuring host stood still, and what is left without them.
+//! Stalls of the measuring host, and statistics without them.
 
 use rtether_model::quantity::Instant;
 use rtether_proto::probe::Sample;
 
 use super::{Measurement, Statistics};
 
-/// A time at which the host stood still: the measuring thread, or one that watched for it, was not
-/// run though it should have been.
+/// A stall of the host: the measuring thread, or one that watches for stalls, did not run although
+/// it was runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The last time at which all was well.
+    /// Last time before the stall.
     pub from: Instant,
-    /// The first time at which it was again.
+    /// First time after the stall.
     pub until: Instant,
 }
 
 impl Gap {
-    /// Returns gaps, of one core or of several, in the order of time; what is felt of one before the
-    /// next begins makes them one.
+    /// Merges the gaps of one or several cores, sorted by time; a gap that begins while the
+    /// previous one is still felt extends it.
     pub fn merged(gaps: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let mut all: Vec<Self> = gaps.into_iter().collect();
         all.sort_by_key(|gap| gap.from);
@@ -33,15 +33,16 @@ impl Gap {
         merged
     }
 
-    /// Returns until when it is felt: for as long as it lasted, what it held up is worked off.
+    /// Returns until when a gap is felt: clearing the backlog is assumed to take as long as the
+    /// gap.
     fn felt_until(&self) -> Instant {
         self.until + (self.until - self.from)
     }
 }
 
 impl Measurement {
-    /// Returns whether the host stood still, or worked off what it had held up, while a request was
-    /// under way.
+    /// Returns whether the host was stalled, or clearing the backlog of a stall, while a request
+    /// was in flight.
     pub fn is_hit(&self, sample: &Sample) -> bool {
         let end = sample.sent_at + sample.round_trip;
         let is_over = |gap: &Gap| gap.felt_until() <= sample.sent_at;
@@ -49,7 +50,7 @@ impl Measurement {
         self.gaps.get(next).is_some_and(|gap| gap.from < end)
     }
 
-    /// Returns the number of round trips that were hit.
+    /// Returns the number of affected round trips.
     pub fn hit(&self) -> usize {
         self.samples
             .iter()
@@ -57,7 +58,7 @@ impl Measurement {
             .count()
     }
 
-    /// Returns the statistics of all other samples; `None` without any.
+    /// Returns the statistics of unaffected samples; `None` if there are none.
     pub fn without_hit(&self) -> Option<Statistics> {
         let others = self.samples.iter().filter(|sample| !self.is_hit(sample));
         Statistics::of(others.map(|sample| sample.round_trip))

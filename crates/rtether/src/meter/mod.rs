@@ -1,7 +1,7 @@
-//! What a latency meter has measured: statistics, tables and files (R119 to R132).
+//! Results of the latency meter: statistics, tables and files (R119 to R132).
 //!
-//! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whoever hosted it:
-//! a socket, or a wire in virtual time.
+//! The engine is `rtether_proto::probe`; its events go into a [`Measurement`], whether the driver
+//! is a socket or a wire in virtual time.
 
 mod exchange;
 mod gaps;
@@ -25,12 +25,12 @@ pub use valentim::{Contradiction, Costs, Given};
 
 use crate::stats::clopper_pearson;
 
-/// What was asked for.
+/// What to measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
-    /// To whom.
+    /// Target.
     pub target: String,
-    /// How: `udp`, `raw`, `icmp`, `cndep`.
+    /// Protocol: `udp`, `raw`, `icmp`, `cndep`.
     pub via: String,
     /// Octets of the payload of a request.
     pub payload: usize,
@@ -38,43 +38,43 @@ pub struct Subject {
     pub series: u32,
     /// Requests in each.
     pub samples: u32,
-    /// Round trips beyond count as missed; so do losses.
+    /// Longer round trips count as missed; so do losses.
     pub deadline: Option<Duration>,
 }
 
-/// Round trips with what happened besides.
+/// Round trips and accompanying events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
-    /// What was asked for.
+    /// What was to be measured.
     pub subject: Subject,
-    /// Round trips in time, in the order of the replies.
+    /// Round trips within the timeout, in the order of the replies.
     pub samples: Vec<Sample>,
     /// Replies after the timeout: sequence and round trip.
     pub late: Vec<(u32, Duration)>,
-    /// How often what happened.
+    /// Event counters.
     pub counters: Counters,
-    /// Counters of the host, in words.
+    /// Counters of the host, with their descriptions.
     pub oddities: Vec<(&'static str, u64)>,
-    /// When this host stood still, [merged](Gap::merged).
+    /// Stalls of this host, [merged](Gap::merged).
     pub gaps: Vec<Gap>,
-    /// Where requests and replies were when, if that was asked for.
+    /// Time stamps of requests and replies, if requested.
     pub paths: Vec<Path>,
-    /// Whether kernel time stamps were asked for.
+    /// Whether kernel time stamps were requested.
     pub is_stamped: bool,
-    /// What allows delays of one direction, if they were asked for.
+    /// Clock relation for one-way delays, if these were requested.
     pub clocks: Option<Clocks>,
-    /// Half a round trip by the method of Valentim, if that was asked for.
+    /// Half a round trip by the method of Valentim, if requested.
     pub valentim: Option<Valentim>,
-    /// Why it ended early, if it did.
+    /// Why the measurement ended early, if it did.
     pub ended: Option<String>,
 }
 
 /// Half a round trip by the method of Valentim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Valentim {
-    /// What was measured and computed.
+    /// Inputs of the method.
     pub given: Given,
-    /// The parts.
+    /// The resulting parts.
     pub costs: Result<Costs, Contradiction>,
 }
 
@@ -83,22 +83,21 @@ pub struct Valentim {
 pub struct Outlier {
     /// The round trip.
     pub sample: Sample,
-    /// Number of outliers that this one stands for: those that followed without a pause, as when
-    /// the host stood still.
+    /// Number of outliers this one stands for: itself and those that followed without a pause, as
+    /// after a stall of the host.
     pub count: u32,
 }
 
-/// How many interquartile ranges above the third quartile an outlier lies: three is Tukey's "far
-/// out".
+/// Distance of an outlier above the third quartile, in interquartile ranges: Tukey's "far out".
 const FAR_OUT: i64 = 3;
 
-/// Samples for which there is room from the start: 32 MiB.
+/// Most samples preallocated: 32 MiB.
 const RESERVED: u32 = 1 << 20;
 
 impl Measurement {
-    /// Returns one without any samples.
+    /// Returns an empty measurement.
     pub fn new(subject: Subject) -> Self {
-        // Memory that grows while it measures costs time, and is copied.
+        // Growing memory during a measurement costs time, because it is copied.
         let expected = subject.series.saturating_mul(subject.samples).min(RESERVED);
         Self {
             samples: Vec::with_capacity(usize::try_from(expected).unwrap_or(0)),
@@ -107,7 +106,7 @@ impl Measurement {
         }
     }
 
-    /// Takes in what the meter says.
+    /// Records an event of the meter.
     pub fn record(&mut self, event: Event) {
         match event {
             Event::Sample(sample) => self.samples.push(sample),
@@ -115,7 +114,7 @@ impl Measurement {
                 request,
                 round_trip,
             } => self.late.push((request.sequence, round_trip)),
-            // Counted by the meter.
+            // The meter's counters have these.
             Event::Lost(_) | Event::Duplicate(_) => {}
         }
     }
@@ -126,7 +125,7 @@ impl Measurement {
         Statistics::of(own.map(|sample| sample.round_trip))
     }
 
-    /// Returns the statistics of all samples; `None` without any.
+    /// Returns the statistics of all samples; `None` if there are none.
     pub fn all(&self) -> Option<Statistics> {
         Statistics::of(self.samples.iter().map(|sample| sample.round_trip))
     }
@@ -137,8 +136,8 @@ impl Measurement {
         Combined::of(&series.collect::<Vec<_>>(), self.all().as_ref()?)
     }
 
-    /// Returns misses, requests that are decided, and the 95 % interval of their ratio; `None`
-    /// without a deadline or without requests.
+    /// Returns misses, decided requests (answered or lost), and the 95 % interval of their ratio;
+    /// `None` without a deadline or without requests.
     pub fn misses(&self) -> Option<(u64, u64, (f64, f64))> {
         let deadline = self.subject.deadline?;
         let late = self.samples.iter().filter(|s| s.round_trip > deadline);
@@ -147,14 +146,13 @@ impl Measurement {
         Some((misses, due, clopper_pearson(misses, due)?))
     }
 
-    /// Returns the round trips that are far from the others, in the order of their requests;
-    /// neighbors are put together.
+    /// Returns outliers in request order; consecutive ones are merged.
     pub fn outliers(&self) -> Vec<Outlier> {
         let Some(all) = self.all() else {
             return Vec::new();
         };
         let range = (all.quartiles[1] - all.quartiles[0]).as_ps();
-        // Where most values are equal, nothing below one per cent is far.
+        // If most values are equal, an excess below 1 % of the median is not far out.
         let least = all.median.as_ps() / 100;
         let far = all.quartiles[1] + Duration::from_ps((FAR_OUT * range).max(least));
         let mut found: Vec<Sample> = self.samples.clone();

@@ -10,10 +10,10 @@ use super::{Measurement, Outlier, Statistics, split};
 use crate::report::text::{exact_ns, plural, time};
 use crate::sheet::Sheet;
 
-/// Outliers that a table shows.
+/// Most outliers in a table.
 const SHOWN: usize = 10;
 
-/// Columns of a set of statistics, with the name for programs.
+/// Columns of statistics: title, name in files, value.
 fn columns(of: &Statistics) -> [(&'static str, &'static str, Duration); 10] {
     [
         ("min", "min_ns", of.min),
@@ -29,7 +29,7 @@ fn columns(of: &Statistics) -> [(&'static str, &'static str, Duration); 10] {
     ]
 }
 
-/// Series with samples, and all of them together.
+/// Rows: each series with samples, then all together.
 fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
     let numbers = 0..measurement.subject.series;
     let series = numbers.filter_map(|number| {
@@ -48,7 +48,7 @@ fn rows(measurement: &Measurement) -> Vec<(String, Statistics)> {
     rows
 }
 
-/// Returns the measurement as a table with remarks.
+/// Returns the measurement as a table with notes.
 pub fn table(measurement: &Measurement) -> String {
     let subject = &measurement.subject;
     let mut text = format!(
@@ -73,7 +73,7 @@ pub fn table(measurement: &Measurement) -> String {
     text
 }
 
-/// Returns a table with numbers at the right.
+/// Returns a table with numbers right-aligned.
 pub(super) fn aligned(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
@@ -114,7 +114,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     for (name, count) in oddities {
         _ = writeln!(text, "{}: {count}", in_words(name));
     }
-    // On topics nothing is sent before somebody is found who answers.
+    // RTPS sends nothing before a responder is found.
     if counters.answered == 0 && (counters.sent > 0 || measurement.subject.via == "rtps") {
         _ = writeln!(text, "nothing has answered{}", hint(measurement));
     }
@@ -139,7 +139,7 @@ fn remarks(measurement: &Measurement, text: &mut String) {
     }
 }
 
-/// Returns the largest outliers, in the order of time.
+/// Returns the largest outliers, in time order.
 fn largest(outliers: &[Outlier]) -> Vec<&Outlier> {
     let mut shown: Vec<&Outlier> = outliers.iter().collect();
     shown.sort_by_key(|outlier| std::cmp::Reverse(outlier.sample.round_trip));
@@ -167,7 +167,7 @@ fn outlier_line(measurement: &Measurement, outlier: &Outlier) -> String {
     )
 }
 
-/// Says what a user may have forgotten.
+/// Suggests what the user may have forgotten.
 fn hint(measurement: &Measurement) -> &'static str {
     match measurement.subject.via.as_str() {
         "icmp" => "; is the host up, and does it let ICMP through?",
@@ -176,7 +176,7 @@ fn hint(measurement: &Measurement) -> &'static str {
     }
 }
 
-/// Returns what a counter counts.
+/// Returns a counter's description.
 fn in_words(name: &'static str) -> &'static str {
     match name {
         "late" => "replies after the timeout",
@@ -196,7 +196,7 @@ fn in_words(name: &'static str) -> &'static str {
     }
 }
 
-/// Counters that are zero when all is well.
+/// Counters that are zero in a healthy measurement.
 fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
     let counters = &measurement.counters;
     let mut all = vec![
@@ -210,7 +210,7 @@ fn oddities(measurement: &Measurement) -> Vec<(&'static str, u64)> {
     all
 }
 
-/// Returns everything but the samples as one JSON document, schema `rtether.ping/1`.
+/// Returns everything except the samples as one JSON document, schema `rtether.ping/1`.
 pub fn json(measurement: &Measurement) -> String {
     let subject = &measurement.subject;
     let statistics = |of: &Statistics| {
@@ -272,7 +272,7 @@ pub fn json(measurement: &Measurement) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one CSV row a series, and one for all.
+/// Returns one CSV row per series, and one for all.
 pub fn csv(measurement: &Measurement) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     for (index, (name, of)) in rows(measurement).into_iter().enumerate() {
@@ -287,7 +287,7 @@ pub fn csv(measurement: &Measurement) -> String {
     finish(writer)
 }
 
-/// Returns one CSV row a round trip, in the order of the replies (R128).
+/// Returns one CSV row per round trip, in the order of the replies (R128).
 pub fn samples_csv(measurement: &Measurement) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let header = [

@@ -1,11 +1,11 @@
-//! Parts of a round trip, by stamps on both sides.
+//! Parts of a round trip, from time stamps on both sides.
 //!
 //! The parts of each round trip add up to it exactly; their medians need not add up to its median.
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_proto::probe::Sample;
 
-/// Where a request and its reply were when, by the clock of the run.
+/// Time stamps of a request and its reply, by the clock of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The round trip.
@@ -14,20 +14,20 @@ pub struct Path {
     pub queued_at: Option<Instant>,
     /// The request was handed to the driver.
     pub driver_at: Option<Instant>,
-    /// The reply was handed in by the driver.
+    /// The driver handed in the reply.
     pub arrived_at: Option<Instant>,
-    /// What the peer said.
+    /// Time stamps of the peer.
     pub peer: Option<PeerPath>,
 }
 
-/// Where they were when at the peer, by the peer's clock.
+/// Time stamps at the peer, by its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerPath {
-    /// Whether it is the same clock: the same host.
+    /// Whether the peer shares our clock: it is the same host.
     pub has_our_clock: bool,
-    /// The request was handed in by the driver.
+    /// The driver handed in the request.
     pub arrived_at: Option<Instant>,
-    /// The program had it.
+    /// The program read the request.
     pub read_at: Instant,
     /// The program sent the reply.
     pub answered_at: Instant,
@@ -37,14 +37,14 @@ pub struct PeerPath {
     pub driver_at: Option<Instant>,
 }
 
-/// How far the clocks of both hosts may be apart.
+/// Relation of the two hosts' clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clocks {
-    /// One clock.
+    /// The same clock.
     Same,
-    /// Two, synchronized.
+    /// Two synchronized clocks.
     Apart {
-        /// By so much at most, as both kernels say.
+        /// Largest offset, from the estimates of both kernels.
         error: Duration,
     },
 }
@@ -58,9 +58,9 @@ pub enum Part {
     ToDriver,
     /// From there to the peer's driver.
     WireOut,
-    /// The wire in both directions, where the peer has another clock.
+    /// The wire in both directions, if the peer has another clock.
     WireBoth,
-    /// The wire in both directions and the peer, where the peer has no stamps.
+    /// The wire in both directions and the peer, if the peer has no stamps.
     WireAndPeer,
     /// From the peer's driver to its program.
     PeerToProgram,
@@ -77,7 +77,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Returns the name for readers.
+    /// Returns the label for display.
     pub const fn label(self) -> &'static str {
         match self {
             Self::ToQueue => "program to queue",
@@ -94,7 +94,7 @@ impl Part {
         }
     }
 
-    /// Returns the name for programs.
+    /// Returns the name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ToQueue => "to_queue",
@@ -112,7 +112,7 @@ impl Part {
     }
 }
 
-/// The parts that a round trip can be taken apart into, in their order.
+/// The parts of a fully stamped round trip, in order.
 pub const WHOLE: [Part; 9] = [
     Part::ToQueue,
     Part::ToDriver,
@@ -131,7 +131,7 @@ impl Path {
         self.sample.sent_at + self.sample.round_trip
     }
 
-    /// Takes the round trip apart, as far as there are stamps; none if one of ours is missing.
+    /// Splits the round trip as far as stamps allow; `None` if one of our own is missing.
     pub fn parts(&self) -> Option<Vec<(Part, Duration)>> {
         let (queued, driver, arrived) = (self.queued_at?, self.driver_at?, self.arrived_at?);
         let mut parts = vec![
@@ -155,8 +155,8 @@ impl Path {
         Some(parts)
     }
 
-    /// Returns the delay from program to program in both directions; with the time in the peer's
-    /// program they are the round trip.
+    /// Returns the delay from program to program in each direction; with the time in the peer's
+    /// program they add up to the round trip.
     pub fn one_way(&self) -> Option<(Duration, Duration)> {
         let peer = self.peer?;
         Some((
@@ -182,19 +182,19 @@ impl PeerPath {
     }
 }
 
-/// Round trips taken apart in the same way: as most of them can be.
+/// Round trips split into the same parts: the most common set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decomposition {
-    /// The parts, in their order.
+    /// The parts, in order.
     pub parts: Vec<Part>,
-    /// For each round trip its parts, in the same order.
+    /// The parts of each round trip, in the same order.
     pub rows: Vec<(Sample, Vec<Duration>)>,
-    /// Round trips with other stamps, or without.
+    /// Round trips with other stamps, or none.
     pub left_out: u64,
 }
 
 impl Decomposition {
-    /// Takes round trips apart.
+    /// Splits round trips into parts.
     pub fn of(paths: &[Path]) -> Self {
         let all: Vec<_> = paths
             .iter()
@@ -202,7 +202,7 @@ impl Decomposition {
             .collect();
         let kinds = all.iter().map(|(_, parts)| parts.len());
         let count = |kind: usize| all.iter().filter(|(_, parts)| parts.len() == kind).count();
-        // Ways of taking apart differ in the number of parts.
+        // The number of parts identifies the set.
         let mut kinds: Vec<usize> = kinds.collect();
         kinds.sort_unstable();
         kinds.dedup();
@@ -238,7 +238,7 @@ mod tests {
         Instant::ZERO + Duration::from_ns(ns)
     }
 
-    /// A round trip whose nine parts are 1, 2, 4, ... ns, at a peer whose clock is off.
+    /// A round trip whose nine parts are 1, 2, 4, ... ns; the peer's clock is off by `off`.
     fn path(off: i64) -> Path {
         let marks: Vec<i64> = (0..=9).map(|n| 100 + (1 << n) - 1).collect();
         let there = |n: usize| at(marks[n] + off);
@@ -276,7 +276,7 @@ mod tests {
     fn parts_by_hand() {
         let expected: Vec<_> = WHOLE.into_iter().zip((0..).map(|n| 1 << n)).collect();
         assert_eq!(ns(&path(0)), expected);
-        // Another clock, an hour off: only both wires together are known, 4 + 128.
+        // Another clock, one hour off: only the sum of both wires is known, 4 + 128.
         let remote = ns(&path(3_600_000_000_000));
         assert_eq!(remote[2], (Part::WireBoth, 132));
         assert_eq!(remote.len(), 8);
@@ -303,7 +303,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the stamps are, the parts add up to the round trip.
+        /// For any stamps, the parts add up to the round trip.
         #[test]
         fn parts_add_up(
             marks in proptest::array::uniform10(0..1_000_000_i64),

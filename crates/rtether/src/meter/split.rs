@@ -1,4 +1,4 @@
-//! Parts of round trips, delays of one direction and stalls in the outputs.
+//! Parts of round trips, one-way delays and stalls in the outputs.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::{Clocks, Decomposition, Measurement, Statistics, Valentim};
 use crate::report::text::{exact_ns, plural, time};
 use crate::sheet::Sheet;
 
-/// Appends parts, directions and stalls to the text.
+/// Appends parts, one-way delays and stalls to the text.
 pub(super) fn append(measurement: &Measurement, text: &mut String) {
     if measurement.is_stamped {
         parts(measurement, text);
@@ -55,7 +55,7 @@ fn share(part: Duration, whole: Duration) -> String {
     format!("{:.1} %", 100.0 * part.as_ns_f64() / whole.as_ns_f64())
 }
 
-/// Returns what the JSON document says of the method of Valentim.
+/// Returns the result of Valentim's method as JSON.
 pub(super) fn valentim_json(measurement: &Measurement) -> Value {
     let Some(Valentim { given, costs }) = &measurement.valentim else {
         return Value::Null;
@@ -78,7 +78,7 @@ pub(super) fn valentim_json(measurement: &Measurement) -> Value {
     })
 }
 
-/// Says how often the host stood still.
+/// Reports how often the host stalled.
 pub(super) fn remark_gaps(measurement: &Measurement, text: &mut String) {
     if measurement.gaps.is_empty() {
         return;
@@ -108,7 +108,7 @@ fn few(of: &Statistics) -> [Duration; 4] {
     [of.min, of.median, of.percentiles[1], of.max]
 }
 
-/// Returns the statistics of each part, then of the round trips that were taken apart.
+/// Returns the statistics of each part, then of the round trips that were split.
 fn rows(found: &Decomposition) -> Vec<(&'static str, &'static str, Statistics)> {
     let of_part = |(index, part): (usize, &super::Part)| {
         let values = found.rows.iter().map(|(_, parts)| parts[index]);
@@ -149,7 +149,7 @@ fn parts(measurement: &Measurement, text: &mut String) {
     }
 }
 
-/// Directions with their delays: to the peer's program, and back to ours.
+/// Statistics of one-way delays: to the peer's program, and back to ours.
 fn one_way(measurement: &Measurement) -> Vec<(&'static str, Statistics)> {
     let delays: Vec<_> = measurement
         .paths
@@ -180,7 +180,7 @@ fn directions(measurement: &Measurement, clocks: Clocks, text: &mut String) {
     };
 }
 
-/// Returns what the JSON document says of parts.
+/// Returns the parts as JSON.
 pub(super) fn parts_json(measurement: &Measurement) -> Value {
     if !measurement.is_stamped {
         return Value::Null;
@@ -196,7 +196,7 @@ pub(super) fn parts_json(measurement: &Measurement) -> Value {
     })
 }
 
-/// Returns what the JSON document says of directions.
+/// Returns the one-way delays as JSON.
 pub(super) fn one_way_json(measurement: &Measurement) -> Value {
     let error = match measurement.clocks {
         None => return Value::Null,
@@ -216,7 +216,7 @@ fn named(name: &str, of: &Statistics) -> Value {
     json!({ "name": name, "min_ns": min, "median_ns": median, "p99_ns": p99, "max_ns": max })
 }
 
-/// Returns what the JSON document says of stalls.
+/// Returns the stalls as JSON.
 pub(super) fn gaps_json(measurement: &Measurement) -> Value {
     let gaps = measurement.gaps.iter().map(|gap| {
         json!({
@@ -230,7 +230,7 @@ pub(super) fn gaps_json(measurement: &Measurement) -> Value {
     })
 }
 
-/// Returns one CSV row a round trip that was taken apart, with a column for each part.
+/// Returns one CSV row per split round trip, with a column for each part.
 pub fn parts_csv(measurement: &Measurement) -> String {
     let found = Decomposition::of(&measurement.paths);
     let mut writer = Sheet::from_writer(Vec::new());

@@ -3,7 +3,7 @@
 use rtether_model::quantity::Duration;
 use rtether_model::record::Summary;
 
-/// Statistics of a set of times. Percentiles are nearest-rank: values that occurred.
+/// Statistics of a set of times. Percentiles are nearest-rank, so they are values that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Number of values.
@@ -22,14 +22,14 @@ pub struct Statistics {
     pub max: Duration,
     /// Standard deviation of the sample, with `n - 1`; zero for one value.
     pub standard_deviation: Duration,
-    /// Standard deviation of the values as they are, with `n`: the `mdev` of iputils.
+    /// Standard deviation of the population, with `n`: the `mdev` of iputils.
     pub mdev: Duration,
-    /// Mean distance from the mean.
+    /// Mean absolute deviation from the mean.
     pub mean_deviation: Duration,
 }
 
 impl Statistics {
-    /// Computes all of them; `None` without values.
+    /// Computes all statistics; `None` without values.
     pub fn of(values: impl Iterator<Item = Duration>) -> Option<Self> {
         let mut values: Vec<Duration> = values.collect();
         values.sort_unstable();
@@ -44,7 +44,8 @@ impl Statistics {
         });
         let count = i128::from(summary.count);
         let mean_deviation = from_wide(distances.sum::<i128>() / count);
-        // Nearest rank: the smallest value that so large a part does not exceed.
+        // Nearest rank: the smallest value that at least `part / whole` of the values do not
+        // exceed.
         let quantile = |part: usize, whole: usize| {
             let rank = (values.len() * part).div_ceil(whole);
             values[rank.clamp(1, values.len()) - 1]
@@ -64,7 +65,7 @@ impl Statistics {
     }
 }
 
-/// Returns the deviation with `n - 1` from the one with `n`.
+/// Converts the deviation with `n` to the one with `n - 1`.
 fn sample_deviation(mdev: Duration, count: u64) -> Duration {
     if count < 2 {
         return Duration::ZERO;
@@ -74,13 +75,13 @@ fn sample_deviation(mdev: Duration, count: u64) -> Duration {
     from_wide(variance.isqrt())
 }
 
-/// Both standard deviations of several series together (R126).
+/// The two combined standard deviations of several series (R126).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Combined {
-    /// Root of the mean of the series' variances, weighted with `n - 1`: what varies within a
-    /// series.
+    /// Root of the mean of the series' variances, weighted with `n - 1`: variation within a series.
     pub pooled_within: Duration,
-    /// Standard deviation of all values about their common mean: also what varies between series.
+    /// Standard deviation of all values about their common mean, including variation between
+    /// series.
     pub total: Duration,
 }
 

@@ -87,7 +87,7 @@ fn neighbors_of_an_outlier_are_put_together() {
         .map(|one| (one.sample.sequence, one.sample.round_trip, one.count))
         .collect();
     assert_eq!(found, [(8, us(950), 2), (20, us(400), 1)]);
-    // Quartiles are equal, and one per cent more is not far.
+    // All quartiles equal: an excess of 1 % is not far out.
     assert!(measured(&[&[100, 100, 100, 101]]).outliers().is_empty());
 }
 
@@ -111,7 +111,7 @@ fn every_output_says_the_same() {
     assert!(metrics.contains("rtether_probe_lost_total{target=\"10.0.0.2\",via=\"udp\"} 2"));
 }
 
-/// Oracle: by hand. The first three are felt until 32.
+/// Oracle: by hand. The first three gaps are felt until 32.
 #[test]
 fn gaps_of_several_cores_become_one_list() {
     let at = |(from, until): (i64, i64)| Gap {
@@ -125,8 +125,8 @@ fn gaps_of_several_cores_become_one_list() {
 #[test]
 fn round_trips_hit_by_a_stall_are_told_apart() {
     let mut measurement = measured(&[&[9, 2, 4, 4]]);
-    // Requests leave at 0, 1000, 2000 and 3000 us. What the first gap held up is worked off as the
-    // second one leaves; the second gap begins within the third round trip.
+    // Requests leave at 0, 1000, 2000 and 3000 us. The backlog of the first gap is cleared just as
+    // the second leaves; the second gap begins within the third round trip.
     let at = |micros: i64| Instant::ZERO + us(micros);
     for (from, until) in [(500, 750), (2_003, 2_400)] {
         measurement.gaps.push(Gap {

@@ -1,15 +1,15 @@
 //! Half a round trip in parts, by the method of Valentim, Guedes and Viegas (R7; 004, III.B).
 //!
-//! Three figures are needed: the round trip over the network, the round trip over loopback with
-//! the same payload, and the time the frame takes on the wire, which is computed. Both hosts count
-//! as equal. A round trip over loopback passes the stack twice, so half of it is one stack down and
-//! one up; what remains of half a round trip over the network belongs to both network cards. The
-//! method cannot tell sending from receiving, so both get the same.
+//! Inputs: the round trip over the network, the round trip over loopback with the same payload, and
+//! the computed time of the frame on the wire. Both hosts are assumed equal. A loopback round trip
+//! passes the stack twice, so half of it is one pass down and one up; the rest of half the network
+//! round trip belongs to both network cards. The method cannot separate sending from receiving, so
+//! each gets half.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 
-/// What the method starts from.
+/// Inputs of the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Given {
     /// Mean round trip over the network.
@@ -18,13 +18,13 @@ pub struct Given {
     pub loopback: Duration,
     /// Octets of payload.
     pub payload: Bytes,
-    /// What the payload is wrapped in.
+    /// Encapsulation of the payload.
     pub encapsulation: Encapsulation,
     /// Rate of the wire.
     pub rate: BitRate,
 }
 
-/// The parts of half a round trip, by the names of the paper.
+/// The parts of half a round trip, with the paper's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// Stack of the sender (SUT).
@@ -41,7 +41,7 @@ pub struct Costs {
     pub dtx: Duration,
 }
 
-/// Figures that contradict each other: stack and wire take longer than half a round trip.
+/// Contradictory inputs: stack and wire take longer than half a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "half a round trip is shorter than stack and wire together by {} ns: the wire is faster than \
@@ -49,7 +49,7 @@ pub struct Costs {
     .by.as_ns_floor()
 )]
 pub struct Contradiction {
-    /// By so much.
+    /// The excess.
     pub by: Duration,
 }
 

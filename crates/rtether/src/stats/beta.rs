@@ -1,23 +1,23 @@
 //! Quantiles of the beta distribution, for any parameters up to 2^53, in a fixed number of steps.
 //!
-//! In logits, `t = ln(x / (1 - x))`, the density is proportional to `x^a (1 - x)^b`, which has one
-//! peak, falls off on both sides at least exponentially, and is smooth. Its mass between two points
-//! where it is next to nothing is summed up in panels by Gauss and Legendre's rule; the panel that
-//! holds the quantile is then halved. No gamma function is needed, which would lose all digits for
-//! large parameters, and no series whose length grows with them.
+//! In logits, `t = ln(x / (1 - x))`, the density is proportional to `x^a (1 - x)^b`: smooth, with
+//! one peak, and falling at least exponentially on both sides. Its mass between two points of
+//! negligible density is summed over panels by Gauss-Legendre quadrature; the panel that holds the
+//! quantile is then bisected. This needs neither the gamma function, which would lose all digits
+//! for large parameters, nor a series whose length grows with them.
 
 use libm::{exp, expm1, log, log1p, sqrt};
 
-/// A density of less than `exp(-FAR)` of the peak is nothing.
+/// A density below `exp(-FAR)` times the peak is negligible.
 const FAR: f64 = 45.0;
 
-/// Parts into which the range is cut.
+/// Number of panels the range is cut into.
 const PANELS: u32 = 128;
 
-/// Halvings in a search. The range is at most some hundred logits wide, and doubles have 53 bits.
+/// Steps of a bisection. The range is at most some hundred logits wide, and doubles have 53 bits.
 const HALVINGS: u32 = 64;
 
-/// Nodes of the rule with eight points on (-1, 1), the positive half, and their weights.
+/// Eight-point Gauss-Legendre rule on (-1, 1): positive nodes and their weights.
 const RULE: [(f64, f64); 4] = [
     (0.183_434_642_495_649_8, 0.362_683_783_378_362),
     (0.525_532_409_916_329, 0.313_706_645_877_887_3),
@@ -25,14 +25,14 @@ const RULE: [(f64, f64); 4] = [
     (0.960_289_856_497_536_3, 0.101_228_536_290_376_26),
 ];
 
-/// The distribution with parameters above zero.
+/// The distribution; both parameters are positive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beta {
     a: f64,
     b: f64,
 }
 
-/// A quantile `x`, as odds `x / (1 - x)` too, which stay exact where `x` is close to one.
+/// A quantile `x`, also as odds `x / (1 - x)`, which stay exact for `x` close to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantile {
     pub(super) value: f64,
@@ -44,7 +44,7 @@ impl Beta {
         Self { a, b }
     }
 
-    /// Returns the value below which lies the share `p`, which is above zero and below one.
+    /// Returns the value with probability `p` below it; `p` lies strictly between 0 and 1.
     pub(super) fn quantile(self, p: f64) -> Quantile {
         let Self { a, b } = self;
         let (low, high) = (self.end(-1.0), self.end(1.0));
@@ -74,14 +74,14 @@ impl Beta {
         }
     }
 
-    /// Returns the logarithm of the density over that of the peak, `u` logits beside it.
+    /// Returns the log of the density relative to the peak, at `u` logits from the peak.
     fn log_density(self, u: f64) -> f64 {
         let Self { a, b } = self;
         // x / m = e^u / s and (1 - x) / (1 - m) = 1 / s with s = 1 + m (e^u - 1).
         a * u - (a + b) * log1p(a / (a + b) * expm1(u))
     }
 
-    /// Returns where the density is next to nothing, on one side of the peak.
+    /// Returns where the density becomes negligible on one side of the peak.
     fn end(self, side: f64) -> f64 {
         let is_far = |distance: f64| self.log_density(side * distance) < -FAR;
         let mut far = sqrt((self.a + self.b) / self.a / self.b);
@@ -94,7 +94,7 @@ impl Beta {
         side * halve(0.0, far, |distance| !is_far(distance))
     }
 
-    /// Returns the mass between two points, in any unit.
+    /// Returns the unnormalized mass between two points.
     fn mass(self, from: f64, to: f64) -> f64 {
         let (middle, half) = (from.midpoint(to), (to - from) / 2.0);
         let density = |u: f64| exp(self.log_density(u));
@@ -105,7 +105,7 @@ impl Beta {
     }
 }
 
-/// Returns where `is_below` turns from true to false.
+/// Returns where `is_below` turns from true to false, by bisection.
 fn halve(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
         let middle = low.midpoint(high);
@@ -121,12 +121,12 @@ fn halve(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
     low.midpoint(high)
 }
 
-/// Returns the quantile of Beta(1, b): no hit in `b` trials.
+/// Returns the quantile of Beta(1, b): no hits in `b` trials.
 pub(super) fn first_power(b: f64, p: f64) -> f64 {
     -expm1(log1p(-p) / b)
 }
 
-/// Returns the quantile of Beta(a, 1): hits in all of `a` trials.
+/// Returns the quantile of Beta(a, 1): `a` hits in `a` trials.
 pub(super) fn last_power(a: f64, p: f64) -> f64 {
     exp(log(p) / a)
 }

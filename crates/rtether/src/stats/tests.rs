@@ -1,16 +1,16 @@
-//! Tables computed with mpmath 1.3 at 30 digits, apart from the method here.
+//! Tables computed with mpmath 1.3 at 30 digits, independently of the method tested.
 //!
-//! A limit of Clopper and Pearson is where a sum of binomial probabilities has a given value. With
-//! `k` hits in `n` trials and `c(x, a, b)` as the distribution of Beta(a, b), the low limit solves
-//! `c(x, k, n - k + 1) = 0.025`, the high one `c(x, k + 1, n - k) = 0.975`, the one-sided one the
-//! latter for 0.95. Up to 2000 hits or misses `c` was
+//! A Clopper-Pearson limit is where a sum of binomial probabilities has a given value. With `k`
+//! hits in `n` trials and `c(x, a, b)` the distribution function of Beta(a, b), the lower limit
+//! solves `c(x, k, n - k + 1) = 0.025`, the upper one `c(x, k + 1, n - k) = 0.975`, and the
+//! one-sided one the latter for 0.95. Up to 2000 hits or misses `c` was
 //! `1 - sum(binomial(n, i) * x**i * (1 - x)**(n - i) for i in range(a))` with `n = a + b - 1`, else
 //! `quad(f, [..x]) / quad(f, [..])` with `f = exp((a - 1) * log(y / m) + (b - 1) * log((1 - y) / (1 - m)))`
-//! in pieces of a standard deviation; three steps of Newton's method found the root.
+//! integrated in pieces of one standard deviation; three steps of Newton's method found the root.
 
 use super::*;
 
-/// Trials, hits, low and high two-sided limit of 95 %, one-sided upper limit of 95 %.
+/// Trials, hits, lower and upper two-sided 95 % limits, one-sided upper 95 % limit.
 #[rustfmt::skip]
 const LIMITS: &[(u64, u64, f64, f64, f64)] = &[
     (1, 0, 0.0, 0.975, 0.95),
@@ -88,7 +88,7 @@ const LIMITS: &[(u64, u64, f64, f64, f64)] = &[
     (9_007_199_254_740_992, 9_007_199_254_740_992, 0.999_999_999_999_999_6, 1.0, 1.0),
 ];
 
-/// Degrees of freedom and the quantile of 97.5 %: the root of
+/// Degrees of freedom and the 97.5 % quantile: the root of
 /// `quad(lambda s: (1 + s*s/v)**(-(v + 1)/2), [0, t]) / (sqrt(v) * beta(0.5, v/2)) = 0.475`.
 #[rustfmt::skip]
 const STUDENT: &[(u64, f64)] = &[
@@ -106,7 +106,7 @@ const STUDENT: &[(u64, f64)] = &[
     (1_000_000, 1.959_966_356_814_107),
 ];
 
-/// Nothing but rounding: doubles have 53 bits, and some hundred of them are summed up.
+/// Rounding error only: doubles have 53 bits, and a few hundred are summed.
 const ROUNDING: f64 = 1e-13;
 
 #[track_caller]
@@ -115,7 +115,7 @@ fn assert_near(found: f64, known: f64, of: (u64, u64)) {
     assert!(error <= ROUNDING * known, "{of:?}: {found} is not {known}");
 }
 
-/// With no hit in 7.3 million trials the search for a root did not end.
+/// Regression: with no hit in 7.3 million trials the root search did not terminate.
 #[test]
 fn limits_of_proportions_from_one_trial_to_the_largest_count() {
     for &(trials, hits, low, high, one_sided) in LIMITS {
@@ -126,7 +126,7 @@ fn limits_of_proportions_from_one_trial_to_the_largest_count() {
     }
 }
 
-/// Oracle: an interval lies around its ratio, and moves with the hits.
+/// Oracle: an interval contains its ratio, and its ends grow with the hits.
 #[test]
 fn limits_are_in_order() {
     for trials in [1, 9, 1_000, 7_300_001, 1 << 40, 1 << 53, u64::MAX] {
@@ -174,11 +174,11 @@ fn student_against_the_table() {
 
 #[test]
 fn the_rule_of_three() {
-    // ln 0.05 / ln 0.999 = 2994.2; one packet less is not enough.
+    // ln 0.05 / ln 0.999 = 2994.2; one packet fewer is not enough.
     assert_eq!(packets_needed(1e-3, 0.95), 2_995);
     assert!(upper_limit(0, 2_995, 0.95) <= 1e-3);
     assert!(upper_limit(0, 2_994, 0.95) > 1e-3);
-    // 5 of 100, one-sided 97.5 %: the upper end of the two-sided interval of 95 %.
+    // 5 of 100, one-sided 97.5 %: the upper end of the two-sided 95 % interval.
     assert!((upper_limit(5, 100, 0.975) - 0.112_835).abs() < 1e-5);
     assert!(upper_limit(0, 0, 0.95) >= 1.0 && upper_limit(7, 7, 0.95) >= 1.0);
 }

@@ -1,4 +1,4 @@
-//! One stream before its requirements.
+//! Judges one stream by its requirements.
 
 use rtether_bounds::{Analysis, Bound};
 use rtether_model::flow::Flow;
@@ -8,31 +8,31 @@ use rtether_model::record::StreamRecord;
 use super::{Assessment, Blame, Column, Standing, Verdict, name_of};
 use crate::scenario::{Limit, Requirement, Statistic};
 
-/// Requirements of one stream and what came of them so far.
+/// Requirements of one stream and their results so far.
 pub(super) struct Judge<'a> {
     pub(super) flow: &'a Flow,
     stream: &'a StreamRecord,
-    /// Where the packets come from.
+    /// Source of the packets.
     column: Column,
-    /// Of all requirements on packets.
+    /// Verdict of all requirements on packets.
     seen: Verdict,
-    /// Of all requirements on the bound.
+    /// Verdict of all requirements on the bound.
     proved: Verdict,
     /// The requirement that failed worst.
     worst: Option<Failure>,
-    /// The least limit on latency.
+    /// Lowest limit on latency.
     limit: Option<Duration>,
-    /// The least limit on the bound.
+    /// Lowest limit on the bound.
     to_prove: Option<Duration>,
     reasons: Vec<String>,
 }
 
-/// What the analysis has of one stream.
+/// Result of the analysis for one stream.
 #[derive(Clone, Copy)]
 pub(super) enum Proof<'a> {
-    /// There is no analysis.
+    /// No analysis was made.
     Unasked,
-    /// It found no bound.
+    /// The analysis found no bound.
     Missing,
     Bound(&'a Bound),
 }
@@ -71,7 +71,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes what came of one requirement; `margin` is limit minus value.
+    /// Records the result of one requirement; `margin` is limit minus value.
     fn note(&mut self, column: Column, found: Verdict, margin: Option<Duration>, reason: String) {
         let of = match column {
             Column::Bound => &mut self.proved,
@@ -96,7 +96,7 @@ impl<'a> Judge<'a> {
         self.seen = self.seen.max(Verdict::Ok);
     }
 
-    /// Judges what is required of packets.
+    /// Judges the requirements on packets.
     pub(super) fn seen(&mut self, requirement: &Requirement) {
         let statistics = match self.column {
             Column::Measured if !requirement.measured.is_empty() => &requirement.measured,
@@ -123,7 +123,8 @@ impl<'a> Judge<'a> {
             && flow.deadline.is_some_and(|deadline| limit <= deadline)
             && exceeds_under_way(statistic, stream)
         {
-            // They will be later than any that arrived, by nobody knows how much.
+            // Packets in flight will be later than any that arrived, by an unknown amount: no
+            // margin.
             let reason = under_way(limit, flow, stream);
             return self.note(self.column, Verdict::Late, None, reason);
         }
@@ -174,7 +175,7 @@ impl<'a> Judge<'a> {
         self.note(self.column, Verdict::NoAnswer, None, reason);
     }
 
-    /// Judges what is required of the bound.
+    /// Judges the requirement on the bound.
     pub(super) fn proved(&mut self, requirement: &Requirement, proof: Proof<'_>) {
         let Some(limit) = requirement
             .bound
@@ -203,7 +204,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Puts it together. `is_void` says that packets were lost, which bounds assume not to happen.
+    /// Combines the results. `is_void`: packets were lost, which bounds assume not to happen.
     pub(super) fn conclude(self, index: usize, proof: Proof<'_>, is_void: bool) -> Assessment {
         let known = match proof {
             Proof::Bound(bound) => Some(bound),
@@ -253,12 +254,12 @@ impl<'a> Judge<'a> {
         if let Some(worst) = &self.worst {
             return worst.margin;
         }
-        // A packet that is still under way past its deadline will be later than any that arrived.
+        // A packet in flight past its deadline will be later than any that arrived.
         let margin = self.flow.deadline? - largest(self.stream)?;
         (margin.is_negative() || not_in_time(self.stream) == 0).then_some(margin)
     }
 
-    /// Returns where most of the worst packet, or of the bound that proves too little, is spent.
+    /// Returns where most of the worst packet's latency, or of the bound that failed, is spent.
     fn blame(&self, failed: Option<Column>, bound: Option<&Bound>) -> Option<Blame> {
         if failed == Some(Column::Bound) {
             let bound = bound?;
@@ -285,21 +286,21 @@ fn largest(stream: &StreamRecord) -> Option<Duration> {
     Some(stream.worst?.latency)
 }
 
-/// Returns the packets that missed their deadline but were not dropped: delivered late, or still
-/// under way past it at the end. Zero without deadline.
+/// Returns the packets that missed their deadline without being dropped: delivered late, or still
+/// in flight past it at the end. Zero without a deadline.
 const fn not_in_time(stream: &StreamRecord) -> u64 {
     stream.missed.saturating_sub(stream.dropped)
 }
 
-/// Returns whether a quantile of all packets that were not dropped lies beyond the deadline, those
-/// still under way included.
+/// Returns whether a quantile over all packets that were not dropped, including those in flight,
+/// exceeds the deadline.
 ///
-/// The statistics know delivered packets only. Under a starved queue those that would be late never
-/// arrive, so that what arrives looks well. Packets under way within their deadline count as in
-/// time: nothing is held against them yet.
+/// Statistics cover delivered packets only. In a starved queue the late packets never arrive, so
+/// the delivered ones look good. Packets in flight within their deadline count as in time.
 fn exceeds_under_way(statistic: Statistic, stream: &StreamRecord) -> bool {
     let (part, whole) = match statistic {
-        // A mean of packets without an end cannot be given; those that arrived have one.
+        // The mean of unfinished packets is undefined; that of delivered packets is judged as it
+        // is.
         Statistic::Mean => return false,
         Statistic::Quantile { part, whole } => (part, whole),
         Statistic::Max => (1, 1),
