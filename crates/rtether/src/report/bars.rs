@@ -1,7 +1,7 @@
-//! Stacked horizontal bars: parts of a whole, one bar a row.
+//! Stacked horizontal bars: parts of a whole, one bar per row.
 //!
-//! Plain HTML, so that texts keep their size on any screen. Parts differ by color and pattern,
-//! carry their share where there is room for it and their number in a title.
+//! Plain HTML, so that text keeps its size on any screen. Parts differ by color and pattern, show
+//! their share if it fits, and have the value in a title.
 
 use super::markup::{Markup, element};
 use super::text::percent;
@@ -9,13 +9,13 @@ use super::text::percent;
 /// One part of a bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which color and pattern: a class of the style sheet.
+    /// Color and pattern: a class of the style sheet.
     pub class: String,
-    /// What it is.
+    /// Name of the part.
     pub name: String,
-    /// Its size in any unit.
+    /// Size in any unit.
     pub size: f64,
-    /// Its size in words.
+    /// Size as text.
     pub value: String,
 }
 
@@ -24,20 +24,20 @@ pub struct Part {
 pub struct Bar {
     /// Text before the bar.
     pub name: String,
-    /// Smaller text below it.
+    /// Smaller text below the name.
     pub note: String,
-    /// Text behind the bar.
+    /// Text after the bar.
     pub total: String,
-    /// Its parts, left to right.
+    /// Parts, left to right.
     pub parts: Vec<Part>,
 }
 
-/// Smallest share that has room for its number.
+/// Smallest share with room for its label.
 const LABEL_FROM: f64 = 0.07;
-/// Smallest share that has room for it on a narrow screen.
+/// Smallest share with room for its label on a narrow screen.
 const NARROW_FROM: f64 = 0.13;
 
-/// Draws rows; every bar fills the width, so that shares can be compared.
+/// Draws the rows; every bar has full width, so that shares can be compared.
 pub fn shares(bars: &[Bar]) -> Markup {
     let rows = bars.iter().map(|bar| {
         let name = element("div").class("bar-name").text(&bar.name);
@@ -84,7 +84,7 @@ fn stack(bar: &Bar) -> Markup {
     stack.attr("aria-label", label).children(parts).into()
 }
 
-/// Names colors and patterns: class and text.
+/// Draws a legend of colors and patterns: class and text.
 pub fn legend(entries: &[(String, String)]) -> Markup {
     let entries = entries.iter().map(|(class, name)| {
         let swatch = element("i").class(format!("swatch part {class}"));
@@ -93,7 +93,7 @@ pub fn legend(entries: &[(String, String)]) -> Markup {
     element("div").class("legend").children(entries).into()
 }
 
-/// Draws a small bar with its number: how much of something is used.
+/// Draws a small utilization bar with its value.
 pub fn gauge(share: f64) -> Markup {
     let full = (share * 100.0).clamp(0.0, 100.0);
     let class = format!("fill {}", load_class(share));

@@ -1,4 +1,4 @@
-//! Everything that is said of a plant, in the order and words of a report.
+//! Scenario, results and verdicts together, in the order and wording of a report.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -59,30 +59,30 @@ pub struct Judged {
     pub measured: Option<(Measurement, Distribution)>,
 }
 
-/// One stream with everything said of it.
+/// One stream with all results.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream<'a> {
     /// Position in the record.
     pub index: usize,
     /// Its flow.
     pub flow: &'a Flow,
-    /// What was simulated.
+    /// Simulation record.
     pub record: &'a StreamRecord,
-    /// What was judged.
+    /// Verdict.
     pub assessment: &'a Assessment,
-    /// How sure the figures are.
+    /// Confidence intervals.
     pub confidence: Confidence,
     /// Proved bound.
     pub bound: Option<Duration>,
-    /// How likely it is late on a shared medium, by a model; no bound.
+    /// Probability of being late on a shared medium, by a model; not a bound.
     pub statistical: Option<Statistical>,
-    /// What was measured.
+    /// Measurement.
     pub measured: Option<Measurement>,
-    /// How it was distributed.
+    /// Measured distribution.
     pub distribution: Option<&'a Distribution>,
 }
 
-/// Streams of one class.
+/// The streams of one class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The class; empty for flows without one.
@@ -155,7 +155,7 @@ impl Checked {
         self.judged.iter().any(|judged| judged.measured.is_some())
     }
 
-    /// Returns whether a model has something to say of a stream.
+    /// Returns whether the model has a prediction for any stream.
     pub fn has_statistical(&self) -> bool {
         self.judged
             .iter()
@@ -200,7 +200,7 @@ impl Checked {
         order
     }
 
-    /// Returns the classes, the one with the worst stream first.
+    /// Returns the classes, sorted by their worst stream.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         for index in self.worst_first() {
@@ -221,7 +221,7 @@ impl Checked {
         self.count_of(0..self.judged.len())
     }
 
-    /// Counts verdicts of some streams.
+    /// Counts the verdicts of some streams.
     pub fn count_of(&self, streams: impl IntoIterator<Item = usize>) -> Counts {
         let mut counts = Counts::default();
         for index in streams {
@@ -255,7 +255,7 @@ impl Checked {
         format!("{talker} > {}", self.node_name(stream.record.listener_id()))
     }
 
-    /// Returns a name that no other stream has: the flow's, with the listener if it has several.
+    /// Returns a unique stream name: the flow's, with the listener if there are several.
     pub fn stream_name(&self, stream: &Stream<'_>) -> String {
         let name = &stream.flow.name;
         if stream.flow.listeners.len() < 2 {
@@ -289,7 +289,7 @@ impl Checked {
         }
     }
 
-    /// Returns the nodes a stream's packets pass, with the links, as indices.
+    /// Returns the indices of the nodes and links on a stream's path.
     pub fn path_of(&self, routing: &Routing, stream: &Stream<'_>) -> Option<(Vec<u32>, Vec<u32>)> {
         let listener = stream.record.listener_id();
         let network = &self.scenario.network;
@@ -306,12 +306,12 @@ impl Stream<'_> {
         self.assessment.verdict
     }
 
-    /// Returns what it rests on.
+    /// Returns what the verdict rests on.
     pub fn standing(&self) -> Standing {
         self.assessment.standing()
     }
 
-    /// Returns the largest latency seen.
+    /// Returns the largest latency observed.
     pub fn max(&self) -> Option<Duration> {
         (self.record.latency.count > 0).then_some(self.record.latency.max)
     }
@@ -323,7 +323,7 @@ impl Stream<'_> {
         i64::try_from(mean).ok().map(Duration::from_ps)
     }
 
-    /// Returns the largest latency of the column whose requirement failed, else the largest seen.
+    /// Returns the largest latency in the column that failed, else the largest observed.
     fn worst_figure(&self) -> Option<Duration> {
         match self.assessment.failed {
             Some(Column::Bound) => self.bound,
@@ -332,7 +332,7 @@ impl Stream<'_> {
         }
     }
 
-    /// Orders by verdict, then by the part of the deadline that is used, then by latency.
+    /// Orders by verdict, then by the share of the deadline used, then by latency.
     fn compare_worst_first(&self, other: &Self) -> Ordering {
         let by_verdict = Reverse(self.verdict()).cmp(&Reverse(other.verdict()));
         let used = |stream: &Self| stream.worst_figure().zip(stream.flow.deadline);

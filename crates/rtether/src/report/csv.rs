@@ -1,7 +1,7 @@
-//! Tables for spreadsheets and notebooks; the unit is the last word of a column's name.
+//! CSV tables for spreadsheets and notebooks; column names end in the unit.
 //!
-//! Nanoseconds are exact decimals. A name that a spreadsheet would take for a formula has an
-//! apostrophe in front of it.
+//! Nanoseconds are exact decimals. A name that a spreadsheet would read as a formula is prefixed
+//! with an apostrophe.
 
 mod shared;
 
@@ -34,7 +34,7 @@ pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
     NAMES.into_iter().zip(texts).collect()
 }
 
-/// Names of the files that [`files`] returns, in its order.
+/// Names of the files that [`files`] returns, in the same order.
 pub const NAMES: [&str; 10] = [
     "flows.csv",
     "ports.csv",
@@ -359,7 +359,7 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// Writes into memory, which cannot fail.
+/// Writes to memory, which cannot fail.
 pub(crate) fn write<N: AsRef<str>>(names: &[N], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let put = || -> ::csv::Result<()> {

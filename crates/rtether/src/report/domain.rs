@@ -1,4 +1,4 @@
-//! Collision domains: what belongs to one, and what its record says.
+//! Collision domains: members and statistics.
 
 use rtether_model::network::{LinkId, Network, NodeId};
 use rtether_model::record::{AccessRecord, MediumRecord, PortRecord, Record};
@@ -8,22 +8,22 @@ use super::text::{real, real_len};
 /// One collision domain.
 #[derive(Clone, Debug)]
 pub struct Domain<'a> {
-    /// What the runs counted.
+    /// Counters of the runs.
     pub record: &'a MediumRecord,
     /// Hubs, in the order of the network; none for a half-duplex link between two ports.
     pub hubs: Vec<NodeId>,
-    /// Its links.
+    /// Links of the domain.
     pub links: Vec<LinkId>,
-    /// Ports that send of themselves, in order; those of hubs are not among them.
+    /// Ports of stations and switches in order; hub ports are not included.
     pub ports: Vec<&'a PortRecord>,
 }
 
-/// What became of the attempts of one number.
+/// Result of the attempts with one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempts {
-    /// 1 for first attempts.
+    /// Attempt number; 1 is the first attempt of a frame.
     pub number: u32,
-    /// Transmissions that were begun.
+    /// Transmissions started.
     pub made: u64,
     /// Of these, those that collided.
     pub collided: u64,
@@ -50,7 +50,7 @@ impl<'a> Domain<'a> {
         let mut hubs: Vec<NodeId> = medium.ports.iter().map(|port| port.node).collect();
         hubs.retain(|&node| is_hub(node));
         let mut links: Vec<LinkId> = Vec::new();
-        // Each round reaches the hubs one link further away.
+        // Each pass reaches hubs one link further away.
         loop {
             let found = links.len();
             for (id, link) in network.iter_links().filter(|(_, link)| !link.standby) {
@@ -82,7 +82,7 @@ impl<'a> Domain<'a> {
         }
     }
 
-    /// Returns the names of its hubs, or of the two ends of its link.
+    /// Returns the names of the hubs, or of the two ends of the link.
     pub fn names(&self, network: &Network) -> Vec<String> {
         let name = |node: NodeId| network.node(node).name.clone();
         if !self.hubs.is_empty() {
@@ -93,28 +93,28 @@ impl<'a> Domain<'a> {
         vec![ends.join(" - ")]
     }
 
-    /// Returns the same as one text.
+    /// Returns [`Self::names`] as one text.
     pub fn name(&self, network: &Network) -> String {
         self.names(network).join(", ")
     }
 
-    /// Returns the frames that got through.
+    /// Returns the number of frames sent successfully.
     pub fn sent(&self) -> u64 {
         self.ports.iter().map(|port| port.sent).sum()
     }
 
-    /// Returns the transmissions that collided.
+    /// Returns the number of transmissions that collided.
     pub fn collisions(&self) -> u64 {
         self.record.collisions.iter().sum()
     }
 
-    /// Returns collisions over frames that got through; `None` if none did.
+    /// Returns collisions per frame sent; `None` if none was sent.
     pub fn collisions_per_frame(&self) -> Option<f64> {
         let sent = self.sent();
         (sent > 0).then(|| real(self.collisions()) / real(sent))
     }
 
-    /// Returns what all ports together say of their access.
+    /// Returns the sum of the access counters of all ports.
     pub fn access(&self) -> AccessRecord {
         let mut all = AccessRecord::default();
         for access in self.ports.iter().filter_map(|port| port.access.as_ref()) {
@@ -126,10 +126,10 @@ impl<'a> Domain<'a> {
         all
     }
 
-    /// Returns the attempts by their number, as far as any collided.
+    /// Returns the attempts by number, up to the last number with collisions.
     ///
-    /// A frame's next attempt follows its collision, so that only first attempts need counting;
-    /// the few frames that wait for their next attempt at the end of a run count as having made it.
+    /// Each attempt after the first follows a collision, so only first attempts need counting; the
+    /// few frames still waiting for their next attempt at the end of a run count as having made it.
     pub fn attempts(&self) -> Vec<Attempts> {
         let collisions = &self.record.collisions;
         let at_once = self
@@ -153,20 +153,21 @@ impl<'a> Domain<'a> {
         attempts.collect()
     }
 
-    /// Returns Jain's index over the frames sent by the ports that offered anything.
+    /// Returns Jain's index over frames sent, for ports with offered traffic.
     pub fn fairness_frames(&self) -> Option<f64> {
         let offering = self.ports.iter().filter(|port| port.offered > 0);
         fairness(offering.map(|port| port.sent))
     }
 
-    /// Returns the same over the octets they sent.
+    /// Returns Jain's index over octets sent, for ports with offered traffic.
     pub fn fairness_octets(&self) -> Option<f64> {
         let offering = self.ports.iter().filter(|port| port.offered > 0);
         fairness(offering.map(|port| port.sent_wire.get()))
     }
 }
 
-/// Returns Jain's index: the squared sum over n times the sum of squares; `None` if all is zero.
+/// Returns Jain's index: the squared sum over n times the sum of squares; `None` if all values are
+/// zero.
 fn fairness(values: impl Iterator<Item = u64>) -> Option<f64> {
     let values: Vec<f64> = values.map(real).collect();
     let sum: f64 = values.iter().sum();
@@ -263,7 +264,8 @@ mod tests {
             links: Vec::new(),
             ports: vec![&port],
         };
-        // 70 went at once and 40 first attempts collided; then 40 second ones, 10 third ones.
+        // 70 succeeded at the first attempt and 40 first attempts collided; then 40 second ones, 10
+        // third ones.
         let made: Vec<(u32, u64, u64)> = domain
             .attempts()
             .iter()

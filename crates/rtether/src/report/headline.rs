@@ -1,4 +1,4 @@
-//! The checked in a sentence or two: how many streams stand how, what that rests on, and who is worst.
+//! The outcome in a few sentences: counts per verdict, their basis, and the worst stream.
 
 use crate::run::Results;
 use crate::verdict::{self, Assessment, Blame, Column, Standing, Verdict};
@@ -6,7 +6,7 @@ use crate::verdict::{self, Assessment, Blame, Column, Standing, Verdict};
 use super::checked::{Checked, Stream};
 use super::text;
 
-/// How many streams stand how.
+/// Streams per verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All streams.
@@ -15,19 +15,19 @@ pub struct Counts {
     pub ok: usize,
     /// Of these, with a bound within every limit.
     pub proved: usize,
-    /// Of these, no packet contradicted a requirement; that is no proof.
+    /// Of these, streams without a packet that violates a requirement; this is not a proof.
     pub held: usize,
-    /// How many packets of the latter were delivered.
+    /// Packets delivered in these held streams.
     pub packets: u64,
-    /// Too late.
+    /// Streams with late packets.
     pub late: usize,
-    /// Packets lost.
+    /// Streams with lost packets.
     pub lost: usize,
-    /// A bound exceeds what it is to prove.
+    /// Streams with a bound above its limit.
     pub not_proved: usize,
-    /// Nothing was delivered or due.
+    /// Streams with nothing delivered or due.
     pub no_answer: usize,
-    /// No requirement speaks of them.
+    /// Streams without an applicable requirement.
     pub unjudged: usize,
 }
 
@@ -59,13 +59,13 @@ impl Counts {
         }
     }
 
-    /// Returns the counts that are not zero, worst last:
-    /// `12 proved, 688 held in 34400 packets (not proved), 2 late`.
+    /// Returns the nonzero counts, worst last: `12 proved, 688 held in 34400 packets (not proved),
+    /// 2 late`.
     pub fn words(&self) -> String {
         self.words_of("")
     }
 
-    /// Does the same and says where the packets come from: ` of 8 runs`.
+    /// Like [`Self::words`], with the source of the packets: ` of 8 runs`.
     fn words_of(&self, runs: &str) -> String {
         let packets = match self.packets {
             1 => "1 packet".to_owned(),
@@ -90,7 +90,7 @@ impl Counts {
     }
 }
 
-/// Returns what the packets come from: ` of 8 runs of 10 s`; nothing where they were measured.
+/// Returns the source of the packets: ` of 8 runs of 10 s`; empty if they were measured.
 fn runs(results: &Results) -> String {
     if results.seeds.is_empty() {
         return String::new();
@@ -122,7 +122,7 @@ impl Checked {
         ))
     }
 
-    /// Returns where the worst simulated packet spent most, in the same words.
+    /// Returns where the worst simulated packet spent most of its time, in the same form.
     pub(super) fn worst_place(&self, stream: &Stream<'_>) -> Option<String> {
         let worst = stream.record.worst?;
         let (place, delay) = worst.responsible;
@@ -130,7 +130,7 @@ impl Checked {
         Some(format!("{share} of it in the {}", self.place_name(place)))
     }
 
-    /// Returns the verdict on everything in a few sentences.
+    /// Returns the overall verdict in a few sentences.
     pub fn summary(&self) -> String {
         let counts = self.counts();
         let partial = if self.results.partial {
@@ -156,7 +156,7 @@ impl Checked {
         format!("{head} {tail}.{rest}{partial}")
     }
 
-    /// Says how many streams held as measured, where that stands beside what was simulated.
+    /// Returns how many streams held when measured, if a measurement accompanies the simulation.
     fn measured_words(&self) -> String {
         if !self.has_measured() {
             return String::new();
@@ -175,7 +175,7 @@ impl Checked {
         }
     }
 
-    /// Says why bounds prove nothing here.
+    /// Returns why the bounds prove nothing here, if so.
     fn void_bounds(&self) -> String {
         if self.analysis.is_none() {
             return String::new();
@@ -186,7 +186,7 @@ impl Checked {
         })
     }
 
-    /// Says of how many streams nobody asked whether they meet their deadline.
+    /// Returns the number of streams with a deadline that no requirement judges, as a sentence.
     fn ignored_deadlines(&self) -> String {
         let accept = &self.scenario.accept;
         let is_ignored = |stream: &Stream<'_>| {
@@ -231,7 +231,8 @@ impl Checked {
             }
             Verdict::Late | Verdict::NotProved => {
                 let reason = assessment.reasons.first()?;
-                // The packets under way are worse than the worst that arrived.
+                // Packets in flight are worse than the worst delivered one, so its place says
+                // nothing.
                 let is_known = deadline.is_none() || assessment.margin.is_some();
                 let blame = if is_known { blame() } else { String::new() };
                 Some(format!("Worst: {name}: {reason}{blame}"))

@@ -1,7 +1,7 @@
 //! The result as one JSON document, schema `rtether.result/1`.
 //!
-//! Times are numbers of nanoseconds, exact to the picosecond below 2.4 hours and
-//! rounded down to a nanosecond above. A column nobody asked for is `null`.
+//! Times are nanoseconds, exact to the picosecond below 2.4 hours and rounded down to a nanosecond
+//! above. Columns that were not requested are `null`.
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{
@@ -20,12 +20,12 @@ pub(super) use shared::{bulk_wait, mean_wait};
 /// Name and version of the format.
 pub const SCHEMA: &str = "rtether.result/1";
 
-/// What to include beyond the usual.
+/// Optional parts of the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Delay over time of each stream.
+    /// Latency over time, per stream.
     pub buckets: bool,
-    /// Distribution of each stream.
+    /// Latency distribution, per stream.
     pub histogram: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn document(checked: &Checked, options: Options) -> Value {
     })
 }
 
-/// Returns the packets of all streams together, and the events it took.
+/// Returns the packet counts of all streams together, and the number of simulation events.
 fn totals(record: &Record) -> Value {
     let sum = |count: fn(&StreamRecord) -> u64| record.streams.iter().map(count).sum::<u64>();
     json!({
@@ -73,10 +73,10 @@ pub fn text(checked: &Checked, options: Options) -> String {
     format!("{:#}\n", document(checked, options))
 }
 
-/// Returns a time in nanoseconds: an integer where it is one, else with up to three decimals.
+/// Returns a time in nanoseconds: an integer if it is whole, else with up to three decimals.
 pub fn ns(span: Duration) -> Value {
-    // Up to 2^43 ns (2.4 h) doubles lie closer together than picoseconds and division rounds
-    // correctly, so that the shortest text for the quotient is the exact decimal.
+    // Up to 2^43 ns (2.4 h) adjacent doubles are less than a picosecond apart and division rounds
+    // correctly, so the shortest text of the quotient is the exact decimal.
     const EXACT_PS: u64 = 1_000 << 43;
     let ps = span.as_ps();
     if ps % 1_000 == 0 || ps.unsigned_abs() > EXACT_PS {
@@ -203,13 +203,13 @@ fn ethernet(record: &StreamRecord) -> Value {
     json!({ "mean_ns": ns_or_null(summary.mean()), "max_ns": ns_or_null(max) })
 }
 
-/// Builds an object with a member for every segment: `driver_queue_ns`.
+/// Returns an object with a member per segment: `driver_queue_ns`.
 fn by_segment(value: impl Fn(Segment) -> Option<Duration>) -> Value {
     let members = Segment::ALL.map(|segment| (segment_key(segment), ns_or_null(value(segment))));
     Value::Object(members.into_iter().collect())
 }
 
-/// Returns the name of a segment as a column: `driver_queue_ns`.
+/// Returns the column name of a segment: `driver_queue_ns`.
 pub(crate) fn segment_key(segment: Segment) -> String {
     format!("{}_ns", segment.name().replace(' ', "_"))
 }
@@ -281,7 +281,7 @@ fn buckets(checked: &Checked, record: &StreamRecord) -> Value {
     })
 }
 
-/// Pairs of a bin's upper edge and its count.
+/// Returns pairs of a bin's upper edge and its count.
 fn histogram(record: &StreamRecord) -> Value {
     let bins = record.histogram.bins();
     let pairs = bins.map(|(upper, count)| json!([ns(upper), count]));

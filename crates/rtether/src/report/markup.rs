@@ -1,7 +1,7 @@
 //! HTML and SVG elements as values.
 //!
 //! Text enters a page only through [`Element::text`] and [`Element::attr`], which escape it, so
-//! that a name from a scenario can never become markup. The result is well-formed XML.
+//! that a name from a scenario cannot become markup. The result is well-formed XML.
 
 use crate::characters::is_unseen;
 use std::fmt::{Display, Write as _};
@@ -19,7 +19,7 @@ pub struct Element {
     body: String,
 }
 
-/// Begins an element.
+/// Starts an element.
 pub fn element(name: &'static str) -> Element {
     Element {
         name,
@@ -62,7 +62,7 @@ impl Element {
         self
     }
 
-    /// Adds text that is markup, style or script already.
+    /// Adds markup, style or script as is.
     pub(crate) fn trusted(mut self, source: &str) -> Self {
         self.body.push_str(source);
         self
@@ -91,17 +91,17 @@ impl Markup {
         Self(escaped)
     }
 
-    /// Adds more markup behind.
+    /// Appends markup.
     pub fn push(&mut self, more: impl Into<Self>) {
         self.0.push_str(&more.into().0);
     }
 
-    /// Returns whether there is none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the characters.
+    /// Returns the text of the markup.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -117,7 +117,7 @@ impl<M: Into<Self>> FromIterator<M> for Markup {
     }
 }
 
-/// Elements an HTML parser accepts without an end tag, and shapes of SVG.
+/// Whether an element is written without an end tag: HTML void elements and SVG shapes.
 fn is_void(name: &str) -> bool {
     matches!(
         name,
@@ -125,7 +125,7 @@ fn is_void(name: &str) -> bool {
     )
 }
 
-/// Escapes for text and quoted attributes; characters XML cannot hold become U+FFFD.
+/// Escapes text for content and quoted attributes; characters that XML forbids become U+FFFD.
 fn escape(text: &str, out: &mut String) {
     for character in text.chars() {
         match character {

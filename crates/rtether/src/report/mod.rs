@@ -1,9 +1,9 @@
-//! Results for people and programs: table, JSON, CSV and one self-contained HTML page.
+//! Reports: table, JSON, CSV and one self-contained HTML page.
 //!
-//! Everything starts from a [`Checked`]: scenario, results, proof and verdicts. Nothing here
-//! prints or writes files; functions return text. Equal outcomes give equal bytes on any machine.
+//! Every report starts from an [`Outcome`]: scenario, results and verdicts. Functions return text;
+//! none of them prints or writes files. Equal outcomes give equal bytes on any machine.
 //!
-//! [`page`], [`chart`] and [`bars`] know nothing of outcomes, so that other reports use them too.
+//! [`page`], [`chart`] and [`bars`] do not depend on outcomes, so that other reports can use them.
 
 pub mod bars;
 pub mod chart;

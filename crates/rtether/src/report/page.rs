@@ -1,19 +1,19 @@
-//! One HTML file with everything in it: no network, no scripts needed, light and dark.
+//! One self-contained HTML file: no network access, no scripts required, light and dark.
 //!
 //! [`Page`] takes sections of finished [`Markup`]; [`DataTable`] makes tables that a small script
-//! lets readers sort and filter. Without the script everything is still there.
+//! makes sortable and filterable. Without the script all content is still shown.
 
 use super::markup::{Element, Markup, element};
 
-/// How the page opens.
+/// Tone of the banner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing is judged.
+    /// No verdict.
     #[default]
     Neutral,
-    /// All is well.
+    /// Success.
     Good,
-    /// Something failed.
+    /// Failure.
     Bad,
 }
 
@@ -41,7 +41,7 @@ const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/script.js");
 
 impl Page {
-    /// Begins a page.
+    /// Starts a page.
     pub fn new(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
@@ -56,14 +56,14 @@ impl Page {
         self
     }
 
-    /// Adds what is said first.
+    /// Adds to the lead above the first section.
     #[must_use]
     pub fn lead(mut self, lead: impl Into<Markup>) -> Self {
         self.lead.push(lead);
         self
     }
 
-    /// Adds a section; `id` names it in addresses and must not repeat.
+    /// Adds a section; `id` is its URL fragment and must be unique.
     #[must_use]
     pub fn section(
         mut self,
@@ -149,7 +149,7 @@ fn meta(name: &str, content: &str) -> Element {
     element("meta").attr("name", name).attr("content", content)
 }
 
-/// The scheme follows the system; the checkbox before the page turns it around.
+/// The color scheme follows the system; the checkbox before the page inverts it.
 fn style() -> String {
     let turned = "#theme:checked~.page";
     format!(
@@ -158,7 +158,7 @@ fn style() -> String {
     )
 }
 
-/// Says the verdict in a box.
+/// Shows the verdict in a box.
 pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
     let class = match tone {
         Tone::Neutral => "banner neutral",
@@ -170,7 +170,7 @@ pub fn banner(tone: Tone, word: &str, sentence: &str) -> Markup {
     element("p").class(class).child(word).child(sentence).into()
 }
 
-/// Shows a few figures side by side: number and meaning.
+/// Shows a few figures side by side: number and label.
 pub fn figures(entries: &[(String, String)]) -> Markup {
     let tiles = entries.iter().map(|(number, meaning)| {
         let number = element("b").text(number);
@@ -181,7 +181,7 @@ pub fn figures(entries: &[(String, String)]) -> Markup {
     element("div").class("figures").children(tiles).into()
 }
 
-/// Hides something behind a line that opens it.
+/// Puts content behind a summary line that opens it.
 pub fn details(summary: impl Into<Markup>, body: impl Into<Markup>, open: bool) -> Markup {
     let summary = element("summary").child(summary);
     let mut details = element("details");
@@ -191,12 +191,12 @@ pub fn details(summary: impl Into<Markup>, body: impl Into<Markup>, open: bool) 
     details.child(summary).child(body).into()
 }
 
-/// Puts things next to each other as far as there is room.
+/// Lays out parts side by side, as many per row as fit.
 pub fn grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
     element("div").class("grid").children(parts).into()
 }
 
-/// Puts things next to each other, two on a usual screen.
+/// Lays out parts side by side, two per row on a typical screen.
 pub fn wide_grid(parts: impl IntoIterator<Item = Markup>) -> Markup {
     element("div").class("grid wide").children(parts).into()
 }
@@ -210,7 +210,7 @@ pub struct TableCell {
 }
 
 impl TableCell {
-    /// A text.
+    /// Creates a text cell.
     pub fn text(text: impl std::fmt::Display) -> Self {
         Self {
             content: Markup::text(text),
@@ -218,7 +218,7 @@ impl TableCell {
         }
     }
 
-    /// Markup.
+    /// Creates a cell with markup.
     pub fn markup(content: impl Into<Markup>) -> Self {
         Self {
             content: content.into(),
@@ -226,7 +226,7 @@ impl TableCell {
         }
     }
 
-    /// A number: what is shown and what it is sorted by.
+    /// Creates a number cell: displayed text and sort key.
     pub fn number(text: impl std::fmt::Display, key: impl std::fmt::Display) -> Self {
         Self {
             content: Markup::text(text),
@@ -235,7 +235,7 @@ impl TableCell {
         }
     }
 
-    /// Sorts by this instead of the text.
+    /// Sets the sort key, in place of the text.
     #[must_use]
     pub fn sorted_by(mut self, key: impl std::fmt::Display) -> Self {
         self.key = Some(key.to_string());
@@ -250,19 +250,19 @@ impl TableCell {
     }
 }
 
-/// A table.
+/// A sortable table.
 #[derive(Clone, Debug, Default)]
 pub struct DataTable {
-    /// Titles, and whether the column holds numbers.
+    /// Column titles, and whether the column is numeric.
     pub columns: Vec<(String, bool)>,
-    /// Rows, and whether something failed in them.
+    /// Rows, and whether a row contains a failure.
     pub rows: Vec<(Vec<TableCell>, bool)>,
-    /// Offers a field to filter by text and by failure.
+    /// Whether to offer a filter by text and by failure.
     pub filter: bool,
 }
 
 impl DataTable {
-    /// Returns the table; it scrolls sideways where the screen is narrow.
+    /// Returns the table; it scrolls sideways on a narrow screen.
     pub fn render(self) -> Markup {
         let titles = self.columns.iter().map(|(title, is_number)| {
             let cell = element("th").attr("scope", "col");
@@ -284,7 +284,7 @@ impl DataTable {
         if !self.filter {
             return scroll.into();
         }
-        // The fields appear when the script has found them: without it they would do nothing.
+        // The script reveals these fields: without it they would have no effect.
         let field = element("input")
             .attr("type", "search")
             .attr("placeholder", "Filter")

@@ -1,4 +1,4 @@
-//! The verdict as a table: for the terminal and for Markdown.
+//! The verdict as a table, for the terminal and for Markdown.
 
 mod cells;
 mod shared;
@@ -12,26 +12,26 @@ use crate::characters::is_unseen;
 use cells::{NOT_PROVED, culprit, live, missed, shout, slowest, word, worst_standing, worst_word};
 use shared::Small;
 
-/// How to draw.
+/// Table options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Columns of the terminal; least important columns go first when it is narrow.
+    /// Terminal width in columns; if too narrow, the least important table columns are dropped.
     pub width: Option<u16>,
-    /// One row for each stream, however many there are.
+    /// One row per stream, for any number of streams.
     pub all: bool,
-    /// Escape sequences for colors; verdicts are words in any case.
+    /// Use color escape sequences; verdicts are words in any case.
     pub color: bool,
-    /// Only ASCII characters for lines.
+    /// Draw lines with ASCII characters only.
     pub ascii: bool,
 }
 
-/// Streams up to this number are listed one by one.
+/// Up to this number, streams are listed one by one.
 pub const MOST_STREAMS: usize = 40;
 
-/// Busiest links and nodes named below the table.
+/// Number of busiest links and nodes named below the table.
 const BUSIEST: usize = 3;
 
-/// Columns, and their importance where the terminal is narrow (zero: never left out).
+/// Columns, and their rank on a narrow terminal: the lowest is dropped first, zero never.
 const COLUMNS: [(&str, u8); 20] = [
     ("flow", 0),
     ("talker > listener", 2),
@@ -126,7 +126,7 @@ fn rows(checked: &Checked, all: bool) -> Vec<Row> {
         let rows = groups.iter();
         rows.map(|group| group_row(checked, group)).collect()
     };
-    // The column says something where a deadline was missed.
+    // The column is useful only if a deadline was missed.
     if rows.iter().all(|row| matches!(&*row[MISSED], "" | "0")) {
         for row in &mut rows {
             row[MISSED].clear();
@@ -216,7 +216,7 @@ fn group_row(checked: &Checked, group: &Group) -> Row {
     ]
 }
 
-/// Returns a name for streams of flows without a class.
+/// Returns the class name, or a placeholder for flows without a class.
 pub(crate) fn class_name(class: &str) -> &str {
     if class.is_empty() {
         "(no class)"
@@ -225,7 +225,8 @@ pub(crate) fn class_name(class: &str) -> &str {
     }
 }
 
-/// Takes control characters out of a name: it must not reach the terminal as a command.
+/// Returns a name without control characters, so that it cannot act as a terminal command,
+/// shortened to 60 characters.
 fn plain(name: &str) -> String {
     text::shorten(&plain_line(name), 60)
 }
@@ -234,13 +235,13 @@ fn is_text(column: usize) -> bool {
     TEXT_COLUMNS.contains(&column)
 }
 
-/// Leaves out columns in which nothing is said.
+/// Returns the columns with any content.
 fn used_columns(rows: &[Row]) -> Vec<usize> {
     let is_used = |column: &usize| *column == 0 || rows.iter().any(|row| !row[*column].is_empty());
     (0..COLUMNS.len()).filter(is_used).collect()
 }
 
-/// Draws the columns that cannot be missed and, most important first, each other one that fits.
+/// Draws the mandatory columns, then adds each other one that fits, most important first.
 fn draw_within(rows: &[Row], used: &[usize], options: Options, width: u16) -> String {
     let (mut others, mut kept): (Vec<usize>, Vec<usize>) =
         used.iter().partition(|column| COLUMNS[**column].1 > 0);
@@ -323,7 +324,7 @@ fn widest(table: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// Wraps verdicts in colors; they are found by the place of their column.
+/// Colors the verdicts, located by the position of their column.
 fn colored(table: &str) -> String {
     let title = COLUMNS[VERDICT].0;
     let header = table.lines().find(|line| line.contains(title));
@@ -402,7 +403,7 @@ fn plain_list(entries: &[String]) -> String {
     entries.join(", ")
 }
 
-/// Makes everything Markdown or HTML would read plain text.
+/// Escapes all Markdown and HTML syntax.
 fn escape_markdown(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

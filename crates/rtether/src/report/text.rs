@@ -1,9 +1,9 @@
-//! Numbers as people read them, and exact ones as programs read them.
+//! Numbers for display, and exact numbers for files.
 
 use crate::characters::is_unseen;
 use rtether_model::quantity::Duration;
 
-/// Returns a time with four significant digits in a fitting unit: `812.4 us`, `1.113 ms`.
+/// Returns a time with four significant digits in a suitable unit: `812.4 us`, `1.113 ms`.
 pub fn time(span: Duration) -> String {
     let (unit_ps, unit) = unit_of(span.as_ps().unsigned_abs());
     if span == Duration::ZERO {
@@ -14,13 +14,13 @@ pub fn time(span: Duration) -> String {
     format!("{sign}{digits} {unit}")
 }
 
-/// Returns the same, or a dash.
+/// Returns the time as [`time`] does, or a dash.
 pub fn time_or_dash(span: Option<Duration>) -> String {
     span.map_or_else(|| "-".into(), time)
 }
 
 fn unit_of(ps: u64) -> (u64, &'static str) {
-    // The limits leave room for rounding up: 999.96 us reads 1 ms.
+    // The thresholds leave room for rounding up: 999.96 us becomes 1 ms.
     match ps {
         ps if ps >= 999_950_000_000 => (1_000_000_000_000, "s"),
         ps if ps >= 999_950_000 => (1_000_000_000, "ms"),
@@ -29,7 +29,7 @@ fn unit_of(ps: u64) -> (u64, &'static str) {
     }
 }
 
-/// Writes `value / unit` with at most three decimals and four significant digits.
+/// Formats `value / unit` with at most three decimals and four significant digits.
 fn four_digits(value: u64, unit: u64) -> String {
     let whole = value / unit;
     let decimals = match whole {
@@ -59,7 +59,7 @@ pub fn exact_ns(ps: i64) -> String {
     text.trim_end_matches('0').to_owned()
 }
 
-/// Returns a share as percent: `62 %`, `3.1 %`, `< 0.1 %`.
+/// Returns a share as a percentage: `62 %`, `3.1 %`, `< 0.1 %`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent <= 0.0 {
@@ -73,13 +73,13 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// Returns `part / whole` as a share; zero when there is nothing.
+/// Returns `part / whole`; zero if `whole` is zero.
 pub fn share(part: Duration, whole: Duration) -> f64 {
     let (part, whole) = (part.as_secs_f64(), whole.as_secs_f64());
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Returns a count with thin groups of three digits: `1 234 567`.
+/// Returns a count with digits grouped by no-break spaces: `1 234 567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -98,14 +98,15 @@ pub fn plural(number: usize, word: &str) -> String {
     format!("{number} {word}{ending}")
 }
 
-/// Takes control characters, and others that nobody sees, out of a text: it must not reach the terminal as a command.
+/// Replaces control and other invisible characters, so that a text cannot act as a terminal
+/// command.
 pub(crate) fn plain_line(line: &str) -> String {
     line.chars()
         .map(|c| if is_unseen(c) { '\u{fffd}' } else { c })
         .collect()
 }
 
-/// Shortens a text to `limit` characters, with an ellipsis in its middle.
+/// Shortens a text to `limit` characters, with an ellipsis in the middle.
 pub fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
@@ -118,7 +119,7 @@ pub fn shorten(text: &str, limit: usize) -> String {
     format!("{head}\u{2026}{tail}")
 }
 
-/// Returns the width of a text in characters of usual width; those of East Asia and emoji take two.
+/// Returns the display width of a text; East Asian characters and emoji take two columns.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars()
         .map(|c| {

@@ -1,4 +1,4 @@
-//! Columns side by side, with published values and accepted ranges.
+//! Column charts with published values and accepted ranges.
 
 use super::super::markup::{Element, Markup, element};
 use super::super::text::real_len;
@@ -12,26 +12,26 @@ use super::{
 pub struct Column {
     /// Height.
     pub value: f64,
-    /// A value published elsewhere, drawn as a marker.
+    /// A published value, drawn as a marker.
     pub reference: Option<f64>,
-    /// Accepted values, lowest and highest, drawn as a bar with ends.
+    /// Lowest and highest accepted value, drawn as an error bar.
     pub accepted: Option<(f64, f64)>,
 }
 
-/// Groups of columns; every group has one column for each series.
+/// Grouped columns; every group has one column per series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ColumnChart {
-    /// What is shown.
+    /// Title.
     pub title: String,
-    /// Small print beside the title.
+    /// Note next to the title.
     pub note: String,
     /// Vertical axis.
     pub y: Axis,
     /// Names of the series.
     pub series: Vec<String>,
-    /// Name of each group and its columns; `None` where there is nothing to show.
+    /// Name of each group and its columns; `None` if there is no value.
     pub groups: Vec<(String, Vec<Option<Column>>)>,
-    /// What markers stand for.
+    /// Legend entry of the markers.
     pub reference_name: String,
 }
 

@@ -1,7 +1,7 @@
-//! Charts as SVG, drawn without a browser and readable without JavaScript.
+//! SVG charts, drawn without a browser and readable without JavaScript.
 //!
-//! Colors are those of [`super::page`] and safe for color-blind readers; series also differ by
-//! dash or by marker, and each is named in a legend.
+//! Colors are those of [`super::page`] and safe for color-blind readers; series also differ by dash
+//! or marker, and each is named in a legend.
 
 mod columns;
 mod scale;
@@ -21,74 +21,74 @@ pub enum Style {
     /// Points joined by straight lines.
     #[default]
     Line,
-    /// Each value holds until the next point, as in a distribution function.
+    /// Each value holds until the next point, as in a cumulative distribution.
     Steps,
-    /// Markers only, as for published values.
+    /// Markers only, for published values.
     Markers,
     /// Straight lines with markers.
     LineAndMarkers,
 }
 
-/// Points of one kind.
+/// A series of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Name in the legend.
     pub name: String,
-    /// Points in rising order of x.
+    /// Points in ascending x.
     pub points: Vec<(f64, f64)>,
-    /// How they are drawn.
+    /// Drawing style.
     pub style: Style,
 }
 
-/// A vertical line at a value of the horizontal axis.
+/// A vertical line at an x value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Where.
+    /// The x value.
     pub at: f64,
     /// Text beside it.
     pub label: String,
-    /// Which limit it stands for.
+    /// The limit it marks.
     pub kind: RuleKind,
 }
 
-/// What a vertical line stands for.
+/// Kinds of vertical lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleKind {
-    /// What is required.
+    /// A required limit.
     Deadline,
-    /// What is proved.
+    /// A proved bound.
     Bound,
 }
 
-/// A range of accepted values along the horizontal axis.
+/// Ranges of accepted values along the x axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
     /// Name in the legend.
     pub name: String,
-    /// Place, lowest and highest accepted value.
+    /// x, lowest and highest accepted value.
     pub points: Vec<(f64, f64, f64)>,
 }
 
 /// Lines, steps and markers over two axes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineChart {
-    /// What is shown.
+    /// Title.
     pub title: String,
-    /// Small print beside the title.
+    /// Note next to the title.
     pub note: String,
     /// Horizontal axis.
     pub x: Axis,
     /// Vertical axis.
     pub y: Axis,
-    /// At most eight are told apart.
+    /// Series; at most eight can be told apart.
     pub series: Vec<Series>,
-    /// Limits.
+    /// Vertical lines.
     pub rules: Vec<Rule>,
     /// Accepted ranges.
     pub bands: Vec<Band>,
 }
 
-/// Size of a chart and of the part with data, in units of the drawing.
+/// Size of a chart and of its plot area, in drawing units.
 pub(crate) const WIDTH: f64 = 440.0;
 pub(crate) const HEIGHT: f64 = 250.0;
 pub(crate) const LEFT: f64 = 46.0;
@@ -99,7 +99,7 @@ pub(crate) const BOTTOM: f64 = 38.0;
 /// Number of colors, dashes and markers.
 const KINDS: usize = 8;
 
-/// The part of a chart with data, and its axes.
+/// The plot area and its axes.
 pub(crate) struct Plot {
     pub(crate) x: Fitted,
     pub(crate) y: Fitted,
@@ -183,7 +183,7 @@ fn entry(key: Element, name: &str) -> Element {
     element("span").child(key).text(name)
 }
 
-/// Begins a drawing.
+/// Starts a drawing.
 pub(crate) fn canvas(title: &str) -> Element {
     element("svg")
         .attr("viewBox", format!("0 0 {WIDTH} {HEIGHT}"))
@@ -191,7 +191,7 @@ pub(crate) fn canvas(title: &str) -> Element {
         .attr("aria-label", title)
 }
 
-/// Wraps a drawing with title and legend.
+/// Wraps a drawing in a figure with title and legend.
 pub(crate) fn figure(title: &str, note: &str, svg: Element, legend: Option<Markup>) -> Markup {
     let mut caption = element("figcaption").child(element("b").text(title));
     if !note.is_empty() {
@@ -201,7 +201,7 @@ pub(crate) fn figure(title: &str, note: &str, svg: Element, legend: Option<Marku
     figure.child(legend.unwrap_or_default()).into()
 }
 
-/// Grid lines and numbers of the vertical axis.
+/// Draws grid lines and numbers of the vertical axis.
 pub(crate) fn draw_vertical(plot: &Plot, axis: &Axis) -> Markup {
     let mut all = Markup::default();
     for (place, text) in plot.y.ticks() {
@@ -223,7 +223,7 @@ pub(crate) fn draw_vertical(plot: &Plot, axis: &Axis) -> Markup {
     all
 }
 
-/// Base line, ticks and numbers of the horizontal axis.
+/// Draws base line, ticks and numbers of the horizontal axis.
 fn draw_horizontal(plot: &Plot, axis: &Axis) -> Markup {
     let mut all = Markup::default();
     let bottom = HEIGHT - BOTTOM;
@@ -232,7 +232,7 @@ fn draw_horizontal(plot: &Plot, axis: &Axis) -> Markup {
         let x = LEFT + place * (WIDTH - LEFT - RIGHT);
         let tick = format!("M{x:.1} {bottom}v4");
         all.push(element("path").class("tick").attr("d", tick));
-        // Numbers that would touch their neighbor are left out.
+        // Numbers that would overlap their neighbor are left out.
         let half = real_len(text.chars().count()) * 3.3;
         if x - half >= free_from {
             free_from = x + half + 6.0;
@@ -255,7 +255,7 @@ fn draw_horizontal(plot: &Plot, axis: &Axis) -> Markup {
     all
 }
 
-/// Begins a text.
+/// Starts a text element.
 pub(crate) fn label(x: f64, y: f64, anchor: &str) -> Element {
     element("text")
         .attr("x", format!("{x:.1}"))
@@ -282,7 +282,7 @@ fn draw_rule(plot: &Plot, number: usize, rule: &Rule) -> Markup {
         RuleKind::Deadline => "deadline",
         RuleKind::Bound => "bound",
     };
-    // Texts stand above the data; neighbors at different heights.
+    // Labels are above the data, neighbors at different heights.
     let y = TOP - 5.0 - 13.0 * real_len(number % 2);
     if plot.x.is_beyond(rule.at) {
         let text = format!("{} \u{2192}", rule.label);
@@ -328,8 +328,7 @@ fn path(places: &[(f64, f64)], steps: bool) -> String {
     parts.collect()
 }
 
-/// Keeps what can be seen: of the points in one column of the screen the first, lowest, highest
-/// and last.
+/// Thins out points for display: keeps the first, lowest, highest and last of each screen column.
 fn thin(places: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut kept = Vec::new();
     for column in places.chunk_by(|a, b| same(a.0.floor(), b.0.floor())) {

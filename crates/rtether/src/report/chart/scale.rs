@@ -1,38 +1,38 @@
-//! Axes: from values to places, with round ticks and units.
+//! Axes: map values to positions, with round ticks and units.
 
-/// How values are spread along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal steps, equal distances.
+    /// Linear.
     #[default]
     Linear,
-    /// Equal ratios, equal distances; values must be positive.
+    /// Logarithmic; values must be positive.
     Log,
 }
 
-/// What the numbers of an axis are.
+/// Quantity of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Quantity {
-    /// As they are.
+    /// Plain number.
     #[default]
     Number,
-    /// Seconds; shown in ns, us, ms or s.
+    /// Time in seconds, shown in ns, us, ms or s.
     Time,
-    /// Shares of one; shown in percent.
+    /// Share of one, shown in percent.
     Share,
 }
 
 /// One axis of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What is shown, without the unit.
+    /// Label without unit.
     pub label: String,
-    /// What the numbers are.
+    /// Quantity shown.
     pub quantity: Quantity,
-    /// How they are spread.
+    /// Scale.
     pub scale: Scale,
-    /// First and last value; taken from the data where absent. Linear axes of data that is not
-    /// negative begin at zero.
+    /// First and last value; taken from the data if `None`. Linear axes of non-negative data begin
+    /// at zero.
     pub range: Option<(f64, f64)>,
 }
 
@@ -46,7 +46,7 @@ impl Axis {
         }
     }
 
-    /// Returns an axis for shares from nothing to all.
+    /// Returns an axis for shares from 0 to 100 %.
     pub fn share(label: impl Into<String>) -> Self {
         Self {
             label: label.into(),
@@ -83,7 +83,7 @@ impl Axis {
     }
 }
 
-/// An axis with its data: knows ticks and maps values to the interval from zero to one.
+/// An axis fitted to its data: has ticks and maps values to the interval from zero to one.
 #[derive(Clone, Debug)]
 pub(crate) struct Fitted {
     scale: Scale,
@@ -91,7 +91,7 @@ pub(crate) struct Fitted {
     /// In units of the axis label.
     low: f64,
     high: f64,
-    /// Value of one unit of the axis label.
+    /// Size of one unit of the axis label.
     unit: f64,
     unit_name: &'static str,
     ticks: Vec<f64>,
@@ -140,7 +140,7 @@ impl Fitted {
         }
     }
 
-    /// Returns where a value lies: 0 at the beginning, 1 at the end; outside values go to the ends.
+    /// Returns the position of a value: 0 at the start, 1 at the end; values outside are clamped.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let value = value / self.unit;
         let part = match self.scale {
@@ -153,22 +153,22 @@ impl Fitted {
         part.clamp(0.0, 1.0)
     }
 
-    /// Returns whether a value lies before the beginning of the axis.
+    /// Returns whether a value lies before the start of the axis.
     pub(crate) fn is_before(&self, value: f64) -> bool {
         value / self.unit < self.low * 0.999_999
     }
 
-    /// Returns whether a value lies behind the end of the axis.
+    /// Returns whether a value lies beyond the end of the axis.
     pub(crate) fn is_beyond(&self, value: f64) -> bool {
         value / self.unit > self.high * 1.000_001
     }
 
-    /// Returns the ticks: place and text.
+    /// Returns the ticks: position and text.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
         self.ticks.iter().map(|&tick| {
             let text = match (self.scale, self.quantity) {
                 (Scale::Log, Quantity::Time) => seconds(tick),
-                // Zeros would run into the name of the axis.
+                // Leading zeros would run into the axis label.
                 (Scale::Log, Quantity::Number) if tick < 0.005 => format!("{tick:.0e}"),
                 _ => number(tick),
             };
@@ -185,14 +185,14 @@ impl Fitted {
     }
 }
 
-/// Returns seconds as a short text: `20 us`.
+/// Formats seconds as short text: `20 us`.
 fn seconds(value: f64) -> String {
     let (unit, name) = time_unit(value.abs());
     format!("{} {name}", number(value / unit))
 }
 
 fn time_unit(value: f64) -> (f64, &'static str) {
-    // A little slack: 1 ms that came from a division is still 1 ms.
+    // Some tolerance: 1 ms that results from a division is still 1 ms.
     let fits = |(unit, _): &&(f64, &'static str)| value >= *unit * 0.999_999;
     let smallest = TIME_UNITS[TIME_UNITS.len() - 1];
     let zero = value <= 0.0;
@@ -204,7 +204,7 @@ fn time_unit(value: f64) -> (f64, &'static str) {
     }
 }
 
-/// Writes a tick with as many decimals as it needs, at most four.
+/// Formats a tick with as many decimals as needed, at most four.
 fn number(value: f64) -> String {
     let size = value.abs();
     if size >= 1e6 || (size > 0.0 && size < 1e-3) {
@@ -263,7 +263,7 @@ fn linear_ticks(low: f64, high: f64, step: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Powers of ten; with 2 and 5 between where there are few.
+/// Powers of ten, with 2 and 5 in between if there are few.
 fn log_ticks(low: f64, high: f64) -> Vec<f64> {
     let decades = libm::log10(high / low);
     let factors: &[f64] = match decades {

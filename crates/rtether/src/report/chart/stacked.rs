@@ -1,4 +1,4 @@
-//! Horizontal bars of parts on a common axis, one bar a row, with a limit in each.
+//! Stacked horizontal bars on a common axis, one bar per row, each with a limit.
 
 use super::super::markup::{Element, Markup, element};
 use super::super::text::{real_len, shorten};
@@ -7,37 +7,37 @@ use super::{Axis, Fitted, entry, figure, key, label};
 /// One part of a bar, from left to right.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackedPart {
-    /// Which color: a class of the style sheet.
+    /// Color: a class of the style sheet.
     pub class: &'static str,
-    /// Drawn pale with a pattern of its own: what is waited, not worked.
+    /// Waiting rather than work: drawn pale with a pattern.
     pub is_wait: bool,
-    /// Its size in the unit of the axis.
+    /// Size in the unit of the axis.
     pub size: f64,
-    /// What it is, in words.
+    /// Title text.
     pub title: String,
-    /// Stands out: the part that matters most.
+    /// Highlighted: the part that matters most.
     pub is_marked: bool,
 }
 
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackedRow {
-    /// Text before it.
+    /// Text before the bar.
     pub name: String,
-    /// Text behind it.
+    /// Text after the bar.
     pub total: String,
     /// A limit, drawn as a line across the bar.
     pub limit: Option<f64>,
-    /// Its parts.
+    /// Parts, left to right.
     pub parts: Vec<StackedPart>,
 }
 
-/// Bars below each other.
+/// Bars one below the other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackedChart {
-    /// What is shown.
+    /// Title.
     pub title: String,
-    /// Small print beside the title.
+    /// Note next to the title.
     pub note: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -45,9 +45,9 @@ pub struct StackedChart {
     pub rows: Vec<StackedRow>,
     /// Colors in use: class and name.
     pub kinds: Vec<(&'static str, String)>,
-    /// What the line across a bar stands for.
+    /// Legend entry of the limit line.
     pub limit_name: String,
-    /// What the mark above a bar stands for.
+    /// Legend entry of the mark above a bar.
     pub mark_name: String,
 }
 
@@ -59,9 +59,9 @@ const PITCH: f64 = 32.0;
 const BAR: f64 = 16.0;
 /// Space for the axis below.
 const BOTTOM: f64 = 40.0;
-/// Limits up to so many times the longest bar are on the axis.
+/// Limits up to this multiple of the longest bar are included in the axis.
 const NEAR: f64 = 1.6;
-/// Longest name before a bar.
+/// Longest name before a bar, in characters.
 const NAME: usize = 34;
 
 impl StackedChart {
@@ -127,7 +127,7 @@ impl StackedChart {
 }
 
 impl StackedRow {
-    /// Returns the sum of its parts.
+    /// Returns the sum of the parts.
     pub fn size(&self) -> f64 {
         self.parts.iter().map(|part| part.size).sum()
     }
@@ -173,7 +173,7 @@ fn mark(x: f64, tip: f64) -> Element {
 mod tests {
     use super::*;
 
-    /// Oracle: an XML parser, and places by hand: a part of half the axis is half as wide.
+    /// Oracle: an XML parser, and positions by hand: a part of half the axis is half as wide.
     #[test]
     fn parts_stand_one_after_the_other() {
         let part = |size, is_wait| StackedPart {

@@ -1,4 +1,4 @@
-//! Shared media and the layer inside end nodes.
+//! Shared media and the layer in end nodes.
 
 use rtether_model::record::{AccessRecord, ClassRecord, LayerRecord};
 
@@ -7,7 +7,7 @@ use super::super::json::{bulk_wait, mean_wait};
 use super::super::text::exact_ns;
 use super::{ns, number, write};
 
-/// Columns of a port's access to a shared medium.
+/// Columns for a port's access to a shared medium.
 pub(super) const ACCESS_COLUMNS: [&str; 4] = [
     "collided_frames",
     "sent_after_collision_frames",
@@ -15,7 +15,7 @@ pub(super) const ACCESS_COLUMNS: [&str; 4] = [
     "late_collisions_frames",
 ];
 
-/// Returns their cells, empty where the port shares no medium.
+/// Returns the cells of [`ACCESS_COLUMNS`], empty if the port is not on a shared medium.
 pub(super) fn access_cells(access: Option<&AccessRecord>) -> [String; 4] {
     [
         number(access.map(|access| access.collisions)),

@@ -1,4 +1,4 @@
-//! Distributions, shares and courses of latency.
+//! Latency: distributions, shares and time series.
 
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
@@ -13,14 +13,14 @@ use super::subtitle;
 use super::view::{View, joined};
 use crate::measured::Distribution;
 
-/// Largest over typical time from which an axis is logarithmic.
+/// Ratio of largest to typical time above which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
-/// Limits up to so many times the largest latency are on the axis.
+/// Limits up to this multiple of the largest latency are included in the axis.
 const NEAR: f64 = 1.6;
-/// Points of a course over time.
+/// Most points of a time series.
 const MOST_SLICES: usize = 150;
 
-/// Draws one distribution for each view.
+/// Draws one distribution per view.
 pub(super) fn distributions(views: &[View<'_>]) -> Markup {
     grid(views.iter().map(distribution))
 }
@@ -60,7 +60,7 @@ fn distribution(view: &View<'_>) -> Markup {
     .render()
 }
 
-/// Spans the data, and the limits that are not so far away that they would squeeze it.
+/// Returns an axis that spans the data and all limits near enough not to squeeze it.
 fn axis_of(view: &View<'_>, rules: &[Rule]) -> Axis {
     let measured = view.measured.as_ref().map(|measured| &measured.latency);
     let all = || std::iter::once(&view.latency).chain(measured);
@@ -95,7 +95,7 @@ fn limits(view: &View<'_>) -> Vec<Rule> {
     deadlines.chain(bound).collect()
 }
 
-/// Returns the share of packets that took at most a time, as steps.
+/// Returns the cumulative distribution of latency, as steps.
 fn steps(name: &str, histogram: &Histogram, latency: &Summary) -> Series {
     let total = real(histogram.total().max(1));
     let first = latency.min.min(latency.max).as_secs_f64();
@@ -216,7 +216,7 @@ fn numbers(views: &[View<'_>], segments: &[Segment]) -> Markup {
     table.render()
 }
 
-/// Draws mean and largest latency over time for each view that has slices.
+/// Draws mean and largest latency over time for each view with time buckets.
 pub(super) fn over_time(views: &[View<'_>], length: Duration) -> Markup {
     let with_slices = views.iter().filter(|view| view.buckets.len() > 1);
     let charts: Vec<Markup> = with_slices.map(|view| course(view, length)).collect();

@@ -1,7 +1,7 @@
 //! The checked as one self-contained HTML page: verdicts, topology, distributions, shares.
 //!
-//! Up to [`super::table::MOST_STREAMS`] streams are shown one by one. Above, charts show classes
-//! and the streams that failed, so that a plant of hundreds of streams stays readable and small.
+//! Up to [`super::table::MOST_STREAMS`] streams are shown one by one. For more, charts show classes
+//! and the failed streams, so that a plant with hundreds of streams stays readable and small.
 
 mod delays;
 mod plant;
@@ -117,7 +117,7 @@ fn delays_note(checked: &Checked) -> String {
     }
 }
 
-/// Draws how latency is distributed, one chart for each stream or class; empty if nothing arrived.
+/// Draws latency distributions, one chart per stream or class; empty if nothing was delivered.
 #[cfg(target_os = "linux")]
 pub(crate) fn distributions(checked: &Checked) -> Markup {
     let views = View::all(checked);
@@ -221,7 +221,7 @@ fn facts(checked: &Checked) -> Markup {
     all
 }
 
-/// Writes rising seeds as ranges: `1 to 32`.
+/// Formats ascending seeds as ranges: `1 to 32`.
 fn seeds(seeds: &[u64]) -> String {
     let follows = |a: &u64, b: &u64| a.checked_add(1) == Some(*b);
     let ranges = seeds.chunk_by(follows).map(|range| match range {
@@ -237,7 +237,7 @@ fn is_small(checked: &Checked) -> bool {
     checked.results.record.streams.len() <= MOST_STREAMS
 }
 
-/// A subtitle inside a section.
+/// Starts a subtitle inside a section.
 fn subtitle(text: &str) -> Element {
     element("h3").text(text)
 }

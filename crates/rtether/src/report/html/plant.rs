@@ -14,7 +14,7 @@ use super::super::topology::{self, Highlight};
 use super::is_small;
 use super::verdicts::time_cell;
 
-/// Paths on offer.
+/// Most paths to choose from.
 const MOST_PATHS: usize = 200;
 
 /// Draws the topology with its loads and the path of the worst stream.
@@ -66,7 +66,7 @@ fn streams_on_offer(checked: &Checked) -> Vec<usize> {
         .collect()
 }
 
-/// A list of paths, and without the script the name of the marked one.
+/// Returns the list of paths; without the script, the name of the highlighted one.
 fn chooser(paths: &[(String, Highlight)]) -> Markup {
     let Some((first, _)) = paths.first() else {
         return Markup::default();

@@ -1,4 +1,4 @@
-//! Shared media, and the layer inside end nodes.
+//! Shared media, and the layer in end nodes.
 
 use rtether_model::quantity::Duration;
 use rtether_model::record::ClassRecord;
@@ -14,7 +14,7 @@ use super::plant::{load_cell, number, table};
 use super::subtitle;
 use super::verdicts::time_cell;
 
-/// Collision domains whose attempts are drawn.
+/// Most collision domains with a chart of attempts.
 const MOST_CHARTS: usize = 6;
 
 /// Returns the table of collision domains and their collisions by attempt; empty without any.

@@ -8,7 +8,7 @@ use super::super::markup::{Markup, element};
 use super::super::page::{DataTable, TableCell};
 use super::super::text::{count, time};
 
-/// Most rows on a page; the files have all of them.
+/// Most rows on a page; the files have all rows.
 const MOST_ROWS: usize = 200;
 
 /// Returns the table; empty where nothing was transferred.

@@ -1,4 +1,4 @@
-//! The verdict tables.
+//! Verdict tables.
 
 use rtether_model::quantity::Duration;
 
@@ -11,7 +11,7 @@ use super::is_small;
 use crate::bound::Statistical;
 use crate::verdict::{Assessment, Column, Standing};
 
-/// Streams with all their figures in a large plant, besides one for each class.
+/// Most failed streams shown in full in a large plant, besides one per class.
 const MOST_FAILED: usize = 50;
 
 /// Returns one table of all streams, or one of classes with their streams behind it.
@@ -45,7 +45,7 @@ pub(super) fn section(checked: &Checked) -> Markup {
     all
 }
 
-/// Returns what a verdict rests on as a word with a sign. Only a proof has a tick.
+/// Returns a standing as a word with a sign. Only a proof gets a check mark.
 pub(super) fn mark(standing: Standing) -> Element {
     let (class, sign) = match standing {
         Standing::Proved => ("mark good", "\u{2713}"),
@@ -64,12 +64,12 @@ fn word(standing: Standing) -> String {
 }
 
 pub(crate) fn mark_cell(standing: Standing) -> TableCell {
-    // Failures come first when sorted upwards.
+    // Ascending order puts failures first.
     let weight = u8::MAX - standing.rank();
     TableCell::markup(mark(standing)).sorted_by(weight)
 }
 
-/// Returns a time with what its column says below it.
+/// Returns a time with the standing of its column below it.
 fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
     if standing == Standing::Unjudged {
         return time_cell(span);
@@ -85,7 +85,7 @@ fn judged_cell(span: Option<Duration>, standing: Standing) -> TableCell {
     TableCell::markup(content).class("n").sorted_by(key)
 }
 
-/// Returns the least that one column says of several streams, and in how many packets they held.
+/// Returns the worst standing of several streams in one column; if held, with their total packets.
 fn least<'a>(
     streams: impl Iterator<Item = Stream<'a>>,
     of: fn(&Assessment) -> Standing,
@@ -115,7 +115,7 @@ fn count_cell(value: u64) -> TableCell {
     TableCell::number(count(value), value)
 }
 
-/// Returns a name with a second line.
+/// Returns a cell with a name and a second line.
 pub(crate) fn name_cell(name: &str, note: &str) -> TableCell {
     let mut content = Markup::text(name);
     if !note.is_empty() {
@@ -193,7 +193,7 @@ fn stream_row(checked: &Checked, stream: &Stream<'_>) -> Vec<TableCell> {
     row
 }
 
-/// Returns the slowest median and the slowest packet, where something was measured.
+/// Returns the slowest median and the slowest packet, if something was measured.
 fn measured_cells<'a, I: Iterator<Item = Stream<'a>>>(
     checked: &Checked,
     streams: impl Fn() -> I,

@@ -1,4 +1,4 @@
-//! What charts show: one stream, or all streams of a class together.
+//! Views for charts: one stream, or all streams of a class together.
 
 use rtether_model::histogram::Histogram;
 use rtether_model::quantity::Duration;
@@ -10,22 +10,22 @@ use super::super::text::{plural, time};
 use super::is_small;
 use crate::measured::Distribution;
 
-/// Failed streams that get charts of their own in a large plant.
+/// Most failed streams with their own charts in a large plant.
 const MOST_FAILED: usize = 12;
-/// Deadlines drawn in one chart.
+/// Most deadlines drawn in one chart.
 const MOST_DEADLINES: usize = 3;
 
-/// The latency of some streams.
+/// The latency of one or more streams.
 pub(super) struct View<'a> {
     pub(super) title: String,
     pub(super) note: String,
     pub(super) latency: Summary,
     pub(super) histogram: Histogram,
-    /// The same as measured, where that was set beside.
+    /// Measured distribution, if there is one.
     pub(super) measured: Option<Distribution>,
     pub(super) segments_ps: [i128; Segment::COUNT],
     pub(super) worst: Option<&'a Worst>,
-    /// Where the worst packet spent most.
+    /// Where the worst packet spent most of its time.
     pub(super) blame: String,
     /// Name and distribution of the worst of several streams.
     pub(super) worst_stream: Option<(String, Stream<'a>)>,
@@ -141,7 +141,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns two slices as one.
+/// Merges two time buckets.
 pub(super) fn joined(a: &Bucket, b: &Bucket) -> Bucket {
     Bucket {
         count: a.count + b.count,

@@ -1,4 +1,4 @@
-//! Shared media and the layer inside end nodes.
+//! Shared media and the layer in end nodes.
 
 use rtether_model::quantity::Duration;
 use rtether_model::record::{AccessRecord, ClassRecord, LayerRecord, SmootherRecord};
@@ -47,7 +47,7 @@ fn attempt(attempts: Attempts) -> Value {
     })
 }
 
-/// Returns how a port got at its medium.
+/// Returns the counters of a port's access to its medium.
 pub(super) fn access(access: &AccessRecord) -> Value {
     json!({
         "collisions": access.collisions,

@@ -1,4 +1,4 @@
-//! What stands in cells of the main table.
+//! Cells of the main table.
 
 use rtether_model::quantity::Duration;
 
@@ -8,10 +8,10 @@ use super::plain;
 use crate::measured::Measurement;
 use crate::verdict::{Column, Standing};
 
-/// Two words, the only ones of their kind.
+/// The only standing shown as two words.
 pub(super) const NOT_PROVED: &str = "not proved";
 
-/// Returns a measured time; nothing where nothing was measured.
+/// Returns a measured time; empty if nothing was measured.
 pub(super) fn live(stream: &Stream<'_>, value: fn(&Measurement) -> Option<Duration>) -> String {
     slowest(std::iter::once(*stream), value)
 }
@@ -25,19 +25,19 @@ pub(super) fn slowest<'a>(
     largest.map_or_else(String::new, time_or_dash)
 }
 
-/// Returns packets that missed their deadline; nothing for flows without one.
+/// Returns the number of packets that missed their deadline; empty without a deadline.
 pub(super) fn missed<'a>(streams: impl Iterator<Item = Stream<'a>>) -> String {
     let judged = streams.filter(|stream| stream.flow.deadline.is_some());
     let missed: Option<u64> = judged.map(|s| s.record.missed).reduce(|a, b| a + b);
     missed.map_or_else(String::new, |missed| missed.to_string())
 }
 
-/// Returns what counts of several streams: the least that can be said of all.
+/// Returns the worst standing of several streams.
 pub(super) fn worst_standing(standings: impl Iterator<Item = Standing>) -> Standing {
     standings.max_by_key(|s| s.rank()).unwrap_or_default()
 }
 
-/// Returns what one column says; nothing where it was not asked.
+/// Returns the standing of one column; empty if not judged.
 pub(super) fn word(standing: Standing) -> String {
     standing
         .said()
@@ -48,7 +48,7 @@ pub(super) fn worst_word(standings: impl Iterator<Item = Standing>) -> String {
     word(worst_standing(standings))
 }
 
-/// Failures are capitals, so that they stand out without color.
+/// Failures are in capitals, so that they stand out without color.
 pub(super) fn shout(standing: Standing) -> String {
     match standing {
         Standing::Late | Standing::Lost => standing.name().to_uppercase(),

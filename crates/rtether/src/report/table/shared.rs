@@ -1,4 +1,4 @@
-//! Tables of shared media and of the layer inside end nodes, below the verdicts.
+//! Tables of shared media and of the layer in end nodes, below the verdicts.
 
 use std::cmp::Reverse;
 
@@ -9,15 +9,15 @@ use super::super::json::{bulk_wait, mean_wait};
 use super::super::text::{percent, plural, time, time_or_dash};
 use super::{Options, plain};
 
-/// Rows of a table; the files have all of them.
+/// Most rows of a table; the files have all rows.
 const MOST_ROWS: usize = 12;
 
-/// A table: titles, rows, and how many of its first columns hold text.
+/// A table: titles, rows, and the number of leading text columns.
 pub(super) struct Small {
     pub(super) titles: Vec<&'static str>,
     pub(super) rows: Vec<Vec<String>>,
     pub(super) texts: usize,
-    /// Rows that were left out.
+    /// Number of rows left out.
     pub(super) more: usize,
 }
 
@@ -32,7 +32,7 @@ impl Small {
         }
     }
 
-    /// Says how many rows were left out; empty if none.
+    /// Returns a note on the rows left out; empty if there are none.
     pub(super) fn rest(&self) -> String {
         match self.more {
             0 => String::new(),

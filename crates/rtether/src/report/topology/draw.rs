@@ -7,7 +7,7 @@ use super::super::markup::{Element, Markup, element};
 use super::super::text::{columns, percent, real_len, shorten};
 use super::{Area, Layout, Wire};
 
-/// Nodes and links that stand out at first: the path of one stream.
+/// Nodes and links highlighted initially: the path of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Highlight {
     /// Positions of nodes.
@@ -16,17 +16,17 @@ pub struct Highlight {
     pub links: Vec<u32>,
 }
 
-/// Width of a character, about: of a station's name and of a switch's, which is bold.
+/// Approximate width of a character in a station's name; switch names are bold and use [`BOLD`].
 pub(super) const CHARACTER: f64 = 7.0;
 const BOLD: f64 = 8.8;
-/// Small drawings are enlarged up to this width, but not more than by the factor.
+/// Small drawings are enlarged up to this width, by at most [`MOST_SCALE`].
 const LARGE: f64 = 1100.0;
 const MOST_SCALE: f64 = 1.3;
-/// Room for the load in a station's box.
+/// Space for the load in a station's box.
 pub(super) const LOAD: f64 = 46.0;
 
-/// Returns the drawing. `loads` are the shares of each link's capacity in use, from its first end
-/// and from its second.
+/// Returns the drawing. `loads` are the utilization of each link, sending from its first end and
+/// from its second.
 pub fn draw(
     network: &Network,
     layout: &Layout,
@@ -73,7 +73,7 @@ pub fn draw(
     svg.into()
 }
 
-/// Load and state of the link of each end station.
+/// Load and state of an end station's link.
 #[derive(Clone, Copy, Debug)]
 enum Attachment {
     None,
@@ -140,7 +140,7 @@ fn draw_wire(
     group
 }
 
-/// Draws a switch, or a hub; `kind` is its class and the first word of its title.
+/// Draws a switch or hub; `kind` is its class and the first word of its title.
 fn draw_switch(group: Element, name: &str, area: &Area, on: bool, kind: &str) -> Element {
     let (x, y) = area.middle();
     let label = match kind {

@@ -1,8 +1,8 @@
-//! Which cell of the drawing stands in which row and column.
+//! Row and column of each cell of the drawing.
 
 use std::collections::VecDeque;
 
-/// A place on the grid.
+/// A position on the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spot {
     pub(super) row: usize,
@@ -12,16 +12,16 @@ pub(super) struct Spot {
 /// Cells on a grid.
 #[derive(Debug)]
 pub(super) struct Grid {
-    /// Place of each cell.
+    /// Position of each cell.
     pub(super) spots: Vec<Spot>,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Whether the cells form one line or ring and follow each other on the grid.
+    /// Whether the cells form one line or ring and are consecutive on the grid.
     is_chain: bool,
 }
 
 impl Grid {
-    /// Places `cells`, joined by `edges`, with at most `per_row` in a row.
+    /// Places `cells`, connected by `edges`, with at most `per_row` in a row.
     pub(super) fn new(cells: usize, edges: &[(usize, usize)], per_row: usize) -> Self {
         let mut neighbors = vec![Vec::new(); cells];
         for &(a, b) in edges {
@@ -61,7 +61,7 @@ impl Grid {
         }
     }
 
-    /// Returns the upper of two cells first; of two in one row the left one.
+    /// Returns the upper of two cells first; in the same row, the left one.
     pub(super) fn downwards(&self, a: usize, b: usize) -> (usize, usize) {
         if self.spots[a] <= self.spots[b] {
             (a, b)
@@ -70,7 +70,7 @@ impl Grid {
         }
     }
 
-    /// Returns whether links run down beside the outer columns.
+    /// Returns whether links run down alongside the outer columns.
     pub(super) fn is_folded(&self) -> bool {
         self.is_chain && self.rows > 1
     }
@@ -106,7 +106,7 @@ fn chain(neighbors: &[Vec<usize>], edges: usize) -> Option<Vec<usize>> {
     (order.len() == cells).then_some(order)
 }
 
-/// A line folds where the row ends; a ring fills two rows if it can.
+/// A line folds at the end of a row; a ring fills two rows if possible.
 fn chain_rows(order: &[usize], is_ring: bool, per_row: usize) -> Vec<Vec<usize>> {
     let length = order.len();
     let length = if is_ring {
@@ -118,17 +118,17 @@ fn chain_rows(order: &[usize], is_ring: bool, per_row: usize) -> Vec<Vec<usize>>
     order.chunks(row).map(<[usize]>::to_vec).collect()
 }
 
-/// Returns the length of rows that are full but for a few.
+/// Returns the row length that divides the cells most evenly.
 fn balanced(cells: usize, per_row: usize) -> usize {
     let rows = cells.div_ceil(per_row.max(1)).max(1);
     cells.div_ceil(rows)
 }
 
-/// Layers around the middle of each connected part, cut into rows.
+/// Returns layers around the center of each connected component, split into rows.
 fn layers(neighbors: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
     let mut rows = Vec::new();
     let mut placed = vec![false; neighbors.len()];
-    // Parts with one cell share rows.
+    // Single-cell components share rows.
     let mut single = Vec::new();
     for start in 0..neighbors.len() {
         if placed[start] {
@@ -169,7 +169,7 @@ fn layers(neighbors: &[Vec<usize>], per_row: usize) -> Vec<Vec<usize>> {
     rows
 }
 
-/// Returns every cell that can be reached with its distance, nearest first.
+/// Returns every reachable cell with its distance, nearest first.
 fn distances(neighbors: &[Vec<usize>], start: usize) -> Vec<(usize, usize)> {
     let mut seen = vec![false; neighbors.len()];
     seen[start] = true;

@@ -1,9 +1,9 @@
-//! The plant on paper: where each node stands and how each link runs.
+//! Layout of the plant: position of each node and route of each link.
 //!
-//! Every switch or hub is a *cell*: its box with the stations that hang on it listed below. Cells stand on
-//! a grid: lines of switches and rings keep their shape, everything else becomes layers around the
-//! switch in the middle. Links between cells run through the free columns and rows of the grid,
-//! never behind a box. The layout depends on the network alone, so equal plants look equal.
+//! Every switch or hub is a *cell*: its box, with its stations listed below. Cells are placed on a
+//! grid: lines of switches and rings keep their shape, everything else becomes layers around the
+//! central switch. Links between cells run through the free columns and rows of the grid, never
+//! behind a box. The layout depends on the network alone, so equal plants look equal.
 
 mod draw;
 mod grid;
@@ -15,12 +15,12 @@ use rtether_model::network::{LinkId, Network, NodeId, NodeKind};
 use super::text::{self, real_len};
 use grid::{Grid, Spot};
 
-/// A box; origin at the left top of the drawing.
+/// A box; the origin is the top left of the drawing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Area {
-    /// Left side.
+    /// Left edge.
     pub x: f64,
-    /// Upper side.
+    /// Top edge.
     pub y: f64,
     /// Width.
     pub width: f64,
@@ -29,7 +29,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// Returns whether two boxes share any part.
+    /// Returns whether two boxes overlap.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
@@ -51,15 +51,15 @@ impl Area {
 pub struct Wire {
     /// The link.
     pub link: LinkId,
-    /// Corners of its whole way; may share parts with other links of the same switch.
+    /// Corners of the route; may share parts with other links of the same switch.
     pub route: Vec<(f64, f64)>,
-    /// Index in `route` from which no other link runs along: the part that shows the load.
+    /// Index in `route` from which the link is alone: the part that shows the load.
     pub own_from: usize,
-    /// Where the load is printed: place and how the text is aligned; stations print it in their box.
+    /// Position and text anchor of the load label; stations show it in their box.
     pub label: Option<(f64, f64, &'static str)>,
 }
 
-/// Everything in its place.
+/// A complete layout.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Width of the drawing.
@@ -72,21 +72,21 @@ pub struct Layout {
     pub wires: Vec<Wire>,
 }
 
-/// Width a drawing keeps to if it can.
+/// Preferred maximum width of a drawing.
 const PAGE: f64 = 1160.0;
 const SWITCH_HEIGHT: f64 = 30.0;
 const CHIP_HEIGHT: f64 = 20.0;
 const CHIP_PITCH: f64 = 25.0;
-/// Room left of each column of stations for the lines to them.
+/// Space left of each column of stations for the lines to them.
 const SPINE: f64 = 18.0;
-/// From the switch to its first station.
+/// Distance from the top of the switch to its first station.
 const CHIP_TOP: f64 = SWITCH_HEIGHT + 14.0;
-/// Between two cells, where links run down.
+/// Gap between two cells, where links run down.
 const GAP: f64 = 54.0;
 const MARGIN: f64 = 46.0;
-/// Where links run beside the outer columns with their load printed outside.
+/// Margin if links run alongside the outer columns, with their load labels outside.
 const MARGIN_FOLDED: f64 = 82.0;
-/// Above a row of cells, where links run across.
+/// Height above a row of cells for links that run across.
 const CHANNEL: f64 = 44.0;
 const TRACK: f64 = 6.0;
 
@@ -98,7 +98,7 @@ struct Sizes {
     cell: f64,
 }
 
-/// Places a network.
+/// Lays out a network.
 pub fn layout(network: &Network) -> Layout {
     let cells = Cells::new(network);
     let candidates = (1..=4).map(|columns| {
@@ -115,10 +115,10 @@ pub fn layout(network: &Network) -> Layout {
         .unwrap_or_default()
 }
 
-/// Which station is listed below which switch.
+/// Assignment of stations to switches.
 #[derive(Debug)]
 struct Cells {
-    /// Switch or hub of each cell; the last cell may have none: stations that hang on no switch.
+    /// Switch or hub of each cell; `None` in a last cell for stations without one.
     switches: Vec<Option<NodeId>>,
     /// Stations of each cell.
     stations: Vec<Vec<NodeId>>,
@@ -275,7 +275,7 @@ fn place_cell(cells: &Cells, cell: usize, at: (f64, f64), sizes: Sizes, nodes: &
         };
     }
     let stations = &cells.stations[cell];
-    // Column by column; all columns equally long.
+    // Fill column by column, all with the same number of lines.
     let lines = stations.len().div_ceil(sizes.columns).max(1);
     for (number, station) in stations.iter().enumerate() {
         let (column, line) = (real_len(number / lines), real_len(number % lines));
@@ -288,7 +288,7 @@ fn place_cell(cells: &Cells, cell: usize, at: (f64, f64), sizes: Sizes, nodes: &
     }
 }
 
-/// Returns the rows of tracks in use, each with the switch whose links run along it.
+/// Returns the tracks in use: row, and the switch whose links run along it.
 fn tracks(network: &Network, cells: &Cells, grid: &Grid) -> Vec<(usize, usize)> {
     let mut tracks = Vec::new();
     for (a, b) in cells.edges(network) {
@@ -302,7 +302,7 @@ fn tracks(network: &Network, cells: &Cells, grid: &Grid) -> Vec<(usize, usize)> 
     tracks
 }
 
-/// Finds ways between boxes.
+/// Routes links between boxes.
 struct Router<'a> {
     cells: &'a Cells,
     grid: &'a Grid,
@@ -324,7 +324,7 @@ impl Router<'_> {
         }
     }
 
-    /// From the switch down the line at the left of the station's column.
+    /// Routes from the switch down the line left of the station's column.
     fn to_station(&self, link: LinkId, switch: NodeId, station: NodeId) -> Wire {
         let (from, to) = (self.nodes[switch.index()], self.nodes[station.index()]);
         let (spine, y) = (to.x - SPINE + 7.0, to.middle().1);
@@ -336,7 +336,7 @@ impl Router<'_> {
         }
     }
 
-    /// Two stations without a switch.
+    /// Routes between two stations without a switch.
     fn direct(&self, link: LinkId, ends: [NodeId; 2]) -> Wire {
         let [a, b] = ends.map(|node| self.nodes[node.index()]);
         let x = a.x.min(b.x) - 8.0;
@@ -399,7 +399,7 @@ impl Router<'_> {
         }
     }
 
-    /// Down beside the column in which both cells stand, one right below the other.
+    /// Routes alongside the column of two cells, one directly below the other.
     fn along_one_column(&self, link: LinkId, start: Area, end: Area, spot: Spot) -> Wire {
         let is_right = spot.column > 0 && spot.column + 1 >= self.grid.columns;
         let (out, lane) = if is_right {

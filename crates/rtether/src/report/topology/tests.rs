@@ -58,7 +58,7 @@ fn join(a: usize, b: usize) -> Link {
     }
 }
 
-/// Switches first, then stations; links between switches, then one for each station.
+/// Switches first, then stations; links between switches, then one per station.
 fn network(switches: usize, edges: &[(usize, usize)], stations: &[usize]) -> Network {
     let mut nodes: Vec<Node> = (0..switches).map(|i| switch(format!("sw{i}"))).collect();
     nodes.extend((0..stations.len()).map(|i| station(format!("station-{i}"))));
@@ -80,7 +80,7 @@ fn check(network: &Network) -> Layout {
             assert!(!a.overlaps(b), "{a:?} {b:?}");
         }
     }
-    // Between its ends no wire runs behind a box.
+    // Between its ends, no wire runs behind a box.
     for wire in &layout.wires {
         for part in wire.route.windows(2) {
             let [(x1, y1), (x2, y2)] = [part[0], part[1]];
