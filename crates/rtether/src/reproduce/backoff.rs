@@ -11,10 +11,10 @@ use crate::run::Progress;
 /// The frame of the paper's hub experiment: 128 octets over UDP.
 const FRAME: Bytes = Bytes::new(174);
 
-/// The deadlines that are shown; the paper leaves them to the reader.
+/// The deadlines shown; the paper leaves the choice to the reader.
 const DEADLINES: [(i64, u64); 6] = [(1, 100), (5, 100), (10, 100), (5, 10), (10, 10), (50, 10)];
 
-/// Collisions in the drawing.
+/// Collisions in the figure.
 const DRAWN: u32 = 10;
 
 #[allow(
@@ -59,7 +59,7 @@ pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
     })
 }
 
-/// Returns the probabilities for as many collisions as each range needs.
+/// Formats the probabilities for the number of collisions each range needs.
 fn both(standard: u32, printed: u32) -> String {
     let (standard, printed) = (
         Ranges::Standard.repeated(standard),

@@ -1,6 +1,6 @@
-//! `kweon-bucket`: what a credit bucket lets out (002 Kweon 2; R27, R89).
+//! `kweon-bucket`: what a credit bucket lets through (002 Kweon 2; R27, R89).
 //!
-//! The numbers come from the smoother itself, driven in virtual time.
+//! The numbers come from the smoother itself, run in virtual time.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_proto::smoother::{Adaptive, Class, Config, Fixed, Limits, Mode, Nt, Smoother};
@@ -22,22 +22,22 @@ const COARSE: Fixed = Fixed {
     period: Duration::from_ms(480),
 };
 
-/// Over which the mean rate is taken: both periods divide it.
+/// Interval for the mean rate; both periods divide it.
 const SPAN: Duration = Duration::from_secs(48);
 
-/// What one bucket lets out.
+/// Output of one bucket.
 struct Found {
-    /// Back to back from a full bucket, with packets chosen for the longest burst.
+    /// Longest back-to-back burst from a full bucket, with packet sizes chosen for it.
     burst: Bytes,
     /// The same if a refresh comes as the burst ends.
     burst_at_refresh: Bytes,
-    /// Of full-sized packets that always wait.
+    /// Rate of full-sized packets under saturation.
     rate: BitRate,
-    /// When packets left at the start, with the octets so far.
+    /// Departure times at the start, with the octets sent so far.
     start: Vec<(Duration, Bytes)>,
 }
 
-/// A smoother of full-sized packets with a driver that always has room.
+/// A smoother for full-sized packets with a driver that always accepts.
 struct Driver {
     smoother: Smoother<()>,
     now: Instant,
@@ -59,22 +59,22 @@ impl Driver {
         })
     }
 
-    /// Hands a bulk packet over and takes what leaves.
+    /// Hands over a bulk packet and takes what the smoother releases.
     fn offer(&mut self, size: Bytes) {
-        // Never refused: at most one waits.
+        // Never refused: at most one packet waits.
         let taken = self.smoother.enqueue(self.now, (), size, Class::Bulk);
         debug_assert!(taken.is_ok(), "one packet waits at most");
         self.drain();
     }
 
-    /// Hands full-sized packets over until one has to wait.
+    /// Hands over full-sized packets until one has to wait.
     fn saturate(&mut self) {
         while self.smoother.state().bulk_packets == 0 {
             self.offer(MTU);
         }
     }
 
-    /// Goes to the next refresh, if that is not after `until`.
+    /// Advances to the next refresh; returns `false` if it is after `until`.
     fn refresh(&mut self, until: Instant) -> bool {
         let due = self.smoother.poll_timeout().map(|(due, _)| due);
         let Some(due) = due.filter(|due| *due <= until) else {
@@ -97,7 +97,7 @@ impl Driver {
 
 fn measure(bucket: Fixed) -> Result<Found, ReproduceError> {
     let mut driver = Driver::new(Mode::Fixed(bucket))?;
-    // Packets that leave one credit, then one of the largest; the next has to wait.
+    // Packets that use all credits but one, then one of the largest size; the next has to wait.
     let mut credits = bucket.depth;
     while credits > Bytes::new(1) {
         let size = (credits - Bytes::new(1)).min(MTU);
@@ -182,13 +182,13 @@ pub(super) fn run(_: &Progress) -> Result<Reproduction, ReproduceError> {
     })
 }
 
-/// Returns depth over period at the start.
+/// Returns depth divided by period at the start.
 fn input_limit(mode: Mode) -> Result<String, ReproduceError> {
     let rate = Driver::new(mode)?.smoother.state().rate;
     Ok(rate.map_or_else(|| "none".into(), |rate| rate.to_string()))
 }
 
-/// Time in the drawing.
+/// Time shown in the figure.
 const DRAWN: Duration = Duration::from_ms(1_500);
 
 fn figure(fine: &Found, coarse: &Found) -> Figure {
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn the_smoother_gives_the_numbers_of_the_paper() {
-        // Oracle: 002 Kweon 2: 1499 + 1500, 149 999 + 1500, 312 500 octet/s either way.
+        // Oracle: 002 Kweon 2: 1499 + 1500, 149 999 + 1500, 312 500 octet/s in both cases.
         for (bucket, burst) in [(FINE, 2_999), (COARSE, 151_499)] {
             let found = measure(bucket).expect("good parameters");
             assert_eq!(found.burst, Bytes::new(burst));
-            // From -1499 a refresh leads to 1 (one more packet) or to 148 501 (one hundred more,
+            // From -1499, a refresh leads to 1 (one more packet) or to 148 501 (one hundred more,
             // the last of them at 1 credit).
             let more = 1500 * (bucket.depth.get() / 1500);
             assert_eq!(found.burst_at_refresh, Bytes::new(burst + more));

@@ -1,4 +1,4 @@
-//! The built-in stacks against the fits to what the papers print (R56).
+//! Checks the built-in stacks against the fits to the papers' values (R56).
 
 use rtether_model::network::{Cost, LinearStack, Spread, Stack};
 use rtether_model::quantity::{Bytes, Duration};
@@ -12,7 +12,7 @@ fn line(class: &str) -> Cost {
     fit::line(&stack_delays(class)).expect("the table has two sizes of each class")
 }
 
-/// A message passes the stack twice within the node.
+/// Over loopback a message passes the stack twice.
 fn celeron() -> Duration {
     let times = reference::times("dolejs-orte-loopback", "mean");
     times.into_values().next().unwrap_or_default() / 2

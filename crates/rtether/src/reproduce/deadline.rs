@@ -1,5 +1,5 @@
-//! `kweon-deadline`: the longest delay of a frame that gets through at its tenth trial (002 Kweon
-//! 3.1, footnote 3; R22).
+//! `kweon-deadline`: longest delay of a frame that succeeds at the tenth attempt (002 Kweon 3.1,
+//! footnote 3; R22).
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 
@@ -14,7 +14,7 @@ const RATE: BitRate = BitRate::from_mbps(10);
 /// The largest frame.
 const FRAME: Bytes = Bytes::new(1518);
 
-/// Trials before the paper counts a message as lost.
+/// Attempts after which the paper counts a message as lost.
 const TRIALS: u32 = 10;
 
 fn longest(trials: u32) -> Duration {

@@ -13,7 +13,7 @@ pub(super) fn run_four_nodes(progress: &Progress) -> Result<Reproduction, Reprod
     let scenario = load("publish-subscribe.yaml", SCENARIO, &[])?;
     let results = run::simulate(&scenario, progress)
         .map_err(|error| ReproduceError::Scenario(error.to_string()))?;
-    // The paper halves the round trip; so do we.
+    // The paper halves the round trip; so does this experiment.
     let all = merge(&results.record.streams);
     let one_way = all.latency.mean().map(|trip| trip / 2);
     let one_way = one_way.ok_or_else(|| ReproduceError::Scenario("no issue came back".into()))?;

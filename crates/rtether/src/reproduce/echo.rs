@@ -1,4 +1,4 @@
-//! Round trips of one flow, as `ping` and its kin count them.
+//! Round trips of one flow, counted as `ping` does.
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::Network;
@@ -10,16 +10,16 @@ use rtether_sim::{Config, Simulation};
 use super::ReproduceError;
 use crate::run::Progress;
 
-/// What came back of a number of requests.
+/// Replies to a number of requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Echoes {
-    /// Round trips in the order of answers.
+    /// Round trips in the order of the replies.
     pub(super) times: Vec<Duration>,
-    /// Requests or answers that were dropped.
+    /// Requests or replies dropped.
     pub(super) lost: usize,
-    /// Parts of all round trips together, by [`Segment`].
+    /// Sum over all round trips of each part, by [`Segment`].
     segments: [Duration; Segment::COUNT],
-    /// Requests that count.
+    /// Number of requests to count.
     wanted: usize,
 }
 
@@ -32,7 +32,7 @@ impl Echoes {
         summary
     }
 
-    /// Returns the mean part of a round trip that is spent in some segments.
+    /// Returns the mean time of a round trip spent in some segments.
     pub(super) fn mean_of(&self, segments: &[Segment]) -> Duration {
         let parts = segments
             .iter()
@@ -41,7 +41,7 @@ impl Echoes {
         parts.sum::<Duration>() / count.max(1)
     }
 
-    /// Takes in the round trips of another run.
+    /// Appends the round trips of another run.
     pub(super) fn append(&mut self, other: Self) {
         self.times.extend(other.times);
         self.lost += other.lost;
@@ -55,7 +55,7 @@ impl Echoes {
     }
 }
 
-/// The round trips are those of the first flow.
+/// Records the round trips of the first flow.
 impl Observer for Echoes {
     fn delivered(&mut self, _: Instant, packet: &PacketInfo, delivery: &Delivery) {
         if packet.flow.0 == 0 && !self.is_complete() {
@@ -79,16 +79,16 @@ impl Observer for Echoes {
     }
 }
 
-/// Requests as soon as the answer to the one before is there; given up after a second (K5).
+/// Sends each request on the reply to the previous one; gives up after a second (K5).
 pub(super) const ADAPTIVE: Traffic = Traffic::Adaptive {
     pause: Duration::ZERO,
     timeout: Duration::from_secs(1),
 };
 
-/// Simulated time between two looks at how many answers there are.
+/// Simulated time between two checks for completion.
 const STEP: Duration = Duration::from_ms(10);
 
-/// Runs until the first flow has had `count` answers, those that are lost included.
+/// Runs until the first flow has `count` replies; lost ones count.
 pub(super) fn measure(
     network: &Network,
     flows: &[Flow],

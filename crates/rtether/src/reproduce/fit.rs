@@ -1,11 +1,11 @@
-//! Straight lines through measured times: how a stack is calibrated (R56).
+//! Least-squares lines through measured times, used to calibrate stacks (R56).
 
 use rtether_model::network::Cost;
 use rtether_model::quantity::{Bytes, Duration};
 
-/// Returns the line of least squares through some times by size; `None` if it is not determined.
+/// Returns the least-squares line through times by size; `None` if it is not determined.
 ///
-/// In whole numbers, so that it is the same on every machine; rounded towards zero to a picosecond.
+/// Computed in integers, so it is the same on every machine; rounded towards zero to a picosecond.
 pub(super) fn line(points: &[(Bytes, Duration)]) -> Option<Cost> {
     let n = i128::try_from(points.len()).ok()?;
     let points = points
@@ -18,7 +18,7 @@ pub(super) fn line(points: &[(Bytes, Duration)]) -> Option<Cost> {
         xx += size * size;
         xy += size * time;
     }
-    // Both from the normal equations, so that rounding the slope does not move the base.
+    // Both come from the normal equations, so that rounding the slope does not shift the base.
     let determinant = n * xx - x * x;
     let slope = (n * xy - x * y).checked_div(determinant)?;
     let base = (y * xx - x * xy).checked_div(determinant)?;

@@ -1,23 +1,23 @@
-//! The one list of what was fitted: values and readings that the papers leave open and that were
-//! chosen with printed results in view.
+//! The complete list of fitted items: values and readings that the papers leave open and that were
+//! chosen in view of printed results.
 //!
-//! A claim that speaks of the same results is *calibrated*: that it holds says only that such a
-//! value exists. Experiments print their part of the list, `docs/guides/reproduce.md` all of it.
+//! A claim about the same results is *calibrated*: a pass shows only that such a value exists. Each
+//! experiment prints its part of the list; `docs/guides/reproduce.md` has all of it.
 
 use super::judge::Basis;
 
-/// A value or reading that was chosen because it brings a simulation near a paper.
+/// A value or reading chosen because it brings a simulation close to a paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Fitted {
-    /// Beginnings of the ids of the experiments that use it, joined by `|`.
+    /// Prefixes of the ids of the experiments that use it, joined by `|`.
     pub experiments: &'static str,
-    /// What was open.
+    /// What the paper leaves open.
     pub what: &'static str,
-    /// What was chosen.
+    /// The choice.
     pub value: &'static str,
-    /// What it was fitted to.
+    /// The results it was fitted to.
     pub to: &'static str,
-    /// Claims that speak of just that.
+    /// Claims about exactly these results.
     pub claims: &'static [&'static str],
 }
 
@@ -28,7 +28,7 @@ impl Fitted {
         all.any(|beginning| experiment.starts_with(beginning))
     }
 
-    /// Returns it as one sentence.
+    /// Returns the entry as one sentence.
     pub fn words(&self) -> String {
         let claims = match self.claims {
             [] => "no claim speaks of that".to_owned(),
@@ -41,7 +41,7 @@ impl Fitted {
     }
 }
 
-/// Everything that was fitted, in the order of the papers.
+/// All fitted items, in the order of the papers.
 pub const FITTED: &[Fitted] = &[
     Fitted {
         experiments: "skeie-flat|skeie-substation",
@@ -187,7 +187,7 @@ pub const FITTED: &[Fitted] = &[
     },
 ];
 
-/// Claims that hold because of how the model is made, and why.
+/// Claims that hold by construction of the model, with the reason.
 pub const CONSTRUCTED: &[(&str, &str)] = &[
     ("C001", "the paper's own arithmetic, repeated"),
     ("C002", "the paper's own arithmetic, repeated"),
@@ -233,7 +233,7 @@ pub const CONSTRUCTED: &[(&str, &str)] = &[
     ("C092", "both sides come from the one frame arithmetic"),
 ];
 
-/// Returns the lists as Markdown tables.
+/// Returns both lists as Markdown tables.
 pub fn tables() -> (String, String) {
     let mut fitted = String::from(
         "| experiments | what was open | chosen | fitted to | claims that are calibrated by it |\n\
@@ -266,7 +266,7 @@ pub fn basis(claim: &str) -> Basis {
     }
 }
 
-/// Returns what an experiment has to say of the list.
+/// Returns the notes of an experiment about fitted items.
 pub(super) fn notes(experiment: &str) -> Vec<String> {
     let fitted = FITTED.iter().filter(|fitted| fitted.concerns(experiment));
     let claims = super::reference::claims();

@@ -1,9 +1,9 @@
-//! `skeie-flat`: 16 process interfaces and two controllers at one switch (000 Skeie, section III,
+//! `skeie-flat`: 16 process interfaces and two controllers on one switch (000 Skeie, section III,
 //! figures 2 and 3).
 //!
-//! The paper runs 200 s with an upload at 100 s and a download at 102 s. What happens does not
-//! depend on the hour, and a transfer lasts about 30 ms, in which a controller sends one packet at
-//! the most; so the statistics come from many short runs with the transfers at 2 s and 4 s.
+//! The paper runs 200 s with an upload at 100 s and a download at 102 s. Results do not depend on
+//! the start time, and a transfer lasts about 30 ms, in which a controller sends at most one
+//! packet; so the statistics come from many short runs with the transfers at 2 s and 4 s.
 
 mod figure;
 mod show;
@@ -19,20 +19,21 @@ use crate::scenario::Scenario;
 
 const SCENARIO: &str = include_str!("../../../../scenarios/skeie-flat.yaml");
 
-/// The PISA with the file transfers, and what it exchanges with its controller.
+/// Streams between the PISA with file transfers and its controller, and their classes.
 const UP: &str = "pisa01 > controller1";
 const DOWN: &str = "controller1 > pisa01";
 const ALL_UP: &str = "pisa to controller";
 const ALL_DOWN: &str = "controller to pisa";
 
-/// Runs, each with another seed: about 24 packets of a controller fall into a transfer of 30 ms.
+/// Number of runs, each with its own seed: about 24 packets of a controller meet a transfer of 30
+/// ms.
 const RUNS: u64 = 96;
-/// Runs with faster nodes, where transfers are shorter and fewer packets meet one.
+/// Number of runs with faster nodes, where transfers are shorter and fewer packets meet one.
 const RUNS_FASTER: u64 = 512;
-/// Fewer packets than this have no mean.
+/// Fewest packets that give a mean.
 const ENOUGH: usize = 10;
 
-/// When what happens in a run.
+/// Timeline of a run.
 struct Schedule {
     quiet: (Duration, Duration),
     upload_at: Duration,
@@ -48,7 +49,7 @@ impl Schedule {
         end: Duration::from_secs(6),
     };
 
-    /// The upload alone matters.
+    /// For the upload alone.
     const SHORT: Self = Self {
         quiet: (Duration::from_ms(100), Duration::from_ms(200)),
         upload_at: Duration::from_ms(200),
@@ -56,8 +57,8 @@ impl Schedule {
         end: Duration::from_ms(400),
     };
 
-    /// Returns the windows that packets are kept of; transfers are over within half of the time to
-    /// the next.
+    /// Returns the release windows of the packets to keep: the quiet one, and from the start of
+    /// each transfer a quarter of the time from the download to the end.
     fn windows(&self) -> [(Duration, Duration); 3] {
         let look = (self.end - self.download_at) / 4;
         [
@@ -68,7 +69,7 @@ impl Schedule {
     }
 }
 
-/// Packets of all runs by what went on.
+/// Packets of all runs, by traffic condition.
 #[derive(Default)]
 struct Found {
     /// All streams, without transfers.
@@ -81,18 +82,18 @@ struct Found {
     upload_down: Vec<Sample>,
     download_up: Vec<Sample>,
     download_down: Vec<Sample>,
-    /// Delay and the part inside nodes, over everything sampled.
+    /// Sums over all samples: delay, and its Ethernet part.
     total: Duration,
     ethernet: Duration,
     /// Mean delays of the tested PISA's packets over two seconds of each run: without transfers,
     /// and from the start of the download.
     bucket_quiet: Vec<Duration>,
     bucket_download: Vec<Duration>,
-    /// The tested PISA's packets of the first run.
+    /// The tested PISA's packets in the first run.
     trace: Vec<(bool, Sample)>,
 }
 
-/// Positions of the two streams of the tested PISA and the two transfers.
+/// Positions of the tested PISA's two streams and the two transfers.
 struct Streams {
     up: usize,
     down: usize,
@@ -102,7 +103,7 @@ struct Streams {
 
 impl Streams {
     fn new(scenario: &Scenario) -> Result<Self, ReproduceError> {
-        // Every flow has one listener, so that streams count like flows.
+        // Every flow has one listener, so stream and flow positions agree.
         let find = |name: &str| {
             let position = scenario.flows.iter().position(|flow| flow.name == name);
             position.ok_or_else(|| ReproduceError::Scenario(format!("no flow `{name}`")))
@@ -116,7 +117,7 @@ impl Streams {
     }
 }
 
-/// Runs the plant `runs` times with nodes `faster` times as fast as the paper's.
+/// Runs the plant `runs` times with nodes `faster` times as fast as in the paper.
 fn observe(
     faster: u64,
     runs: u64,
@@ -135,7 +136,7 @@ fn observe(
     let scenario = load("skeie-flat.yaml", SCENARIO, &set)?;
     let streams = Streams::new(&scenario)?;
     let windows = schedule.windows();
-    // In parallel, but taken in in the order of seeds.
+    // In parallel, but collected in seed order.
     let observed = (1..=runs).into_par_iter().map(|seed| {
         let mut sampler = Sampler::new(&scenario, &[ALL_UP, ALL_DOWN], &windows);
         let record = run_one(&scenario, seed, progress, &mut sampler)?;
@@ -149,7 +150,7 @@ fn observe(
 }
 
 impl Found {
-    /// Puts the packets of a run where they belong.
+    /// Sorts the packets of a run by traffic condition.
     fn sort(
         &mut self,
         (scenario, schedule): (&Scenario, &Schedule),
@@ -157,7 +158,7 @@ impl Found {
         record: &Record,
         samples: Vec<Sample>,
     ) {
-        // Buckets of two seconds: the first is quiet, the third begins with the download.
+        // Buckets of two seconds: the first is quiet, the third starts with the download.
         let means: Vec<_> = record.streams[streams.down]
             .buckets
             .iter()
@@ -189,7 +190,7 @@ impl Found {
                 };
                 all.push(sample);
             }
-            // A packet meets a transfer if it is under way while the transfer is.
+            // A packet meets a transfer if both are in progress at the same time.
             let meets = |transfer: &std::ops::Range<Instant>| {
                 sample.delivered_at > transfer.start && sample.released_at < transfer.end
             };
@@ -207,7 +208,7 @@ impl Found {
     }
 }
 
-/// Returns the mean of enough packets.
+/// Returns the mean; `None` for too few packets.
 fn mean_of(samples: &[Sample], value: fn(&Sample) -> Duration) -> Option<Duration> {
     if samples.len() < ENOUGH {
         return None;
@@ -271,7 +272,7 @@ pub(super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
     })
 }
 
-/// Judges whether faster nodes bring the round trip under the requirement.
+/// Judges whether faster nodes bring the round trip below the requirement.
 fn judge_faster(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
     let mut words = Vec::new();
     let mut trips = Vec::new();
@@ -296,7 +297,7 @@ fn judge_faster(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceE
     Ok(())
 }
 
-/// What is said where no verdict is possible, or a bad one.
+/// Reason shown if a verdict is undecided or negative.
 const FEW: &str = "too few packets for a mean, or a mean outside the range";
 
 fn judge_quiet(judge: &mut Judge, found: &Found) {
@@ -354,8 +355,8 @@ fn judge_transfers(judge: &mut Judge, found: &Found) {
         ),
         FEW,
     );
-    // As the paper adds: one direction under upload, from the packets that meet it; the other under
-    // download, from a curve of means over about two seconds.
+    // Added as in the paper: one direction under upload, from the packets that meet it; the other
+    // under download, from a curve of means over about two seconds.
     let download = mean(found.bucket_download.iter().copied());
     let trip = sum(up, download);
     judge.decide(

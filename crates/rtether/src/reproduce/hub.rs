@@ -1,9 +1,9 @@
 //! `dolejs-hub`: ten senders and one receiver on a 100 Mbit/s hub, six loads (003 Dolejs, 2,
 //! figures 1 and 2).
 //!
-//! Communication time is access to the medium plus transmission, so the nodes take no time. Two
-//! arrival patterns: all senders in step, as the paper's median suggests, and Poisson, as its tails
-//! do.
+//! Communication time is medium access plus transmission, so nodes take no time. Two arrival
+//! patterns: all senders in step, as the paper's median suggests, and Poisson, as its tails
+//! suggest.
 
 use rayon::prelude::*;
 use rtether_model::flow::{Phase, Traffic};
@@ -23,15 +23,15 @@ use crate::scenario::{RunPlan, Scenario};
 
 const SENDERS: u16 = 10;
 const RATE: BitRate = BitRate::from_mbps(100);
-/// Application data: with 46 octets of headers and check sequence a frame of 174.
+/// Application data; with 46 octets of headers and frame check sequence a frame of 174.
 const PAYLOAD: Bytes = Bytes::new(128);
 const DURATION: Duration = Duration::from_secs(5);
 /// Packets per second of all senders together; the paper names the last four.
 const LOADS: [u32; 6] = [10_000, 20_000, 30_000, 40_000, 50_000, 66_666];
-/// Up to here "usable".
+/// Largest load the paper calls "usable".
 const USABLE: u32 = 30_000;
 
-/// How packets arrive.
+/// Arrival pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arrivals {
     /// Periodic, all senders at the same instant.
@@ -50,10 +50,10 @@ impl Arrivals {
     }
 }
 
-/// Runs of each point.
+/// Runs per point.
 const SEEDS: u64 = 5;
 
-/// What one load showed, in one run or in several together.
+/// Results at one load, from one or several runs.
 #[derive(Clone)]
 struct Point {
     arrivals: Arrivals,
@@ -64,7 +64,7 @@ struct Point {
 }
 
 impl Point {
-    /// Puts the runs of one case together.
+    /// Pools the runs of one case.
     fn pool<'a>(runs: impl Iterator<Item = &'a Self>) -> Self {
         let runs: Vec<&Self> = runs.collect();
         Self {
@@ -79,7 +79,7 @@ impl Point {
         self.all.quantile(per_mille, 1000).unwrap_or_default()
     }
 
-    /// Returns the share of packets that took less than a millisecond.
+    /// Returns the share of packets that took at most a millisecond.
     fn fast(&self) -> f64 {
         let limit = Duration::from_ms(1);
         let bins = self.all.histogram.bins();
@@ -149,8 +149,8 @@ fn collision_note(points: &[Point]) -> String {
     )
 }
 
-/// Returns the loads that the paper names with rate and loads a part of its own, each as a scenario
-/// with Poisson arrivals.
+/// Returns a scenario with Poisson arrivals for each load the paper names, with rate and loads
+/// divided by `part`.
 #[cfg(target_os = "linux")]
 pub(super) fn live_scenarios(part: u32, duration: Duration) -> Vec<(u32, Scenario)> {
     let rate = BitRate::from_bps(RATE.as_bps() / u64::from(part));
@@ -324,7 +324,7 @@ fn list(values: &[Duration]) -> String {
     words.join(", ")
 }
 
-/// Distribution functions over a logarithmic axis, with the ranges that the paper names.
+/// Draws distribution functions on a logarithmic axis, with the ranges that the paper names.
 fn figure(points: &[Point], arrivals: Arrivals) -> Figure {
     let own = points.iter().filter(|point| point.arrivals == arrivals);
     let series = own.map(|point| {

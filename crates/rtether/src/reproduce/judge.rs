@@ -1,4 +1,4 @@
-//! Verdicts on claims: whether one holds, and what that rests on.
+//! Verdicts on claims: whether a claim holds, and what that rests on.
 
 use super::fitted;
 use super::reference::{self, Claim};
@@ -14,24 +14,24 @@ pub struct Judgement {
     pub strength: String,
     /// Verdict.
     pub status: Status,
-    /// What the verdict rests on; `None` if there is none.
+    /// What the verdict rests on; `None` without a verdict.
     pub basis: Option<Basis>,
-    /// What we found.
+    /// Our result.
     pub observed: String,
-    /// What was expected.
+    /// Expected result.
     pub expected: String,
-    /// Why it failed, could not be decided or was left out; empty if it passed.
+    /// Reason for a failed, undecided or skipped claim; empty if it passed.
     pub reason: String,
 }
 
 /// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
-    /// Nobody judged it.
+    /// Not judged.
     Skipped,
     /// Holds.
     Pass,
-    /// Looked at, but what was seen allows no verdict.
+    /// Judged, but the results do not allow a verdict.
     Undecided,
     /// Does not hold: not reproduced.
     Fail,
@@ -52,19 +52,19 @@ impl Status {
 /// What a verdict rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
-    /// Nothing was fitted to what the claim speaks of: a pass says something about the paper.
+    /// Nothing was fitted to the results the claim is about: a pass says something about the paper.
     Predicted,
-    /// A value or a reading was chosen with the claim's own numbers in view ([`fitted`]): a pass says
+    /// A value or reading was chosen in view of the claim's own numbers ([`fitted`]): a pass shows
     /// that such a value exists.
     Calibrated,
-    /// It follows from how the model is made: a pass says that the program does what it should.
+    /// Follows from the construction of the model: a pass shows that the program works as intended.
     ByConstruction,
-    /// It was measured on this host: a pass says that a claim of the paper holds here and today.
+    /// Measured on this host: a pass shows that the paper's claim holds here and now.
     Measured,
 }
 
 impl Basis {
-    /// All of them, the strongest evidence first.
+    /// Every basis, strongest evidence first.
     pub const ALL: [Self; 4] = [
         Self::Predicted,
         Self::Calibrated,
@@ -83,7 +83,8 @@ impl Basis {
     }
 }
 
-/// Returns whether all parts of a claim hold: one that does not decides, else one that is undecided.
+/// Returns whether all parts of a claim hold: `false` if any fails, else `None` if any is
+/// undecided.
 pub(super) fn all_of(parts: &[Option<bool>]) -> Option<bool> {
     if parts.contains(&Some(false)) {
         Some(false)
@@ -94,7 +95,7 @@ pub(super) fn all_of(parts: &[Option<bool>]) -> Option<bool> {
     }
 }
 
-/// Returns verdicts on all seeds together that say in how many seeds alone each claim holds.
+/// Adds to the verdicts over all seeds in how many single seeds each claim holds.
 pub(super) fn over_seeds(
     mut pooled: Vec<Judgement>,
     alone: impl Iterator<Item = Vec<Judgement>>,
@@ -111,7 +112,7 @@ pub(super) fn over_seeds(
     pooled
 }
 
-/// Collects verdicts on the claims of one experiment, each claim once.
+/// Collects verdicts on the claims of one experiment, one per claim.
 pub(super) struct Judge {
     pub(super) open: Vec<Claim>,
     found: Vec<Judgement>,
@@ -126,17 +127,17 @@ impl Judge {
         }
     }
 
-    /// Returns whether a claim of the experiment is not judged yet.
+    /// Returns whether a claim of the experiment is still to be judged.
     pub(super) fn has(&self, id: &str) -> bool {
         self.open.iter().any(|claim| claim.id == id)
     }
 
-    /// Judges a claim. `reason` is shown if it does not hold.
+    /// Judges a claim. `reason` is shown if it fails.
     pub(super) fn judge(&mut self, id: &str, holds: bool, observed: String, reason: &str) {
         self.decide(id, Some(holds), observed, reason);
     }
 
-    /// Judges a claim that perhaps cannot be decided: `None`. `reason` is shown unless it holds.
+    /// Judges a claim; `None` leaves it undecided. `reason` is shown unless it passes.
     pub(super) fn decide(&mut self, id: &str, holds: Option<bool>, observed: String, reason: &str) {
         let position = self.open.iter().position(|claim| claim.id == id);
         let claim = self
@@ -152,7 +153,7 @@ impl Judge {
         self.take(claim, status, basis, observed, reason);
     }
 
-    /// Leaves a claim out, and says why.
+    /// Skips a claim, with the reason.
     pub(super) fn leave_out(&mut self, id: &str, reason: &str) {
         if let Some(position) = self.open.iter().position(|claim| claim.id == id) {
             let claim = self.open.remove(position);
@@ -160,7 +161,7 @@ impl Judge {
         }
     }
 
-    /// Ends with all claims in their order; those that nobody judged are skipped.
+    /// Returns the verdicts in claim order; claims without one are skipped.
     pub(super) fn finish(mut self) -> Vec<Judgement> {
         for claim in std::mem::take(&mut self.open) {
             let reason = "not judged in this way";
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_verdict_can_come_out() {
-        // Oracle: what the judge is told. C012 belongs to `skeie-flat`, as do nine more.
+        // Oracle: the calls below. C012 belongs to `skeie-flat`, as do nine more.
         let mut judge = Judge::new("skeie-flat");
         judge.judge("C005", true, "a".into(), "not shown");
         judge.judge("C006", false, "b".into(), "because");

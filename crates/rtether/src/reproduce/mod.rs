@@ -1,7 +1,7 @@
-//! Repeats the experiments of the five papers and judges what the papers claim.
+//! Repeats the experiments of the five papers and judges the papers' claims.
 //!
-//! An experiment is one file here: it runs scenarios, puts the paper's values beside ours and
-//! hands each claim of `reference/claims.csv` a verdict. Values that the catalogue flags as
+//! Each experiment is one file here: it runs scenarios, compares the paper's values with ours and
+//! gives each claim of `reference/claims.csv` a verdict. Values that the catalogue flags as
 //! suspect, wrong or mistyped are never compared (R162).
 
 mod backoff;
@@ -43,42 +43,42 @@ pub use judge::{Basis, Judgement, Status};
 pub use kweon::laws;
 pub use output::{csv, html, json, table, verdict_table};
 
-/// What an experiment found.
+/// Results of an experiment.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
-    /// The experiment.
+    /// Id of the experiment.
     pub id: &'static str,
-    /// One line.
+    /// One-line title.
     pub title: &'static str,
     /// `sim`, `analysis` or `live`.
     pub mode: &'static str,
-    /// The paper's values beside ours.
+    /// The paper's values next to ours.
     pub comparisons: Vec<Comparison>,
     /// Verdicts on claims.
     pub claims: Vec<Judgement>,
     /// Figures for the page.
     pub figures: Vec<Figure>,
-    /// What a reader has to know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// A value of the paper beside ours.
+/// A value of the paper next to ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// What is compared.
     pub quantity: String,
-    /// What the paper says.
+    /// The paper's value.
     pub paper: String,
-    /// What we found.
+    /// Our value.
     pub ours: String,
     /// Paper and place.
     pub source: String,
 }
 
-/// A drawing with its caption.
+/// A figure with its caption.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// What is to be seen.
+    /// Caption.
     pub caption: String,
     /// The drawing.
     pub drawing: Markup,
@@ -90,20 +90,20 @@ pub enum ReproduceError {
     /// There is no such experiment.
     #[error("no experiment named `{id}`{}", did_you_mean(.suggestion.as_deref()))]
     Unknown {
-        /// What was asked for.
+        /// The requested id.
         id: String,
-        /// A similar name.
+        /// A similar id.
         suggestion: Option<String>,
     },
-    /// The experiment belongs to a later part of the product, or has to be measured.
+    /// The experiment is not available in this mode or version.
     #[error("`{id}` cannot be repeated yet: {needs}")]
     NotYet {
-        /// The experiment.
+        /// Its id.
         id: String,
-        /// What is missing.
+        /// What it needs.
         needs: &'static str,
     },
-    /// This machine cannot measure it.
+    /// This machine cannot run the measurement.
     #[error("{0}")]
     Machine(String),
     /// The run was interrupted.
@@ -120,7 +120,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 
 type Run = fn(&Progress) -> Result<Reproduction, ReproduceError>;
 
-/// The experiments that can be repeated, in groups.
+/// The experiments that can be simulated or computed, in groups.
 const AVAILABLE: &[&[(&str, Run)]] = &[
     &[
         ("skeie-volume", volume::run),
@@ -195,7 +195,7 @@ pub fn list_text() -> String {
     text
 }
 
-/// Where an experiment is repeated.
+/// How an experiment is repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Simulated or computed.
@@ -206,7 +206,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns what can be repeated.
+    /// Returns the experiments available in this mode.
     fn available(self) -> impl Iterator<Item = &'static (&'static str, Run)> {
         let groups: &[&[(&str, Run)]] = match self {
             Self::Sim => AVAILABLE,
@@ -219,10 +219,10 @@ impl Mode {
     }
 }
 
-/// Replaces `all` by every experiment that can be repeated.
+/// Replaces `all` by every experiment available in this mode.
 ///
 /// # Errors
-/// If one of the others does not exist or cannot be repeated.
+/// If any id does not exist or cannot be repeated.
 pub fn expand(ids: &[String], mode: Mode) -> Result<Vec<String>, ReproduceError> {
     for id in ids.iter().filter(|id| *id != "all") {
         find(id, mode)?;
@@ -263,7 +263,7 @@ pub fn reproduce(
     }
 }
 
-/// Returns what repeats an experiment.
+/// Returns the function that repeats an experiment.
 fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
     if let Some((_, run)) = mode.available().find(|(available, _)| *available == id) {
         return Ok(*run);
@@ -287,7 +287,7 @@ fn find(id: &str, mode: Mode) -> Result<Run, ReproduceError> {
     })
 }
 
-/// Returns what an experiment that cannot be repeated waits for.
+/// Returns why an experiment cannot be repeated in this mode.
 fn needs(id: &str, mode: Mode) -> &'static str {
     let has = |mode: Mode| mode.available().any(|(available, _)| *available == id);
     if mode == Mode::Sim && has(Mode::Live) {
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn names_are_checked_before_anything_runs() {
-        // Oracle: what `experiments.csv` has and what is available.
+        // Oracle: the contents of `experiments.csv`, and which experiments are available.
         let expand = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
             super::expand(&ids, Mode::Sim)

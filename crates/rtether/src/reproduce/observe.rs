@@ -1,4 +1,4 @@
-//! What experiments look at: scenarios of the repository, and packets within windows of time.
+//! Tools of the experiments: scenarios of the repository, and packets within time windows.
 
 use rtether_model::quantity::{Duration, Instant};
 use rtether_model::record::{Record, StreamRecord};
@@ -27,18 +27,18 @@ pub(super) struct Sample {
     pub(super) ethernet: Duration,
 }
 
-/// Keeps the packets of some streams that are released within windows of time.
+/// Keeps the packets of some streams that are released within time windows.
 #[derive(Debug)]
 pub(super) struct Sampler {
     /// Kept streams, by position in the record.
     streams: Vec<bool>,
-    /// From, until.
+    /// Start and end of each window.
     windows: Vec<(Instant, Instant)>,
     pub(super) samples: Vec<Sample>,
 }
 
 impl Sampler {
-    /// Keeps streams whose flow has one of these classes.
+    /// Keeps the streams of flows with one of these classes.
     pub(super) fn new(
         scenario: &Scenario,
         classes: &[&str],
@@ -91,7 +91,7 @@ pub(super) fn run_one<O: Observer>(
         .map_err(|error| ReproduceError::Scenario(error.to_string()))
 }
 
-/// Returns all streams as one: an empty one without any.
+/// Merges streams into one; an empty one if there are none.
 pub(super) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> StreamRecord {
     let mut streams = streams.into_iter();
     let mut all = streams.next().cloned().unwrap_or_default();
@@ -103,7 +103,7 @@ pub(super) fn merge<'a>(streams: impl IntoIterator<Item = &'a StreamRecord>) -> 
     all
 }
 
-/// Returns the mean of some times; `None` without any.
+/// Returns the mean; `None` without values.
 pub(super) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duration> {
     let (mut sum, mut count) = (Duration::ZERO, 0i64);
     for value in values {
@@ -113,24 +113,24 @@ pub(super) fn mean(values: impl IntoIterator<Item = Duration>) -> Option<Duratio
     (count > 0).then(|| sum / count)
 }
 
-/// Returns the median; the lower one of two.
+/// Returns the median; with an even number of values, the lower of the middle two.
 pub(super) fn median(mut values: Vec<Duration>) -> Option<Duration> {
     values.sort_unstable();
     let middle = values.len().checked_sub(1)? / 2;
     Some(values[middle])
 }
 
-/// Returns a time for a table.
+/// Formats a time for a table.
 pub(super) fn shown(time: Option<Duration>) -> String {
     time.map_or_else(|| "too few packets".into(), |time| time.to_string())
 }
 
-/// Returns `a / b` for display and comparison.
+/// Returns `a / b`, for display and comparison.
 pub(super) fn ratio(a: Duration, b: Duration) -> f64 {
     a.as_ns_f64() / b.as_ns_f64()
 }
 
-/// Returns a count for a drawing.
+/// Converts a count for drawing.
 #[allow(clippy::cast_precision_loss, reason = "for a drawing")]
 pub(super) const fn count_f64(count: u64) -> f64 {
     count as f64

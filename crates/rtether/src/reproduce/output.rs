@@ -1,4 +1,4 @@
-//! Reproductions as table, JSON, CSV and page.
+//! Reproductions as table, JSON, CSV and HTML page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::sheet::Sheet;
 /// Name and version of the JSON format.
 const SCHEMA: &str = "rtether.reproduce/1";
 
-/// Widest table; the claims are sentences.
+/// Table width; claims are whole sentences.
 const WIDTH: u16 = 110;
 
 /// Returns all reproductions as one JSON document.
@@ -89,7 +89,7 @@ fn new_table(titles: &[&str]) -> Table {
     table
 }
 
-/// Returns the verdict and what it rests on.
+/// Returns the verdict and its basis.
 fn words(claim: &Judgement) -> String {
     let status = claim.status.name();
     match claim.basis {
@@ -98,7 +98,7 @@ fn words(claim: &Judgement) -> String {
     }
 }
 
-/// Returns status and basis of each claim; of several verdicts on one the worst counts.
+/// Returns status and basis of each claim; of several verdicts on one claim, the worst.
 fn verdicts(found: &[Reproduction]) -> BTreeMap<&str, (Status, Option<Basis>)> {
     let mut verdicts = BTreeMap::new();
     for claim in claims(found) {
@@ -109,7 +109,7 @@ fn verdicts(found: &[Reproduction]) -> BTreeMap<&str, (Status, Option<Basis>)> {
     verdicts
 }
 
-/// Returns how many claims pass, by what that rests on, and how many do not.
+/// Returns the number of passed claims by basis, and of the others by status.
 fn counts(found: &[Reproduction]) -> Value {
     let verdicts = verdicts(found);
     let count = |wanted: &dyn Fn(Status, Option<Basis>) -> bool| {
@@ -130,7 +130,7 @@ fn counts(found: &[Reproduction]) -> Value {
     })
 }
 
-/// Returns the counts in words. One claim that several experiments judge counts once.
+/// Returns the counts in words. A claim judged by several experiments counts once.
 fn summary(found: &[Reproduction]) -> String {
     let counts = counts(found);
     let count = |name: &str| counts[name].as_u64().unwrap_or_default();
@@ -152,8 +152,8 @@ fn summary(found: &[Reproduction]) -> String {
     )
 }
 
-/// Returns a Markdown table of the verdicts, without what was observed; of several on one claim the
-/// worst counts.
+/// Returns a Markdown table of the verdicts, without observations; of several verdicts on one
+/// claim, the worst.
 pub fn verdict_table(found: &[Reproduction]) -> String {
     let mut text = String::from(
         "| claim | what it says | experiments | verdict | basis |\n|---|---|---|---|---|\n",
@@ -180,7 +180,7 @@ fn claims(found: &[Reproduction]) -> impl Iterator<Item = &Judgement> {
     found.iter().flat_map(|one| &one.claims)
 }
 
-/// Returns comparisons and claims as one CSV file; `kind` tells them apart.
+/// Returns comparisons and claims as one CSV file; the column `kind` tells them apart.
 pub fn csv(found: &[Reproduction]) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let mut row = |cells: [&str; 8]| drop(writer.write_record(cells));
@@ -331,8 +331,8 @@ mod tests {
 
     #[test]
     fn passes_are_counted_by_what_they_rest_on() {
-        // Oracle: counted by hand. C1 fails in one of two experiments and so counts as failed; C5 is
-        // judged by one experiment only.
+        // Oracle: counted by hand. C1 fails in one of two experiments, so it counts as failed; C5
+        // is judged by one experiment only.
         let (predicted, calibrated) = (Some(Basis::Predicted), Some(Basis::Calibrated));
         let found = [
             one(&[

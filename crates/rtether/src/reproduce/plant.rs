@@ -1,4 +1,4 @@
-//! Small networks in code, where a matrix of experiments would need dozens of scenario files.
+//! Small networks built in code, where a matrix of experiments would need dozens of scenario files.
 
 use rtether_model::flow::{Delivery, Flow, Reply, Traffic};
 use rtether_model::network::{
@@ -12,7 +12,7 @@ use rtether_model::wire::Encapsulation;
 /// Delay of a patch cable of 5 m.
 pub(super) const PATCH: Duration = Duration::from_ns(25);
 
-/// A network that grows.
+/// A network under construction.
 #[derive(Default)]
 pub(super) struct Plant {
     pub(super) network: Network,
@@ -32,7 +32,7 @@ impl Plant {
         self.add(name, NodeKind::EndStation(EndStation::new(stack)))
     }
 
-    /// Joins two ports by a patch cable.
+    /// Joins two ports with a patch cable.
     pub(super) fn link(&mut self, a: (NodeId, u16), b: (NodeId, u16), rate: BitRate) {
         let port = |(node, port)| PortId { node, port };
         self.network.links.push(Link {
@@ -46,7 +46,8 @@ impl Plant {
     }
 }
 
-/// Returns a store-and-forward switch with one queue a port and 8 MB for frames, not VLAN-aware.
+/// Returns a store-and-forward switch, not VLAN-aware, with one queue per port and 8 MB of frame
+/// memory.
 pub(super) fn switch(ports: usize, latency: Duration) -> Switch {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
@@ -95,7 +96,7 @@ pub(super) fn flow(
     }
 }
 
-/// Returns the same flow, answered at once with as many octets.
+/// Returns the flow with an immediate reply of the same size.
 pub(super) fn echoed(mut flow: Flow) -> Flow {
     flow.reply = Some(Reply {
         payload: flow.payload,

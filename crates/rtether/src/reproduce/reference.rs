@@ -30,16 +30,16 @@ pub struct Claim {
     /// Number, such as `C005`.
     #[serde(rename = "claim_id")]
     pub id: String,
-    /// Experiments it speaks of, joined by `|`.
+    /// Experiments it is about, joined by `|`.
     #[serde(rename = "experiment_id")]
     pub experiments: String,
-    /// In words.
+    /// The claim in words.
     pub statement: String,
-    /// What is computed.
+    /// The computed quantity.
     pub metric: String,
     /// Relation between metric and reference.
     pub op: String,
-    /// What it is compared with.
+    /// The value it is compared with.
     pub reference: String,
     /// `sim`, `live`, `both` or `analysis`.
     pub modes: String,
@@ -50,12 +50,12 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns whether the claim speaks of this experiment.
+    /// Returns whether the claim is about this experiment.
     pub fn concerns(&self, experiment: &str) -> bool {
         self.experiments.split('|').any(|id| id == experiment)
     }
 
-    /// Returns what is expected, as one phrase.
+    /// Returns the expected result as one phrase.
     pub fn expected(&self) -> String {
         format!("{} {} {}", self.metric, self.op, self.reference)
     }
@@ -67,17 +67,17 @@ pub struct Value {
     /// Experiment.
     #[serde(rename = "experiment_id")]
     pub experiment: String,
-    /// What it is a value of: direction, level or quantity.
+    /// Subject: direction, level or quantity.
     pub subject: String,
-    /// Under which condition.
+    /// Condition of the measurement.
     pub condition: String,
-    /// Which statistic.
+    /// Statistic.
     pub statistic: String,
     /// The number as printed.
     pub value: String,
     /// Its unit.
     pub unit: String,
-    /// How exact the paper is.
+    /// Precision of the printed value.
     pub qualifier: String,
     /// Whether it may be compared.
     pub flag: String,
@@ -86,7 +86,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// Returns the value as the paper says it: `just below 0.3 ms`.
+    /// Returns the value in the paper's words: `just below 0.3 ms`.
     pub fn words(&self) -> String {
         let qualifier = match self.qualifier.as_str() {
             "exact" => "",
@@ -102,7 +102,7 @@ impl Value {
         format!("{qualifier}{} {}", self.value, self.unit)
     }
 
-    /// Returns the value as a time, exactly; `None` if it is not one.
+    /// Returns the value as an exact time; `None` if it is not a time.
     pub fn time(&self) -> Option<Duration> {
         let unit = match self.unit.as_str() {
             "s" => Duration::from_secs(1),
@@ -136,7 +136,7 @@ const KWEON_NT: &str = include_str!("../../reference/kweon_fig12_fig13_nt.csv");
 const DOLEJS_BACKOFF: &str = include_str!("../../reference/dolejs_backoff.csv");
 const DOLEJS_HUB: &str = include_str!("../../reference/dolejs_fig2_hub.csv");
 const DOLEJS_ORTE: &str = include_str!("../../reference/dolejs_fig9_10_11_orte.csv");
-/// Instead of the table as printed, whose rows are shifted.
+/// Replaces the printed table, whose rows are shifted.
 const VALENTIM: &str = include_str!("../../reference/valentim_table2_reconstructed.csv");
 const VALENTIM_TEXT: &str = include_str!("../../reference/valentim_text.csv");
 
@@ -179,7 +179,7 @@ pub fn values(experiment: &str) -> Vec<Value> {
     values
 }
 
-/// Returns all values of an experiment, also those that are wrong: to be shown, never a target.
+/// Returns all values of an experiment, including wrong ones: for display, never a target.
 pub fn printed(experiment: &str) -> Vec<Value> {
     VALUES
         .into_iter()
@@ -189,7 +189,7 @@ pub fn printed(experiment: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the times of one statistic of an experiment that may be compared, by subject.
+/// Returns the comparable times of one statistic of an experiment, by subject.
 pub fn times(experiment: &str, statistic: &str) -> BTreeMap<String, Duration> {
     let values = values(experiment).into_iter();
     values
@@ -198,7 +198,7 @@ pub fn times(experiment: &str, statistic: &str) -> BTreeMap<String, Duration> {
         .collect()
 }
 
-/// The tables are part of the program, and a test reads all of them.
+/// Panics on a malformed table; the tables are compiled in, and a test reads all of them.
 fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
     csv::Reader::from_reader(text.as_bytes())
         .deserialize()
@@ -206,8 +206,7 @@ fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Vec<T> {
         .expect("the tables in reference/ have the columns of their types")
 }
 
-/// Condition columns differ from table to table; those before `statistic`, or `parameter` in its
-/// place, are joined.
+/// Condition columns differ between tables; those before `statistic` (or `parameter`) are joined.
 fn read_values(text: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let headers = reader.headers().cloned().unwrap_or_default();
@@ -271,7 +270,7 @@ mod tests {
         let icmp = times("kakanakov-icmp-a", "min");
         assert_eq!(icmp["EP9302, a"], Duration::from_us(232));
         assert_eq!(icmp["PIC, a"], Duration::from_us(1871));
-        // The misprinted rows of Valentim's table are not among the values to compare.
+        // The misprinted rows of Valentim's table are excluded from comparison.
         let rtt = times("valentim-rtt", "mean_half_rtt");
         assert_eq!(rtt.keys().filter(|key| key.starts_with("10M")).count(), 4);
         assert!(!times("valentim-loopback", "mean_loopback").contains_key("loopback, UDP, 512"));

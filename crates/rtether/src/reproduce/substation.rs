@@ -1,14 +1,14 @@
 //! `skeie-substation` and `skeie-substation-slow`: a comprehensive substation on one Ethernet
 //! (000 Skeie, section III, figures 4 to 7).
 //!
-//! The paper's maxima are maxima of averaged curves: without transfers the mean over all streams of
-//! a class and over buckets of 1.6 s (about 100 points a run). Single packets reach about twice that,
-//! and so does the mean of the one stream whose phase is unluckiest: all sources are periodic, so a
-//! phase that makes a packet wait makes all of them wait.
+//! The paper's maxima are maxima of averaged curves: without transfers, the mean over all streams
+//! of a class and over buckets of 1.6 s (about 100 points per run). Single packets reach about
+//! twice that, and so does the mean of the one stream with the worst phase: all sources are
+//! periodic, so a phase that delays one packet delays all of them.
 //!
-//! With file transfers single streams are judged, and what transfers add each against itself without: the
-//! paper speaks of the maximum "taken over all CT/VT PISAs", and one PISA transfers at a time, so
-//! that an average over thirty of them hides it.
+//! With file transfers, single streams are judged, and the increase due to transfers is taken per
+//! stream: the paper gives the maximum "taken over all CT/VT PISAs", and only one PISA transfers at
+//! a time, so an average over thirty of them hides it.
 
 pub(super) mod bounds;
 mod figures;
@@ -35,13 +35,13 @@ const CLASSES: [&str; 4] = [CT_TO_PU, PU_TO_CB, CT_TO_BUSBAR, BUSBAR_TO_CB];
 /// The PISA that uploads, and its stream to the Busbar unit.
 const UPLOADER: &str = "bay01.ct2 > busbar";
 
-/// As in the paper: one file every two seconds, the upload after the last of the first bays.
+/// As in the paper: a download every two seconds for each of 90 PISAs, and one upload at 100 s.
 const DURATION_S: i64 = 190;
 const UPLOAD_AT: Duration = Duration::from_secs(100);
 const BUCKET: Duration = Duration::from_ms(1_600);
 /// The first bucket, in which queues fill, is not compared. The second has the first transfer.
 const SETTLED: Duration = BUCKET;
-/// Quiet runs, each with other phases; nothing changes within one, so they are short.
+/// Quiet runs, each with other phases; they are short, since nothing changes within a run.
 const QUIET_RUNS: u64 = 16;
 const QUIET_DURATION_S: i64 = 8;
 
@@ -79,7 +79,7 @@ impl Run {
         )
     }
 
-    /// Returns the streams of a class, or the one stream of this name.
+    /// Returns the streams of a class, or the one stream with this name.
     fn streams(&self, name: &'static str) -> impl Iterator<Item = &StreamRecord> {
         let flow = |stream: &StreamRecord| &self.scenario.flows[stream.flow_id().index()];
         self.record
@@ -88,12 +88,12 @@ impl Run {
             .filter(move |s| flow(s).class == name || flow(s).name == name)
     }
 
-    /// Returns start and mean over the streams of a class of each bucket that has packets.
+    /// Returns start and mean of each bucket with packets, over the streams of a class.
     fn curve(&self, class: &'static str) -> Vec<(Duration, Duration)> {
         curve(self.streams(class))
     }
 
-    /// Returns the largest bucket mean of a class in a part of the run.
+    /// Returns the largest bucket mean of a class in part of the run.
     fn peak(
         &self,
         class: &'static str,
@@ -109,7 +109,7 @@ impl Run {
         self.peak(class, |_| true)
     }
 
-    /// Returns the largest bucket mean of each stream of a class, in the order of streams.
+    /// Returns the largest bucket mean of each stream of a class, in stream order.
     fn stream_maxima(&self, class: &'static str) -> Result<Vec<Duration>, ReproduceError> {
         let maxima = self.streams(class).map(|stream| {
             let curve = curve(std::iter::once(stream)).into_iter();
@@ -119,7 +119,7 @@ impl Run {
         maxima.collect()
     }
 
-    /// Returns the median over streams and buckets of the bucket means of a class.
+    /// Returns the median of the bucket means over all streams and buckets of a class.
     fn median(&self, class: &'static str) -> Result<Duration, ReproduceError> {
         let streams = self.streams(class);
         let means = streams.flat_map(|stream| stream.buckets.iter().filter_map(Bucket::mean));
@@ -134,7 +134,7 @@ impl Run {
             .unwrap_or_default()
     }
 
-    /// Returns the share of the delay of a class that is not Ethernet delay.
+    /// Returns the share of a class's delay outside Ethernet.
     fn node_share(&self, class: &'static str) -> f64 {
         1.0 - self.ethernet_share(class)
     }
@@ -150,7 +150,7 @@ impl Run {
         share
     }
 
-    /// Returns when the upload was running; downloads at the same time are part of it.
+    /// Returns start and end of the upload; concurrent downloads are included.
     fn upload(&self) -> (Duration, Duration) {
         let transfers = self
             .streams("file from pisa")
@@ -162,7 +162,7 @@ impl Run {
         )
     }
 
-    /// Returns the peaks of a class during the upload and outside of it.
+    /// Returns the peaks of a class during the upload and outside it.
     fn peaks(&self, class: &'static str) -> Result<(Duration, Duration), ReproduceError> {
         let (from, until) = self.upload();
         let is_upload = |at: Duration| at + BUCKET > from && at <= until;
@@ -173,7 +173,7 @@ impl Run {
     }
 }
 
-/// Returns start and mean over some streams of each bucket that has packets.
+/// Returns start and mean of each bucket with packets, over some streams.
 fn curve<'a>(streams: impl Iterator<Item = &'a StreamRecord>) -> Vec<(Duration, Duration)> {
     let mut sums: Vec<Bucket> = Vec::new();
     for stream in streams {
@@ -195,12 +195,12 @@ fn nothing(class: &str) -> ReproduceError {
     ReproduceError::Scenario(format!("no packets of `{class}` where they are compared"))
 }
 
-/// What transfers add to the largest bucket means of a class.
+/// Increase of the largest bucket means of a class due to transfers.
 #[derive(Clone, Copy)]
 struct Increase {
-    /// To the stream that they add most to.
+    /// For the most affected stream.
     stream: Duration,
-    /// To the mean over all streams.
+    /// For the mean over all streams.
     class: Duration,
 }
 

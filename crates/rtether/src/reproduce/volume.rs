@@ -1,12 +1,12 @@
-//! `skeie-volume`: how much traffic a substation makes (000 Skeie, section III; R3).
+//! `skeie-volume`: traffic volume of a substation (000 Skeie, section III; R3).
 
 use super::{Comparison, Judge, ReproduceError, Reproduction, reference};
 use crate::run::Progress;
 
-/// Sampled values on their way through a substation.
+/// Sampled values in a substation.
 ///
-/// The paper's arithmetic counts 60 octets of overhead for every packet, a round figure between 54
-/// (with preamble) and 66 (with gap).
+/// The paper's arithmetic uses 60 octets of overhead per packet, a round figure between 54 (with
+/// preamble) and 66 (with gap).
 struct Volume {
     samples_per_second: u64,
     phases: u64,
@@ -17,7 +17,7 @@ struct Volume {
 
 const OVERHEAD: u64 = 60;
 
-/// Packets per second that the paper uses after rounding up for administrative data.
+/// Packets per second in the paper, rounded up for administrative data.
 const PAPER_PACKETS: u64 = 140_000;
 
 impl Volume {
@@ -41,7 +41,7 @@ impl Volume {
         self.packets_per_second() * self.bits_per_packet()
     }
 
-    /// One frame for all destinations.
+    /// Sends one frame to all destinations.
     const fn multicast(self) -> Self {
         Self {
             destinations: 1,
@@ -49,7 +49,7 @@ impl Volume {
         }
     }
 
-    /// One node sends the three phases in one packet.
+    /// Sends all three phases in one packet.
     const fn three_phase(self) -> Self {
         Self {
             phases: 1,

@@ -10,7 +10,7 @@ use super::{ALL_DOWN, ALL_UP, SCENARIO, Schedule, Streams};
 use crate::report::chart::{Axis, LineChart, Series, Style};
 use crate::run::Progress;
 
-/// Returns every packet of the tested PISA of one run, and whether it goes to the controller.
+/// Returns every packet of the tested PISA in one run, and whether it goes to the controller.
 pub(super) fn trace(progress: &Progress) -> Result<Vec<(bool, Sample)>, ReproduceError> {
     let set = [
         "run.for=6 s",
@@ -29,7 +29,7 @@ pub(super) fn trace(progress: &Progress) -> Result<Vec<(bool, Sample)>, Reproduc
         .collect())
 }
 
-/// Returns what the paper prints for each direction: quiet, and with the transfer that it meets.
+/// Returns the paper's values for each direction: quiet, and with the transfer that affects it.
 fn printed() -> ([Duration; 2], [Duration; 2]) {
     let values = reference::values("skeie-flat");
     let time = |subject: &str, is_quiet: bool| {
@@ -41,7 +41,7 @@ fn printed() -> ([Duration; 2], [Duration; 2]) {
         "pisa_to_controller, application",
         "controller_to_pisa, application",
     );
-    // The paper gives the second one as an increase.
+    // The paper gives the second value as an increase.
     let quiet = time(down, true);
     (
         [time(up, true), time(up, false)],
@@ -49,7 +49,7 @@ fn printed() -> ([Duration; 2], [Duration; 2]) {
     )
 }
 
-/// Returns means over slices of time, in seconds.
+/// Returns means over time slices, in seconds.
 fn curve(samples: impl Iterator<Item = Sample>, slice: Duration) -> Vec<(f64, f64)> {
     let mut slices = BTreeMap::<i64, Vec<Duration>>::new();
     for sample in samples {
@@ -63,12 +63,12 @@ fn curve(samples: impl Iterator<Item = Sample>, slice: Duration) -> Vec<(f64, f6
         .collect()
 }
 
-/// Returns the counterpart of figure 3 from the packets of one run.
+/// Draws the counterpart of figure 3 from the packets of one run.
 pub(super) fn draw(trace: &[(bool, Sample)]) -> Figure {
     let direction = |is_up: bool| {
         let own = trace.iter().filter(move |(up, _)| *up == is_up);
         let own = own.map(|(_, sample)| *sample);
-        // The controller sends every 100 ms: each packet is a point.
+        // The controller sends every 100 ms, so each packet is a point.
         curve(
             own,
             if is_up {
@@ -89,7 +89,7 @@ pub(super) fn draw(trace: &[(bool, Sample)]) -> Figure {
         style: Style::Markers,
     };
     let (up, down) = printed();
-    // Drawn in the middle of the quiet second, and shortly after the transfer has begun.
+    // Drawn in the middle of the quiet second, and shortly after the start of the transfer.
     let quiet_and = |times: [Duration; 2], at: f64| {
         vec![(1.5, times[0].as_secs_f64()), (at, times[1].as_secs_f64())]
     };

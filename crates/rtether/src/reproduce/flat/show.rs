@@ -1,10 +1,10 @@
-//! The paper's values beside ours, and the success criterion.
+//! Comparison with the paper, and the success criterion.
 
 use super::super::observe::{mean, ratio, shown};
 use super::super::{Comparison, reference};
 use super::{Found, ethernet, latency, rise, sum};
 
-/// Returns the paper's values beside ours.
+/// Compares the paper's values with ours.
 pub(super) fn comparisons(found: &Found) -> Vec<Comparison> {
     let (quiet_up, quiet_down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     let upload = latency(&found.upload_up);
@@ -52,8 +52,8 @@ pub(super) fn comparisons(found: &Found) -> Vec<Comparison> {
     rows.collect()
 }
 
-/// Says whether the experiment meets its success criterion: the paper's numbers within 20 %, the
-/// peak under upload within 35 %, since the window of TCP is not given.
+/// Reports whether the experiment meets its success criterion: the paper's numbers within 20 %, the
+/// peak under upload within 35 %, since the TCP window is not given.
 pub(super) fn success(found: &Found) -> String {
     let (up, down) = (latency(&found.quiet_up), latency(&found.quiet_down));
     let ours = [

@@ -1,4 +1,4 @@
-//! The four boards and how their stacks are calibrated (K2; R56).
+//! The four boards and the calibration of their stacks (K2; R56).
 
 use rtether_model::network::{Cost, Jitter, LinearStack, Outliers, Servers, Spread};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -7,13 +7,12 @@ use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 use super::super::plant::PATCH;
 use super::super::reference;
 
-/// What a round trip consists of.
+/// Protocol of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) enum Protocol {
-    /// Echoes of 64 octets: a header of 8 and 56 of data.
+    /// Echoes of 64 octets: 8 of header and 56 of data.
     Icmp,
-    /// Command TEST and its answer OK over UDP, both a start delimiter, a code and an end
-    /// delimiter.
+    /// Command TEST and reply OK over UDP, each a start delimiter, a code and an end delimiter.
     Cndep,
 }
 
@@ -69,8 +68,7 @@ impl Board {
     }
 }
 
-/// Returns what the paper measured for a board; `None` for what it does not print or what may not
-/// be compared.
+/// Returns the paper's measurement for a board; `None` if it is not printed or may not be compared.
 pub(super) fn measured(
     protocol: Protocol,
     board: Board,
@@ -86,8 +84,8 @@ pub(super) fn measured(
 
 /// Returns the port rate and the stack of a board, from column a of its table.
 ///
-/// The smallest round trip is what it always takes, half of it each way. The rest is jitter of the
-/// two passages.
+/// The smallest round trip is the fixed cost, half of it each way. The rest is jitter of the two
+/// passes.
 pub(in super::super) fn calibrate(protocol: Protocol, board: Board) -> (BitRate, LinearStack) {
     let of = |statistic| {
         let value = measured(protocol, board, 'a', statistic);
@@ -114,12 +112,12 @@ pub(in super::super) fn calibrate(protocol: Protocol, board: Board) -> (BitRate,
     (board.rate(), stack)
 }
 
-/// Returns an exponential jitter of two passages with outliers up to `max`: the mean of their sum
-/// is exact, the deviation to the first order of the share of outliers.
+/// Returns an exponential jitter for two passes with outliers up to `max`: the mean of their sum is
+/// exact, the deviation is exact to first order in the share of outliers.
 fn exponential(mean: Duration, deviation: Duration, max: Duration) -> Jitter {
     let square = |time: Duration| i128::from(time.as_ps()) * i128::from(time.as_ps());
-    // Two exponentials of half the mean vary by mean^2 / 2; outliers, uniform up to `max`, add a
-    // third of max^2 each.
+    // Two exponentials of half the mean have variance mean^2 / 2; outliers, uniform up to `max`,
+    // add max^2 / 3 each.
     let missing = (square(deviation) - square(mean) / 2).max(0);
     let per_million = (missing * 1_000_000 * 3)
         .checked_div(square(max))
@@ -135,8 +133,8 @@ fn exponential(mean: Duration, deviation: Duration, max: Duration) -> Jitter {
     }
 }
 
-/// Returns a uniform jitter of two passages with outliers up to `max`. The sum of two equal uniform
-/// times is symmetric: its mean is its median. What the mean has on top comes from outliers.
+/// Returns a uniform jitter for two passes with outliers up to `max`. The sum of two equal uniform
+/// times is symmetric, so its mean is its median; the excess of the mean comes from outliers.
 fn uniform(median: Duration, mean: Duration, max: Duration) -> Jitter {
     let size = (max - median) / 2;
     let excess = (mean - median).as_ps().max(0);
@@ -148,7 +146,7 @@ fn uniform(median: Duration, mean: Duration, max: Duration) -> Jitter {
     }
 }
 
-/// Returns outliers that hit so many round trips of a million, each in one of its two passages.
+/// Returns outliers that hit `per_million` of a million round trips, each in one of its two passes.
 fn outliers(per_million: i64, max: Duration) -> Option<Outliers> {
     Some(Outliers {
         per_million: u32::try_from(per_million / 2).ok()?,
@@ -163,19 +161,19 @@ mod tests {
 
     #[test]
     fn jitter_has_the_moments_it_was_made_from() {
-        // By hand: 57 us in the mean, 84 us deviation, 3.787 ms at the most (EP9302, table 1).
+        // By hand: mean 57 us, deviation 84 us, at most 3.787 ms (EP9302, table 1).
         let us = Duration::from_us;
         let jitter = exponential(us(57), us(84), us(3_787));
         let outliers = jitter.outliers.unwrap();
-        // (84^2 - 57^2 / 2) / (3787^2 / 3) = 1136 of a million round trips.
+        // (84^2 - 57^2 / 2) / (3787^2 / 3) = 1136 per million round trips.
         assert_eq!(outliers.per_million, 568);
         let Spread::Exponential { mean, .. } = jitter.spread else {
             panic!("{jitter:?}")
         };
-        // 57 us less 1136 millionths of 1893.5 us, halved.
+        // 57 us minus 1136 millionths of 1893.5 us, halved.
         assert_eq!(mean.as_ns_floor(), 27_424);
-        // 0.14 ms in the median, 0.42 ms in the mean, 28.54 ms at the most (EP9302, table 2): 0.28
-        // ms of 14.2 ms each are 19718 of a million.
+        // Median 0.14 ms, mean 0.42 ms, at most 28.54 ms (EP9302, table 2): 0.28 ms in outliers of
+        // 14.2 ms each are 19718 per million.
         let jitter = uniform(us(140), us(420), us(28_540));
         assert_eq!(jitter.spread, Spread::Uniform { max: us(140) });
         assert_eq!(jitter.outliers.unwrap().per_million, 9_859);

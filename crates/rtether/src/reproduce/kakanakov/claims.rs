@@ -1,4 +1,4 @@
-//! What the paper claims of its two tables.
+//! The paper's claims about its two tables.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::wire_time;
@@ -9,10 +9,10 @@ use super::boards::{Board, Protocol};
 use super::matrix::{Cell, Column, Scenario, column};
 use crate::run::Progress;
 
-/// Whether a claim holds, what was seen, and why it would not hold.
+/// Whether a claim holds, the observation, and the reason if it fails.
 type Verdict = (bool, String, &'static str);
 
-/// Judges all claims that concern an experiment; columns they need are computed.
+/// Judges all claims about an experiment; columns they need are computed.
 pub(super) fn judge(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
     let ids: Vec<String> = judge.open.iter().map(|claim| claim.id.clone()).collect();
     for id in ids {
@@ -27,7 +27,7 @@ pub(super) fn judge(judge: &mut Judge, progress: &Progress) -> Result<(), Reprod
     Ok(())
 }
 
-/// Judges a relation board by board; `words` says what was seen of one.
+/// Judges a relation board by board; `words` describes one board's result.
 fn every(
     [a, b]: [&Column; 2],
     holds: impl Fn(&Cell, &Cell) -> bool,

@@ -1,4 +1,4 @@
-//! The matrix of round trips, computed once by column (R165).
+//! The matrix of round trips, each column computed once (R165).
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use super::boards::{Board, Protocol};
 use super::plant::{self, Load};
 use crate::run::Progress;
 
-/// What lies between test computer and board (K4).
+/// What is between test computer and board (K4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Scenario {
     /// a: nothing.
@@ -22,9 +22,9 @@ pub(in super::super) enum Scenario {
     Switch,
     /// c: the switch, with bulk in another VLAN.
     OtherVlan,
-    /// d: the switch, with bulk through the port towards the test computer.
+    /// d: the switch, with bulk through the port to the test computer.
     SharedPort,
-    /// e: as d, with the board's answers in the strict queue.
+    /// e: as d, with the board's replies in the strict queue.
     Priority,
 }
 
@@ -48,8 +48,8 @@ impl Scenario {
     }
 }
 
-/// Replications and round trips of each. Bulk generators start at random, so that one run would
-/// stand for one offset between the two.
+/// Number of replications, and round trips in each. Bulk generators start at random, so one run
+/// would represent a single offset between the two.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     pub(super) runs: u64,
@@ -57,7 +57,7 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// The paper's 100 000 echoes in 20 runs; of its 101 commands 20 times as many.
+    /// The paper's 100 000 echoes in 20 runs; 20 times its 101 commands.
     const fn of(protocol: Protocol) -> Self {
         match protocol {
             Protocol::Icmp => Self {
@@ -90,11 +90,11 @@ impl Cell {
 /// One column of a table: all boards in one scenario.
 pub(super) type Column = [Cell; 4];
 
-/// Columns that are known already, by protocol and scenario. They depend on nothing but these, and
-/// several experiments judge claims over the same ones.
+/// Columns computed so far, by protocol and scenario. They depend on these alone, and several
+/// experiments judge claims on the same ones.
 static COLUMNS: [[OnceLock<Column>; 5]; 2] = [const { [const { OnceLock::new() }; 5] }; 2];
 
-/// Returns a column of the table of a protocol.
+/// Returns a column of a protocol's table.
 pub(super) fn column(
     protocol: Protocol,
     scenario: Scenario,
@@ -111,10 +111,10 @@ pub(super) fn column(
     Ok(*known.get_or_init(|| column))
 }
 
-/// Simulates one cell, runs in parallel.
+/// Simulates one cell, with its runs in parallel.
 ///
-/// Run by run the boards draw the same jitter in every scenario: what two scenarios differ by is
-/// due to the network and not to chance.
+/// Run by run, the boards draw the same jitter in every scenario, so that differences between
+/// scenarios are due to the network and not to chance.
 pub(super) fn cell(
     protocol: Protocol,
     board: Board,
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn the_switch_adds_a_second_transmission_each_way() {
-        // By hand: 102 octets of ICMP with preamble at 100 Mbit/s are 8.8 us, the switch takes 1.38
-        // us and a patch cable 25 ns; two passages. Also behind a port of 10 Mbit/s.
+        // By hand: 102 octets of ICMP with preamble at 100 Mbit/s take 8.8 us, the switch 1.38 us
+        // and a patch cable 25 ns; two passes. This also holds behind a port of 10 Mbit/s.
         for board in [Board::Ep9302, Board::Pic] {
             let cells = means(Protocol::Icmp, board);
             let added = cells[1].mean() - cells[0].mean();

@@ -1,7 +1,7 @@
 //! Round trips to four boards over a switch (001 Kakanakov 2 to 3, tables 1 and 2).
 //!
-//! Boards are calibrated on scenario a, the direct connection; b to e are predictions but for the
-//! latency of the switch, which the minima of b decide.
+//! Boards are calibrated on scenario a, the direct connection; b to e are predictions, except that
+//! the minima of b set the latency of the switch.
 
 mod boards;
 mod claims;
@@ -10,7 +10,7 @@ mod plant;
 mod show;
 mod stack;
 
-/// The experiments of all cells of the tables, each done by `$run(protocol, scenario, progress)`.
+/// Calls `$run(protocol, scenario, progress)` for every cell of the tables, one experiment each.
 macro_rules! cells {
     ($run:path) => {
         $crate::reproduce::kakanakov::cells!(

@@ -14,14 +14,14 @@ use super::matrix::Scenario;
 
 const FAST: BitRate = BitRate::from_mbps(100);
 
-/// A full frame through the fabric of 8.8 Gbit/s (K3), as the latency of the switch. The 25 to
-/// 45 us that the paper expects cannot be it: two passages would add 50 us and more, while the
-/// paper's own minima rise by 11 to 17 us, which the second transmission explains alone.
+/// A full frame through the fabric of 8.8 Gbit/s (K3), as the latency of the switch. The 25 to 45
+/// us that the paper expects cannot be right: two passes would add 50 us or more, while the paper's
+/// own minima rise by 11 to 17 us, which the second transmission alone explains.
 const LATENCY: Duration = Duration::from_ns(1_380);
 
-/// Commands of CNDEP (2b).
+/// Interval of CNDEP commands (2b).
 const INTERVAL: Duration = Duration::from_ms(100);
-/// Bulk runs before the first request.
+/// Bulk starts this long before the first request.
 const SETTLED: Duration = Duration::from_ms(10);
 /// Payload of a frame of 1518 octets.
 pub(super) const BULK: Bytes = Bytes::new(1472);
@@ -32,12 +32,12 @@ const PORT_BOARD: u16 = 1;
 const PORT_BULK: [u16; 2] = [2, 3];
 const PORT_SINK: u16 = 4;
 
-/// Share of the loaded egress port that the generators offer together.
+/// Offered load of both generators, as a share of the loaded egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
-    /// What the answers of the board in scenario a leave: 100 % with them.
+    /// What the board's replies in scenario a leave: 100 % together.
     Remainder,
-    /// 100 % by themselves.
+    /// 100 % without the replies.
     Full,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn cell(
     (plant.network, flows)
 }
 
-/// Returns the time between two frames of one of the two generators.
+/// Returns the interval between frames of one of the two generators.
 fn bulk_interval(answer: Duration, every: Duration, load: Load) -> Duration {
     let frame = occupancy(Bytes::new(1518), FAST);
     match load {
@@ -112,7 +112,7 @@ fn bulk_interval(answer: Duration, every: Duration, load: Load) -> Duration {
     }
 }
 
-/// Returns a Catalyst 2950 with the ports that are used, set up for a scenario.
+/// Returns a Catalyst 2950 configured for a scenario, with the ports in use.
 fn switch(scenario: Scenario) -> Switch {
     let mut switch = common::switch(5, LATENCY);
     let vlan = |number| Vid::new(number).expect("a valid VLAN");
@@ -128,7 +128,7 @@ fn switch(scenario: Scenario) -> Switch {
         }
     }
     if scenario == Scenario::Priority {
-        // The map of the 2950 with CoS 5 moved to the strict queue; weights 1:2:3 for the others.
+        // The 2950's map with CoS 5 moved to the strict queue; weights 1:2:3 for the others.
         let map = QueueMap::new(4, [0, 0, 1, 1, 2, 3, 3, 3]);
         switch.queues = map.expect("four queues");
         switch.selection = Selection::StrictWrr {

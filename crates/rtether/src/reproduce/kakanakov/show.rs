@@ -1,4 +1,4 @@
-//! `kakanakov-icmp-a` to `-e` and `kakanakov-cndep-a` to `-e`: each is a column of a table.
+//! `kakanakov-icmp-a` to `-e` and `kakanakov-cndep-a` to `-e`: each one column of a table.
 
 #[cfg(target_os = "linux")]
 use rtether_model::flow::Flow;
@@ -50,13 +50,13 @@ const TITLES: [[&str; 5]; 2] = [
     ],
 ];
 
-/// Echoes of the run in which the generators alone fill the port.
+/// Effort of the run in which the generators alone fill the port.
 const OVERLOADED: Effort = Effort {
     runs: 1,
     count: 1_000,
 };
 
-/// Returns the name of an experiment.
+/// Returns the id of an experiment.
 pub(in super::super) const fn experiment(protocol: Protocol, scenario: Scenario) -> &'static str {
     NAMES[protocol as usize][scenario as usize]
 }
@@ -69,7 +69,7 @@ pub(in super::super) fn live_cell(protocol: Protocol, scenario: Scenario) -> (Ne
     (network, flows)
 }
 
-/// Returns what the paper measured of all boards, in words.
+/// Returns the paper's averages for all boards, in words.
 #[cfg(target_os = "linux")]
 pub(in super::super) fn measured_average(protocol: Protocol, scenario: Scenario) -> String {
     let of = |board: &Board| {
@@ -206,7 +206,7 @@ fn comparisons(protocol: Protocol, scenario: Scenario, column: &Column) -> Vec<C
     rows.collect()
 }
 
-/// Shows why the generators are not taken to fill the port by themselves.
+/// Shows why the generators are assumed not to fill the port by themselves.
 fn overloaded(progress: &Progress) -> Result<Comparison, ReproduceError> {
     let (protocol, board, scenario) = (Protocol::Icmp, Board::Ep9302, Scenario::SharedPort);
     let cell = matrix::cell(protocol, board, scenario, Load::Full, OVERLOADED, progress)?;

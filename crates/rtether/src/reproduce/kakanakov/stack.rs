@@ -1,7 +1,7 @@
-//! `kakanakov-stack`: parts of the delay between two devices (001 Kakanakov 1.2; K1).
+//! `kakanakov-stack`: components of the delay between two devices (001 Kakanakov 1.2; K1).
 //!
-//! `D_E = D_S + D_Tx + 2 D_prop + D_R + D_Q`: stack of the source, transmission, propagation, stack
-//! of the destination, queueing. We count one transmission a link: a switch transmits again.
+//! `D_E = D_S + D_Tx + 2 D_prop + D_R + D_Q`: source stack, transmission, propagation, destination
+//! stack, queueing. Here transmission counts once per link: a switch transmits again.
 
 use rtether_model::network::{NodeKind, Stack};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -89,7 +89,7 @@ pub(in super::super) fn stack_delays(class: &str) -> Vec<(Bytes, Duration)> {
         .collect()
 }
 
-/// Returns how long a stack takes for frames of some sizes: what an echo spends in it, each way.
+/// Returns the stack delay for frames of some sizes: the time an echo spends in it each way.
 fn simulate(
     profile: &str,
     sizes: &[Bytes],

@@ -1,4 +1,4 @@
-//! `kweon-linux-alternatives`: other laws for the period of the smoother (2.2, 3.2).
+//! `kweon-linux-alternatives`: other laws for the smoother's period (2.2, 3.2).
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ const LAWS: [Scheme; 4] = [
     Scheme::Linear,
     Scheme::Rtether,
 ];
-/// Those of the paper.
+/// The paper's laws.
 const PAPER: [Scheme; 3] = [Scheme::Himd, Scheme::SlowStart, Scheme::Linear];
 const ACTIVE: u16 = 10;
 
-/// Parameters that trade misses for throughput, one family after the other.
+/// Parameters that trade misses for throughput, by family.
 const FRONTIER: [(&str, [Scheme; 6]); 3] = [
     (
         "HIMD",
@@ -94,8 +94,8 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     })
 }
 
-/// Judges the trade-off under both loads. Under the greedy one a file takes the longer the less gets
-/// through, so that the product is of misses and one over throughput.
+/// Judges the trade-off under both loads. With greedy files the transfer time is inversely
+/// proportional to throughput, so the product is misses over throughput.
 fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
     let mut verdicts = Vec::new();
     let mut words = Vec::new();
@@ -127,8 +127,8 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
                 product(other)
             ));
             if law != Scheme::Himd {
-                // Of two laws that miss as little, the one with more throughput is better: of two
-                // without a miss, too, which count as one each.
+                // With equal misses, the law with more throughput is better; laws without a miss
+                // count as one miss each.
                 verdicts.push(Some(product(himd) <= product(other)));
             }
         }
@@ -145,7 +145,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
     judge.finish()
 }
 
-/// The points of the frontier in words: throughput and missed messages.
+/// Formats the points of the frontier: throughput and missed messages.
 fn frontier_words(points: &[Arc<Point>]) -> String {
     let families = FRONTIER.iter().map(|(name, schemes)| {
         let words = schemes.iter().map(|&scheme| {
@@ -161,7 +161,7 @@ fn frontier_words(points: &[Arc<Point>]) -> String {
     )
 }
 
-/// Misses against throughput for several parameters of each law.
+/// Draws misses over throughput for several parameters of each law.
 fn frontier(points: &[Arc<Point>]) -> Figure {
     let series = FRONTIER.map(|(name, schemes)| {
         let at = |scheme| find(points, greedy::case(scheme, ACTIVE));

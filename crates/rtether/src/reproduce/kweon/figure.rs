@@ -6,7 +6,7 @@ use super::super::Figure;
 use super::{Platform, Point, Scheme};
 use crate::report::chart::{Axis, LineChart, Series, Style};
 
-/// What is drawn over the number of active nodes.
+/// A quantity drawn over the number of active nodes.
 pub(super) struct Drawing<'a> {
     pub(super) title: &'a str,
     pub(super) caption: &'a str,
@@ -15,11 +15,11 @@ pub(super) struct Drawing<'a> {
     pub(super) paper: Paper,
 }
 
-/// Values of the paper to be drawn: names, and points of (active nodes, value).
+/// The paper's values: names, and points of (active nodes, value).
 type Paper = Vec<(&'static str, Vec<(f64, f64)>)>;
 
 impl<'a> Drawing<'a> {
-    /// Ratios of missed messages.
+    /// Miss ratios.
     pub(super) fn misses(caption: &'a str, paper: Paper) -> Self {
         Self {
             title: "Missed messages",
@@ -30,7 +30,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Application data of files in parts of the medium.
+    /// Throughput of files as a fraction of the medium rate.
     pub(super) fn throughput(caption: &'a str, paper: Paper) -> Self {
         Self {
             title: "Throughput of files",
@@ -42,7 +42,7 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Draws one line for each scheme.
+/// Draws one line per scheme.
 pub(super) fn over_active(
     points: &[Arc<Point>],
     platform: Platform,

@@ -1,4 +1,4 @@
-//! `kweon-linux-greedy`: one to ten PCs send files without a pause (3.2, figures 9 and 10).
+//! `kweon-linux-greedy`: one to ten PCs send files without pause (3.2, figures 9 and 10).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Bulk, Case, Platform, Point, Scheme, find, measure};
 use crate::run::Progress;
 
 pub(super) const ACTIVE: [u16; 6] = [1, 2, 4, 6, 8, 10];
-/// The paper left out the fixed rate; `rtether` is ours.
+/// The paper leaves out the fixed rate; `rtether` is our own law.
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Himd, Scheme::Rtether];
 
 pub(super) const fn case(scheme: Scheme, active: u16) -> Case {
@@ -45,7 +45,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     })
 }
 
-/// Our own law in words.
+/// Describes the results of our own law.
 fn ours(points: &[Arc<Point>]) -> String {
     let words = ACTIVE.map(|active| {
         let at = |scheme| find(points, case(scheme, active));

@@ -1,5 +1,5 @@
-//! All laws of the smoother side by side: throughput, misses, Jain's index of fairness, and the worst
-//! station, with one to ten PCs that send files.
+//! Compares all smoother laws: throughput, misses, Jain's index, and the worst station, with one to
+//! ten PCs sending files.
 
 use std::fmt::Write as _;
 
@@ -23,19 +23,19 @@ const LAWS: [(&str, Scheme); 7] = [
 ];
 const ACTIVE: std::ops::RangeInclusive<u16> = 1..=10;
 
-/// What one point showed in all of its runs.
+/// Results of one point over all its runs.
 struct Cell {
     throughput: Vec<f64>,
     missed: u64,
     messages: u64,
-    /// The least of any run: index, and rate of the worst station in Mbit/s.
+    /// Minimum over all runs: Jain's index, and rate of the worst station in Mbit/s.
     jain: f64,
     worst: f64,
     /// Mean time of a file in seconds.
     file: f64,
 }
 
-/// Returns the tables as Markdown: `seeds` runs of `seconds` simulated seconds for each point.
+/// Returns the tables as Markdown: `seeds` runs of `seconds` simulated seconds per point.
 ///
 /// # Errors
 /// If it was interrupted.
@@ -118,7 +118,7 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, half)
 }
 
-/// How a cell of a table is written.
+/// Formats a cell of a table.
 type Words = fn(&Cell) -> String;
 
 fn render(text: &mut String, name: &str, cells: &[Cell]) {
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn the_law_of_rtether_is_fair_and_gives_more() {
-        // Oracle: the other laws in the same plant: ten greedy stations, two seeds of 60 s. No station
-        // has less than with `fixed`, Jain's index is above 0.95, and both HIMD and linear increase
-        // get less through, whatever they miss.
+        // Oracle: the other laws in the same plant: ten greedy stations, two seeds of 60 s. No
+        // station has less than with `fixed`, Jain's index is above 0.95, and both HIMD and linear
+        // increase have less throughput, regardless of their misses.
         let of = |scheme| {
             let case = Case {
                 platform: Platform::Linux,

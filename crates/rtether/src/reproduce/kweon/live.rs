@@ -1,8 +1,8 @@
 //! `kweon-linux-greedy`, `-nongreedy`, `-sequence` and `kweon-nt-greedy` on this host: each PC is a
-//! namespace with the TCP of this kernel and a shim, the hub is emulated and reports collisions.
+//! namespace with this kernel's TCP and a shim; the hub is emulated and reports collisions.
 //!
-//! Runs take tens of seconds instead of hours: miss ratios below one in a thousand cannot be told
-//! from none.
+//! Runs take tens of seconds instead of hours: miss ratios below one in a thousand cannot be
+//! distinguished from zero.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -18,27 +18,26 @@ use crate::live::testbed::{Emulation, Measured};
 use crate::run::Progress;
 use crate::scenario::Scenario;
 
-/// A tenth, at most a second, does not count.
+/// The first tenth, at most one second, is warm-up.
 const GREEDY: Duration = Duration::from_secs(40);
-/// Files come 25 s apart in the mean.
+/// Files start 25 s apart on average.
 const NONGREEDY: Duration = Duration::from_secs(120);
 const ACTIVE: u16 = 10;
 const NT_ACTIVE: u16 = 4;
 
-/// What one run showed.
+/// Results of one run.
 #[derive(Clone, Debug)]
 struct Run {
     point: Point,
-    /// The longest round trip, stalls of the host included.
+    /// Longest round trip, including stalls of the host.
     longest: Duration,
     stalled: u64,
-    /// Decisions of shims that were made again, calls that were not recorded, and whether all
-    /// decisions were the same.
+    /// Shim decisions replayed, calls not recorded, and whether all decisions agreed.
     replayed: (u64, u64, bool),
     emulation: Emulation,
 }
 
-/// Runs that several experiments look at are made once.
+/// Runs used by several experiments are made once.
 static KNOWN: Mutex<BTreeMap<Case, Arc<Run>>> = Mutex::new(BTreeMap::new());
 
 fn measure(cases: &[Case], progress: &Progress) -> Result<Vec<Arc<Run>>, ReproduceError> {
@@ -199,7 +198,7 @@ pub(in super::super) fn greedy(progress: &Progress) -> Result<Reproduction, Repr
     Ok(found)
 }
 
-/// Says what a scheme gains and costs.
+/// Describes what a scheme gains and costs.
 fn trade_off(none: &Point, point: &Point) -> String {
     let is_told = point.messages.missed > 0;
     format!(

@@ -1,13 +1,13 @@
-//! The measurements of 002 Kweon on a simulated 10 Mbit/s hub: real-time messages with echo beside
-//! bursts of bulk data, with and without a traffic smoother.
+//! The measurements of 002 Kweon on a simulated 10 Mbit/s hub: real-time messages with echo
+//! alongside bursts of bulk data, with and without a traffic smoother.
 //!
-//! PC n sends 100 octets to PC n + 1 at random times, 0.3 s apart in the mean, and gets them back;
-//! a message whose round trip takes more than 129.6 ms is missed. Active PCs send files of 1 MB to
-//! the monitoring station, which has no smoother. Decisions where the paper is silent are those of
+//! PC n sends 100 octets to PC n + 1 at random times, 0.3 s apart on average, and gets them back; a
+//! message with a round trip above 129.6 ms is missed. Active PCs send files of 1 MB to the
+//! monitoring station, which has no smoother. Where the paper is silent, the choices are those of
 //! the catalogue, 3b.
 //!
-//! Every point is simulated with several seeds. Claims are judged on all of them together, and say in
-//! how many seeds they hold alone.
+//! Every point is simulated with several seeds. Claims are judged on all seeds together; the
+//! verdict also gives the number of single seeds in which they hold.
 
 mod alternatives;
 mod figure;
@@ -44,20 +44,20 @@ pub(super) use nt::run as run_nt;
 pub(super) use rt_only::run as run_rt_only;
 pub(super) use sequence::run as run_sequence;
 
-/// Round trip that counts as missed: ten trials each way (catalogue W4).
+/// Longest round trip that is not missed: ten attempts each way (catalogue W4).
 const DEADLINE: Duration = Duration::from_us(129_600);
-/// Raw rate of the medium, which throughputs are given in parts of.
+/// Raw rate of the medium; throughputs are fractions of it.
 const MEDIUM_BPS: f64 = 10e6;
-/// Start of a run that does not count.
+/// Warm-up of a run.
 const WARMUP: Duration = Duration::from_secs(5);
 
-/// What is done with bulk packets.
+/// Treatment of bulk packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scheme {
     None,
     /// 1500 octets every 36 ms.
     Fixed,
-    /// The same rate twice: 1500 octets every 4.8 ms, 150 000 every 480 ms.
+    /// The same rate in two forms: 1500 octets every 4.8 ms, 150 000 every 480 ms.
     Fine,
     Coarse,
     Himd,
@@ -65,11 +65,11 @@ enum Scheme {
     Linear,
     Rtether,
     Nt,
-    /// HIMD whose period shrinks by so many microseconds each tick.
+    /// HIMD whose period shrinks by this many microseconds per tick.
     HimdBy(u16),
-    /// Linear increase by so many hundreds of bit/s each tick.
+    /// Linear increase by this many hundreds of bit/s per tick.
     LinearBy(u16),
-    /// `rtether` with a target of so many percent.
+    /// `rtether` with this target in percent.
     RtetherBy(u8),
 }
 
@@ -125,7 +125,7 @@ impl Scheme {
 /// When active PCs send files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Bulk {
-    /// At random, 25 s apart in the mean.
+    /// At random, 25 s apart on average.
     NonGreedy,
     /// One after the other.
     Greedy,
@@ -140,31 +140,31 @@ struct Case {
     active: u16,
 }
 
-/// Runs of each point.
+/// Runs per point.
 const SEEDS: u64 = 5;
 
-/// What a point showed in one run, or in all of them together.
+/// Results of a point in one run, or in all runs together.
 #[derive(Clone, Debug)]
 struct Point {
     case: Case,
     /// All real-time messages.
     messages: StreamRecord,
-    /// Part of them that were late or lost.
+    /// Share of messages that were late or lost.
     miss: f64,
-    /// Times of files of 1 MB: their sum, and how many there were.
+    /// Transfer times of files of 1 MB: sum and count.
     files: (Duration, i64),
-    /// Application data of files, in parts of 10 Mbit/s.
+    /// Application data of files, as a fraction of 10 Mbit/s.
     throughput: f64,
     /// Collided transmissions per frame sent.
     collisions: f64,
     /// Frames given up after 16 attempts.
     given_up: u64,
-    /// Jain's index over the octets that active nodes got through: 1 if all the same, 1/n if one of
-    /// n all; the mean over runs.
+    /// Jain's index over the octets sent by active nodes: 1 if all are equal, 1/n if one of n has
+    /// all; mean over runs.
     jain: f64,
 }
 
-/// Points of one or several cases: all seeds together, and each for itself.
+/// Points of one or several cases: all seeds pooled, and each seed alone.
 #[derive(Clone, Debug)]
 struct Measured {
     pooled: Vec<Arc<Point>>,
@@ -172,13 +172,13 @@ struct Measured {
 }
 
 impl Measured {
-    /// Judges all seeds together, and says in how many of them each claim holds alone.
+    /// Judges all seeds together, and adds the number of single seeds in which each claim holds.
     fn judge(&self, judge: impl Fn(&[Arc<Point>]) -> Vec<Judgement>) -> Vec<Judgement> {
         let alone = self.seeds.iter().map(|points| judge(points));
         over_seeds(judge(&self.pooled), alone)
     }
 
-    /// Returns smallest and largest value of a case over the seeds.
+    /// Returns the smallest and largest value of a case over the seeds.
     fn range(&self, case: Case, value: impl Fn(&Point) -> f64) -> (f64, f64) {
         let values = self.seeds.iter().map(|points| value(find(points, case)));
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -186,7 +186,7 @@ impl Measured {
         })
     }
 
-    /// Says what miss ratio, throughput, burst time and fairness of some cases range over.
+    /// Describes the ranges of miss ratio, throughput, burst time and fairness for some cases.
     fn ranges(&self, cases: &[Case]) -> String {
         let words = cases.iter().map(|&case| {
             let miss = self.range(case, Point::miss);
@@ -220,7 +220,8 @@ impl Point {
         self.miss
     }
 
-    /// Returns the miss ratio, or what one miss would be: what the run can tell from zero.
+    /// Returns the miss ratio, or that of a single miss if there was none: the resolution of the
+    /// run.
     fn miss_at_most(&self) -> f64 {
         self.miss()
             .max(1.0 / count_f64(self.messages.released.max(1)))
@@ -236,7 +237,7 @@ impl Point {
         )
     }
 
-    /// Returns the mean time of a file of 1 MB; `None` if none was sent.
+    /// Returns the mean transfer time of a file of 1 MB; `None` if none was sent.
     fn burst(&self) -> Option<Duration> {
         let (sum, count) = self.files;
         (count > 0).then(|| sum / count)
@@ -282,7 +283,7 @@ impl Point {
         })
     }
 
-    /// Puts the runs of one case together.
+    /// Pools the runs of one case.
     fn pool(runs: &[Arc<Self>]) -> Self {
         let first = &runs[0];
         let mean = |value: fn(&Self) -> f64| {
@@ -305,7 +306,7 @@ impl Point {
     }
 }
 
-/// Returns Jain's index of fairness: square of the sum over n times the sum of squares; 1 of nothing.
+/// Returns Jain's index: square of the sum over n times the sum of squares; 1 if all are zero.
 fn jain(octets: &[u64]) -> f64 {
     let values = || octets.iter().map(|&octets| count_f64(octets));
     let (sum, squares) = (values().sum::<f64>(), values().map(|x| x * x).sum::<f64>());
@@ -315,10 +316,10 @@ fn jain(octets: &[u64]) -> f64 {
     sum * sum / (count_f64(octets.len() as u64) * squares)
 }
 
-/// Runs that several experiments look at are simulated once.
+/// Runs used by several experiments are simulated once.
 static KNOWN: Mutex<BTreeMap<(Case, u64), Arc<Point>>> = Mutex::new(BTreeMap::new());
 
-/// Simulates what is not known yet, and returns all of it in order.
+/// Simulates the cases not yet known, and returns all in order.
 fn measure(cases: &[Case], progress: &Progress) -> Result<Measured, ReproduceError> {
     let runs_of = |&case| (1..=SEEDS).map(move |seed| (case, seed));
     let keys: Vec<(Case, u64)> = cases.iter().flat_map(runs_of).collect();
@@ -353,7 +354,7 @@ fn known_or_simulated(key: (Case, u64), progress: &Progress) -> Result<Arc<Point
     Ok(point)
 }
 
-/// Returns a number that the paper prints for a scheme.
+/// Returns a number the paper prints for a scheme.
 fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -> f64 {
     let values = reference::values(experiment).into_iter();
     let mut values = values.filter(|value| value.subject.split(", ").nth(2) == Some(scheme.name()));
@@ -362,7 +363,7 @@ fn printed(experiment: &str, scheme: Scheme, statistic: &str, qualifier: &str) -
     number.expect("the table of the paper has it")
 }
 
-/// Returns the point of a case among measured ones.
+/// Returns the point of a case.
 fn find(points: &[Arc<Point>], case: Case) -> &Point {
     points
         .iter()

@@ -163,7 +163,7 @@ fn judge_misses(judge: &mut Judge, points: &[Arc<Point>]) {
     let ordered: Vec<Option<bool>> = busy
         .flat_map(|&active| {
             let (fixed, adaptive) = (at(Scheme::Fixed, active), at(Scheme::Himd, active));
-            // Nothing is known of the order of two ratios below what the runs can tell from zero.
+            // The order of two ratios below the resolution of the runs is unknown.
             let is_told = fixed.messages.missed > 0 || adaptive.messages.missed > 0;
             [
                 Some(miss(Scheme::None, active) > fixed.miss()),
@@ -224,7 +224,7 @@ fn figure_misses(points: &[Arc<Point>]) -> Figure {
     )
 }
 
-/// Returns a time of a file that the paper prints, in seconds.
+/// Returns a file transfer time printed in the paper, in seconds.
 fn paper(scheme: Scheme, qualifier: &str) -> f64 {
     let statistic = "burst_transmission_time";
     super::printed("kweon-linux-nongreedy", scheme, statistic, qualifier)

@@ -18,17 +18,17 @@ const MESSAGE: Bytes = Bytes::new(100);
 const MESSAGE_GAP: Duration = Duration::from_ms(300);
 const FILE: Bytes = Bytes::new(1_000_000);
 const FILE_GAP: Duration = Duration::from_secs(25);
-/// About so many messages in a run, several of which make a point.
+/// Approximate number of messages in a run; several runs make a point.
 const MESSAGES: i64 = 66_000;
 /// Expedited forwarding.
 const DSCP: u8 = 46;
 
-/// Which operating system the PCs have.
+/// Operating system of the PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Platform {
-    /// Ten PCs, messages over TCP, real-time by type of service; every collision is seen.
+    /// Ten PCs, messages over TCP, real time by type of service; every collision is visible.
     Linux,
-    /// Four PCs, messages over UDP, real-time by protocol; collisions are seen with the
+    /// Four PCs, messages over UDP, real time by protocol; collisions are visible with the
     /// probability of the catalogue, 3b.
     Nt,
 }
@@ -59,7 +59,7 @@ impl Platform {
         let config = Config {
             mode,
             limits: Limits {
-                // The window of TCP limits what waits.
+                // The TCP window limits the backlog.
                 bulk_packets: 100_000,
                 ..Limits::default()
             },
@@ -79,7 +79,8 @@ impl Platform {
 }
 
 impl Case {
-    /// Returns what the PCs have. The NT variant sees as many collisions on either platform.
+    /// Returns the layer of the PCs. The NT variant sees the same share of collisions on either
+    /// platform.
     fn layer(self) -> Layer {
         let seen = if matches!(self.scheme, Scheme::Nt) {
             Platform::Nt
@@ -91,7 +92,7 @@ impl Case {
     }
 }
 
-/// Window of 32 KB, an acknowledgement for every second segment or after 20 ms.
+/// Window of 32 KB; an acknowledgment for every second segment or after 20 ms.
 const TCP: TcpParameters = TcpParameters {
     segment: Bytes::new(1460),
     window: Bytes::new(32_768),
@@ -101,14 +102,15 @@ const TCP: TcpParameters = TcpParameters {
     min_rto: Duration::from_ms(200),
 };
 
-/// Returns the scenario of a point, and how many of its flows, the first ones, are messages.
+/// Returns the scenario of a point, and the number of its message flows, which come first.
 pub(super) fn scenario(case: Case) -> (Scenario, usize) {
     let per_second =
         Duration::from_secs(1).as_ps() * i64::from(case.platform.stations()) / MESSAGE_GAP.as_ps();
     lasting(case, Duration::from_secs(MESSAGES / per_second))
 }
 
-/// Returns the scenario of a point that counts for so long, and how many of its flows are messages.
+/// Returns the scenario of a point with `counted` time after warm-up, and the number of its message
+/// flows.
 pub(super) fn lasting(case: Case, counted: Duration) -> (Scenario, usize) {
     let count = case.platform.stations();
     let mut plant = Plant::default();

@@ -1,4 +1,4 @@
-//! `kweon-linux-sequence`: round trips one by one with ten active nodes (3.2, figure 8).
+//! `kweon-linux-sequence`: individual round trips with ten active nodes (3.2, figure 8).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::run::Progress;
 
 const SCHEMES: [Scheme; 3] = [Scheme::None, Scheme::Fixed, Scheme::Himd];
 const ACTIVE: u16 = 10;
-/// What separates short from long in the paper, in seconds.
+/// The paper's threshold between short and long round trips, in seconds.
 const LONG: f64 = 0.3;
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
@@ -70,7 +70,7 @@ fn judge(points: &[Arc<Point>]) -> Vec<Judgement> {
     judge.finish()
 }
 
-/// Shares of messages that take longer.
+/// Draws the share of messages that take longer than a time.
 fn figure(points: &[Arc<Point>]) -> Figure {
     let series = points.iter().map(|point| {
         let histogram = &point.messages.histogram;

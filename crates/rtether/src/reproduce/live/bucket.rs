@@ -1,4 +1,4 @@
-//! `kweon-bucket` on this host: what the buckets of both back ends of the shim let out at once.
+//! `kweon-bucket` on this host: the burst that the buckets of both shim back ends let through.
 
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -20,30 +20,30 @@ use crate::run::Progress;
 use crate::shim::{AnyShim, Backend, Settings};
 
 const RATE: BitRate = BitRate::from_mbps(10);
-/// The depth of the paper; a long period, so that no refresh falls into a burst.
+/// The paper's depth; a long period, so that no refresh falls into a burst.
 const BUCKET: Fixed = Fixed {
     depth: Bytes::new(1_500),
     period: Duration::from_ms(100),
 };
-/// The first datagram leaves one credit, with which the second goes; the third has to wait.
+/// The first datagram leaves one credit, which lets the second go; the third has to wait.
 const DATAGRAMS: [usize; 3] = [1_499, 1_500, 1_500];
 /// Headers of IP and UDP.
 const HEADERS: usize = 28;
 const TRIALS: usize = 40;
-/// With those that do not count.
+/// Most trials, including those that do not count.
 const ATTEMPTS: usize = 2 * TRIALS;
-/// Two full frames at the rate of the link: what comes closer behind another was sent with it.
+/// Two full frames at link rate: datagrams closer together than this were sent in one burst.
 const TOGETHER: Span = Span::from_micros(2_460);
-/// From the third datagram, which leaves at a refresh, to the next trial: the bucket is full, and the
-/// next refresh half a period away.
+/// From the third datagram, which leaves at a refresh, to the next trial: by then the bucket is
+/// full, and the next refresh is half a period away.
 const PAUSE: Span = Span::from_millis(250);
-/// A trial that begins later than this may meet a refresh, and does not count.
+/// A trial that starts later than this may meet a refresh, and does not count.
 const LATE: Span = Span::from_millis(20);
 const PATIENCE: Span = Span::from_secs(2);
 const LOOK: Span = Span::from_millis(20);
 const PORT: u16 = 7_257;
 
-/// A datagram that has arrived: its octets as an IP packet, and when.
+/// A received datagram: its size as an IP packet, and the time.
 type Arrival = (usize, Instant);
 
 fn settings() -> Settings {
@@ -51,7 +51,7 @@ fn settings() -> Settings {
         config: Config::new(Mode::Fixed(BUCKET)),
         rule: Rule::LINUX,
         ring: 2,
-        // A period that does not change asks none.
+        // A fixed period does not use the detector.
         detector: Detector::Backlog {
             low: Bytes::new(1),
             high: Bytes::new(2),
@@ -67,7 +67,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Returns the octets that each trial let out together.
+/// Returns the octets let through in one burst, for each trial.
 fn bursts(backend: Backend, progress: &Progress) -> Result<Vec<usize>, ReproduceError> {
     let mut plant = Plant::default();
     let ends = ["near", "far"].map(|name| plant.station(name, Stack::Zero));
@@ -102,7 +102,7 @@ fn machine(error: impl std::fmt::Display) -> ReproduceError {
     ReproduceError::Machine(error.to_string())
 }
 
-/// Does something behind a shim of the calling thread's namespace.
+/// Runs `work` behind a shim in the calling thread's namespace.
 fn shimmed<T>(
     backend: Backend,
     work: impl FnOnce() -> Result<T, ReproduceError>,
@@ -124,7 +124,7 @@ fn shimmed<T>(
     })
 }
 
-/// Receives until it is over.
+/// Binds a socket and receives until `is_over`.
 fn receive(
     is_bound: &mpsc::Sender<()>,
     arrive: &mpsc::Sender<Arrival>,
@@ -137,7 +137,7 @@ fn receive(
     hear(&socket, arrive, is_over)
 }
 
-/// Tells of what arrives at a socket with a time-out.
+/// Reports what arrives at a socket that has a timeout.
 fn hear(
     socket: &UdpSocket,
     arrive: &mpsc::Sender<Arrival>,
@@ -146,9 +146,9 @@ fn hear(
     let mut buffer = [0; 2_048];
     while !is_over.load(Ordering::Relaxed) {
         match socket.recv(&mut buffer) {
-            // Whoever asks for it may have given up.
+            // The receiver may have given up.
             Ok(size) => drop(arrive.send((size + HEADERS, Instant::now()))),
-            // The end of any child may interrupt it.
+            // The exit of a child process may interrupt the call.
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(error) => return Err(machine(error)),
@@ -189,7 +189,7 @@ fn trials(
     Ok(bursts)
 }
 
-/// Returns the octets that came behind each other from the first on.
+/// Returns the octets that arrived back to back, from the first on.
 fn burst(arrivals: &[Arrival]) -> usize {
     let mut octets = arrivals.first().map_or(0, |first| first.0);
     for pair in arrivals.windows(2) {
@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn the_end_of_children_ends_no_receiving() {
-        // A child that ends while the thread that started it starts another one leaves a signal
-        // that the system may hand to any thread; a call with a time-out is then interrupted.
+        // A child that exits while the thread that started it starts another leaves a signal that
+        // the system may deliver to any thread; a call with a timeout is then interrupted.
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_read_timeout(Some(LOOK)).unwrap();
         let (arrive, _arrived) = mpsc::channel();

@@ -9,9 +9,9 @@ use crate::report::text::plural;
 use crate::run::Progress;
 use rtether_model::quantity::Duration;
 
-/// How long each load is measured.
+/// Measuring time per load.
 const DURATION: Duration = Duration::from_secs(3);
-/// The paper's hub has 100 Mbit/s; ten times slower, and so are the loads.
+/// The paper's hub has 100 Mbit/s; rate and loads are divided by ten.
 const SCALE: u32 = 10;
 
 pub(super) fn hub(progress: &Progress) -> Result<Reproduction, ReproduceError> {

@@ -17,13 +17,13 @@ use crate::run::Progress;
 
 /// Echoes; the paper has 100 000.
 const ECHOES: u32 = 2_000;
-/// Commands of CNDEP, as in the paper, and their interval, which there is 100 ms.
+/// CNDEP commands, as in the paper, and their interval, which is 100 ms there.
 const COMMANDS: u32 = 101;
 const INTERVAL: Duration = Duration::from_ms(20);
-/// Octets of an echo.
+/// Payload of an echo in octets.
 const PAYLOAD: u64 = 56;
 
-/// Cells measured so far in this process: claims compare several.
+/// Cells measured so far in this process; claims compare several.
 static MEASURED: Mutex<Vec<(Protocol, Scenario, Calm, Emulation)>> = Mutex::new(Vec::new());
 
 fn cell(
@@ -103,7 +103,7 @@ pub(super) fn run(
     })
 }
 
-/// Whether a claim holds, if that can be said, what was seen, and why it would not hold.
+/// Whether a claim holds (if known), the observation, and the reason if it fails.
 type Verdict = (Option<bool>, String, &'static str);
 
 fn judge_all(judge: &mut Judge, progress: &Progress) -> Result<(), ReproduceError> {
@@ -127,7 +127,7 @@ fn mean(
     cell(protocol, scenario, progress).map(|(calm, _)| calm.mean)
 }
 
-/// Judges what is claimed of echoes over different networks.
+/// Judges claims about echoes over different networks.
 fn networks(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
     let icmp = |scenario| mean(Protocol::Icmp, scenario, progress);
     let us = Duration::from_us;
@@ -168,7 +168,7 @@ fn networks(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
     })
 }
 
-/// Judges what is claimed of commands, of losses and of the spread.
+/// Judges claims about commands, losses and spread.
 fn answers(id: &str, progress: &Progress) -> Result<Verdict, ReproduceError> {
     let of = |protocol, scenario| mean(protocol, scenario, progress);
     Ok(match id {

@@ -1,4 +1,4 @@
-//! Two hosts and what lies between them, on this machine: where experiments are measured.
+//! Measured experiments: two hosts and an emulated network between them, on this machine.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,13 +20,13 @@ use crate::meter::Measurement;
 use crate::run::Progress;
 use crate::scenario::{RunPlan, Scenario};
 
-/// Real-time priority of what measures.
+/// Real-time priority of the measuring threads.
 pub(super) const PRIORITY: u8 = 40;
 /// Longer than any experiment: load runs until it is stopped.
 const LONG: Duration = Duration::from_secs(3_600);
-/// How often a run looks whether it is to end.
+/// Interval at which a run checks for cancellation.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
-/// Load runs so long before anything is measured.
+/// Load runs this long before a measurement.
 const SETTLED: std::time::Duration = std::time::Duration::from_millis(300);
 
 impl From<TestbedError> for ReproduceError {
@@ -45,15 +45,15 @@ impl From<LiveError> for ReproduceError {
     }
 }
 
-/// A test bed that stands.
+/// A running test bed.
 pub(super) struct Lab<'a> {
     plan: &'a Plan,
     progress: &'a Progress,
     standing: &'a testbed::Progress,
 }
 
-/// Runs the flows of a scenario over its network, which is emulated, on hosts with the stacks of this
-/// one; layers that it has are shims.
+/// Runs the flows of a scenario over its emulated network, between hosts with this host's stacks;
+/// layers are shims.
 pub(in super::super) fn run(
     scenario: &Scenario,
     duration: Duration,
@@ -73,7 +73,7 @@ pub(in super::super) fn run(
     let standing = testbed::Progress::default();
     let (tell, over) = mpsc::channel::<()>();
     let measured = std::thread::scope(|scope| {
-        // Whoever is told to stop waits for no run of a minute.
+        // Watches for cancellation, so that a run of a minute ends at once.
         scope.spawn(|| {
             let over = over;
             while over.recv_timeout(LOOK) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -95,16 +95,17 @@ pub(in super::super) fn run(
     }
 }
 
-/// Returns what tells a test bed from others.
+/// Returns a tag unique to a test bed.
 fn tag() -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     format!("{}-r{number}", std::process::id())
 }
 
-/// Emulates a network whose stations are hosts on this machine, runs `load` on it, and does `work`.
+/// Emulates a network whose stations are hosts on this machine, runs `load` on it, and calls
+/// `work`.
 ///
-/// What the experiments' stations cost is left out: the stacks of this host take their place.
+/// The stack costs of the experiment's stations are left out: this host's stacks take their place.
 pub(super) fn with<T>(
     mut network: Network,
     load: Vec<Flow>,
@@ -170,7 +171,7 @@ pub(super) fn with<T>(
     }
 }
 
-/// Returns adaptive round trips, as many as wanted, measured in real time and asleep between.
+/// Returns options for adaptive round trips in real time, sleeping while waiting.
 pub(super) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
     PingOptions {
         via,
@@ -188,7 +189,7 @@ pub(super) fn round_trips(via: Via, payload: u64, samples: u32) -> PingOptions {
     }
 }
 
-/// Returns a thread at a real-time priority.
+/// Returns thread settings with real-time priority.
 pub(super) fn urgent() -> Thread {
     Thread {
         placement: Placement {
@@ -200,7 +201,7 @@ pub(super) fn urgent() -> Thread {
 }
 
 impl Lab<'_> {
-    /// Says why nothing more can be measured, if so.
+    /// Returns an error if measuring cannot continue.
     fn go_on(&self) -> Result<(), ReproduceError> {
         if self.progress.is_cancelled() {
             Err(ReproduceError::Interrupted)
@@ -211,7 +212,7 @@ impl Lab<'_> {
         }
     }
 
-    /// Measures round trips from one host to another, which answers as `far` says.
+    /// Measures round trips from one host to another, which answers with the options `far`.
     pub(super) fn ping(
         &self,
         [from, to]: [NodeId; 2],
@@ -235,7 +236,7 @@ impl Lab<'_> {
             let responder = scope.spawn(|| {
                 enter(&far_host.namespace)?;
                 if options.via == Via::Icmp {
-                    // The kernel answers.
+                    // The kernel replies.
                     let _ = tell.send(());
                     return Ok(());
                 }
@@ -273,7 +274,7 @@ impl Lab<'_> {
         self.plan.host(node).expect("a host of this network").ip
     }
 
-    /// Does something inside a host, in a thread of its own.
+    /// Runs `work` inside a host, in a thread of its own.
     pub(super) fn inside<T: Send>(
         &self,
         node: NodeId,
@@ -300,7 +301,7 @@ fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Returns an echo that answers at once, in real time.
+/// Returns options for an echo that replies at once, in real time.
 pub(super) fn answering(via: Via) -> EchoOptions {
     EchoOptions {
         via,
@@ -310,7 +311,7 @@ pub(super) fn answering(via: Via) -> EchoOptions {
     }
 }
 
-/// Says how faithful the emulated networks of an experiment were.
+/// Reports how faithful the emulated networks of an experiment were.
 pub(in super::super) fn fidelity(emulations: &[Emulation]) -> String {
     let sum = |count: fn(&Emulation) -> u64| emulations.iter().map(count).sum::<u64>();
     let late = emulations
@@ -346,7 +347,7 @@ links:
 flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B }]
 ";
 
-    /// Says, where it is counted, why a test does not run (`CONTRIBUTING.md`).
+    /// Reports why a test does not run, where skips are counted (`CONTRIBUTING.md`).
     #[allow(clippy::print_stderr, reason = "a skipped test says so")]
     fn skip(test: &str, reason: &str) {
         let line = format!("SKIP: {test}: {reason}\n");
@@ -358,8 +359,8 @@ flows: [{ name: f, from: a, to: b, period: 1 ms, size: 64 B }]
         }
     }
 
-    /// Oracle: the device that the test itself takes away. Round trips end as well: a thousand that
-    /// nobody answers would take a second each.
+    /// Oracle: the device that the test itself removes. Round trips end as well: a thousand
+    /// unanswered ones would take a second each.
     #[test]
     fn a_network_that_goes_away_is_an_error_of_the_experiment() {
         let id = Command::new("id").arg("-u").output().unwrap();

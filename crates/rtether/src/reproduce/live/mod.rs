@@ -1,7 +1,7 @@
 //! Experiments measured on this host, between namespaces, over emulated networks.
 //!
-//! A modern host is no PC of 2006: its stacks take a tenth of the time. What can be compared is what
-//! the claims say of orders and ratios; the papers' values stand beside ours all the same.
+//! A modern host is not a PC of 2006: its stacks take a tenth of the time. Orders and ratios in the
+//! claims can be compared; the papers' values are shown next to ours for reference.
 
 mod bucket;
 mod dolejs;
@@ -19,7 +19,7 @@ use super::kweon::live as kweon;
 use super::prio::live as tables_live;
 use crate::meter::Measurement;
 
-/// What can be measured, in groups.
+/// The experiments that can be measured, in groups.
 pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
     &[
         ("skeie-prio-table1", tables_live::table1),
@@ -49,7 +49,7 @@ pub(super) const AVAILABLE: &[&[(&str, Run)]] = &[
     ],
 ];
 
-/// Round trips that no stall of the host touched.
+/// Round trips that no stall of the host affected.
 #[derive(Clone, Copy, Debug)]
 struct Calm {
     count: u64,

@@ -16,9 +16,9 @@ use crate::live::{Config, EchoOptions, PingOptions, Via, over_loopback};
 use crate::meter::{Measurement, Statistics};
 use crate::run::Progress;
 
-/// Round trips of each pair and of loopback; the paper has 5000.
+/// Round trips per pair and over loopback; the paper has 5000.
 const COUNT: u32 = 500;
-/// Of each point of a figure, at most, and how long one may take.
+/// Most round trips per point of a figure, and the longest time for one.
 const FEW: u32 = 200;
 const POINT_MAX: Duration = Duration::from_secs(5);
 
@@ -34,7 +34,7 @@ fn options(size: u64, repetition: Duration, count: u32) -> PingOptions {
     }
 }
 
-/// Returns half of the round trips that no stall of the host touched.
+/// Returns half of each round trip that no stall of the host affected.
 fn halves(found: &Measurement) -> Result<Statistics, ReproduceError> {
     let found = found.without_hit().or_else(|| found.all());
     let found = found.ok_or_else(|| ReproduceError::Machine("nothing came back".into()))?;
@@ -52,7 +52,7 @@ fn halves(found: &Measurement) -> Result<Statistics, ReproduceError> {
     })
 }
 
-/// Measures within one node: over loopback.
+/// Measures within one node, over loopback.
 fn loopback(
     size: u64,
     repetition: Duration,
@@ -69,7 +69,7 @@ fn loopback(
         },
         ..options(size, repetition, count)
     };
-    // The paper's node is one processor.
+    // The paper's node has one processor.
     options.thread.placement.core = cores().last().copied();
     halves(&over_loopback(&options, &AtomicBool::new(false))?)
 }
@@ -96,7 +96,7 @@ fn four_nodes(progress: &Progress) -> Result<(Statistics, Emulation), ReproduceE
     })
 }
 
-/// Measures on four nodes and on loopback, and judges both: neither claim can do with one.
+/// Measures four nodes and loopback, and judges both: each claim needs both.
 fn parts(
     id: &'static str,
     title: &'static str,
@@ -138,7 +138,7 @@ pub(super) fn run_loopback(progress: &Progress) -> Result<Reproduction, Reproduc
     parts("dolejs-orte-loopback", title, false, progress)
 }
 
-/// Measures points over loopback, where all that is seen is processing.
+/// Measures points over loopback, where all delay is processing.
 fn points(
     sizes: &[u64],
     repetitions: &[Duration],

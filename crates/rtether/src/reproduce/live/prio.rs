@@ -1,4 +1,4 @@
-//! Paper 000 live: a switch that takes tags off, and the task priority of what measures.
+//! Paper 000 live: a switch that removes tags, and the task priority of the measuring program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration as Span, Instant};
@@ -21,7 +21,7 @@ use crate::live::{Placement, Thread, Via};
 use crate::run::Progress;
 
 const RATE: BitRate = BitRate::from_mbps(100);
-/// Frames of each case.
+/// Frames per case.
 const COUNT: usize = 200;
 const ROUND_TRIPS: u32 = 1_000;
 const PERIOD: Duration = Duration::from_ms(5);
@@ -57,7 +57,7 @@ fn classifier(has_rules: bool) -> Classifier {
     Classifier::new(PriorityTable::HIGH_LOW, rules).expect("a class that exists")
 }
 
-/// Sends tagged messages over the switch; returns the frames that reached the slave.
+/// Sends tagged messages over the switch; returns the frames received by the slave.
 fn received(
     strips: bool,
     progress: &Progress,
@@ -147,7 +147,7 @@ pub(super) fn strip(progress: &Progress) -> Result<Reproduction, ReproduceError>
     })
 }
 
-/// Measures with the generator at a priority, while programs keep its core busy.
+/// Measures with the generator at a priority, while other programs keep its core busy.
 fn generator(
     priority: Option<u8>,
     progress: &Progress,
@@ -155,7 +155,7 @@ fn generator(
     let network = network(false);
     let ends = ["master", "slave"].map(|name| network.find(name).expect("both are there"));
     let mut options = lab::round_trips(Via::Udp, 64, ROUND_TRIPS);
-    // The emulator has the last core.
+    // The emulator runs on the last core.
     options.thread = Thread {
         placement: Placement {
             core: Some(0),
@@ -172,7 +172,7 @@ fn generator(
                     core: Some(0),
                     ..Placement::default()
                 };
-                // Without it the load is spread, and less is felt.
+                // If pinning fails, the load spreads over cores and has less effect.
                 let _ = placement.apply();
                 while !is_over.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
@@ -184,7 +184,7 @@ fn generator(
         });
         is_over.store(true, Ordering::Relaxed);
         let (found, emulation) = measured?;
-        // The wait for the core is what is looked for, be it long.
+        // Waiting for the core is the effect under test, so stalls are included in the mean.
         let all = found.all();
         let calm = Calm::of(&found);
         let mean = all.map_or(calm.mean, |all| all.mean);
@@ -192,10 +192,10 @@ fn generator(
     })
 }
 
-/// A smaller difference of the means is not taken for an effect on a machine that does other things.
+/// Smaller differences of the means do not count as an effect on a machine with other load.
 const EFFECT: f64 = 0.1;
 
-/// Programs that keep the generator's core busy.
+/// Number of programs that keep the generator's core busy.
 const LOAD: usize = 2;
 
 pub(super) fn tasks(progress: &Progress) -> Result<Reproduction, ReproduceError> {

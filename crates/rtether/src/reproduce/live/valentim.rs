@@ -17,9 +17,9 @@ use crate::live::{Via, over_loopback};
 use crate::meter::{Contradiction, Costs, Given};
 use crate::run::Progress;
 
-/// Round trips of each point; the paper has 1000.
+/// Round trips per point; the paper has 1000.
 const COUNT: u32 = 500;
-/// Round trips of which outliers are sought; as in the paper.
+/// Round trips searched for outliers, as in the paper.
 const MANY: u32 = 1_000;
 
 type Points = BTreeMap<(Protocol, u64), Calm>;
@@ -51,7 +51,7 @@ fn measure(medium: Medium, progress: &Progress) -> Result<(Points, Emulation), R
     })
 }
 
-/// Measures loopback of this host.
+/// Measures this host's loopback.
 fn measure_loopback(progress: &Progress) -> Result<Points, ReproduceError> {
     let mut points = Points::new();
     for (protocol, size) in keys() {
@@ -178,7 +178,7 @@ pub(super) fn outliers(progress: &Progress) -> Result<Reproduction, ReproduceErr
         Ok(found)
     })?;
     for (size, measurement) in &found {
-        // Stalls count here: a standard system does not serve in real time, says the paper.
+        // Stalls count here: the paper says that a standard system does not serve in real time.
         let Some(all) = measurement.all() else {
             continue;
         };
@@ -217,15 +217,15 @@ pub(super) fn outliers(progress: &Progress) -> Result<Reproduction, ReproduceErr
     })
 }
 
-/// What half a round trip consists of, over all points.
+/// Parts of half a round trip, over all points.
 #[derive(Default)]
 struct Shares {
     comparisons: Vec<Comparison>,
-    /// Raw Ethernet: card against stack, in words, and whether the card takes half of the stack's
-    /// round trip everywhere.
+    /// Raw Ethernet: card against stack, in words, and whether anywhere the card takes less than
+    /// half the stack's round trip.
     cards: Vec<String>,
     has_small_card: bool,
-    /// Times of headers, and whether one is another than it should be.
+    /// Header times, and whether any differs from the expected one.
     headers: Vec<Duration>,
     has_odd_header: bool,
 }

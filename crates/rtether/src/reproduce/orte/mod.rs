@@ -1,9 +1,9 @@
-//! Response time of applications over publish-subscribe (003 Dolejs, 4.1, figures 9, 10, 12 to 14).
+//! Response time of publish-subscribe applications (003 Dolejs, 4.1, figures 9, 10, 12 to 14).
 //!
-//! Publication 1 in one node, subscription 2 and publication 2 in the other, subscription 1 in the
-//! first: half of the round trip is the response time. Over loopback all four are in one node: what
-//! remains is processing (catalogue, D6). The repetition time is the pause from an answer to the next
-//! issue.
+//! Publication 1 on one node, subscription 2 and publication 2 on the other, subscription 1 on the
+//! first: the response time is half the round trip. Over loopback all four are on one node, which
+//! leaves only processing (catalogue, D6). The repetition time is the pause from a reply to the
+//! next issue.
 
 mod plant;
 mod show;
@@ -22,16 +22,16 @@ use plant::simulate;
 pub(super) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
 /// Repetition times in milliseconds; zero is as fast as possible.
 pub(super) const REPETITIONS: [i64; 8] = [0, 1, 2, 5, 10, 20, 50, 100];
-/// What the paper measures most.
+/// The paper's main operating point.
 pub(super) const SIZE: u64 = 1024;
 pub(super) const REPETITION: Duration = Duration::from_ms(10);
-/// Issues of a series of the paper, and of one point of a simulated figure.
+/// Issues in a series of the paper, and in one point of a simulated figure.
 const ISSUES: u32 = 5_000;
 const FEWER: u32 = 1_000;
-/// Measured times that differ by less are the same: so much do those of one size and another run.
+/// Measured times within this ratio count as equal: repeated runs of one size differ as much.
 const FLAT: f64 = 1.1;
 
-/// Response times and their parts, in one direction.
+/// One-way response times and their parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Series {
     pub(super) response: Statistics,
@@ -68,7 +68,7 @@ fn points(
     Ok(all)
 }
 
-/// Judges the claims on four nodes and on loopback: both experiments need both measurements.
+/// Judges the claims about four nodes and loopback; both experiments need both measurements.
 pub(super) fn judge_parts(
     judge: &mut Judge,
     response: &Statistics,
@@ -94,7 +94,7 @@ pub(super) fn judge_parts(
     if judge.has("C079") {
         let (whole, alone) = (response.standard_deviation, processing.standard_deviation);
         let alike = ratio(whole, alone);
-        // Of what was measured only, the jitter of the network is what is left of the variances.
+        // Without a communication measurement, network jitter is the difference of the variances.
         let rest = communication.map_or_else(
             || {
                 let [whole, alone] = [whole, alone].map(|time| time.as_ns_floor().pow(2));
@@ -113,7 +113,7 @@ pub(super) fn judge_parts(
     }
 }
 
-/// Judges that the repetition time does not matter much (C080).
+/// Judges that the repetition time has little effect (C080).
 pub(super) fn judge_repetition(judge: &mut Judge, points: &[Point]) {
     let (least, most) = extremes(points);
     let spread = ratio(most, least);
@@ -125,7 +125,7 @@ pub(super) fn judge_repetition(judge: &mut Judge, points: &[Point]) {
     );
 }
 
-/// Judges that the response time grows slowly with the size (C081).
+/// Judges that the response time grows slowly with size (C081).
 pub(super) fn judge_size(judge: &mut Judge, points: &[Point]) {
     let means: Vec<Duration> = points.iter().map(|point| point.mean).collect();
     let (Some(first), Some(last)) = (means.first(), means.last()) else {
@@ -145,7 +145,7 @@ pub(super) fn judge_size(judge: &mut Judge, points: &[Point]) {
     judge.decide("C081", holds, observed, reason);
 }
 
-/// Returns the least and the largest time.
+/// Returns the smallest and largest time.
 fn extremes(points: &[Point]) -> (Duration, Duration) {
     let means = points.iter().map(|point| point.mean);
     means.fold((Duration::MAX, Duration::ZERO), |(least, most), mean| {
@@ -234,7 +234,7 @@ pub(super) fn run_surface(progress: &Progress) -> Result<Reproduction, Reproduce
     Ok(all)
 }
 
-/// Renders points that were measured.
+/// Reports measured points.
 pub(super) fn measured(
     id: &'static str,
     title: &'static str,
@@ -244,12 +244,12 @@ pub(super) fn measured(
     show::reproduction(id, title, "live", (points, judge))
 }
 
-/// Returns rows with the paper's values beside these.
+/// Compares the paper's values with these.
 pub(super) fn values(id: &'static str, own: &Statistics) -> Vec<Comparison> {
     show::rows(id, own)
 }
 
-/// Returns what the paper prints of an experiment.
+/// Returns the paper's value of a metric.
 fn printed(id: &str, metric: &str) -> Option<Duration> {
     reference::times(id, metric).into_values().next()
 }

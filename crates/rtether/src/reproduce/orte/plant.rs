@@ -1,4 +1,4 @@
-//! The nodes of the paper, and a simulated series.
+//! The paper's nodes, and a simulated series.
 
 use rtether_model::flow::{Reply, Traffic};
 use rtether_model::network::{Jitter, LinearStack, Network, NodeKind, Spread, Stack};
@@ -14,24 +14,24 @@ use crate::scenario::Scenario;
 
 const SCENARIO: &str = include_str!("../../../../../scenarios/publish-subscribe.yaml");
 const CLASS: &str = "ping-pong";
-/// Of a passage of the stack: at least, and what is added to it (the list of what is fitted).
+/// One pass through the stack: smallest time, and its jitter (see the list of fitted items).
 const BASE: Duration = Duration::from_us(260);
 const JITTER: Spread = Spread::Exponential {
     mean: Duration::from_ns(77_500),
     max: Duration::from_us(255),
 };
-/// Discovery is over by then.
+/// Discovery is complete by then.
 const SETTLED: Duration = Duration::from_ms(500);
-/// An answer that is longer under way is given up.
+/// A request is given up after this time.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// More than a round trip between the paper's nodes takes.
+/// Exceeds a round trip between the paper's nodes.
 const ROUND_TRIP: Duration = Duration::from_ms(3);
 
 fn scenario() -> Result<Scenario, ReproduceError> {
     load("publish-subscribe.yaml", SCENARIO, &[])
 }
 
-/// Returns the four nodes at their switch.
+/// Returns the four nodes on their switch.
 pub(in super::super) fn network() -> Result<Network, ReproduceError> {
     Ok(scenario()?.network)
 }
@@ -99,8 +99,8 @@ pub(super) fn simulate(
 mod tests {
     use super::*;
 
-    /// Oracle: loopback of the paper: mean 0.67 ms, at most 1.03 ms (figure 10), to which the stack
-    /// was fitted. Acknowledgements that come in between take a thousandth of the issues longer.
+    /// Oracle: the paper's loopback: mean 0.67 ms, at most 1.03 ms (figure 10), to which the stack
+    /// was fitted. With an acknowledgment in between, one issue in a thousand takes longer.
     #[test]
     fn the_stack_is_that_of_the_loopback() {
         let found = simulate(1024, Duration::from_ms(10), 2_000, &Progress::default());

@@ -9,10 +9,10 @@ use super::{Point, SIZES, Series, printed};
 use crate::meter::Statistics;
 use crate::report::chart::{Axis, Column, ColumnChart, LineChart, Series as Curve, Style};
 
-/// What the paper prints of its mean, and how near a prediction has to be (catalogue 4c).
+/// How close a prediction must be to the paper's mean (catalogue 4c).
 const NEAR: Duration = Duration::from_us(50);
 
-/// Returns rows with the paper's values beside ours.
+/// Compares the paper's values with ours.
 pub(super) fn rows(id: &'static str, own: &Statistics) -> Vec<Comparison> {
     let source = if id.ends_with("loopback") {
         "003 Dolejs Fig. 10"
@@ -44,7 +44,7 @@ pub(super) fn values(id: &'static str, own: &Statistics, found: &Series) -> Vec<
     all
 }
 
-/// Says how near the prediction comes.
+/// Reports how close the prediction is.
 pub(super) fn note(found: &Series) -> String {
     let paper = printed("dolejs-orte-4nodes", "mean").unwrap_or_default();
     let off = (found.response.mean - paper).as_ps().abs();
@@ -102,7 +102,7 @@ pub(super) fn decomposition(found: &Series) -> Figure {
     }
 }
 
-/// Puts points into a table and a figure.
+/// Reports points as a table and a figure.
 pub(super) fn reproduction(
     id: &'static str,
     title: &'static str,

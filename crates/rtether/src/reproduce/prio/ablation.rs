@@ -1,4 +1,4 @@
-//! All selection algorithms with all transmit strategies (catalogue 1b, last rows; R84).
+//! Every selection algorithm with every transmit strategy (catalogue 1b, last rows; R84).
 
 use rtether_model::endnode::{LowTurn, ReceiveSelection, TransmitStrategy};
 
@@ -83,7 +83,7 @@ pub(super) fn notes(rows: &[Row]) -> [String; 2] {
     ]
 }
 
-/// Says what B does otherwise than A.
+/// Describes how B differs from A.
 fn promotions(rows: &[Row]) -> String {
     let of = |algorithm: &str| {
         let begins = format!("{algorithm}, ");
@@ -103,7 +103,7 @@ fn promotions(rows: &[Row]) -> String {
     )
 }
 
-/// Standard deviations of all combinations.
+/// Draws the standard deviations of all combinations.
 pub(super) fn figure(rows: &[Row]) -> Figure {
     let column = |case: &Case| {
         Some(Column {

@@ -1,5 +1,5 @@
 //! `skeie-prio-table1` to `-table3` on this host: master, slave and file server are namespaces with
-//! the stacks of this kernel, a shim is the layer of table 3, and the switch is emulated.
+//! this kernel's stacks, a shim is the layer of table 3, and the switch is emulated.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,12 +16,12 @@ use crate::live::testbed::{Emulation, Measured};
 use crate::run::Progress;
 use crate::scenario::Scenario;
 
-/// Series, of [`super::SAMPLES`] messages and some more, as in the paper.
+/// Number of series, each of at least [`super::SAMPLES`] messages, as in the paper.
 const SERIES: u64 = 4;
-/// A tenth does not count.
+/// The first tenth is warm-up.
 const DURATION: Duration = Duration::from_ms(4_500);
 
-/// What is measured: the table, and which way the file goes.
+/// Measured case: the table, and the direction of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
     Baseline,
@@ -38,18 +38,18 @@ enum Way {
     Transmit,
 }
 
-/// A row as it was measured.
+/// A measured row.
 #[derive(Clone, Debug)]
 struct Found {
     case: Case,
     stalled: u64,
     lost: u64,
     emulation: Vec<Emulation>,
-    /// Decisions of shims that were made again, and whether all were the same.
+    /// Number of shim decisions replayed, and whether all agreed.
     replayed: (u64, bool),
 }
 
-/// Rows measured so far in this process: the claims compare tables.
+/// Rows measured so far in this process; claims compare tables.
 static KNOWN: Mutex<BTreeMap<Row, Found>> = Mutex::new(BTreeMap::new());
 
 impl Row {
@@ -84,7 +84,7 @@ impl Row {
     }
 }
 
-/// Measures a row, or returns what it was.
+/// Measures a row, or returns the earlier measurement.
 fn found(row: Row, progress: &Progress) -> Result<Found, ReproduceError> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known.get(&row) {
@@ -95,7 +95,8 @@ fn found(row: Row, progress: &Progress) -> Result<Found, ReproduceError> {
     Ok(measured)
 }
 
-/// Returns the simulated scenario with the stacks of this host.
+/// Returns the simulated scenario with stacks at zero cost, since this host's stacks take their
+/// place.
 fn scenario(setup: &Setup) -> Scenario {
     let mut scenario = plant::scenario(setup);
     for node in &mut scenario.network.nodes {
@@ -131,10 +132,10 @@ fn measure(scenario: &Scenario, progress: &Progress) -> Result<Found, ReproduceE
     })
 }
 
-/// Returns a series as a record, with what of the file arrived.
+/// Returns a series as a record, including the octets of the file that arrived.
 fn record(measured: &Measured, scenario: &Scenario) -> Record {
     let mut record = measured.record(scenario);
-    // Of files it is not known what arrived in the warm-up.
+    // How much of a file arrived during warm-up is unknown.
     record.warmup = Duration::ZERO;
     for stream in &mut record.streams {
         let delivered = stream.transfers.iter().map(|file| file.delivered);
@@ -229,7 +230,7 @@ fn run(
     })
 }
 
-/// Says how far the means of table 3 are from those without load.
+/// Compares the means of table 3 with those without load.
 fn means(progress: &Progress) -> Result<String, ReproduceError> {
     let mean = |row| found(row, progress).map(|found| found.case.mean_us());
     let [receive, transmit] = both(Row::Three, mean)?;
@@ -245,7 +246,7 @@ fn means(progress: &Progress) -> Result<String, ReproduceError> {
     ))
 }
 
-/// Judges a claim, if it speaks of what can be measured.
+/// Judges a claim if it can be measured.
 fn verdict(judge: &mut Judge, claim: &str, progress: &Progress) -> Result<(), ReproduceError> {
     let case = |row| found(row, progress).map(|found| found.case);
     let (value, holds, reason) = match claim {

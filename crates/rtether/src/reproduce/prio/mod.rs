@@ -1,9 +1,9 @@
 //! The measurements of 000 Skeie, section IV: round trips of a small message through the stacks of
 //! two real-time nodes, with FTP load and with priority queues in the node.
 //!
-//! The stack is fitted to the baseline: four passages of it take 404 of the 700 us, and their jitter
-//! gives the 14 us of its standard deviation. What the paper leaves open of the load is fitted to
-//! table 1: window of TCP, size of the files, and the rate of a received file (see
+//! The stack is fitted to the baseline: four passes through it take 404 of the 700 us, and their
+//! jitter gives the standard deviation of 14 us. Load parameters that the paper leaves open are
+//! fitted to table 1: TCP window, file size, and the rate of a received file (see
 //! [`fitted`](super::fitted)). Tables 2 and 3 are predicted from these.
 
 mod ablation;
@@ -28,27 +28,27 @@ pub(super) use strip::run as run_strip;
 pub(super) use tables::{run_baseline, run_table1, run_table2, run_table3};
 pub(super) use tasks::run as run_tasks;
 
-/// Series of 200 samples; the paper has four a case.
+/// Series of 200 samples; the paper has four per case.
 const SERIES: u64 = 20;
 const SAMPLES: i64 = 200;
 
-/// Round trips of one case, as the paper prints them.
+/// Round trips of one case, with the paper's statistics.
 #[derive(Clone, Debug)]
 struct Case {
     /// All series together.
     all: StreamRecord,
-    /// Root mean square of the standard deviations of the series (catalogue 0.2,
-    /// `pooled_within`): what the paper prints as combined.
+    /// Root mean square of the standard deviations of the series (catalogue 0.2, `pooled_within`):
+    /// the paper's combined value.
     deviation_us: f64,
-    /// Octets of the file that arrived, in the time of all series.
+    /// Octets of the file that arrived, over the time of all series.
     file: Bytes,
     time: Duration,
-    /// The layer of the master, if it has one.
+    /// Layer of the master, if it has one.
     layer: Option<LayerRecord>,
 }
 
 impl Case {
-    /// Puts series together.
+    /// Merges series.
     fn of(records: &[Record]) -> Self {
         let mut squares = 0.0;
         let mut merged: Option<Record> = None;
@@ -90,13 +90,14 @@ impl Case {
         count_f64(self.file.get()) * 8.0 / self.time.as_secs_f64() / 1e6
     }
 
-    /// Returns how many frames the receive queues of the master moved up.
+    /// Returns the number of frames promoted in the receive queues of the master.
     fn promoted(&self) -> u64 {
         let queues = self.layer.iter().flat_map(|layer| &layer.receive);
         queues.map(|queue| queue.promoted).sum()
     }
 
-    /// Returns the frames that came to the high and to the lower receive queues of the master.
+    /// Returns the frames that arrived at the highest and at the lower receive queues of the
+    /// master.
     fn received(&self) -> (u64, u64) {
         let queues = self.layer.iter().flat_map(|layer| &layer.receive);
         let arrived: Vec<u64> = queues.map(|queue| queue.arrived).collect();
@@ -114,7 +115,7 @@ impl Case {
         )
     }
 
-    /// Returns one of the statistics of the paper's tables.
+    /// Returns a statistic of the paper's tables by name.
     fn statistic(&self, name: &str) -> Option<f64> {
         match name {
             "mean" => Some(self.mean_us()),
@@ -126,7 +127,7 @@ impl Case {
     }
 }
 
-/// Measures one set-up: series in parallel, one seed each.
+/// Simulates one setup: series in parallel, one seed each.
 fn measure(setup: &Setup, progress: &Progress) -> Result<Case, ReproduceError> {
     let scenario = plant::scenario(setup);
     let records = (1..=SERIES)
@@ -136,7 +137,7 @@ fn measure(setup: &Setup, progress: &Progress) -> Result<Case, ReproduceError> {
     Ok(Case::of(&records))
 }
 
-/// Puts the paper's combined values of an experiment beside ours.
+/// Compares the paper's combined values of an experiment with ours.
 fn compare(id: &str, cases: &[(&str, &Case)]) -> Vec<Comparison> {
     let values = reference::values(id).into_iter();
     let compare = |value: reference::Value| {

@@ -1,4 +1,4 @@
-//! Master, slave and file server at one switch (catalogue 1b, `skeie-prio-baseline`).
+//! Master, slave and file server on one switch (catalogue 1b, `skeie-prio-baseline`).
 
 use rtether_model::endnode::{
     Layer, Receive, ReceiveConfig, ReceiveSelection, Rule, TosMatch, TransmitConfig,
@@ -23,7 +23,7 @@ pub(super) const FILE: usize = 1;
 
 const FAST: BitRate = BitRate::from_mbps(100);
 const SLOW: BitRate = BitRate::from_mbps(10);
-/// A frame of 160 octets, 168 on the wire with its preamble, as the paper's drop-link times say.
+/// A frame of 160 octets, 168 on the wire with preamble, as the paper's drop-link times imply.
 const PAYLOAD: Bytes = Bytes::new(114);
 const PERIOD: Duration = Duration::from_ms(20);
 /// A few percent, so that messages and file do not run in step.
@@ -33,17 +33,17 @@ const WARMUP: Duration = Duration::from_ms(500);
 const DSCP: u8 = 46;
 const HIGH: u8 = 7;
 
-/// Segments under way (catalogue 1b: the maximum of table 1 is six full frames ahead).
+/// Segments in flight (catalogue 1b: the maximum of table 1 is six full frames ahead).
 const WINDOW: u64 = 7;
-/// The file of the paper's flat network; one after the other. With files of 1 MB there are fewer
-/// pauses: the standard deviation of table 1 is then 81 instead of 127 us (paper: 94).
+/// The file of the paper's flat network, sent repeatedly. Files of 1 MB leave fewer pauses: the
+/// standard deviation of table 1 is then 81 instead of 127 us (paper: 94).
 const FILE_SIZE: Bytes = Bytes::new(101_000);
-/// How fast the master receives a file: not given, but limited by table 1. A full frame on the
-/// master's link delays a message by up to 122 us, so at a utilization u it adds at least
-/// u * 122^2 / 3 - (u * 61)^2 to the variance. From 14 to 17.5 us there is room for u = 2.3 %.
+/// Rate at which the master receives a file: not given, but limited by table 1. A full frame on the
+/// master's link delays a message by up to 122 us, so a utilization u adds at least u * 122^2 / 3 -
+/// (u * 61)^2 to the variance. From 14 to 17.5 us there is room for u = 2.3 %.
 const RECEIVED_RATE: BitRate = BitRate::from_mbps(2);
 
-/// Which way the file goes.
+/// Direction of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Load {
     /// No file.
@@ -66,7 +66,7 @@ impl Load {
     }
 }
 
-/// What is varied.
+/// The varied parameters.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -74,15 +74,15 @@ impl Load {
 )]
 pub(super) struct Setup {
     pub(super) load: Load,
-    /// Messages carry a tag of high priority.
+    /// Messages carry a high-priority tag.
     pub(super) is_tagged: bool,
     /// Queues in the nodes: selection on receive, strategy on transmit.
     pub(super) queues: Option<(ReceiveSelection, TransmitStrategy)>,
-    /// The switch takes tags off.
+    /// The switch removes tags.
     pub(super) strips: bool,
-    /// Nodes look at the type of service where there is no tag.
+    /// Nodes classify untagged frames by type of service.
     pub(super) has_rules: bool,
-    /// A received file comes as fast as it can.
+    /// A received file arrives as fast as possible.
     pub(super) is_saturated: bool,
     /// Application tasks of the master.
     pub(super) tasks: Option<Tasks>,
@@ -102,7 +102,8 @@ impl Setup {
         }
     }
 
-    /// Tagged messages and priority queues in the nodes, as in table 3 by the catalogue's default.
+    /// Tagged messages and priority queues in the nodes, as in table 3 with the catalogue's
+    /// defaults.
     pub(super) const fn prioritized(load: Load) -> Self {
         Self {
             is_tagged: true,

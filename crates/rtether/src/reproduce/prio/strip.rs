@@ -1,5 +1,5 @@
-//! `skeie-prio-switch-strip`: a switch that honours tags and takes them off (IV, Bugs a), while the
-//! master receives a file as fast as it can.
+//! `skeie-prio-switch-strip`: a switch that honors tags and removes them (IV, Bugs a), while the
+//! master receives a file as fast as possible.
 
 use super::super::{Comparison, Judge, ReproduceError, Reproduction};
 use super::plant::{Load, Setup};
@@ -18,7 +18,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     let deduces = measure(&setup(true, true), progress)?;
     let cases = [&keeps, &strips, &deduces];
     let high = cases.map(|case| case.received().0);
-    // Every message that was answered came to the high queue, or none did.
+    // Either every answered message arrived in the high queue, or none did.
     let answered = cases.map(|case| case.all.delivered);
     let words = |at: usize| format!("{} of {} answers", high[at], answered[at]);
     let mut judge = Judge::new("skeie-prio-switch-strip");

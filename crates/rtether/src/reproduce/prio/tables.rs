@@ -37,7 +37,7 @@ impl Table {
     }
 }
 
-/// What the three tables of the paper are about.
+/// The three tables of the paper.
 struct Tables {
     one: Table,
     two: Table,
@@ -45,7 +45,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// With a received file at its fitted rate, or as fast as it can come.
+    /// Measures with a received file at its fitted rate, or as fast as possible.
     fn measure(is_saturated: bool, progress: &Progress) -> Result<Self, ReproduceError> {
         let table = |setup: fn(Load) -> Setup| {
             let setup = |load| Setup {
@@ -76,7 +76,7 @@ impl Both {
         })
     }
 
-    /// Judges a number with the fitted rate; says what it would be without.
+    /// Judges a value at the fitted rate, and reports the verdict without that rate.
     fn judge(
         &self,
         judge: &mut Judge,
@@ -264,7 +264,7 @@ fn judge_table3(judge: &mut Judge, baseline: &Case, both: &Both) {
         |ratio| ratio <= 1.05,
         "more than 5 % above the baseline",
     );
-    // A full frame on the wire, and one service.
+    // One full frame on the wire, and one service.
     let allowed = 122.08 + PASSAGE.as_us_f64();
     both.judge(
         judge,
@@ -302,7 +302,7 @@ fn reproduction(
     }
 }
 
-/// Standard deviations and means of all three tables beside the paper's.
+/// Draws standard deviations and means of all three tables next to the paper's.
 fn figure(baseline: &Case, one: &Table, two: &Table, three: &Table) -> Figure {
     let paper = |id: &str, load: &str| {
         let values = reference::values(id).into_iter();

@@ -10,15 +10,14 @@ use super::{Case, measure};
 use crate::profiles::VXWORKS_SEGMENT as SEGMENT;
 use crate::run::Progress;
 
-/// What the test program needs for a message.
+/// Processing time of a message in the test program.
 const MESSAGE: Duration = Duration::from_us(5);
 
-/// Smaller differences of the means are not taken for an effect.
+/// Smaller differences of the means do not count as an effect.
 const EFFECT: f64 = 0.01;
 
 pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, ReproduceError> {
-    // The program that writes or reads the file needs as long for a segment as the stack does: the
-    // paper gives no number.
+    // The file program takes as long per segment as the stack: the paper gives no number.
     let setup = |load, messages_first| Setup {
         tasks: Some(Tasks {
             message: MESSAGE,
@@ -35,7 +34,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
         let high = measure(&setup(load, true), progress)?;
         let default = measure(&setup(load, false), progress)?;
         let effect = default.mean_us() / high.mean_us() - 1.0;
-        // The order is the paper's; how much it is depends on a cost that the paper does not give.
+        // The order is the paper's; its size depends on a cost that the paper does not give.
         parts.push(match effect {
             effect if effect >= EFFECT => Some(true),
             effect if effect > 0.0 => None,

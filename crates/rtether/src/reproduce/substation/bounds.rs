@@ -1,17 +1,17 @@
-//! `skeie-bounds`: the methods surveyed in 000 Skeie II on the substation of its section III (S12;
-//! R10 to R18).
+//! `skeie-bounds`: the methods surveyed in 000 Skeie II applied to the substation of its section
+//! III (S12; R10 to R18).
 //!
-//! The paper names three ways to bound a delay and gives no formulas; textbook forms are meant:
+//! The paper names three ways to bound a delay without formulas; textbook forms are used:
 //!
-//! - network calculus (Cruz): every flow a leaky bucket, each hop the sum of bursts, the burst of a
-//!   flow grows by rate times delay;
+//! - network calculus (Cruz): every flow is a leaky bucket, the delay of a hop is the sum of
+//!   bursts, and the burst of a flow grows by rate times delay;
 //! - scheduling analysis (Tindell and Clark; order of arrival after George, Rivierre and Spuri):
-//!   every flow a staircase of period and jitter, each hop the longest wait in a busy period, the
-//!   wait is the jitter of the next hop;
-//! - the hybrid of both (Koubaa and Song): the bounds of `rtether_bounds`, in which the staircases
-//!   of scheduling meet the limits that links set in network calculus.
+//!   every flow is a staircase of period and jitter, each hop costs the longest wait in a busy
+//!   period, and the wait is the jitter of the next hop;
+//! - the hybrid of both (Koubaa and Song): the bounds of `rtether_bounds`, which combine the
+//!   staircases of scheduling with the limits that links impose in network calculus.
 //!
-//! The first two are computed here from nothing but the places on each way, with [`textbook`].
+//! The first two are computed here from the places on each path alone, with [`textbook`].
 
 mod textbook;
 
@@ -25,7 +25,7 @@ use crate::reproduce::{Comparison, Figure};
 use crate::run::Progress;
 use textbook::{Method, Plant};
 
-/// Draws of the phases.
+/// Number of random phase draws.
 const RUNS: u64 = 8;
 const DURATION_S: i64 = 8;
 
@@ -61,7 +61,7 @@ impl Found {
     ) -> Result<Self, ReproduceError> {
         let mut simulated: Vec<Duration> = Vec::new();
         let mut last = None;
-        // Seed zero stands for phases that are all equal, unlucky for most streams.
+        // Seed zero has all phases equal, which is bad for most streams.
         for seed in 0..=runs {
             let together = ["generate.substation.phase=synchronized"];
             let more: &[&str] = if seed == 0 { &together } else { &[] };
@@ -113,7 +113,7 @@ impl Found {
         })
     }
 
-    /// Counts the streams in which each value of one column is at most that of another.
+    /// Counts the streams for which one column is at most the other.
     fn ordered(&self, low: &[Duration], high: &[Duration]) -> usize {
         debug_assert_eq!(low.len(), self.classes.len());
         low.iter()
@@ -122,7 +122,7 @@ impl Found {
             .count()
     }
 
-    /// Returns the mean of bound over simulated maximum for the three bounds.
+    /// Returns the mean ratio of bound to simulated maximum for the three bounds.
     fn pessimism(&self) -> [f64; 3] {
         let [simulated, bounds @ ..] = self.all();
         bounds.map(|bounds| {
@@ -262,7 +262,7 @@ fn figure(found: &Found) -> Figure {
 mod tests {
     use super::*;
 
-    /// Oracle: the order that theory gives, and a simulator that shares no code with the bounds.
+    /// Oracle: the order given by theory, and a simulator that shares no code with the bounds.
     #[test]
     fn the_order_of_the_survey_holds() {
         for (name, set) in VARIANTS {

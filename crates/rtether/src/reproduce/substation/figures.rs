@@ -1,4 +1,4 @@
-//! The paper's values beside ours, and the counterparts of figures 5, 6 and 7.
+//! Comparison with the paper, and the counterparts of figures 5, 6 and 7.
 
 use rtether_model::quantity::Duration;
 
@@ -53,7 +53,7 @@ fn points(curve: &[(Duration, Duration)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Returns the largest delay that the paper prints for a figure without transfers.
+/// Returns the largest delay the paper prints for a figure without transfers.
 fn printed(counterpart: &str) -> Option<Duration> {
     let values = reference::values("skeie-substation").into_iter();
     let place = counterpart.replace("figure", "Fig");
@@ -85,7 +85,7 @@ pub(super) fn figure(
         title: title.into(),
         note: "means over the class and 1.6 s".into(),
         x: Axis::time("time of the run"),
-        // The axis of the figure in the paper ends here or at 350 us.
+        // The axis of the paper's figure ends here or at 350 us.
         y: Axis::time("delay").between(100e-6, 250e-6),
         series,
         rules: vec![Rule {

@@ -10,7 +10,7 @@ use super::{
 use crate::report::chart::{Axis, Column, ColumnChart};
 use crate::run::Progress;
 
-/// Half a round trip in parts that add up to it.
+/// Half a round trip, split into parts that add up to it.
 #[derive(Clone, Copy, Debug)]
 struct Parts {
     protocol: Protocol,
@@ -100,7 +100,7 @@ fn judge_parts(judge: &mut Judge, parts: &[Parts]) {
     );
 }
 
-/// Returns the paper's own formula for the card; `None` where it has no usable value.
+/// Returns the card time by the paper's formula; `None` without usable values.
 fn card_of_paper(protocol: Protocol, payload: u64) -> Option<Duration> {
     let key = (protocol, payload);
     let half = *half_round_trips(Medium::FastHub).get(&key)?;

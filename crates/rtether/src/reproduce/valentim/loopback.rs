@@ -1,7 +1,7 @@
-//! `valentim-loopback`: what the stacks cost without a network (004 Valentim III.A, figure 6).
+//! `valentim-loopback`: cost of the stacks without a network (004 Valentim III.A, figure 6).
 //!
-//! The simulator has no loopback device. A round trip over one is what all passages of the stacks
-//! take together, read off simulated round trips over the switch.
+//! The simulator has no loopback device. A loopback round trip is taken as the sum of all passes
+//! through the stacks in simulated round trips over the switch.
 
 use rtether_model::quantity::Duration;
 

@@ -1,9 +1,9 @@
 //! Round trips over hubs and a switch (004 Valentim): the two PCs, the networks between them, and
-//! how their stacks are calibrated.
+//! the calibration of their stacks.
 //!
-//! Half a round trip is `T_frame + T_stack / 2 + T_NIC` in the paper: the frame on the wire, half
-//! the round trip over the loopback device, and the rest, which it ascribes to the network cards.
-//! Stack and card become straight lines through what the paper measured over loopback and on the
+//! In the paper, half a round trip is `T_frame + T_stack / 2 + T_NIC`: the frame on the wire, half
+//! the round trip over the loopback device, and the rest, which it attributes to the network cards.
+//! Stack and card become straight lines through the paper's measurements over loopback and on the
 //! 100 Mbit/s hub. The other two networks are predictions.
 
 mod decomposition;
@@ -33,15 +33,15 @@ pub(super) use switch_hub::run as run_switch_hub;
 
 /// Payloads of the paper, in octets.
 pub(super) const SIZES: [u64; 5] = [64, 128, 256, 512, 1024];
-/// Round trips for each point (004 II.C).
+/// Round trips per point (004 II.C).
 const COUNT: usize = 1000;
-/// Every round trip is over before the next begins.
+/// Every round trip ends before the next begins.
 const PERIOD: Duration = Duration::from_ms(5);
 
 pub(super) const FAST: BitRate = BitRate::from_mbps(100);
 const SLOW: BitRate = BitRate::from_mbps(10);
 
-/// What lies between the two PCs.
+/// The network between the two PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Medium {
     FastHub,
@@ -76,7 +76,7 @@ impl Medium {
         }
     }
 
-    /// Returns the longest delay of a repeater: 46 bit times for class II at 100 Mbit/s (IEEE
+    /// Returns the longest repeater delay: 46 bit times for class II at 100 Mbit/s (IEEE
     /// 802.3-2022, 27.3.1.4), 8 bit times at 10 Mbit/s (9.5.5).
     const fn repeater_delay(self) -> Duration {
         match self {
@@ -86,7 +86,7 @@ impl Medium {
     }
 }
 
-/// How the PCs talk.
+/// Protocol between the PCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Protocol {
     Udp,
@@ -110,13 +110,13 @@ impl Protocol {
         }
     }
 
-    /// Returns the frame around a payload.
+    /// Returns the frame size for a payload.
     pub(super) fn frame(self, payload: u64) -> Bytes {
         frame_size(Bytes::new(payload), self.encapsulation())
     }
 }
 
-/// Returns what the paper measured on a network and what may be compared, by protocol and payload.
+/// Returns the paper's comparable measurements on a network, by protocol and payload.
 fn measured(
     experiment: &str,
     statistic: &str,
@@ -134,25 +134,25 @@ fn measured(
         .collect()
 }
 
-/// Returns half round trips of the paper's table.
+/// Returns the half round trips of the paper's table.
 pub(super) fn half_round_trips(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
     measured("valentim-rtt", "mean_half_rtt", medium.key())
 }
 
-/// Returns round trips over the loopback device; the misprinted one is not among them.
+/// Returns round trips over the loopback device, without the misprinted one.
 pub(super) fn loopbacks() -> BTreeMap<(Protocol, u64), Duration> {
     measured("valentim-loopback", "mean_loopback", "loopback")
 }
 
-/// Returns what a frame needs from one PC to the other over a hub, cards left out.
+/// Returns the time of a frame from PC to PC over a hub, without the cards.
 fn through_hub(medium: Medium, frame: Bytes) -> Duration {
     wire_time(frame, medium.rate()) + medium.repeater_delay() + PATCH * 2
 }
 
 /// Returns the stack and network card of the paper's PCs, a Pentium III of 800 MHz.
 ///
-/// The paper does not part sending from receiving: both get the same. A round trip over loopback
-/// is two times each, half a round trip over a network one time each of stack and card.
+/// The paper does not separate sending from receiving: both get the same. A loopback round trip is
+/// two passes each way; half a network round trip is one pass each way of stack and card.
 pub(super) fn stack(protocol: Protocol) -> LinearStack {
     let own = |all: BTreeMap<(Protocol, u64), Duration>| {
         let own = all.into_iter().filter(move |((of, _), _)| *of == protocol);
@@ -184,8 +184,8 @@ pub(super) fn stack(protocol: Protocol) -> LinearStack {
     }
 }
 
-/// Returns the latency of the paper's switch, which it does not name: what the smallest payload
-/// takes longer than over the hub, less one frame time; the mean of both protocols.
+/// Returns the latency of the paper's switch, which the paper does not name: the excess of the
+/// smallest payload over the hub, minus one frame time; mean of both protocols.
 fn switch_latency() -> Duration {
     let (hub, switch) = (
         half_round_trips(Medium::FastHub),
@@ -219,14 +219,14 @@ pub(super) fn network(medium: Medium, protocol: Protocol) -> Network {
     plant.network
 }
 
-/// Means of what was simulated.
+/// Simulated means.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     /// Half a round trip.
     half: Duration,
     /// A round trip over loopback: all passages of the stacks.
     stack: Duration,
-    /// What half a round trip spends on the wire and in network cards.
+    /// Time on the wire and in network cards in half a round trip.
     wire: Duration,
     lost: usize,
 }
@@ -274,7 +274,7 @@ fn simulate_all(medium: Medium, progress: &Progress) -> Result<Points, Reproduce
         .collect()
 }
 
-/// Returns the largest distance of some values from others with the same key.
+/// Returns the largest difference between values with the same key.
 fn largest_distance(
     ours: &Points,
     theirs: &BTreeMap<(Protocol, u64), Duration>,

@@ -55,7 +55,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     })
 }
 
-/// Returns the paper's values with the rows of the 10 Mbit/s hub where they belong.
+/// Returns the paper's values with the rows of the 10 Mbit/s hub restored to their place.
 pub(super) fn comparable(medium: Medium) -> BTreeMap<(Protocol, u64), Duration> {
     let mut all = half_round_trips(medium);
     for value in reference::printed("valentim-rtt") {

@@ -1,4 +1,4 @@
-//! `valentim-switch-hub`: what a switch costs against a hub (004 Valentim III.B, figure 8).
+//! `valentim-switch-hub`: cost of a switch compared with a hub (004 Valentim III.B, figure 8).
 
 use rtether_model::quantity::Duration;
 use rtether_model::wire::wire_time;
@@ -44,7 +44,7 @@ pub(in super::super) fn run(progress: &Progress) -> Result<Reproduction, Reprodu
     })
 }
 
-/// Returns by how much the switch is slower than the hub, in percent.
+/// Returns how much slower the switch is than the hub, in percent.
 fn advantage(hub: Duration, switch: Duration) -> f64 {
     (ratio(switch, hub) - 1.0) * 100.0
 }
@@ -72,7 +72,7 @@ fn judge_advantage(judge: &mut Judge, hub: &Points, switch: &Points) {
     );
 }
 
-/// Returns the paper's hub and switch for a point.
+/// Returns the paper's hub and switch values for a point.
 fn paper(protocol: Protocol, size: u64) -> Option<(Duration, Duration)> {
     let of = |medium| half_round_trips(medium).get(&(protocol, size)).copied();
     Some((of(Medium::FastHub)?, of(Medium::FastSwitch)?))

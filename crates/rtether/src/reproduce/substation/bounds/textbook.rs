@@ -1,23 +1,24 @@
-//! Leaky buckets and staircases hop by hop, in order of arrival.
+//! Leaky buckets and staircases, hop by hop, in order of arrival.
 //!
-//! All times are picoseconds. A place works off the work of one picosecond in each picosecond; a
-//! packet of flow i brings C(i), and the packets of a flow have period T(i) and reach the place with
-//! jitter J(i). Where D is the delay bound of a place, from arrival to end of service:
+//! All times are in picoseconds. A place does one picosecond of work per picosecond; a packet of
+//! flow i brings C(i), and the packets of a flow have period T(i) and arrive at the place with
+//! jitter J(i). D is the delay bound of a place, from arrival to end of service:
 //!
-//! - Leaky buckets. In any window of length t at most b(i) + C(i) t / T(i) arrives, with
-//!   b(i) = C(i) (1 + J(i) / T(i)), since ceil(x) < 1 + x. If the rates do not exceed the capacity,
-//!   the sum of bursts is the most that is ever there, and whoever finds it leaves after that time:
-//!   D = sum b. At the next place packets of the flow are late by up to J + D, which is the growth
-//!   of the burst by rate times delay.
-//! - Staircases. In a closed window of length t at most C(i) (floor((t + J(i)) / T(i)) + 1) arrives.
-//!   A packet that arrives a time t after the beginning of its busy period waits for all work that
-//!   has arrived up to then but its own, less the t that is done: the wait is at most the largest
-//!   such difference, attained where some flow has a step, and busy periods are no longer than the
-//!   least L with as much work in the half-open window as L. At the next place J grows by the wait.
+//! - Leaky buckets. In any window of length t at most b(i) + C(i) t / T(i) arrives, with b(i) =
+//!   C(i) (1 + J(i) / T(i)), since ceil(x) < 1 + x. If the rates do not exceed the capacity, the
+//!   backlog never exceeds the sum of bursts, and a packet that finds it leaves after that time: D
+//!   = sum b. At the next place packets of the flow are late by up to J + D, which makes the burst
+//!   grow by rate times delay.
+//! - Staircases. In a closed window of length t at most C(i) (floor((t + J(i)) / T(i)) + 1)
+//!   arrives. A packet that arrives a time t after the start of its busy period waits for all other
+//!   work that has arrived by then, minus the t already done: the wait is at most the largest such
+//!   difference, attained at a step of some flow, and busy periods are no longer than the least L
+//!   for which the work in a half-open window of length L is at most L. At the next place J grows
+//!   by the wait.
 //!
-//! Jitter that depends on itself over shared stacks is iterated from zero to the least fixed point.
-//! It is a bound by induction over events: the first packet that exceeded its jitter would have met
-//! only packets that do not.
+//! Jitter that depends on itself through shared stacks is iterated from zero to the least fixed
+//! point. This is a bound by induction over events: the first packet to exceed its jitter would
+//! have met only packets that do not.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ use rtether_model::wire;
 
 use crate::scenario::Scenario;
 
-/// Rounds towards the fixed point of the jitter.
+/// Most iterations towards the fixed point of the jitter.
 const ROUNDS_MAX: u32 = 1_000;
 
 /// A basic method.
@@ -49,11 +50,11 @@ struct Visit {
     place: usize,
     period: i64,
     cost: i64,
-    /// From the beginning of service to the next place.
+    /// From the start of service to the next place.
     passage: i64,
 }
 
-/// The ways of all streams through places that serve in order of arrival.
+/// Paths of all streams through places that serve in order of arrival.
 pub(super) struct Plant {
     streams: Vec<Vec<Visit>>,
     release_jitter: Vec<i64>,
@@ -61,8 +62,8 @@ pub(super) struct Plant {
 }
 
 impl Plant {
-    /// Takes the ways from the hops of an analysis; `None` if a stream has no bound, is not
-    /// periodic or has an answer, or a stack is not one processor for both directions.
+    /// Takes the paths from the hops of an analysis; `None` if a stream has no bound, is not
+    /// periodic or has a reply, or a stack is not a single processor for both directions.
     pub(super) fn new(scenario: &Scenario, analysis: &Analysis) -> Option<Self> {
         let routing = Routing::new(&scenario.network);
         let mut places = BTreeMap::new();
@@ -111,8 +112,8 @@ impl Plant {
         Some(plant)
     }
 
-    /// Returns the bound of each stream, or `None` if a place is overloaded or the jitter grows
-    /// beyond measure.
+    /// Returns the bound of each stream; `None` if a place is overloaded or the jitter has no fixed
+    /// point within [`ROUNDS_MAX`] iterations.
     pub(super) fn solve(&self, method: Method) -> Option<Vec<Duration>> {
         let mut waits: Vec<Vec<i64>> = self.streams.iter().map(|s| vec![0; s.len()]).collect();
         for _ in 0..ROUNDS_MAX {
@@ -140,7 +141,7 @@ impl Plant {
         None
     }
 
-    /// Returns what arrives at each place: cost, period and jitter of every visit.
+    /// Returns the load of each place: cost, period and jitter of every visit.
     fn loads(&self, method: Method, waits: &[Vec<i64>]) -> Vec<Vec<Load>> {
         let mut loads = vec![Vec::new(); self.places];
         let streams = self.streams.iter().zip(waits).zip(&self.release_jitter);
@@ -182,7 +183,7 @@ impl Load {
         self.cost * ((span + self.jitter) / self.period + 1)
     }
 
-    /// Returns the work that arrives in a window without its end.
+    /// Returns the work that arrives in a half-open window.
     const fn before(&self, span: i64) -> i64 {
         let (whole, rest) = (
             (span + self.jitter) / self.period,
@@ -195,7 +196,7 @@ impl Load {
 impl Method {
     /// Returns the longest time from arrival to end of service; `None` at overload.
     fn delay(self, loads: &[Load]) -> Option<i64> {
-        // Parts of 2^40, rounded up.
+        // In units of 2^-40, rounded up.
         let share = |load: &Load| (i128::from(load.cost) << 40) / i128::from(load.period) + 1;
         if loads.iter().map(share).sum::<i128>() >= 1 << 40 {
             return None;
@@ -213,7 +214,7 @@ impl Method {
                 let end = busy_period(loads);
                 let work = |at: i64| loads.iter().map(|load| load.within(at)).sum::<i64>();
                 let steps = loads.iter().flat_map(|load| {
-                    // The first step after the beginning, and each period later.
+                    // The first step after the start, then one per period.
                     let first = load.period - load.jitter % load.period;
                     (0i64..)
                         .map(move |n| first + n * load.period)
@@ -226,7 +227,7 @@ impl Method {
     }
 }
 
-/// Returns the length of the longest busy period; the load is below one.
+/// Returns the length of the longest busy period; the load must be below one.
 fn busy_period(loads: &[Load]) -> i64 {
     let mut length: i64 = loads.iter().map(|load| load.within(0)).sum();
     loop {
@@ -253,16 +254,16 @@ mod tests {
     /// Oracle: by hand.
     #[test]
     fn delays_of_one_place_by_hand() {
-        // Two packets at once: three and four units. Nothing more while they are served.
+        // Two packets at once: three and four units. No more arrive while they are served.
         let loads = [load(3, 10, 0), load(4, 20, 0)];
         assert_eq!(Method::Scheduling.delay(&loads), Some(7));
         assert_eq!(Method::NetworkCalculus.delay(&loads), Some(7));
-        // Jitter of half a period makes a second packet of the first flow come 5 after the first:
+        // Jitter of half a period lets a second packet of the first flow follow 5 after the first:
         // the bucket grows by 1.5, the staircase has 3 + 4 at once and then 10 - 5.
         let loads = [load(3, 10, 5), load(4, 20, 0)];
         assert_eq!(Method::Scheduling.delay(&loads), Some(7));
         assert_eq!(Method::NetworkCalculus.delay(&loads), Some(9));
-        // A whole period of jitter: two at once in both.
+        // A full period of jitter: two at once in both.
         let loads = [load(3, 10, 10), load(4, 20, 0)];
         assert_eq!(Method::Scheduling.delay(&loads), Some(10));
         assert_eq!(Method::NetworkCalculus.delay(&loads), Some(10));
