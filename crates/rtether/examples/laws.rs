@@ -1,4 +1,4 @@
-//! The laws of the traffic smoother side by side, as `docs/models/smoother-laws.md` has them.
+//! Compares the laws of the traffic smoother, as in `docs/models/smoother-laws.md`.
 //!
 //! ```sh
 //! cargo run --release -p rtether --example laws              # 3 seeds of 200 s for each of 140 points

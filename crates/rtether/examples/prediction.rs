@@ -1,4 +1,5 @@
-//! What this host's calibrated profile predicts, beside what is measured in the same session.
+//! Compares the prediction from this host's calibrated profile with a measurement in the same
+//! session.
 //!
 //! Calibrates the stack, simulates two scenarios with it, runs them live over emulated networks and
 //! prints both. Needs root.
@@ -7,8 +8,8 @@
 //! cargo run --release -p rtether --example prediction
 //! ```
 //!
-//! The aim: medians within 15 %, 99th percentiles within 30 % of each other, packets that a stall of
-//! the host touched left out and counted. Ends with 1 where one is missed.
+//! Target: medians within 15 % and 99th percentiles within 30 % of each other; packets affected by
+//! a stall of the host are excluded and counted. Exits with 1 if a target is missed.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -38,9 +39,9 @@ mod linux {
 
     type Failure = Box<dyn std::error::Error>;
 
-    /// Real-time priority of calibration and stations alike.
+    /// Real-time priority for calibration and stations.
     const PRIORITY: u8 = 40;
-    /// Between requests, in calibration and in the scenarios.
+    /// Interval between requests, in calibration and in the scenarios.
     const PERIOD: &str = "2 ms";
     const MEDIAN: f64 = 0.15;
     const P99: f64 = 0.30;
@@ -98,7 +99,7 @@ flows:
         Ok(holds)
     }
 
-    /// Measures the stack of this host and returns it as text for a scenario.
+    /// Calibrates the stack of this host and returns it as scenario text.
     fn profile() -> Result<String, Failure> {
         let options = CalibrateOptions {
             paths: vec![Path::Veth],

@@ -1,7 +1,7 @@
 //! Admission, what-if, sensitivity and ports on plants whose bounds are worked out by hand.
 //!
-//! A frame with 60 octets of payload has 106 octets, takes 9.12 us to the other end of a link of
-//! 100 Mbit/s (with preamble), and keeps it busy for 10.08 us (with preamble and gap).
+//! A frame with 60 octets of payload has 106 octets, takes 9.12 us to the other end of a 100 Mbit/s
+//! link (with preamble), and occupies it for 10.08 us (with preamble and gap).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -11,7 +11,7 @@ use rtether::bound::{
 use rtether::scenario::{self, Override, Scenario, Source};
 use rtether_model::quantity::Duration;
 
-/// Four stations at a switch.
+/// Four stations on one switch.
 fn plant(flows: &str) -> String {
     format!(
         "rtether: 1\nname: star\n\
@@ -78,10 +78,10 @@ fn a_flow_is_admitted_if_no_deadline_suffers() {
         admission.headline(),
         "no: `f` to b would take up to 28.32 us instead of 18.24 us; its deadline is 28.31 us"
     );
-    // What is late anyway is no objection.
+    // A stream that is late anyway does not count against admission.
     let text = plant(&flow("f", "a", ", deadline: 18 us"));
     assert_eq!(admit(&text, new).decision, Decision::Yes);
-    // Its own deadline counts.
+    // The new flow's own deadline counts.
     let own = new.replace("29 us", "28 us");
     assert_eq!(
         admit(&plant(&flow("f", "a", "")), &own).decision,
@@ -109,12 +109,12 @@ fn no_answer_is_not_a_no() {
         "{}",
         admission.headline()
     );
-    // Without a deadline near, an unlimited flow may be there.
+    // Without an affected deadline, an unlimited flow is admitted.
     let text = plant(&flow("f", "a", ""));
     assert_eq!(admit(&text, poisson).decision, Decision::Yes);
 }
 
-/// Oracle: adding and loading the scenario with the flows in it.
+/// Oracle: loading and analyzing the scenario with the flows in it.
 #[test]
 fn several_flows_are_admitted_together() {
     let text = plant(&flow("f", "a", ", deadline: 38 us"));
@@ -142,7 +142,7 @@ fn what_if(text: &str, changes: &[&str]) -> WhatIf {
     bound::what_if(&load(text), &after, &changes)
 }
 
-/// Oracle: a tenth of the time on the second link, and nothing to wait for in half of it.
+/// Oracle: by hand. Wire time and waiting on the second link shrink to a tenth.
 #[test]
 fn what_if_tells_what_a_faster_link_does() {
     let text = plant(&[flow("f", "a", ", deadline: 20 us"), flow("g", "d", "")].concat());
@@ -153,7 +153,7 @@ fn what_if_tells_what_a_faster_link_does() {
         (side(&difference.before), side(&difference.after))
     };
     assert_eq!(found.comparison.differences.len(), 2);
-    // 9.12 us over the first link, 1.008 behind the other one, 0.912 over the second.
+    // 9.12 us over the first link, 1.008 us behind the other frame, 0.912 us over the second.
     assert_eq!(sides(0), (Some(us(28.32)), Some(us(11.04))));
     assert_eq!(sides(0), sides(1));
     let idle = what_if(&text, &["flows.f.class=other"]);
@@ -165,7 +165,7 @@ fn what_if_tells_what_a_faster_link_does() {
         idle.table(&load(&text))
             .contains("Nothing changes: 2 streams as before.")
     );
-    // A flow that goes is a difference, too.
+    // A removed flow is a difference, too.
     let only = flow("f", "a", ", deadline: 20 us");
     let before = load(&text);
     let after = load(&plant(&only));
@@ -178,7 +178,7 @@ fn sensitivity(scenario: &Scenario, flow: Option<&str>) -> Sensitivity {
     bound::sensitivity(scenario, flow, &Steps::default()).unwrap()
 }
 
-/// Oracle: by hand, see each line.
+/// Oracle: by hand, as noted on each line.
 #[test]
 fn the_best_single_change_comes_first() {
     let flows = [
@@ -202,9 +202,9 @@ fn the_best_single_change_comes_first() {
         .collect();
     let faster = "1 Gbit/s instead of 100 Mbit/s";
     let expected = [
-        // 9.12 and 20.16 us become a tenth.
+        // 9.12 and 20.16 us shrink to a tenth.
         (format!("link b - sw: {faster}"), us(0.9 * (9.12 + 20.16))),
-        // One frame in front and not two; a tag of 4 octets on both links.
+        // One frame in front instead of two; a 4-octet tag on both links.
         ("flow f: PCP 4 instead of 0".into(), us(10.08 - 0.64)),
         (format!("link a - sw: {faster}"), us(0.9 * 9.12)),
         ("stack of a: half the cost".into(), us(2.0)),
@@ -217,12 +217,12 @@ fn the_best_single_change_comes_first() {
         );
     }
     assert!(gains.windows(2).all(|pair| pair[0].1 >= pair[1].1));
-    // All frames are in the lowest queue, so that none can go below.
+    // All frames are in the lowest queue, so none can be demoted.
     assert_eq!(found.trials.len(), expected.len());
     assert!(!found.partial);
 }
 
-/// Oracle: a flow behind another one of the same priority loses a frame in front if that goes down.
+/// Oracle: demoting another flow of the same priority removes one frame in front.
 #[test]
 fn what_goes_before_may_step_back() {
     let flows = [
@@ -235,7 +235,7 @@ fn what_goes_before_may_step_back() {
     let found = sensitivity(&load(&text), Some("f"));
     let back = found.trials.iter().find(|t| t.change.starts_with("flow g"));
     let back = back.unwrap();
-    // One in front of its own class, and one lower one that is being sent: as many as before.
+    // One frame of its own class in front, and one lower frame in transmission: as many as before.
     assert_eq!((back.gain, back.others_late), (Some(Duration::ZERO), 0));
     let text = text.replace("pcp: 4, deadline: 40 us", "pcp: 4, deadline: 39.2 us");
     let back = sensitivity(&load(&text), Some("f"));
@@ -246,7 +246,7 @@ fn what_goes_before_may_step_back() {
     );
 }
 
-/// Oracle: the reasons that `bound` gives.
+/// Oracle: the reasons given by `bound`.
 #[test]
 fn what_cannot_be_tried_says_why() {
     let text =
@@ -269,7 +269,7 @@ fn what_cannot_be_tried_says_why() {
     assert!(cut.partial && cut.trials.is_empty());
 }
 
-/// Oracle: 10.08 us in each millisecond and talker; two further frames of 106 octets may wait.
+/// Oracle: 10.08 us per millisecond and talker; two further frames of 106 octets may wait.
 #[test]
 fn ports_say_how_busy_they_are() {
     let text = plant(&[flow("f", "a", ""), flow("g", "c", ""), flow("h", "d", "")].concat());
@@ -297,7 +297,7 @@ fn ports_say_how_busy_they_are() {
         (utilization, wait, found),
         (Some(30_241), Some(us(20.16)), State::Ok)
     );
-    // Not below what can happen, and not more than three frames.
+    // At least what can happen, and at most three frames.
     assert!(backlog.is_some_and(|octets| (2 * 106..=3 * 106).contains(&octets)));
     let small = text.replace(
         "latency: 0 us",

@@ -1,4 +1,4 @@
-//! Captures of whole scenarios, read by somebody else.
+//! Captures of whole scenarios, read by an independent tool.
 //!
 //! Oracle: `tshark`, which follows the sequence numbers of every connection.
 
@@ -12,12 +12,12 @@ use rtether::run::{Progress, simulate_seed};
 use rtether::scenario::{Override, Scenario, load_with};
 use rtether::trace::CaptureLog;
 
-/// The decoder: what the variable names, or whatever the search path has.
+/// The decoder: the one given by the variable, else from the search path.
 fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-/// Says, where it is counted, that a test could not run.
+/// Reports, where skips are counted, that a test could not run.
 fn tshark_is_missing(test: &str) -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
@@ -47,7 +47,7 @@ fn connections_at_a_hub_are_told_apart() {
         return;
     }
     let text = include_str!("../../../scenarios/hub.yaml");
-    // Files one after the other, so that connections follow each other between the same ports.
+    // Consecutive files, so that connections reuse the same ports.
     let set = [
         "run.for=8 s",
         "run.warmup=0 s",
@@ -82,7 +82,7 @@ fn connections_at_a_hub_are_told_apart() {
     // Ten connections for messages are open from the start.
     assert_eq!(read(&format!("tcp.stream >= {}", 10 + opened)), 0);
     assert!(read(&format!("tcp.stream == {}", 9 + opened)) > 0);
-    // The medium loses nothing here, and what is sent once is not taken for a repetition.
+    // The medium loses nothing here, and no segment is mistaken for a retransmission.
     for wrong in [
         "tcp.analysis.retransmission",
         "tcp.analysis.lost_segment",
@@ -96,7 +96,7 @@ fn connections_at_a_hub_are_told_apart() {
     }
 }
 
-/// Oracle: `tshark`, which puts the fragments together and checks the sums of IP and UDP.
+/// Oracle: `tshark`, which reassembles the fragments and verifies the checksums of IP and UDP.
 #[test]
 fn fragments_are_put_together() {
     let test = "fragments_are_put_together";
@@ -137,7 +137,7 @@ flows:
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    // At the port of the first station, as it has sent them.
+    // As sent, at the port of the first station.
     let sent = |size: u64| {
         let filter = format!("frame.interface_id == 0 && udp.length == {}", size + 8);
         read(&filter, "ip.reassembled.length")

@@ -1,7 +1,7 @@
 //! Every scenario of the repository has a fingerprint: a hash over all events of a short run.
 //!
-//! Oracle: the committed snapshot, and a second run. A fingerprint that moves means that results
-//! may change; say so in the changelog before you accept it.
+//! Oracle: the committed snapshot, and a second run. A changed fingerprint means that results may
+//! change; record it in the changelog before accepting it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 

@@ -1,4 +1,4 @@
-//! Runs that somebody ends, and what is kept of them.
+//! Cancelled runs, and what is kept of them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -24,7 +24,7 @@ run: {{ {run} }}
     loaded.scenario.unwrap_or_else(|| panic!("{words}"))
 }
 
-/// Cancels a run after half a second; returns it and how long it took to end.
+/// Cancels a run after half a second; returns its results and how long it took to end.
 fn cut(scenario: &Scenario) -> (Results, Duration) {
     let progress = Progress::default();
     thread::scope(|scope| {
@@ -36,7 +36,7 @@ fn cut(scenario: &Scenario) -> (Results, Duration) {
     })
 }
 
-/// Generous: a debug build on a machine that does other things as well.
+/// Generous: a debug build on a machine with other load.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Oracle: each run is of 100 packets; a million of them take minutes.
@@ -60,8 +60,8 @@ fn a_long_run_ends_soon() {
     assert!(results.record.events > 0);
 }
 
-/// Oracle: an interval over replications needs two complete ones; those cut off at different times
-/// are none.
+/// Oracle: an interval over replications needs two complete ones; runs cut off at different times
+/// do not count.
 #[test]
 fn runs_that_were_cut_off_are_no_replications() {
     let scenario = scenario("for: 1 h, seeds: 2");

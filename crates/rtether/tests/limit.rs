@@ -1,4 +1,4 @@
-//! The input limit against plants whose limit is known, and the forms it is told in.
+//! The input limit for plants whose limit is known, and its output formats.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -57,8 +57,8 @@ fn find(scenario: &Scenario, question: &Question) -> Limit {
     limit::find(scenario, question, &Progress::default()).unwrap()
 }
 
-/// Oracle: between two neighbours among the doubles there is nothing to try; from a bracket of one
-/// octave they are 52 halvings away.
+/// Oracle: between two adjacent doubles there is nothing to try; from a bracket of one octave they
+/// are 52 halvings away.
 #[test]
 fn the_search_ends_where_numbers_do() {
     let question = Question {
@@ -72,9 +72,9 @@ fn the_search_ends_where_numbers_do() {
 
 #[test]
 fn the_limit_of_a_port_is_what_its_link_has_left() {
-    // Oracle: the queue of the port grows without limit as soon as more comes than 100 Mbit/s. The
-    // flow with the deadline takes (64 + 46 + 20) * 8 bit every ms, 1.04 Mbit/s; 98.96 are left.
-    // An overload of 0.3 % fills 2 ms within 0.7 s, so that more than 1 % of packets are late.
+    // Oracle: the queue of the port grows without limit above 100 Mbit/s. The flow with the
+    // deadline takes (64 + 46 + 20) * 8 bit every ms, 1.04 Mbit/s; 98.96 are left. An overload of
+    // 0.3 % fills 2 ms within 0.7 s, so that more than 1 % of packets are late.
     let limit = find(&port(), &question());
     assert!(matches!(limit.end, End::Found { .. }), "{:?}", limit.end);
     let (low, high) = (limit.passing().unwrap(), limit.failing().unwrap());
@@ -98,7 +98,8 @@ fn the_limit_of_a_port_is_what_its_link_has_left() {
     assert!(low.utilization > 0.97 && low.worst.missed == 0, "{low:?}");
     // Payload over wire octets: 1472 of 1538.
     assert!((low.throughput_bps / low.load_bps - 1472.0 / 1538.0).abs() < 0.01);
-    // Halves; and two thirds and one third. Datagrams are 1500 of 1538 octets.
+    // Equal shares are halves; proportional ones two thirds and one third. Datagrams are 1500 of
+    // 1538 octets.
     let [first, second] = &limit.stations[..] else {
         panic!("{:?}", limit.stations)
     };
@@ -113,7 +114,7 @@ fn the_limit_of_a_port_is_what_its_link_has_left() {
 
 #[test]
 fn chosen_flows_alone_are_scaled() {
-    // Oracle: 78.96 Mbit/s are left beside `big`, which keeps its 20.
+    // Oracle: 78.96 Mbit/s are left next to `big`, which keeps its 20.
     let question = Question {
         flows: Some("small".into()),
         tolerance: 0.02,
@@ -141,7 +142,7 @@ fn a_load_that_is_in_nobodys_way_has_no_limit() {
     let End::Unlimited { passing } = limit.end else {
         panic!("{:?}", limit.end)
     };
-    // More than twice what the two links carry.
+    // More than twice what the two links can carry.
     assert!(limit.trials[passing].load_bps > 400e6);
     assert!(limit.present_load_passes());
 }
@@ -158,7 +159,7 @@ fn a_present_load_that_is_too_much_is_halved() {
     let limit = find(&scenario, &question());
     let trial = limit.passing().unwrap();
     assert!(trial.factor < 1.0 && !limit.present_load_passes());
-    // 100 Mbit/s of one station fill its own link, so that less reaches the port.
+    // One station at 100 Mbit/s fills its own link, so less reaches the port.
     assert!(trial.load_bps > 97e6, "{trial:?}");
 }
 
@@ -173,7 +174,7 @@ fn some_scenarios_miss_by_themselves() {
 
 #[test]
 fn too_few_packets_say_how_many_runs_would_do() {
-    // ln 0.05 / ln(1 - 1e-5) = 299 571.7 packets, 1000 in a run.
+    // ln 0.05 / ln(1 - 1e-5) = 299 571.7 packets, 1000 per run.
     let question = Question {
         miss_ratio: 1e-5,
         ..question()
@@ -234,7 +235,7 @@ fn errors_name_the_remedy() {
     );
 }
 
-/// A made-up answer for the workshop, whose hubs are one collision domain.
+/// A made-up answer for the workshop, whose hubs form one collision domain.
 fn workshop() -> (Scenario, Limit) {
     let plant = plants::workshop();
     let record = plant.results().record;
@@ -286,8 +287,8 @@ fn the_closed_form_stands_beside_the_simulation() {
     let [access] = &limit.access[..] else {
         panic!("{:?}", limit.access)
     };
-    // 2 ms at 10 Mbit/s: one trial takes 1281.6 us at most, two 51.2 + 2563.2 us. First attempts
-    // that collided: 54 000 of 708 994.
+    // 2 ms at 10 Mbit/s: one trial takes 1281.6 us at most, two take 51.2 + 2563.2 us. First
+    // attempts that collided: 54 000 of 708 994.
     assert_eq!(
         (access.medium.as_str(), access.collisions),
         ("hub1, hub2", 1)

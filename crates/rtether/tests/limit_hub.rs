@@ -1,4 +1,4 @@
-//! The input limit of a hub: the search, the closed form beside it, and fresh seeds.
+//! The input limit of a hub: the search, the closed form for comparison, and fresh seeds.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,8 +12,9 @@ use rtether::stats::clopper_pearson;
 const STATIONS: u32 = 6;
 const TARGET: f64 = 1e-2;
 
-/// Stations at a hub of 10 Mbit/s that ask their neighbors, and load towards a sink; besides, two
-/// stations at a switch. `factor` multiplies the load, 6 x 25 frames of 1046 octets a second.
+/// Stations on a 10 Mbit/s hub that send requests to their neighbors and load to a sink; in
+/// addition, two stations on a switch. `factor` multiplies the load, 6 x 25 frames of 1046 octets a
+/// second.
 fn plant(factor: f64) -> Scenario {
     let gap = 40.0 / factor;
     let mut text = "rtether: 1\nname: hub\nnodes:\n".to_owned();
@@ -55,7 +56,7 @@ fn find(scenario: &Scenario) -> Limit {
     limit::find(scenario, &question, &Progress::default()).unwrap()
 }
 
-/// Returns misses and releases of each flow with a deadline, with seeds that no search has used.
+/// Returns misses and releases of each flow with a deadline, for seeds not used in any search.
 fn fresh(factor: f64) -> Vec<(u64, u64)> {
     let mut scenario = plant(factor);
     scenario.run.seed += 1_000;
@@ -79,8 +80,8 @@ fn the_limit_of_a_hub_holds_with_other_seeds() {
     assert!(low.factor > 1.5 && low.utilization < 0.9, "{low:?}");
     assert_eq!(limit.stations.len(), 6);
 
-    // Oracle: at the limit the target lies in the binomial interval of every flow, or above it;
-    // well beyond it below.
+    // Oracle: at the limit the target lies within or above the binomial interval of every flow;
+    // well beyond the limit, below it.
     for (missed, released) in fresh(low.factor) {
         let interval = clopper_pearson(missed, released).unwrap();
         assert!(interval.0 <= TARGET, "{missed} of {released}");
@@ -90,8 +91,8 @@ fn the_limit_of_a_hub_holds_with_other_seeds() {
         assert!(interval.0 > TARGET, "{missed} of {released}");
     }
 
-    // The closed form: 10 ms for each of two accesses, and what collided at the limit. It is above
-    // what is seen, since it counts every access that can be late as late.
+    // The closed form: 10 ms for each of two accesses, and the collisions at the limit. It exceeds
+    // the observed ratio, since it counts every access that can be late as late.
     let [access] = &limit.access[..] else {
         panic!("{:?}", limit.access)
     };
@@ -103,14 +104,14 @@ fn the_limit_of_a_hub_holds_with_other_seeds() {
         access.probability > seen.0,
         "{access:?} {missed} of {released}"
     );
-    // Far below the limit nothing is late.
+    // Far below the limit no packet is late.
     assert_eq!(pooled(&fresh(low.factor / 3.0)).0, 0);
 }
 
 #[test]
 fn a_hub_that_is_in_nobodys_way_is_not_overloaded_for_long() {
-    // Oracle: the medium carries 10 Mbit/s, however many links it has. Twice that is enough to
-    // know: 150 frames of 1046 octets, with preambles and gaps, are 1.279 Mbit/s, times 16.
+    // Oracle: the medium carries 10 Mbit/s, regardless of its number of links. Loads of twice that
+    // are enough: 150 frames of 1046 octets, with preambles and gaps, are 1.279 Mbit/s, times 16.
     let mut scenario = plant(1.0);
     let far = scenario.network.find("far1").unwrap();
     scenario

@@ -1,7 +1,6 @@
-//! The meter in virtual time, before it runs on a wire: a path whose delay is known must be
-//! measured to the picosecond.
+//! The meter in virtual time: a path with known delay must be measured exactly, to the picosecond.
 //!
-//! Oracle: the delays that the simulated path was given.
+//! Oracle: the delays given to the simulated path.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::collections::BTreeMap;
@@ -12,7 +11,7 @@ use rtether_model::wire::{Encapsulation, frame_size, wire_time};
 use rtether_proto::probe::message;
 use rtether_proto::probe::{Codec, Config, Interval, Prober, Received};
 
-/// A generator of numbers (xorshift, 64 bits).
+/// A random number generator (xorshift, 64 bits).
 struct Random(u64);
 
 impl Random {
@@ -24,13 +23,13 @@ impl Random {
     }
 }
 
-/// What the path does to one request and its replies.
+/// What happens to one request and its replies on the path.
 struct Fate {
-    /// Round trips of the replies; none if the request or its reply is lost.
+    /// Round trips of the replies; empty if the request or its reply is lost.
     replies: Vec<Duration>,
 }
 
-/// Runs a meter over a path and returns what it measured.
+/// Runs a meter over a path and returns its measurement.
 fn run(
     config: Config,
     path: &mut dyn FnMut(u32, usize) -> Fate,
@@ -93,7 +92,7 @@ const CONFIG: Config = Config {
 
 #[test]
 fn two_links_and_a_switch_are_measured_exactly() {
-    // Store and forward over two links of 100 Mbit/s, there and back; 3 us at the peer.
+    // Store and forward over two links of 100 Mbit/s each way; 3 us at the peer.
     let rate = BitRate::from_mbps(100);
     let link = |payload: usize| {
         let payload = Bytes::new(u64::try_from(payload).unwrap());
@@ -129,7 +128,7 @@ fn a_lossy_path_that_reorders_is_measured_exactly() {
                 replies: match random.below(10) {
                     0..3 => vec![],
                     3 => vec![first, second],
-                    // Beyond the timeout.
+                    // After the timeout.
                     4 => vec![first + Duration::from_us(2_500)],
                     _ => vec![first],
                 },

@@ -149,7 +149,7 @@ fn csv_files_are_rectangular_and_carry_units() {
         }
         assert!(reader.records().all(|row| row.is_ok()), "{name}");
     }
-    // These plants have no record of a transfer; `losses_silence_transfers_...` has one.
+    // These plants have no transfers in their records; `losses_silence_transfers_...` has one.
     for (name, text) in &shared {
         let is_full = text.lines().count() > 1;
         assert!(is_full || *name == "transfers.csv", "{name}");
@@ -266,7 +266,7 @@ fn plants_without_hubs_say_nothing_of_them() {
     assert!(!text.contains("shared medium") && !text.contains("layer queue"));
 }
 
-/// Every member of the document has its line on the page that explains the format.
+/// Every member of the document is described on the page that explains the format.
 #[test]
 fn the_format_is_documented() {
     let path = concat!(
@@ -343,7 +343,7 @@ fn hostile_names_stay_names() {
     );
 }
 
-/// Bold elements the page itself writes: a name each.
+/// Counts the bold elements the page itself writes: one name each.
 fn document_bold(page: &str) -> usize {
     page.matches("<b>").count()
 }
@@ -415,7 +415,7 @@ fn losses_silence_transfers_and_interruption_are_shown() {
     parse(&texts[3]);
 }
 
-/// Oracle: no control character but the end of a line may reach a terminal from a file.
+/// Oracle: line ends are the only control characters that may reach a terminal from a file.
 #[test]
 fn a_title_is_no_command_to_the_terminal() {
     let mut plant = plants::line();

@@ -1,8 +1,8 @@
-//! Verdicts on the papers' claims: that a change of one is seen.
+//! Verdicts on the papers' claims: any change of a verdict is noticed.
 //!
-//! `docs/guides/reproduce.md` keeps status and basis of each claim. The cheap experiments are compared
-//! with it in every run, all of them with `RTETHER_NIGHTLY=1`; together with `RTETHER_BLESS=1` that
-//! writes the page.
+//! `docs/guides/reproduce.md` holds status and basis of each claim. The cheap experiments are
+//! compared with it in every run, all of them with `RTETHER_NIGHTLY=1`; with `RTETHER_BLESS=1` in
+//! addition, the page is written.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rtether::reproduce::{self, Mode, Reproduction, fitted, reference};
 use rtether::run::Progress;
 
-/// Experiments that take a moment.
+/// Experiments that run quickly.
 const CHEAP: &[&str] = &[
     "skeie-volume",
     "kweon-bucket",
@@ -36,7 +36,7 @@ fn page() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/reproduce.md")
 }
 
-/// Returns where a generated part of the page begins and ends.
+/// Returns the range of a generated part of the page.
 fn part(text: &str, name: &str) -> std::ops::Range<usize> {
     let (begin, end) = (
         format!("<!-- generated: {name} -->\n\n"),
@@ -87,7 +87,7 @@ fn lists_of_the_guide_are_up_to_date() {
 
 #[test]
 fn cheap_experiments_judge_as_before() {
-    // Oracle: the committed table, for claims that cheap experiments alone judge.
+    // Oracle: the committed table, for claims judged by cheap experiments only.
     let ids: Vec<String> = CHEAP.iter().map(ToString::to_string).collect();
     let table = reproduce::verdict_table(&repeat(&ids));
     let text = fs::read_to_string(page()).expect("the guide is there");

@@ -1,4 +1,4 @@
-//! What is made from the tables stays true: schema, reference pages, templates.
+//! Files made from the tables are up to date: schema, reference pages, templates.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn yaml_files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn templates_load_without_a_word() {
     for kind in Template::ALL {
-        // A name that YAML would take for something else, or that would end the string.
+        // Includes names that YAML would read as another type, or that would end the string.
         for name in ["plant", "3", "on: \"fire\" # \\ now", "Förderband"] {
             let text = template(kind, name);
             let loaded = load("new.yaml", &text);
@@ -111,7 +111,7 @@ fn documents_show_scenarios_that_load() {
         let mut blocks = 0;
         for block in page.split("```yaml\n").skip(1) {
             let text = block.split("```").next().expect("a closed block");
-            // Fragments show one section; whole scenarios say their version.
+            // Fragments show one section; whole scenarios state their version.
             if text.contains("rtether: 1") {
                 blocks += 1;
                 let words = load(name, text).text(render::Style::Plain);

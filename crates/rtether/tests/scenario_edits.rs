@@ -1,7 +1,7 @@
-//! Every edit that a message proposes mends what the message is about. Oracle: the loader, which
+//! Every edit that a message proposes fixes the mistake it is about. Oracle: the loader, which
 //! reads the edited file again.
 //!
-//! Advice in prose ("use a faster link") is no edit and is not tried.
+//! Advice in prose ("use a faster link") is not an edit and is not tried.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rtether::scenario::{Diagnostic, load};
 
-/// What a line of help asks for.
+/// The edit a line of help asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Edit {
     Write(String),
@@ -37,7 +37,7 @@ fn edit(help: &str) -> Option<Edit> {
     }
 }
 
-/// Returns where the entry that begins at `start` ends: at the comma or the bracket behind it.
+/// Returns where the entry that starts at `start` ends: at the comma or closing bracket after it.
 fn end_of_entry(text: &str, start: usize) -> usize {
     let mut depth = 0;
     let mut quoted = false;
@@ -57,7 +57,7 @@ fn end_of_entry(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Returns the value of `key:` on the line of `at`, of several that before it.
+/// Returns the value of `key:` on the line of `at`; prefers the last one before `at`.
 fn value_on_line(text: &str, key: &str, at: usize) -> Option<Range<usize>> {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |n| at + n);
@@ -76,7 +76,7 @@ fn with(text: &str, range: Range<usize>, new: &str) -> String {
     format!("{}{new}{}", &text[..range.start], &text[range.end..])
 }
 
-/// Makes the edit as its reader would: `beside` what is pointed at, or in it.
+/// Applies the edit as a reader would: `beside` the place pointed at, or within it.
 fn apply(text: &str, span: Range<usize>, edit: &Edit, beside: bool) -> Option<String> {
     let is_key = text[span.end..].starts_with(':');
     match edit {
@@ -105,7 +105,7 @@ fn write_over(text: &str, mut span: Range<usize>, new: &str, is_key: bool) -> Op
         .split_once(": ")
         .filter(|(key, _)| !key.starts_with(['{', '[', '"', '-']) && !key.contains(' '));
     let Some((key, value)) = entry else {
-        // Where the unit alone is pointed at, number and unit are meant.
+        // If only the unit is pointed at, number and unit are meant.
         let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ' ');
         if new.starts_with(|c: char| c.is_ascii_digit())
             && !text[span.clone()].starts_with(is_number)
@@ -118,7 +118,7 @@ fn write_over(text: &str, mut span: Range<usize>, new: &str, is_key: bool) -> Op
     if let Some(range) = value_on_line(text, key, span.start.max(1)) {
         return Some(with(text, range, value));
     }
-    // What is not a key here is a value of several lines.
+    // A place that is not a key here is a value of several lines.
     is_key.then(|| with(text, span.start..end_of_entry(text, span.start), new))
 }
 
@@ -182,7 +182,7 @@ fn range(diagnostic: &Diagnostic) -> Range<usize> {
     span.start as usize..span.end as usize
 }
 
-/// Returns what is wrong after each edit that is proposed for a text, and how many were tried.
+/// Returns the mistakes left after each edit proposed for a text, and the number of edits tried.
 fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
     let (mut wrong, mut tried) = (Vec::new(), 0);
     let before = load(name, text).diagnostics;
@@ -201,7 +201,7 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
             let after = load(name, &edited).diagnostics;
             let is_same = |d: &Diagnostic| d.code == diagnostic.code && d.title == diagnostic.title;
             let count = |list: &[Diagnostic]| list.iter().filter(|d| is_same(d)).count();
-            // What was written must not be wrong in its turn.
+            // The edit itself must not introduce one of these mistakes.
             let kinds = [
                 "syntax",
                 "value-out-of-range",
@@ -228,7 +228,7 @@ fn try_all(name: &str, text: &str) -> (Vec<String>, usize) {
     (wrong, tried)
 }
 
-/// A scenario of one line each, to try values in.
+/// A one-line-per-key scenario to try values in.
 fn plant(ports: &str, flow: &str) -> String {
     format!(
         "rtether: 1\nnodes: {{ a: {{ stack: zero }}, b: {{ stack: zero }} }}\n\
@@ -297,7 +297,7 @@ fn edits_for_what_people_write_mend_it() {
 
 #[test]
 fn what_was_written_is_kept_in_the_edit() {
-    // Oracle: what the author means, by eye.
+    // Oracle: the author's intent, by eye.
     for (text, expected) in [
         (plant("0x4", ""), "write `ports: 4`"),
         (plant("4", ", reply: 200 B"), "write `{ size: 200 B }`"),

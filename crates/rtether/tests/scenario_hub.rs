@@ -1,4 +1,4 @@
-//! What the keys of hubs and half-duplex links mean, and of traffic that waits for answers.
+//! Lowering of hubs, half-duplex links, and traffic that waits for replies.
 
 use rtether::scenario::{Override, Scenario, load, load_with, render};
 use rtether_model::flow::{Bursts, Flow, Phase, TcpParameters, Traffic};
@@ -84,7 +84,7 @@ fn links_of_hubs_and_at_half_duplex() {
         (mbps(1000), Duplex::Full),
     ];
     assert_eq!(links, expected);
-    // 10 m at 5 ns a metre; port 4 of the file is port 3 of the model.
+    // 10 m at 5 ns a meter; port 4 in the file is port 3 in the model.
     assert_eq!(plant.network.links[0].propagation, Duration::from_ns(50));
     assert_eq!(plant.network.links[1].ends.map(|end| end.port), [3, 0]);
 }
@@ -149,7 +149,7 @@ fn messages_over_tcp() {
         assert_eq!(tuned.traffic, traffic);
         assert_eq!(tuned.connection, Some(tcp));
     }
-    // Without a size nothing has changed: a transfer.
+    // Without a size it is still a transfer.
     for text in [
         "over: tcp",
         "over: tcp, rate: 1 Mbit/s",
@@ -194,7 +194,7 @@ fn bursts() {
     );
 }
 
-/// Codes of what is said of three streams that meet at a hub.
+/// Returns the diagnostic codes for three streams that meet at a hub.
 fn codes_of_load(period: &str) -> Vec<&'static str> {
     let text = format!(
         "rtether: 1\n\
@@ -216,15 +216,15 @@ fn codes_of_load(period: &str) -> Vec<&'static str> {
 
 #[test]
 fn a_collision_domain_counts_a_frame_once() {
-    // 88 B over UDP are 154 B with preamble and gap, 123.2 us at 10 Mbit/s: three in 369.6 us,
-    // however many hubs repeat them and however many listen.
+    // 88 B over UDP are 154 B with preamble and gap, 123.2 us at 10 Mbit/s: three in 369.6 us, for
+    // any number of hubs and listeners.
     assert!(codes_of_load("369.6 us").is_empty());
     assert_eq!(codes_of_load("369.5 us"), ["link-overload"]);
 }
 
 #[test]
 fn a_frame_is_sent_once_through_a_hub() {
-    // 110 B and the preamble at 10 Mbit/s: 94.4 us; 10 m and the switch side of 0 m: 50 ns; the
+    // 110 B and the preamble at 10 Mbit/s: 94.4 us; 10 m and 0 m on the switch side: 50 ns; the
     // hub: 1 us; the second link at 100 Mbit/s: 9.44 us.
     let hub = "{ ports: 4, rate: 10 Mbit/s, delay: 1 us }";
     let codes = |deadline: &str| {
@@ -260,7 +260,7 @@ fn overrides_reach_hubs_and_links() {
         panic!("not bulk");
     };
     assert_eq!(bulk.bursts.unwrap().size, Bytes::new(2_000_000));
-    // A hub is not made by a slip.
+    // A misspelled path must not create a hub.
     let slip = [Override::parse("hubs.hub2.rate=10 Mbit/s").unwrap()];
     let loaded = load_with("test.yaml", &text, &slip);
     assert_eq!(loaded.diagnostics[0].code, "unknown-path");

@@ -1,6 +1,6 @@
-//! Every mistake has a message that costs its author one look: snapshots of all of them.
+//! Every mistake has a message that is understood at first sight: snapshots of all of them.
 //!
-//! `bad/` holds one file for each; the snapshots are reviewed, never accepted in bulk.
+//! `bad/` holds one file per mistake; the snapshots are reviewed, never accepted in bulk.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ fn every_kind_of_mistake_is_shown_by_a_file() {
         let text = fs::read_to_string(&path).unwrap();
         seen.extend(load("", &text).diagnostics.iter().map(|d| d.code));
     }
-    // Those need a path of `--set`, very many mistakes, and configurations of shims.
+    // These need a `--set` path, very many mistakes, or a shim configuration.
     let elsewhere = [
         "unknown-path",
         "too-many-mistakes",

@@ -1,4 +1,4 @@
-//! Untrusted files: whatever the bytes, an answer in bounded time and no panic.
+//! Untrusted files: for any bytes, an answer in bounded time and no panic.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn files_in(folder: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Loads and renders in every form.
+/// Loads a file and renders the result in every form.
 fn survive(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let begin = Instant::now();
@@ -32,7 +32,7 @@ fn survive(bytes: &[u8]) {
     assert_eq!(loaded.scenario.is_none(), loaded.has_errors());
     let _ = loaded.text(render::Style::Plain);
     let _ = loaded.json();
-    // Generous: debug builds on a machine that does other things as well.
+    // Generous: debug builds on a machine with other load.
     let limit = Duration::from_secs(20);
     assert!(begin.elapsed() < limit, "{:?} for\n{text}", begin.elapsed());
 }
@@ -49,7 +49,7 @@ fn corpus_and_wrong_files() {
     }
 }
 
-/// A small generator of its own, so that the mutations stay the same whatever the crates do
+/// A small random number generator, independent of crates, so that the mutations stay the same
 /// (xorshift64*, Vigna 2016).
 struct Random(u64);
 
@@ -63,7 +63,7 @@ impl Random {
     }
 }
 
-/// Words that matter to the format, put where they do not belong.
+/// Words of the format, to be inserted in wrong places.
 const WORDS: &[&str] = &[
     "0",
     "-1",
@@ -184,8 +184,8 @@ proptest! {
     }
 }
 
-/// Oracle: the limit on what aliases expand to. A hundred copies of a mebibyte are few values and
-/// much memory.
+/// Oracle: the limit on alias expansion. A hundred copies of a mebibyte are few values but much
+/// memory.
 #[test]
 fn long_texts_do_not_multiply() {
     let long = "a".repeat(1 << 20);
@@ -196,8 +196,8 @@ fn long_texts_do_not_multiply() {
     assert_eq!(codes, ["too-large"]);
 }
 
-/// Oracle: time. Merging compares each key with those that are known, by name; a comparison with all
-/// of them would be three thousand million.
+/// Oracle: time. Merging looks up each key by name among the known ones; comparing with all of them
+/// would take three billion comparisons.
 #[test]
 fn merged_maps_take_no_longer_than_their_keys() {
     let map = |letter: char| {
@@ -219,7 +219,7 @@ fn merged_maps_take_no_longer_than_their_keys() {
     assert!(loaded.diagnostics.iter().all(|d| d.code != "too-large"));
 }
 
-/// Oracle: the documented limit of 32 levels, and the library's own below it.
+/// Oracle: the documented limit of 32 levels, and the library's own limit; both give the same code.
 #[test]
 fn depth_has_one_name() {
     for depth in [40, 5_000] {

@@ -1,6 +1,6 @@
 //! The page in a real browser: both color schemes, wide and narrow, with and without scripts.
 //!
-//! Needs `chromium`; without it the test says so and passes. Set `RTETHER_SCREENSHOTS` to a
+//! Needs `chromium`; without it the test reports so and passes. Set `RTETHER_SCREENSHOTS` to a
 //! directory to keep pages and pictures.
 
 #![allow(
@@ -21,7 +21,7 @@ use rtether::report::{Checked, html};
 use rtether::verdict::assess;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// Longest time the browser gets.
+/// Time limit for the browser.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 fn page(plant: &plants::Builder) -> String {
@@ -31,7 +31,7 @@ fn page(plant: &plants::Builder) -> String {
     html::render(&checked.with_source("name: made up\n"))
 }
 
-/// Returns a browser, or `None` after having said that there is none.
+/// Returns a browser, or `None` after reporting that there is none.
 fn browser(test: &str) -> Option<String> {
     let answers = |name: &String| {
         let version = Command::new(name)
@@ -54,7 +54,7 @@ fn browser(test: &str) -> Option<String> {
     found
 }
 
-/// A directory of one test, removed at the end.
+/// A test's directory, removed at the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -75,7 +75,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Runs the browser on a page and returns what it writes.
+/// Runs the browser on a page and returns its output.
 fn browse(browser: &str, scratch: &Scratch, page: &Path, flags: &[String]) -> String {
     let fixed = [
         "--headless",
@@ -116,7 +116,7 @@ fn browse(browser: &str, scratch: &Scratch, page: &Path, flags: &[String]) -> St
     fs::read_to_string(output).unwrap()
 }
 
-/// A decoded picture: size and RGB of each pixel.
+/// A decoded picture: width and RGB of each pixel.
 struct Picture {
     width: usize,
     pixels: Vec<[u8; 3]>,
@@ -143,7 +143,7 @@ impl Picture {
         colors.len()
     }
 
-    /// Mean brightness of the left edge: nothing but background.
+    /// Returns the mean brightness of the left edge, which is all background.
     fn background(&self) -> u8 {
         let edge = self.pixels.iter().step_by(self.width);
         let (sum, count) = edge.fold((0u64, 0u64), |(sum, count), pixel| {
@@ -153,7 +153,7 @@ impl Picture {
     }
 }
 
-/// Takes a picture and keeps a copy if asked to.
+/// Takes a picture, and keeps a copy if asked to.
 fn shoot(browser: &str, scratch: &Scratch, page: &Path, name: &str, look: Look) -> Picture {
     let path = scratch.file(&format!("{name}.png"));
     let mut flags = vec![
@@ -176,7 +176,7 @@ fn shoot(browser: &str, scratch: &Scratch, page: &Path, name: &str, look: Look) 
     picture
 }
 
-/// How a picture is taken.
+/// Settings of a picture.
 #[derive(Clone, Copy)]
 struct Look {
     width: usize,
@@ -231,7 +231,7 @@ fn pages_look_like_something_in_both_schemes() {
     }
 }
 
-/// Asks the page for its width and what it shows; the answer replaces its body.
+/// Makes the page report its width and what it shows; the answer replaces the page body.
 const PROBE: &str = "<script>
 window.addEventListener('load', function () {
   var root = document.documentElement;
@@ -283,7 +283,7 @@ fn nothing_sticks_out_and_controls_work() {
                 rows >= plant.results().record.streams.len(),
                 "{name}: {rows} rows"
             );
-            // Sorted, scheme turned, path marked, path unmarked.
+            // Digits: sorted, color scheme turned, path marked, path unmarked.
             assert!(tools > 0 && works == 1111, "{name}: {tools} {works}");
         }
     }

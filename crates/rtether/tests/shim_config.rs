@@ -1,5 +1,5 @@
-//! Configurations of shims. Oracles: the values that a file says, snapshots of every message, the
-//! schema, and that whatever the octets there is an answer.
+//! Shim configurations. Oracles: the values in a file, snapshots of every message, the schema, and
+//! that any input has an answer.
 
 #![cfg(target_os = "linux")]
 
@@ -149,8 +149,8 @@ fn wrong_files_say_what_is_wrong() {
 
 #[test]
 fn a_refusal_points_at_the_option() {
-    // Oracle: the line and column of the key, counted by hand; the top of the file for an option
-    // that nobody wrote.
+    // Oracle: line and column of the key, counted by hand; the top of the file for an option that
+    // was not written.
     let text = "rtether: 1\nrate: 10 Mbit/s\nsmoother: { mode: rtether }\n";
     for (option, line, column) in [
         ("smoother.mode", 3, 13),
@@ -179,8 +179,8 @@ fn the_schema_takes_what_the_loader_takes() {
     let example = read(EXAMPLE);
     good(&example);
     assert!(validator.is_valid(&value(&example)));
-    // What only the whole file tells (lengths of lists, keys that do not go together) and limits of
-    // quantities are beyond a schema.
+    // Checks that need the whole file (list lengths, conflicting keys) and limits of quantities are
+    // beyond a schema.
     for (name, text) in bad() {
         let is_seen = [
             "typo", "backend", "rate", "version", "pcp", "scenario", "list",
@@ -227,14 +227,14 @@ fn the_guide_shows_configurations_that_load() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Oracle: no panic, and a configuration exactly if there is no error.
+    /// Oracle: no panic, and a configuration if and only if there is no error.
     #[test]
     fn any_text_has_an_answer(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
         let loaded = load("x", &String::from_utf8_lossy(&octets));
         prop_assert_eq!(loaded.config.is_none(), loaded.has_errors());
     }
 
-    /// The same for a file with one part of it cut out and put elsewhere.
+    /// Likewise for a file with one part cut out and moved elsewhere.
     #[test]
     fn any_rearrangement_has_an_answer(from in 0usize..1200, length in 0usize..200, to in 0usize..1200) {
         let text = read(EXAMPLE);

@@ -1,4 +1,4 @@
-//! The statistical statement about shared media against simulation.
+//! The statistical statement about shared media, compared with simulation.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -27,8 +27,8 @@ fn load_text(text: &str, set: &[String]) -> Scenario {
     loaded.scenario.unwrap_or_else(|| panic!("{words}"))
 }
 
-/// Six stations at a hub that ask their neighbors, with other traffic towards a sink; `factor`
-/// multiplies its load, 6 x 25 frames of 1046 octets a second at 10 Mbit/s.
+/// Six stations on a hub that send requests to their neighbors, with other traffic to a sink;
+/// `factor` multiplies its load, 6 x 25 frames of 1046 octets a second at 10 Mbit/s.
 fn asking(factor: f64) -> Scenario {
     let gap = 40.0 / factor;
     let mut text = "rtether: 1\nname: hub\nnodes:\n  sink: { stack: zero }\n".to_owned();
@@ -57,7 +57,7 @@ fn asking(factor: f64) -> Scenario {
     loaded.scenario.unwrap_or_else(|| panic!("{words}"))
 }
 
-/// What is said and seen of some messages of a plant at one deadline.
+/// Prediction and observation for some messages of a plant at one deadline.
 #[derive(Debug)]
 struct Point {
     deadline: Duration,
@@ -67,7 +67,7 @@ struct Point {
 }
 
 impl Point {
-    /// Returns whether what was seen does not exceed what was said, with 95 % confidence.
+    /// Returns whether the observation does not exceed the prediction, at 95 % confidence.
     fn holds(&self) -> bool {
         let Some((least, _)) = clopper_pearson(self.missed, self.released) else {
             return true;
@@ -76,8 +76,8 @@ impl Point {
     }
 }
 
-/// Simulates a plant once and holds the model against it at several deadlines, the streams whose
-/// flow `is_chosen` pooled.
+/// Simulates a plant once and compares the model at several deadlines, pooling the streams of flows
+/// selected by `is_chosen`.
 fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point> {
     let results = run::simulate(&plant, &Progress::default()).unwrap();
     let points = [5, 10, 20, 40, 80].map(|ms| {
@@ -98,8 +98,8 @@ fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point>
                 continue;
             };
             point.said = point.said.max(said.late_ratio);
-            // A bin whose upper end is beyond the deadline may hold packets in time: most of it is
-            // late, and counting all makes the test stricter.
+            // A bin whose upper end is beyond the deadline may hold packets in time: most of them
+            // are late, and counting all makes the test stricter.
             let bins = stream.histogram.bins();
             let late = bins.filter(|(upper, _)| *upper > deadline);
             point.missed += late.map(|(_, count)| count).sum::<u64>() + stream.dropped;
@@ -110,8 +110,8 @@ fn compare(mut plant: Scenario, is_chosen: impl Fn(&Flow) -> bool) -> Vec<Point>
     points.into()
 }
 
-/// Oracle: the simulator. Far below the deadline the statement is above what is seen and still
-/// says something; from about two thirds of the medium on it says one.
+/// Oracle: the simulator. At low load the prediction is above the observation and still
+/// informative; from about two thirds of the medium on it is one.
 #[test]
 fn what_is_said_of_a_hub_is_above_what_is_seen() {
     let mut seen = 0;
@@ -148,7 +148,7 @@ fn what_is_said_of_the_hub_of_the_paper_is_above_what_is_seen() {
         let messages = said.iter().flatten();
         assert_eq!(messages.clone().count(), 10, "files have no deadline");
         for said in messages {
-            // 64.68 ms for ten trials: a round trip of two accesses bears nine collisions each.
+            // 64.68 ms for ten trials: a round trip of two accesses tolerates nine collisions each.
             assert_eq!((said.accesses, said.collisions), (2, 10));
             assert!(said.late_ratio < 1e-3, "{said:?}");
         }
@@ -158,9 +158,9 @@ fn what_is_said_of_the_hub_of_the_paper_is_above_what_is_seen() {
     }
 }
 
-/// Oracle: the simulator. Of queues in stations the model knows nothing: without smoothers the
-/// messages of a PC wait behind its own files, and the statement is too small. That is what the
-/// assumptions beside it say.
+/// Oracle: the simulator. The model does not cover queues in stations: without smoothers the
+/// messages of a PC wait behind its own files, and the prediction is too low. The stated
+/// assumptions say so.
 #[test]
 fn behind_the_files_of_the_own_station_it_does_not_hold() {
     let (before, after) = HUB.split_once(", smoother: {").unwrap();
@@ -178,7 +178,7 @@ fn behind_the_files_of_the_own_station_it_does_not_hold() {
     assert!(bound::MODEL.contains("no wait in queues"));
 }
 
-/// Oracle: what is said is about shared media only.
+/// Oracle: the statement covers shared media only.
 #[test]
 fn nothing_is_said_of_switches() {
     const STAR: &str = include_str!("../../../scenarios/goose-multicast.yaml");

@@ -1,4 +1,4 @@
-//! Verdicts on what never arrived, and on requirements that say nothing.
+//! Verdicts on packets that never arrived, and on requirements that judge nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -10,7 +10,7 @@ use rtether::verdict::{
     name_of,
 };
 
-/// A flood of high priority fills the link to `c` from 2 s on: what `low` sends waits for ever.
+/// A flood of high priority fills the link to `c` from 2 s on: packets of `low` wait forever.
 fn starved(accept: &str, run: &str) -> (Scenario, Results, Vec<Assessment>) {
     judged(&format!(
         "rtether: 1
@@ -38,8 +38,8 @@ fn judged(text: &str) -> (Scenario, Results, Vec<Assessment>) {
     (scenario, results, assessments)
 }
 
-/// Oracle: of 300 packets, one every 10 ms, 200 leave before the flood; the other 100 wait, the last
-/// of them for 5 ms, which is beyond the deadline of 1 ms.
+/// Oracle: of 300 packets, one every 10 ms, 200 leave before the flood; the other 100 wait, the
+/// last of them for 5 ms, which exceeds the deadline of 1 ms.
 #[test]
 fn packets_under_way_past_their_deadline_are_late() {
     let (scenario, results, assessments) = starved("", "run: { for: 3 s }");
@@ -69,8 +69,8 @@ fn packets_under_way_past_their_deadline_are_late() {
     assert!(document["flows"][0]["margin_ns"].is_null());
 }
 
-/// Oracle: the last packet is released at 2.005 s and the run ends 0.5 ms later, within its deadline
-/// of 1 ms.
+/// Oracle: the last packet is released at 2.005 s and the run ends 0.5 ms later, within its
+/// deadline of 1 ms.
 #[test]
 fn packets_under_way_within_their_deadline_are_no_misses() {
     let (_, results, assessments) = starved("", "run: { for: 2005.5 ms }");
@@ -80,9 +80,9 @@ fn packets_under_way_within_their_deadline_are_no_misses() {
     assert!(assessments[0].margin.is_some());
 }
 
-/// Oracle: 2 of 202 packets are under way past their deadline, which is 0.99 %: more than the
-/// 0.1 % that p99.9 leaves out, less than the 2 % of p98. A limit above the deadline is not known to
-/// be exceeded, one below it is.
+/// Oracle: 2 of 202 packets are in flight past their deadline, which is 0.99 %: more than the 0.1 %
+/// that p99.9 leaves out, less than the 2 % of p98. A limit above the deadline is not known to be
+/// exceeded, one below it is.
 #[test]
 fn quantiles_count_packets_under_way() {
     for (accept, verdict) in [
@@ -99,7 +99,7 @@ fn quantiles_count_packets_under_way() {
     }
 }
 
-/// Oracle: a flow that starts after the end of the run releases nothing, so nothing was shown.
+/// Oracle: a flow that starts after the end of the run releases no packet, so there is no answer.
 #[test]
 fn without_a_packet_there_is_no_answer() {
     for accept in ["lost: 0", "missed: 1 %", "sim: deadline"] {
@@ -134,7 +134,7 @@ fn the_summary_says_which_deadlines_are_not_judged() {
     );
 }
 
-/// Oracle: the names as scenario files write them.
+/// Oracle: the names as written in scenario files.
 #[test]
 fn quantiles_keep_their_name() {
     for (part, whole, name) in [
@@ -148,7 +148,7 @@ fn quantiles_keep_their_name() {
     }
 }
 
-/// A converging pair: simulation is in time, the bound of `f` is above its deadline.
+/// A converging pair: simulation is in time, the bound of `f` exceeds its deadline.
 const TIGHT: &str = "rtether: 1
 nodes: { a: { stack: zero }, b: { stack: zero }, c: { stack: { send: 1 us, receive: 100 us } } }
 switches: { sw: { ports: 3 } }
@@ -168,8 +168,8 @@ fn proved(text: &str) -> (Scenario, Results, rtether::bound::Analysis) {
     (scenario, results, analysis)
 }
 
-/// Oracle: by hand. 1054 octets with preamble take 84.3 us on each link, the stacks 101 us; behind one
-/// packet of the other flow that is 100 us more than the deadline leaves.
+/// Oracle: by hand. 1054 octets with preamble take 84.3 us on each link, the stacks 101 us; waiting
+/// for one packet of the other flow takes 100 us more than the deadline leaves.
 #[test]
 fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     let text = format!("{TIGHT}accept: proved\n");
@@ -209,7 +209,8 @@ fn margin_and_blame_are_those_of_the_requirement_that_failed() {
     assert!(table.contains("of the bound: switch queue"), "{table}");
 }
 
-/// Oracle: what was not required, or not computed, is no proof; a requirement of the bound alone is.
+/// Oracle: a limit not required, or not computed, is not a proof; a requirement on the bound alone
+/// is.
 #[test]
 fn what_held_does_not_look_like_a_proof() {
     let (scenario, results, analysis) = proved(TIGHT);
@@ -238,7 +239,7 @@ fn what_held_does_not_look_like_a_proof() {
     assert!(alone.iter().all(|one| one.bound == Standing::Unjudged));
 }
 
-/// Oracle: a limit tighter than the deadline, met by what was simulated and not by the bound.
+/// Oracle: a limit tighter than the deadline, met in simulation but not by the bound.
 #[test]
 fn a_bound_has_to_be_within_every_limit() {
     let text = format!("{TIGHT}accept: [{{ flow: g, sim: {{ p99: 300 us }} }}]\n");
@@ -248,8 +249,8 @@ fn a_bound_has_to_be_within_every_limit() {
     assert!(matches!(assessments[1].standing(), Standing::Held { .. }));
 }
 
-/// Oracle: by hand, a stack that takes 78 us longer than the simulated one. What another plant
-/// simulates stands for what a test bed measures.
+/// Oracle: by hand, a stack that takes 78 us longer than the simulated one. The simulation of
+/// another plant stands in for a measurement.
 #[test]
 fn a_measured_miss_is_a_miss() {
     let text = |accept: &str| format!("{TIGHT}{accept}\n");

@@ -1,4 +1,5 @@
-//! Scenarios that once were simulated beyond their bound, or that the analysis took for ever on.
+//! Regressions: scenarios that were once simulated beyond their bound, or whose analysis never
+//! ended.
 
 use std::fmt::Write as _;
 use std::time::{Duration as WallTime, Instant as WallClock};
@@ -26,8 +27,8 @@ fn assert_sound(analysis: &Analysis, results: &Results) {
     assert!(exceeded.is_empty(), "{:?}", worst.collect::<Vec<_>>());
 }
 
-/// A request is held up by sixty frames, lost, and given up; the next one follows at the distance
-/// of a time-out and not of a round trip, and both hold up low frames at the listener.
+/// A request is held up by sixty frames, lost, and given up; the next one follows after a timeout
+/// rather than a round trip, and both hold up low-priority frames at the listener.
 fn impatient(errors: &str, buffer: &str) -> String {
     let mut text = format!(
         "rtether: 1\nname: lost requests\n\
@@ -64,7 +65,7 @@ fn impatient(errors: &str, buffer: &str) -> String {
 fn requests_that_bit_errors_destroy_are_given_up() {
     let (_, analysis, results) = both(&impatient(", errors: 0.5", "10 MB"));
     assert_sound(&analysis, &results);
-    // Without errors the flow waits, and the bound is smaller.
+    // Without errors the flow waits for its reply, and the bound is smaller.
     let (_, patient, _) = both(&impatient("", "10 MB"));
     let most = |analysis: &Analysis| {
         let bounds = analysis.streams.iter().map(|stream| &stream.bound);
@@ -73,8 +74,8 @@ fn requests_that_bit_errors_destroy_are_given_up() {
     assert!(most(&patient) < most(&analysis));
 }
 
-/// Oracle: the simulator. High frames without a tag and a low one with it come by one link with
-/// interfaces that cost much per octet: they move towards each other.
+/// Oracle: the simulator. Untagged high-priority frames and a tagged low-priority one arrive over
+/// one link with interfaces of high cost per octet, so they move towards each other.
 #[test]
 fn classes_of_one_link_share_its_slack() {
     let text = "rtether: 1\nname: joint line\n\
@@ -98,7 +99,7 @@ fn classes_of_one_link_share_its_slack() {
 
 /// Bounds a scenario that once took minutes and gigabytes.
 ///
-/// Oracle: the clock, with room for a busy machine.
+/// Oracle: the clock, with a margin for a busy machine.
 fn assert_quick(text: &str) -> Analysis {
     let loaded = scenario::load("counterexample.yaml", text);
     let scenario = loaded.scenario.expect("a good scenario");
@@ -167,7 +168,7 @@ fn numbers_out_of_range_do_not_overflow() {
     }
     text += "run: { for: 239 h, seeds: 1, overload: allow }\n";
     let analysis = assert_quick(&text);
-    // Forty services of an hour: the last one waits for 39.
+    // Forty services of an hour each: the last packet waits for 39.
     for stream in &analysis.streams {
         match &stream.bound {
             Ok(bound) => assert!(bound.latency.as_ps() >= 40 * 3_600 * 1_000_000_000_000),

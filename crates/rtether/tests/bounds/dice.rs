@@ -1,4 +1,4 @@
-//! Draws of random plants: splitmix64, so that a number gives the same plant for ever.
+//! Random numbers for plants: splitmix64, so that a case number always gives the same plant.
 
 /// A generator of one case.
 pub(crate) struct Dice(u64);
@@ -16,12 +16,12 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// Returns a number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(crate) fn range(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    /// The same for times in picoseconds.
+    /// Like [`Self::range`], for times in picoseconds.
     pub(crate) fn time(&mut self, low: i64, high: i64) -> i64 {
         let width = u64::try_from(high - low).unwrap();
         low + i64::try_from(self.next() % (width + 1)).unwrap()

@@ -1,4 +1,4 @@
-//! Switches and stacks drawn at random.
+//! Random switches and stacks.
 
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::network::{
@@ -9,7 +9,7 @@ use rtether_model::quantity::{Bytes, Duration};
 
 use crate::dice::Dice;
 
-/// Returns a store-and-forward switch in order of arrival, with memory that never runs out.
+/// Returns a store-and-forward switch that serves in order of arrival, with unlimited memory.
 pub(crate) fn plain_switch() -> Switch {
     Switch {
         latency: Duration::from_us(2),
@@ -59,7 +59,7 @@ pub(crate) fn random_switch(dice: &mut Dice, is_full: bool) -> Switch {
     switch
 }
 
-/// Returns a measured distribution of up to 30 us, most of it small.
+/// Returns a measured distribution of up to 30 us, mostly small values.
 fn quantiles(dice: &mut Dice) -> Quantiles {
     let mut value = Duration::ZERO;
     let points = [0, 500_000, 900_000, 1_000_000].map(|per_million| {

@@ -1,4 +1,4 @@
-//! An analyzer after any changes says what a full analysis says.
+//! An incremental analysis gives the same result as a full one.
 
 use rtether_bounds::{Analysis, Analyzer, Changes, Methods, Reason, analyze_with};
 use rtether_model::flow::FlowId;
@@ -9,12 +9,12 @@ use crate::dice::Dice;
 use crate::for_each_case;
 use crate::plant::{Plant, Variety};
 
-/// Changes of each plant.
+/// Changes per plant.
 const STEPS: u64 = 12;
-/// Plants at most: each takes twelve full analyses, and the nightly run has an end.
+/// Most plants: each takes twelve full analyses, and time in the nightly run is limited.
 const CASES_MAX: u64 = 2_000;
 
-/// What was met on the way, so that the test says something.
+/// Counts what the cases covered, to show that the test is not vacuous.
 #[derive(Default)]
 struct Met {
     evaluations: u64,
@@ -70,13 +70,13 @@ fn changed(dice: &mut Dice, network: &Network) -> Network {
     network
 }
 
-/// Returns an answer without the work that it took.
+/// Returns an analysis without its effort counter.
 fn without_effort(mut analysis: Analysis) -> Analysis {
     analysis.effort.evaluations = 0;
     analysis
 }
 
-/// Oracle: the full analysis of the same network and flows, to the last byte.
+/// Oracle: a full analysis of the same network and flows, equal in every field.
 #[test]
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn an_analysis_again_is_a_full_one() {
@@ -122,7 +122,7 @@ fn an_analysis_again_is_a_full_one() {
     assert!(is_one_case || met.cycles > 100 && met.openings > 10 && met.causes > 100);
 }
 
-/// Checks that the changes lead from one answer to the other, up to the numbers of flows.
+/// Checks that the changes lead from one analysis to the other, up to flow numbers.
 fn check_changes(before: &Analysis, after: &Analysis, changes: &Changes) {
     let gone = changes.streams.iter().filter(|c| c.after.is_none()).count();
     let came = changes
@@ -139,7 +139,7 @@ fn check_changes(before: &Analysis, after: &Analysis, changes: &Changes) {
             }
         }
     }
-    // What is not among the changes is the same in both.
+    // Streams that are not among the changes are the same in both.
     let rest = |all: &Analysis, side: fn(&rtether_bounds::StreamChange) -> bool| {
         let listed = changes.streams.iter().filter(|change| side(change)).count();
         all.streams.len() - listed

@@ -1,5 +1,5 @@
-//! Random layers of end stations: tasks, receive queues, transmit queues, smoothers, all with memory
-//! that never runs out.
+//! Random layers of end stations: tasks, receive queues, transmit queues, smoothers, all with
+//! unlimited memory.
 
 use core::num::NonZeroU32;
 
@@ -51,7 +51,7 @@ pub(crate) fn add_layers(dice: &mut Dice, station: &mut EndStation, mbps: u64) {
     }
     if transmit {
         let mut config = transmit_side(dice, queues);
-        // Of which nothing can be said, so that it comes seldom.
+        // This combination has no bound, so it is drawn rarely.
         let is_strict = matches!(config.strategy, TransmitStrategy::Strict { .. });
         if smoother && is_strict && dice.chance(85) {
             config.strategy = TransmitStrategy::MODERATE;

@@ -1,8 +1,8 @@
 //! The simulated maximum never exceeds the proved bound.
 //!
-//! The two sides share nothing but the description of the plant, so that a mistake in either shows
-//! as a contradiction, or at least may. Each case is made from its number; a failure prints the
-//! line that repeats it. `RTETHER_NIGHTLY=1` runs 10 000 cases.
+//! The two sides share only the description of the plant, so a mistake in either is likely to show
+//! as a contradiction. Each case is made from its number; a failure prints the command that repeats
+//! it. `RTETHER_NIGHTLY=1` runs 10 000 cases.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 #![allow(
@@ -38,10 +38,10 @@ use plant::{Plant, Variety};
 
 const CASES: u64 = 200;
 const NIGHTLY_CASES: u64 = 10_000;
-/// Of each case, with different phases.
+/// Runs of each case, with different phases.
 const RUNS: u64 = 8;
 
-/// Prints how to repeat a case if it fails.
+/// Prints how to repeat a case that fails.
 struct Repeat(u64, &'static str);
 
 impl Drop for Repeat {
@@ -56,7 +56,7 @@ impl Drop for Repeat {
     }
 }
 
-/// Runs `property` on many cases, or on the one that the environment names.
+/// Runs `property` on many cases, or on the one given by the environment.
 fn for_each_case(test: &'static str, mut property: impl FnMut(u64)) {
     let variable = |name| std::env::var(name).ok();
     let numbers = match variable("RTETHER_CASE") {
@@ -74,7 +74,7 @@ fn for_each_case(test: &'static str, mut property: impl FnMut(u64)) {
     }
 }
 
-/// Simulates with these phases and returns what was seen.
+/// Simulates with the phases of `flows` and returns the record.
 fn simulate(plant: &Plant, flows: &[Flow], seed: u64) -> Record {
     let config = Config {
         seed,
@@ -100,7 +100,7 @@ fn with_phases(flows: &[Flow], mut phase: impl FnMut(usize, &Flow) -> Duration) 
     flows
 }
 
-/// Returns the time of a flow's frame from its release to the queue of `port` on an empty network.
+/// Returns the time of a flow's frame from release to the queue of `port` on an empty network.
 fn way_to(plant: &Plant, flow: &Flow, port: PortId) -> Option<Duration> {
     let routing = Routing::new(&plant.network);
     let mut time = Duration::ZERO;
@@ -121,8 +121,8 @@ fn way_to(plant: &Plant, flow: &Flow, port: PortId) -> Option<Duration> {
     None
 }
 
-/// Returns the phases with which frames of all flows through `port` get there at about the same
-/// time on an empty network, the one numbered `last` a little later than the others.
+/// Returns phases with which frames of all flows through `port` arrive there at about the same time
+/// on an empty network, the one numbered `last` slightly after the others.
 fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
     let meeting = Duration::from_ms(10);
     with_phases(&plant.flows, |index, flow| {
@@ -132,11 +132,11 @@ fn meeting_at(plant: &Plant, port: PortId, last: usize) -> Vec<Flow> {
     })
 }
 
-/// Returns the phases of one run: together, at random, or meeting at some port.
+/// Returns the phases of one run: synchronized, random, or meeting at some port.
 fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
     match run {
         0 => with_phases(&plant.flows, |_, _| Duration::ZERO),
-        // Together at one station, some a little later than others.
+        // Nearly synchronized at one station.
         _ if plant.is_focused => {
             let spread = dice.pick(&[1, 20_000_000, 150_000_000, 1_000_000_000]);
             with_phases(&plant.flows, |_, _| Duration::from_ps(dice.time(0, spread)))
@@ -150,7 +150,7 @@ fn adversarial(plant: &Plant, dice: &mut Dice, run: u64) -> Vec<Flow> {
             let routing = Routing::new(&plant.network);
             let listener = dice.pick(&flow.listeners);
             let path = routing.flow_path(&plant.network, flow, listener).unwrap();
-            // Most often the last hop, where the ways of all that disturb it have come together.
+            // Mostly the last hop, where all disturbing flows have joined.
             let hop = if dice.chance(60) {
                 path.len() - 1
             } else {
@@ -214,16 +214,16 @@ fn check(analysis: &Analysis, record: &Record) -> Vec<Duration> {
     seen.map(|stream| stream.latency.max).collect()
 }
 
-/// Bound over largest latency seen, of all streams of all cases.
+/// Ratio of bound to largest observed latency, for all streams of all cases.
 #[derive(Default)]
 struct Tightness {
     ratios: Vec<f64>,
     streams: usize,
     bounded: usize,
-    /// Why the others have no bound.
+    /// Reasons why streams have no bound.
     reasons: BTreeMap<String, usize>,
-    /// By name of the method that gives the bound: streams, and the sum of what it is better than
-    /// the first method.
+    /// By method that gives the bound: number of streams, and summed improvement over the first
+    /// method.
     methods: BTreeMap<&'static str, (usize, f64)>,
 }
 

@@ -20,20 +20,20 @@ pub(crate) struct Plant {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
     pub(crate) stations: Vec<NodeId>,
-    /// Whether all flows begin or end at the first station, over a network that is fast.
+    /// Whether all flows start or end at the first station, over a fast network.
     pub(crate) is_focused: bool,
-    /// Whether some flows publish over RTPS: of all others there nothing is bounded that waits with
-    /// them in order of arrival, and most plants are to have bounds.
+    /// Whether some flows publish over RTPS. Flows that share a FIFO with these have no bound, and
+    /// most plants should have bounds.
     pub(crate) publishes: bool,
 }
 
-/// What kinds of things a plant may have.
+/// Features that a plant may have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variety {
     /// Equal links, queues in order of arrival, periodic unicast without stacks: the networks of
     /// the published comparisons.
     Plain,
-    /// Everything but layers.
+    /// Everything except layers.
     Full,
     /// Everything, with tasks and layers in most stations.
     Layered,
@@ -85,7 +85,7 @@ impl Plant {
                     && let Traffic::Periodic { period, .. } | Traffic::Flood { interval: period } =
                         &mut flow.traffic
                 {
-                    // Lest processors with so much to do are overloaded in most plants.
+                    // Otherwise the busier processors would be overloaded in most plants.
                     *period = *period * 4;
                 }
                 flow.dscp = dice.pick(&[0, 0, 46]);
@@ -101,7 +101,7 @@ impl Plant {
         plant
     }
 
-    /// Makes a plant whose delays are those of one end station.
+    /// Makes a plant whose delays arise in one end station.
     fn focus(&mut self, dice: &mut Dice) {
         self.is_focused = true;
         let switch = self.switch(plain_switch());
@@ -180,7 +180,7 @@ impl Plant {
             switches.push(node);
         }
         if shape == 3 && switches.len() > 2 {
-            // A switch that floods or learns cannot stand in a loop.
+            // A switch that floods or learns must not be in a loop.
             let floods = |node: &Node| match &node.kind {
                 NodeKind::Switch(switch) => {
                     switch.addresses != AddressTable::Static
@@ -284,7 +284,7 @@ impl Plant {
     }
 }
 
-/// Gives a flow what only full plants have.
+/// Gives a flow features of full plants.
 fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     if dice.chance(50) {
         flow.tag = Some(Tag {
@@ -332,7 +332,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
         _ => flow.traffic.clone(),
     };
     if dice.chance(60) {
-        // What decides where the earliest deadline goes first.
+        // The deadline decides the order under earliest-deadline-first selection.
         flow.deadline = Some(Duration::from_us(
             dice.pick(&[100, 500, 2_000, 10_000, 50_000]),
         ));
@@ -344,7 +344,7 @@ fn vary(dice: &mut Dice, flow: &mut Flow, period: Duration, publishes: bool) {
     fragment(dice, flow);
 }
 
-/// Lets some flows send, or answer with, datagrams above one frame.
+/// Makes some flows send, or reply with, datagrams larger than one frame.
 fn fragment(dice: &mut Dice, flow: &mut Flow) {
     let size = |dice: &mut Dice| match dice.range(0, 2) {
         0 => Bytes::new(dice.range(1_473, 1_600)),
@@ -360,7 +360,7 @@ fn fragment(dice: &mut Dice, flow: &mut Flow) {
     }
 }
 
-/// Lets a flow be published over RTPS, as far as its packets fit.
+/// Publishes a flow over RTPS if its packets fit.
 pub(crate) fn publish(flow: &mut Flow, is_reliable: bool) {
     let over = Encapsulation::Rtps { is_reliable };
     let most = over.max_payload();

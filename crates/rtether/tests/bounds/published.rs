@@ -1,4 +1,4 @@
-//! The kinds of networks of the published comparisons.
+//! Networks of the kinds used in published comparisons.
 
 use rtether_bounds::{Methods, analyze_with};
 use rtether_model::flow::{Phase, Traffic};
@@ -12,8 +12,8 @@ use crate::plant::{Plant, Variety, plain_flow};
 /// One kind of network.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
-    /// Published mean of bound over simulated maximum in ten-thousandths, by total flow analysis
-    /// with line shaping and packet term; `None` if there is none.
+    /// Published mean ratio of bound to simulated maximum in ten-thousandths, by total flow
+    /// analysis with line shaping and packet term; `None` if not published.
     pub(crate) published: Option<u64>,
     pub(crate) build: fn(&mut Dice) -> Plant,
 }
@@ -76,7 +76,7 @@ fn single(dice: &mut Dice) -> Plant {
     plant
 }
 
-/// Five switches in a line; everybody sends to the last one, and crosses on the way.
+/// Five switches in a line; all stations send to the last one, with cross traffic on the way.
 fn line(dice: &mut Dice) -> Plant {
     let mut plant = Plant::default();
     let islands: Vec<_> = (0..5).map(|_| plant.island(2)).collect();
@@ -125,7 +125,8 @@ fn avionics(dice: &mut Dice) -> Plant {
     plant
 }
 
-/// Six switches in a ring; each station sends two hops clockwise, so that all depend on all.
+/// Six switches in a ring; each station sends two hops clockwise, so that all flows depend on each
+/// other.
 fn ring(dice: &mut Dice) -> Plant {
     let mut plant = Plant::default();
     let islands: Vec<_> = (0..6).map(|_| plant.island(2)).collect();
@@ -155,8 +156,8 @@ impl Plant {
     }
 }
 
-/// Two to five switches in a line with links of 10 to 1000 Mbit/s between them, and flows until a
-/// port is busy for more than two thirds of the time: busy periods hold several packets of a flow.
+/// Two to five switches in a line with links of 10 to 1000 Mbit/s, and flows until a port is busy
+/// for more than two thirds of the time: busy periods hold several packets of a flow.
 fn loaded(dice: &mut Dice) -> Plant {
     let mut plant = Plant::default();
     let count = dice.range(2, 5);

@@ -1,11 +1,11 @@
-//! A search for the phases that delay one stream most, on plants with periodic flows and queues in
+//! Searches for the phases that delay one stream most, on plants with periodic flows and queues in
 //! order of arrival.
 //!
-//! Whatever it finds was simulated, so it is a lower bound on the largest latency. It starts with
-//! phases of a plan: at each port of the stream's way, the frames that join it there have come back
-//! to back, the longest first, the last one just before the stream's own. What the simulation then
-//! shows corrects the plan, until it is met as well as it can be; after that, single flows and
-//! whole groups are moved, and what does no less harm is kept.
+//! Every result was simulated, so it is a lower bound on the largest latency. The search starts
+//! with planned phases: at each port on the stream's path, the frames that join it there arrive
+//! back to back, the longest first, the last one just before the stream's own. The plan is
+//! corrected from the simulation until it is met as well as possible; then single flows and whole
+//! groups are moved, keeping every change that does not reduce the latency.
 
 use rtether_bounds::Analysis;
 use rtether_model::flow::Flow;
@@ -20,21 +20,21 @@ use crate::dice::Dice;
 use crate::plant::Plant;
 use crate::{check, with_phases};
 
-/// Rounds in which the plan is corrected.
+/// Rounds of plan correction.
 const CORRECTIONS: usize = 12;
-/// Just before.
+/// Smallest lead over the stream's frame.
 const TICK: i64 = 1;
 
-/// One port on a flow's way.
+/// One port on a flow's path.
 struct Passage {
     port: PortId,
-    /// From the beginning of the transmission here to the arrival at the next port.
+    /// From the start of transmission here to the arrival at the next port.
     time: i64,
     /// How long the frame keeps the link busy.
     occupancy: i64,
 }
 
-/// When the first packet of each flow began to leave each port.
+/// When the first packet of each flow started to leave each port.
 #[derive(Default)]
 struct Trace(Vec<(usize, PortId, i64)>);
 
@@ -47,26 +47,26 @@ impl Observer for Trace {
     }
 }
 
-/// The part of a plant that may delay one stream: itself, first, and the flows that share a port
-/// with it. The others are taken to start later.
+/// The part of a plant that may delay one stream: the stream itself, at index 0, and the flows that
+/// share a port with it. All other flows are assumed to start later.
 struct Part {
     plant: Plant,
     ways: Vec<Vec<Passage>>,
-    /// By flow: where it meets the stream first, as a position in the stream's way and in its own.
+    /// By flow: where it first meets the stream, as a position in the stream's path and in its own.
     meetings: Vec<(usize, usize)>,
-    /// Numbers in the whole plant.
+    /// Flow numbers in the whole plant.
     numbers: Vec<usize>,
     /// Release of the stream's packet.
     release: i64,
     until: Instant,
 }
 
-/// Phases of all flows with what came of them.
+/// Phases of all flows, with the result.
 #[derive(Clone)]
 struct Found {
     phases: Vec<i64>,
     latency: Duration,
-    /// Arrivals of the first packets at the ports of each flow.
+    /// Arrival times of the first packets at the ports of each flow.
     arrivals: Vec<Vec<i64>>,
 }
 
@@ -131,7 +131,7 @@ impl Part {
         }
     }
 
-    /// Returns the best phases of a plan, corrected as often as that helps.
+    /// Returns the best phases of a plan over all corrections.
     fn planned(&self, is_ahead: bool) -> Found {
         let offsets = self.offsets(is_ahead);
         let empty =
@@ -165,13 +165,13 @@ impl Part {
         best
     }
 
-    /// Returns how long before the stream each flow is to arrive where they meet; with `is_ahead`,
-    /// before the frames that travel in front of it, too, so that these stay in front.
+    /// Returns how long before the stream each flow should arrive where they meet; with `is_ahead`,
+    /// also before the frames in front of the stream, so that these stay in front.
     fn offsets(&self, is_ahead: bool) -> Vec<i64> {
         let mut offsets = vec![0; self.ways.len()];
         let mut order: Vec<usize> = (1..self.ways.len()).collect();
-        // Back from the stream's own frame: at its talker those that leave it last, elsewhere the
-        // shortest.
+        // Order backwards from the stream's own frame: those with the longest common path first,
+        // then the shortest frames.
         order.sort_by_key(|&flow| {
             let (here, there) = self.meetings[flow];
             let common = self.ways[flow][there..].iter().zip(&self.ways[0][here..]);
@@ -187,7 +187,7 @@ impl Part {
                 met < here && passage.is_some_and(|p| p.port == self.ways[0][here].port)
             });
             let front = front.map(|flow| self.ways[flow][0].occupancy);
-            // The longest goes first, and arrives when its last bit does.
+            // The longest frame goes first, and arrives with its last bit.
             let (sum, longest) = front.fold((self.ways[0][0].occupancy, 0), |(sum, most), time| {
                 (sum + time, time.max(most))
             });
@@ -214,7 +214,7 @@ impl Part {
         offsets
     }
 
-    /// Returns phases that differ somewhat from those of `found`.
+    /// Returns phases that differ slightly from those of `found`.
     fn moved(&self, found: &Found, dice: &mut Dice) -> Vec<i64> {
         let mut phases = found.phases.clone();
         for _ in 0..dice.pick(&[1, 1, 2, 3]) {
@@ -236,7 +236,7 @@ impl Part {
             // To the stream itself, or somewhat before it.
             0 => phases[one] += lag - tick,
             1 => phases[one] += lag - dice.time(0, 20) * occupancy / 4 - tick,
-            // Behind or before another one that it meets there.
+            // Just behind or before another flow at a common port.
             2 | 3 => {
                 let port = self.ways[one][dice.index(self.ways[one].len())].port;
                 let other = 1 + dice.index(phases.len() - 1);
@@ -252,7 +252,7 @@ impl Part {
                 let width = dice.pick(&[10, 1_000_000, 10_000_000, 100_000_000]);
                 phases[one] += dice.time(-width, width);
             }
-            // All that come through one port.
+            // All flows through one port.
             5 | 6 => {
                 let port = self.ways[one][dice.index(there + 1)].port;
                 let by = if dice.chance(50) {
@@ -275,7 +275,7 @@ impl Part {
     }
 }
 
-/// Returns the ports of a flow's way.
+/// Returns the ports on a flow's path.
 fn way(plant: &Plant, routing: &Routing, flow: &Flow) -> Vec<Passage> {
     let path = routing.flow_path(&plant.network, flow, flow.listeners[0]);
     let frame = wire::frame_size(flow.payload, flow.encapsulation);
@@ -293,8 +293,8 @@ fn way(plant: &Plant, routing: &Routing, flow: &Flow) -> Vec<Passage> {
     hops.collect()
 }
 
-/// Returns the largest latency of a stream that was found in so many steps, and checks it on the
-/// whole plant.
+/// Returns the largest latency of a stream found in `steps` steps, and checks it on the whole
+/// plant.
 pub(crate) fn search(
     plant: &Plant,
     analysis: &Analysis,

@@ -1,9 +1,9 @@
-//! How tight the bounds are, compared with what was recorded: bound over the largest latency that
-//! a search for bad phases finds.
+//! Tightness of the bounds, compared with recorded figures: ratio of bound to the largest latency
+//! found by a search for bad phases.
 //!
-//! The quotient is an upper bound of the pessimism, since the search may miss the worst case.
-//! Plants, search and simulation are deterministic, so that the figures are the same everywhere.
-//! The table has quotients in ten-thousandths.
+//! The ratio is an upper limit on the pessimism, since the search may miss the worst case. Plants,
+//! search and simulation are deterministic, so the figures are the same everywhere. The table has
+//! ratios in ten-thousandths.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ const PLANTS: u64 = 10;
 const STEPS: u64 = 200;
 const NIGHTLY_PLANTS: u64 = 30;
 const NIGHTLY_STEPS: u64 = 1_000;
-/// Streams of a plant that are searched, about.
+/// Approximate number of streams searched per plant.
 const STREAMS: usize = 10;
 /// By how much figures may be better than recorded, in ten-thousandths.
 const LEEWAY: u64 = 20;
 
-/// Figures of one kind of network; quotients in ten-thousandths, rounded up.
+/// Figures for one kind of network; ratios in ten-thousandths, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Figures {
     streams: u64,
@@ -69,7 +69,7 @@ impl Figures {
         }
     }
 
-    /// Compares with what was recorded.
+    /// Compares with the recorded figures.
     fn compare(self, recorded: Self, name: &str) {
         assert_eq!(self.streams, recorded.streams, "{name}: other plants");
         let pairs = [
@@ -87,7 +87,7 @@ impl Figures {
     }
 }
 
-/// Writes ten-thousandths with three decimals.
+/// Formats ten-thousandths with three decimals.
 fn decimal(figure: u64) -> String {
     let thousandths = (figure + 5) / 10;
     format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)
@@ -108,7 +108,7 @@ fn table(rows: &[(&Kind, Figures)]) -> String {
     text
 }
 
-/// The same for people.
+/// Returns the figures as a Markdown table.
 fn section(rows: &[(&Kind, Figures)]) -> String {
     let mut text = String::from(
         "| network | streams | median | p95 | mean | published mean |\n|---|---|---|---|---|---|\n",
@@ -139,7 +139,7 @@ const PAGE: &str = "../../docs/models/bounds.md";
 const BEGIN: &str = "<!-- tightness: begin -->\n";
 const END: &str = "<!-- tightness: end -->";
 
-/// Oracle: the simulator, what was recorded before, and what others published.
+/// Oracle: the simulator, recorded figures, and published figures.
 #[test]
 #[allow(clippy::print_stdout, reason = "shown with --nocapture")]
 fn bounds_are_as_tight_as_recorded() {

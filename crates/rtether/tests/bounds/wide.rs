@@ -1,8 +1,8 @@
-//! Plants with what the other generators leave out, and phases chosen by what the analysis says.
+//! Plants with features that the other generators leave out, and phases chosen from the analysis.
 //!
 //! Bit errors, VLAN-aware ports that change tags and priorities, interfaces that cost up to 1 us
-//! per octet, links from 10 Mbit/s to 10 Gbit/s side by side, weights up to 30, and sporadic flows
-//! that wait longer than they must.
+//! per octet, links from 10 Mbit/s to 10 Gbit/s in one plant, weights up to 30, and sporadic flows
+//! with gaps above the minimum.
 
 use rtether_bounds::{Analysis, analyze};
 use rtether_model::flow::{Flow, Tag, Traffic};
@@ -28,7 +28,7 @@ fn random_pcp(dice: &mut Dice) -> Pcp {
 }
 
 impl Plant {
-    /// Returns a plant of all kinds with more variety still.
+    /// Returns a full plant with additional variety.
     fn wide(number: u64) -> Self {
         let mut plant = Self::random(number, Variety::Full);
         let mut dice = Dice::new(number.wrapping_add(1 << 40));
@@ -44,7 +44,7 @@ impl Plant {
         for flow in &mut plant.flows {
             vary_flow(&mut dice, flow, is_aware);
         }
-        // Flows that VLANs cut off are refused as a whole.
+        // Flows that VLANs cut off make the whole plant invalid.
         let network = &plant.network;
         let config = Config {
             seed: 0,
@@ -71,8 +71,8 @@ impl Plant {
         }
     }
 
-    /// Lets some requests wait hardly longer than their answers may take, so that one that is lost
-    /// is followed as soon as can be.
+    /// Sets the timeouts of some requests just above the bound, so that a lost request is followed
+    /// as soon as possible.
     fn set_timeouts(&mut self, dice: &mut Dice) {
         let analysis = analyze(&self.network, &self.flows);
         for stream in &analysis.streams {
@@ -152,8 +152,8 @@ fn vary_flow(dice: &mut Dice, flow: &mut Flow, is_aware: bool) {
     }
 }
 
-/// Returns the time from the release of a flow to its arrival at a port if it waits nowhere and
-/// all that varies takes longest.
+/// Returns the time from a flow's release to its arrival at a port without waiting, with every
+/// variable delay at its maximum.
 fn way_to(analysis: &Analysis, flow: usize, port: PortId) -> Option<Duration> {
     let own = analysis.streams.iter().filter(|s| s.flow.index() == flow);
     own.filter_map(|stream| stream.bound.as_ref().ok())
@@ -163,8 +163,8 @@ fn way_to(analysis: &Analysis, flow: usize, port: PortId) -> Option<Duration> {
         })
 }
 
-/// Returns phases with which the flows meet at a port: one of them last, the others about then, some
-/// a little earlier so that they are in service, some a little later so that they overtake.
+/// Returns phases with which flows meet at a port: one of them last, the others at about that time,
+/// some slightly earlier so that they are in service, some slightly later so that they overtake.
 fn meeting(plant: &Plant, analysis: &Analysis, dice: &mut Dice) -> Vec<Flow> {
     let bounds = analysis.streams.iter();
     let bounded: Vec<_> = bounds.filter_map(|s| s.bound.as_ref().ok()).collect();

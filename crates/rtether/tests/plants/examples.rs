@@ -1,4 +1,4 @@
-//! The plants: a line, a star, chains and rings, a substation, a workshop with hubs, and one with
+//! Plants: a line, a star, chains and rings, a substation, a workshop with hubs, and one with
 //! hostile names.
 
 use super::*;
@@ -26,7 +26,7 @@ pub(crate) fn line() -> Builder {
     plant
 }
 
-/// One switch and 18 stations that all talk to the first.
+/// One switch and 18 stations, all exchanging packets with the first.
 pub(crate) fn star() -> Builder {
     let mut plant = Builder::new("star of 18");
     let switch = plant.switch("switch");
@@ -81,7 +81,7 @@ pub(crate) fn chain(switches: usize, is_ring: bool) -> Builder {
     plant
 }
 
-/// Ten bays of twelve devices, a station level with ten; about 700 streams in 12 classes.
+/// Ten bays of twelve devices, and a station level with ten; about 700 streams in 12 classes.
 pub(crate) fn substation() -> Builder {
     let mut plant = Builder::new("substation, 10 bays");
     plant.packets = 250;
@@ -166,7 +166,7 @@ fn substation_bay(plant: &mut Builder, bay: usize, core: NodeId, station_level: 
     }
 }
 
-/// Two hubs that are one collision domain, a switch, and priority layers in two stations.
+/// Two hubs that form one collision domain, a switch, and priority layers in two stations.
 pub(crate) fn workshop() -> Builder {
     let mut plant = Builder::new("workshop with hubs");
     let [hub1, hub2] = ["hub1", "hub2"].map(|name| plant.hub(name));

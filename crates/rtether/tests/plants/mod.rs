@@ -1,4 +1,4 @@
-//! Made-up plants with made-up results: the same on every call, plausible to look at.
+//! Made-up plants with made-up results: deterministic, and plausible to look at.
 
 #![allow(
     dead_code,
@@ -26,7 +26,7 @@ use rtether_model::route::Routing;
 use rtether_model::wire::Encapsulation;
 use serde_json::Value;
 
-/// Builds a scenario by names.
+/// Builds a scenario, addressing nodes by name.
 pub(crate) struct Builder {
     pub(crate) scenario: Scenario,
     pub(crate) packets: u64,
@@ -335,7 +335,7 @@ fn ports(network: &Network, dice: &mut Dice) -> Vec<PortRecord> {
             .ends
             .iter()
             .all(|end| network.switch(end.node).is_some());
-        // A hub sends nothing of itself.
+        // A hub is never the original sender.
         let senders = link.ends.into_iter();
         let senders = senders.filter(|end| network.hub(end.node).is_none());
         ports.extend(senders.map(|port| port_record(port, id, core, dice)));
@@ -385,7 +385,7 @@ fn confidence(stream: &StreamRecord) -> Confidence {
     }
 }
 
-/// Returns the names of all members of a JSON document, however deep.
+/// Returns the names of all members of a JSON document at any depth.
 pub(crate) fn members(document: Value) -> Vec<String> {
     let mut names = Vec::new();
     let mut pending = vec![document];
@@ -404,7 +404,7 @@ pub(crate) fn members(document: Value) -> Vec<String> {
     names
 }
 
-/// A small generator (the multiplier of Knuth's MMIX).
+/// A small random number generator (multiplier of Knuth's MMIX).
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -416,7 +416,7 @@ impl Dice {
         (self.0 >> 33) % limit
     }
 
-    /// A time that is mostly below `us` microseconds and sometimes far above.
+    /// Returns a time that is mostly below `us` microseconds and sometimes far above.
     fn tail(&mut self, us: i64) -> Duration {
         let mut part = |limit: u64| i64::try_from(self.below(limit)).unwrap();
         let (a, b) = (part(1_000), part(1_000));

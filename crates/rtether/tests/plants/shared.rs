@@ -1,4 +1,4 @@
-//! Made-up records of shared media and of layers inside end nodes.
+//! Made-up records of shared media and of layers in end nodes.
 
 use rtether_model::network::{Network, NodeId, PortId};
 use rtether_model::quantity::{Bytes, Duration};
@@ -8,10 +8,10 @@ use rtether_model::record::{
 
 use super::Dice;
 
-/// Collisions at the first attempts of each sending port of a medium.
+/// Collisions at each attempt number, from the first, of each sending port of a medium.
 const COLLISIONS: [u64; 4] = [9_000, 1_800, 240, 12];
 
-/// Adds what hubs and layers of the network would have counted; all hubs are one medium.
+/// Adds the counters of the network's hubs and layers; all hubs are one medium.
 pub(super) fn fill(network: &Network, record: &mut Record, dice: &mut Dice) {
     let is_hub = |node: NodeId| network.hub(node).is_some();
     let at_hub = |port: PortId| {

@@ -1,4 +1,4 @@
-//! Flows, how they are run, and what is required of them.
+//! Lowering of flows, run parameters and requirements.
 
 use rtether::scenario::{Limit, Requirement, Statistic};
 use rtether_model::flow::{Delivery, Flow, Phase, TcpParameters, Traffic};
@@ -48,7 +48,7 @@ fn periodic_flows() {
         (reply.payload, reply.after),
         (Bytes::new(60), Duration::from_us(100))
     );
-    // A priority without a VLAN is a priority tag.
+    // A priority without a VLAN gives a priority tag.
     let tag = flow("period: 2 ms, size: 64 B, pcp: 3").tag.unwrap();
     assert_eq!(tag.vid, Vid::PRIORITY_ONLY);
 }
@@ -104,7 +104,7 @@ fn bulk_transfers() {
     let mb = Some(Bytes::new(1_000_000));
     assert_eq!(list("kind: bulk"), [(0, None)]);
     assert_eq!(list("over: tcp, total: 1 MB, start: 2 s"), [(2000, mb)]);
-    // The run takes 10 s; what would start at its end does not.
+    // The run takes 10 s; a transfer due at its end does not start.
     let every = list("kind: bulk, total: 1 MB, start: 1 s, every: 3 s");
     assert_eq!(every, [(1000, mb), (4000, mb), (7000, mb)]);
     let listed = list("kind: bulk, transfers: [{ at: 3 s, size: 1 MB }, { at: 1 s, size: 1 MB }]");

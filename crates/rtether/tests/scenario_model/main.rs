@@ -1,4 +1,4 @@
-//! What every key means: files against the model they have to become.
+//! Lowering of every key: files compared with the expected model.
 
 mod flows;
 mod network;
@@ -21,7 +21,7 @@ fn file(path: &str) -> Scenario {
     scenario(&fs::read_to_string(root.join(path)).expect("the file is there"))
 }
 
-/// Two nodes at one switch, with these nodes' stacks, switch and flows.
+/// Two nodes on one switch, with these stacks, switch settings and flows.
 fn small(stack: &str, switch: &str, flows: &str) -> Scenario {
     scenario(&format!(
         "rtether: 1\n\
@@ -102,7 +102,7 @@ fn rings_without_flooding_need_no_standby() {
         - { ends: ['s3:2', 's1:3'], rate: 100 Mbit/s }\n\
         flows: [{ name: x, from: a, to: b, period: 2 ms, size: 64 B }]\n";
     let loaded = load("ring.yaml", text);
-    // Only s3 is passed by nothing.
+    // Only s3 is on no path.
     let codes: Vec<_> = loaded.diagnostics.iter().map(|d| d.code).collect();
     assert_eq!(codes, ["unused-node"]);
     assert!(loaded.scenario.is_some());

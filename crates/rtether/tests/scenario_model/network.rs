@@ -68,7 +68,7 @@ fn stacks() {
 
 #[test]
 fn measured_jitter() {
-    // Oracle: the file's own words.
+    // Oracle: the values in the file.
     let table = |points: &[(u32, i64)]| {
         let points = points.iter().map(|&(per_million, ns)| Quantile {
             per_million,
@@ -171,7 +171,7 @@ fn links() {
     };
     assert_eq!(first.rate, BitRate::from_mbps(100));
     assert_eq!(first.propagation, Duration::ZERO);
-    // Port 4 of the file is port 3 of the model; 20 m at 5 ns a metre.
+    // Port 4 in the file is port 3 in the model; 20 m at 5 ns a meter.
     assert_eq!(second.ends.map(|end| end.port), [3, 0]);
     assert_eq!(second.propagation, Duration::from_ns(100));
     assert_eq!(second.errors_per_billion, 1);

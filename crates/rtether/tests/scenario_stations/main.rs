@@ -1,4 +1,4 @@
-//! What the keys of stations mean: stacks, tasks, priority queues; smoothers beside.
+//! Lowering of station keys: stacks, tasks, priority queues; smoothers in a submodule.
 
 mod smoothers;
 
@@ -125,7 +125,7 @@ fn what_a_node_says_counts_instead_of_what_its_stack_says() {
     assert!(station.tasks.is_some());
     let layer = station.layer.expect("a layer");
     assert!(layer.smoother.is_some());
-    // The four queues of the node count for what the stack says as well.
+    // The four queues of the node apply to the stack's settings as well.
     assert_eq!(
         layer.transmit.expect("of the stack").queue_limits,
         [1000; 4]

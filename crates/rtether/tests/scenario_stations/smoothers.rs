@@ -1,4 +1,4 @@
-//! What the keys of smoothers and their detectors mean.
+//! Lowering of smoothers and their detectors.
 
 use rtether_model::endnode::{Detector, Smoothing};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -32,7 +32,7 @@ fn smoothers_are_those_of_the_paper() {
         assert_eq!((smoothing.ring, smoothing.detector), (2, seen(1_000_000)));
     }
     let nt = smoothing("mode: nt");
-    // Node `a` is the second one, and so is its seed.
+    // Node `a` is at index 1, which is its seed.
     assert_eq!(nt.config.mode, Mode::Nt(Nt::paper(1)));
     assert_eq!(nt.rule, smoother::Rule::NT);
     assert_eq!(nt.detector, seen(250_000));

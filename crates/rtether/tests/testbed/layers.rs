@@ -1,11 +1,11 @@
-//! Layers of stations that are hosts: shims.
+//! Layers of stations played by hosts: shims.
 
 use rtether::live::testbed::HostLayer;
 use rtether::shim::{Direction, Status};
 
 use super::*;
 
-/// Every layer did all it was asked for, and a replay of its decisions gives the same ones.
+/// Asserts that every layer did all it was asked for, and that a replay of its decisions agrees.
 fn assert_faithful(layers: &[HostLayer], count: usize) {
     assert_eq!(layers.len(), count);
     for layer in layers {
@@ -27,7 +27,7 @@ fn assert_faithful(layers: &[HostLayer], count: usize) {
     }
 }
 
-/// Packets are there, each of them, and some of the files.
+/// Asserts that all packets arrived, and part of the files.
 fn assert_carried(scenario: &Scenario, measured: &Measured) {
     assert_eq!(measured.errors, [""; 0]);
     for (flow, stream) in scenario.flows.iter().zip(&measured.streams) {
@@ -54,8 +54,8 @@ fn accepted(status: &Status, direction: Direction, class: u8) -> u64 {
     own.next().expect("a queue").accepted
 }
 
-/// Oracles: the replay of each shim's decisions; conservation; the count of what the emulated medium
-/// took from the hosts, which is what their shims sent.
+/// Oracles: the replay of each shim's decisions; conservation; the number of frames the emulated
+/// medium took from the hosts, which is what their shims sent.
 #[test]
 fn smoothers_stand_on_an_emulated_hub() {
     let text = "
@@ -86,7 +86,8 @@ run: { for: 2 s }
         .iter()
         .map(|layer| layer.status.transmitted.frames);
     let emulation = measured.emulation.expect("it was emulated");
-    // What passed by before the shims ran, such as what hosts say of themselves, is not theirs.
+    // Frames that passed before the shims ran, such as the hosts' own announcements, are not
+    // counted by them.
     let sent: u64 = sent.sum();
     let bypassed = measured
         .layers
@@ -109,8 +110,8 @@ run: { for: 2 s }
     }
 }
 
-/// Oracle: what the stations sent with a tag, which is what each shim must find in its high queues:
-/// it sees the tags of ordinary sockets on their way out and in.
+/// Oracle: the number of tagged frames sent, which each shim must find in its high queues: it sees
+/// the tags of ordinary sockets on the way out and in.
 #[test]
 fn tags_of_ordinary_sockets_reach_the_queues_of_shims() {
     let text = "
@@ -146,7 +147,7 @@ run: { for: 2 s }
             .map(|queue| queue.class)
             .max()
             .expect("queues");
-        // Those of the warm-up, a tenth of the run, are not in the figures.
+        // Packets of the warm-up, a tenth of the run, are not in the statistics.
         let counted = measured.streams[0].released;
         let all = accepted(near, Direction::Transmit, high);
         assert!(

@@ -1,7 +1,7 @@
 //! Scenarios run live between namespaces of this host.
 //!
-//! Needs root and iproute2, which `cargo xtask test` installs where it may (`RTETHER_IP`); a test
-//! that cannot run prints why, and is counted. Nothing here judges how fast the host is.
+//! Needs root and iproute2, which `cargo xtask test` installs if permitted (`RTETHER_IP`); a test
+//! that cannot run prints why, and is counted. No test judges the speed of the host.
 #![cfg(target_os = "linux")]
 
 mod layers;
@@ -50,7 +50,7 @@ fn is_root() -> bool {
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// Says, where it is counted, that a test could not run.
+/// Reports, where skips are counted, that a test could not run.
 #[allow(clippy::print_stdout, reason = "a skipped test says why")]
 fn skip(reason: &str) {
     let reason = format!("SKIP: {reason}");
@@ -75,7 +75,7 @@ fn options(scenario: &Scenario, backend: Backend) -> Options {
     }
 }
 
-/// Runs a scenario; `None` where that is not possible.
+/// Runs a scenario; `None` if that is not possible.
 fn measure(test: &str, text: &str, backend: Backend) -> Option<(Scenario, Measured)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     if !is_root() {
@@ -103,7 +103,7 @@ fn namespaces(tag: &str) -> Vec<String> {
     names.filter(|name| name.contains(tag)).collect()
 }
 
-/// Everything that was sent is there, once.
+/// Asserts that everything sent has arrived, once.
 fn assert_complete(scenario: &Scenario, measured: &Measured) {
     assert_eq!(measured.errors, [""; 0]);
     assert_eq!(
@@ -123,7 +123,7 @@ fn assert_complete(scenario: &Scenario, measured: &Measured) {
     }
 }
 
-/// The packets one by one add up to what is counted of each stream.
+/// Asserts that the individual packets add up to the counters of each stream.
 fn assert_packets(scenario: &Scenario, measured: &Measured) {
     let mut file = Vec::new();
     testbed::packets_csv(scenario, measured, &mut file).expect("written to memory");
@@ -160,21 +160,21 @@ fn assert_packets(scenario: &Scenario, measured: &Measured) {
     assert_eq!(measured.packets.more, 0);
 }
 
-/// Oracle: conservation; the sum of what each application sent and received.
+/// Oracle: conservation, from the totals each application sent and received.
 #[test]
 fn the_kernel_carries_everything() {
     let test = "the_kernel_carries_everything";
     if let Some((scenario, measured)) = measure(test, STAR, Backend::Kernel) {
         assert_complete(&scenario, &measured);
         assert_packets(&scenario, &measured);
-        // Nobody asked for cores that stay awake, and the reader is to know.
+        // Cores were not kept awake, and the reader must be told.
         let table = testbed::table(&scenario, &measured, &measured.assess(&scenario));
         assert!(table.contains("may sleep deeply"), "{table}");
     }
 }
 
-/// Oracles: conservation; and the simulator, which computes with stacks that take no time: no
-/// packet of the same network can be faster than its fastest, whatever the host adds.
+/// Oracles: conservation; and the simulator with stacks at zero cost: on the same network no packet
+/// can be faster than its fastest, whatever the host adds.
 #[test]
 fn an_emulated_network_carries_everything_and_takes_its_time() {
     let test = "an_emulated_network_carries_everything_and_takes_its_time";
@@ -196,8 +196,8 @@ fn an_emulated_network_carries_everything_and_takes_its_time() {
     assert_eq!(emulation.failed, 0);
 }
 
-/// Oracle: the priority rule of a strict-priority port. Both flows meet the same overload; the
-/// tagged one passes it, the other one waits for what is queued before it.
+/// Oracle: strict priority at a port. Both flows meet the same overload; the tagged one passes it,
+/// the other waits behind the queue.
 #[test]
 fn tags_of_ordinary_sockets_count_on_both_backends() {
     let text = "
@@ -224,7 +224,7 @@ run: { for: 1 s }
             panic!("three streams");
         };
         assert_eq!(high.lost, 0, "{backend:?} {:?}", measured.emulation);
-        // The queue grows by 6 Mbit/s: after half a second 300 ms.
+        // The queue grows by 6 Mbit/s: 300 ms after half a second.
         let medians = high.quantile(1, 2).zip(low.quantile(1, 2));
         let Some((high, low)) = medians else {
             skip(&format!("{test}: the host stood still all the time"));
@@ -234,8 +234,8 @@ run: { for: 1 s }
     }
 }
 
-/// Oracle: the meaning of managed multicast. Flooded, the group fills the slow link of a station
-/// that does not listen, by UDP and by raw frames; managed, it passes that link by.
+/// Oracle: the definition of managed multicast. Flooded, the group fills the slow link of a station
+/// that does not listen, over UDP and as raw frames; managed, it does not use that link.
 #[test]
 fn an_emulated_switch_keeps_a_group_to_its_listeners() {
     let text = "
@@ -266,7 +266,7 @@ run: { for: 1 s, overload: allow }
             skip(&format!("{test}: the host stood still all the time"));
             return;
         };
-        // The queue grows by 5 Mbit/s: after half a second 250 ms.
+        // The queue grows by 5 Mbit/s: 250 ms after half a second.
         assert!(managed * 5 < flooded, "{over}: {managed} against {flooded}");
     }
 }
@@ -329,13 +329,14 @@ run: { for: 1 s }
             panic!("{:?}", file.transfers);
         };
         assert_eq!(file.delivered.get(), 500_000, "{backend:?}");
-        // 500 kB at 100 Mbit/s are 40 ms; the bridge's bucket lets through no more on average.
+        // 500 kB at 100 Mbit/s are 40 ms; the bridge's token bucket lets no more through on
+        // average.
         let time = file.finished_at.expect("it is there") - file.started_at;
         assert!(time.as_secs_f64() > 0.038, "{backend:?}: {time}");
     }
 }
 
-/// Oracle: what the model says the kernel does not have, each named with a remedy.
+/// Oracle: what the model says the kernel does not support, each with a remedy.
 #[test]
 fn what_a_test_bed_cannot_have_is_said_before_it_is_made() {
     let text = "
@@ -367,8 +368,8 @@ flows:
     insta::assert_snapshot!(reasons.join("\n"));
 }
 
-/// Oracles: conservation, and the simulator, in which no packet is faster than its fastest. The
-/// kernels of the listeners answer, one of them with an emulated stack below it.
+/// Oracles: conservation, and the simulator, whose fastest packet no packet beats. The listeners'
+/// kernels reply, one of them with an emulated stack below it.
 #[test]
 fn echo_requests_are_answered_by_the_kernel() {
     let text = "
@@ -404,8 +405,8 @@ run: { for: 1 s }
     }
 }
 
-/// Oracle: a shell runs what is printed; here only that it is the same for the same scenario and
-/// names everything, the priorities as classes.
+/// Oracle: the printed plan is the same for the same scenario and names everything, priorities as
+/// classes. Running it in a shell is not tested here.
 #[test]
 fn the_plan_can_be_read_before_it_is_run() {
     let plan = Plan::new(&scenario(STAR), Backend::Kernel, "0").expect("possible");

@@ -21,7 +21,7 @@ flows:
 run: { for: 2 s }
 ";
 
-/// Oracles: what is sent arrives whole or is lost; over an emulated network no message is there before
+/// Oracles: a message arrives whole or is lost; over an emulated network no message arrives before
 /// its octets can have passed a link, and none is late for a deadline of ten seconds.
 #[test]
 fn messages_of_any_size_arrive_whole() {
@@ -50,7 +50,7 @@ fn messages_of_any_size_arrive_whole() {
         assert!(file.transfers.len() >= 3);
         let first = file.transfers.iter().filter_map(|file| file.finished_at);
         assert_eq!(file.missed, 0, "{:?}", file.latency);
-        // What is due near the end has not arrived, and is not late.
+        // A file due near the end has not arrived, and is not late.
         assert!(file.delivered <= first.count() as u64);
         assert!(file.latency.max < Duration::from_secs(10));
     }

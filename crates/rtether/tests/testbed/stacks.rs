@@ -1,4 +1,4 @@
-//! Stations whose stacks are emulated too.
+//! Stations with emulated stacks.
 
 use super::*;
 
@@ -21,10 +21,10 @@ run: { for: 2 s }
 ";
 
 /// Oracles: the simulator, in which every packet of a stream takes the same time, since flows are
-/// milliseconds apart; and the definition of a quantile. A packet is there no earlier; and later
-/// only by the call that sends, by how late it was sent, and by the way from its receive stamp to the
-/// application. Of these the first and the last exceed their third quartiles in a quarter of the
-/// packets each, so that one half is below their sum.
+/// milliseconds apart; and the definition of a quantile. A live packet never arrives earlier, and
+/// later only by the duration of the send call, its departure error, and the time from receive
+/// stamp to application. The first and the last of these each exceed their third quartile in a
+/// quarter of the packets, so at least half of the packets stay below the sum.
 #[test]
 fn emulated_stacks_take_as_long_as_the_scenario_says() {
     let test = "emulated_stacks_take_as_long_as_the_scenario_says";
@@ -48,10 +48,10 @@ fn emulated_stacks_take_as_long_as_the_scenario_says() {
     let own = quartile(&stream.send) + quartile(&stream.receive) + measured.tolerance;
     let most = record.latency.max + own;
     let median = stream.quantile(1, 2).expect("samples");
-    // Quantiles are too high by a 128th at most.
+    // Quantiles are too high by at most 1/128.
     assert!(median <= most + most / 128, "{median}, not {most}");
-    // All that the host adds where stacks are emulated is known, so that every packet counts
-    // against the bound.
+    // Everything the host adds is known if stacks are emulated, so every packet counts against the
+    // bound.
     let bounds = bound::latencies(&bound::analyze(&scenario));
     for (stream, bound) in measured.streams.iter().zip(bounds).take(2) {
         assert_eq!(stream.outside, 0);
@@ -98,7 +98,7 @@ run: { for: 1 s }
     assert_eq!(measured.emulation.expect("it was emulated").dropped, 0);
 }
 
-/// Oracle: what no test bed but an emulated one has, and what not even that one has.
+/// Oracle: features that need the emulated network, and features that even that lacks.
 #[test]
 fn what_is_emulated_needs_the_emulated_network() {
     let text = "
