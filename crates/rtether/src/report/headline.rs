@@ -59,8 +59,8 @@ impl Counts {
         }
     }
 
-    /// Returns the nonzero counts, worst last: `12 proved, 688 held in 34400 packets (not proved),
-    /// 2 late`.
+    /// Returns the nonzero counts, worst last:
+    /// `12 proved, 688 held in 34400 packets (not proved), 2 late`.
     pub fn words(&self) -> String {
         self.words_of("")
     }

@@ -52,7 +52,7 @@ struct Failure {
     verdict: Verdict,
     column: Column,
     margin: Option<Duration>,
-    /// Position of its reason.
+    /// Index of its reason.
     reason: usize,
 }
 

@@ -151,8 +151,9 @@ fn through_hub(medium: Medium, frame: Bytes) -> Duration {
 
 /// Returns the stack and network card of the paper's PCs, a Pentium III of 800 MHz.
 ///
-/// The paper does not separate sending from receiving: both get the same. A loopback round trip is
-/// two passes each way; half a network round trip is one pass each way of stack and card.
+/// The paper does not separate sending from receiving: both get the same. A loopback round trip
+/// passes the stack four times; half a network round trip passes stack and card once down and once
+/// up.
 pub(super) fn stack(protocol: Protocol) -> LinearStack {
     let own = |all: BTreeMap<(Protocol, u64), Duration>| {
         let own = all.into_iter().filter(move |((of, _), _)| *of == protocol);
@@ -184,8 +185,8 @@ pub(super) fn stack(protocol: Protocol) -> LinearStack {
     }
 }
 
-/// Returns the latency of the paper's switch, which the paper does not name: the excess of the
-/// smallest payload over the hub, minus one frame time; mean of both protocols.
+/// Returns the latency of the paper's unnamed switch: how much longer the smallest payload takes
+/// than over the hub, minus one frame time, plus the delay of the hub; mean of both protocols.
 fn switch_latency() -> Duration {
     let (hub, switch) = (
         half_round_trips(Medium::FastHub),
