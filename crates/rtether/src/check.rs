@@ -1,7 +1,7 @@
-//! A check: simulation, proof and measurement of a plant brought together and judged.
+//! A check: simulates a plant, proves bounds, adds what was measured, and judges.
 //!
-//! [`check`] does all of it; [`conclude`] is its second half, for hosts that simulate and measure
-//! themselves, with progress and traces of their own.
+//! [`check`] does all of it. [`conclude`] is its second half, for callers that run the simulation
+//! and the test bed themselves, for example to show progress and write traces.
 
 use rtether_sim::BuildError;
 
@@ -12,7 +12,7 @@ use crate::run::{self, Progress, Results};
 use crate::scenario::Scenario;
 use crate::verdict::{self, Conclusion};
 
-/// What a check is made of beside the simulation.
+/// Inputs of a check besides the scenario.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Whether bounds are computed and judged.
@@ -24,7 +24,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Simulation and proof.
+    /// Proves bounds; no measurement.
     fn default() -> Self {
         Self {
             proves: true,
@@ -43,14 +43,14 @@ pub fn check(scenario: &Scenario, options: Options) -> Result<Checked, BuildErro
     Ok(conclude(scenario, results, options))
 }
 
-/// Judges what was simulated of a plant, with the proof and what was measured.
+/// Judges the results of a simulation, with bounds and measurements.
 pub fn conclude(scenario: &Scenario, results: Results, options: Options) -> Checked {
     let Options {
         proves,
         source,
         evidence,
     } = options;
-    // Who ended the run does not wait for proofs.
+    // A user who interrupted the run is not made to wait for proofs.
     let analysis = (proves && !results.partial).then(|| bound::analyze(scenario));
     let mut assessments = verdict::assess_with(scenario, &results, analysis.as_ref());
     verdict::add_measured(&mut assessments, &evidence.assessments);
@@ -97,7 +97,7 @@ fn note(checked: &mut Checked, is_error: bool, text: String) {
     checked.notes.push(Note { is_error, text });
 }
 
-/// Says that bounds are required which nobody has asked for.
+/// Notes requirements on bounds that were not computed.
 fn note_ignored(checked: &mut Checked, proves: bool) {
     if !proves && requires_bounds(&checked.scenario) {
         let text = "requirements of `bound` are not judged here; `rtether check` does";
@@ -105,7 +105,7 @@ fn note_ignored(checked: &mut Checked, proves: bool) {
     }
 }
 
-/// Says which streams were measured beyond their bounds with the host inside its profile.
+/// Notes streams measured beyond their bounds while the host was inside its profile.
 fn note_exceeded(checked: &mut Checked, exceeded: &[usize]) {
     for &index in exceeded {
         let stream = checked.stream(index);
@@ -121,7 +121,7 @@ fn note_exceeded(checked: &mut Checked, exceeded: &[usize]) {
     }
 }
 
-/// Says what has to be known of measured figures.
+/// Notes what limits the measured figures.
 fn note_measured(checked: &mut Checked, emulated: &[String]) {
     let (mut stalled, mut outside, mut released) = (0, 0, 0);
     for stream in checked.streams() {
@@ -153,7 +153,7 @@ fn note_measured(checked: &mut Checked, emulated: &[String]) {
     }
 }
 
-/// Says which streams were simulated beyond their bounds, and whose fault that is, and concludes from it.
+/// Notes streams simulated beyond their bounds, and sets the conclusion.
 fn contradict(checked: &mut Checked, contradicted: &[usize]) {
     if contradicted.is_empty() {
         return;
@@ -175,7 +175,7 @@ fn contradict(checked: &mut Checked, contradicted: &[usize]) {
     let required = Conclusion::of(assessments, checked.results.partial);
     checked.conclusion = match lost {
         None => Conclusion::Contradiction,
-        // Losses deprive the bound of its ground.
+        // Bounds assume no loss, so they do not hold here.
         Some(_) if required == Conclusion::Met && requires_bounds(&checked.scenario) => {
             Conclusion::NoAnswer
         }

@@ -37,18 +37,18 @@ pub struct Distribution {
     pub histogram: Histogram,
 }
 
-/// What a test bed has to say in a check.
+/// A measurement as input of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// What was measured, one a stream in the order of the record; empty if nothing was.
+    /// One entry per stream, in the order of the record; empty without a measurement.
     pub streams: Vec<(Measurement, Distribution)>,
-    /// What is said of it, one a stream.
+    /// Verdicts on them, one per stream.
     pub assessments: Vec<Assessment>,
     /// What the test bed itself may add to a packet.
     pub tolerance: Duration,
     /// Why the measurement ended early.
     pub error: Option<String>,
-    /// Whether the user ended it.
+    /// Whether the user interrupted it.
     pub is_partial: bool,
     /// Names of the stations that were emulated.
     pub emulated: Vec<String>,

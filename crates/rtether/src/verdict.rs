@@ -217,19 +217,19 @@ impl Assessment {
     }
 }
 
-/// How a check ends, from all requirements and everything that speaks against the figures.
+/// Result of a check: the requirements, and everything that contradicts the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// Every requirement holds.
     Met,
     /// A requirement does not hold.
     Failed,
-    /// Nothing was delivered or due on a stream that is to be judged, or its bound rests on an assumption that
-    /// does not hold.
+    /// Nothing was delivered or due on a stream with requirements, or its bound rests on an assumption
+    /// that does not hold.
     NoAnswer,
-    /// The measurement ended early by an error.
+    /// The measurement ended early with an error.
     Unmeasured,
-    /// The user ended it.
+    /// The user interrupted it.
     Interrupted,
     /// A packet was simulated or measured beyond a proved bound whose assumptions hold.
     Contradiction,

@@ -18,44 +18,44 @@ use crate::run::{Confidence, Results};
 use crate::scenario::Scenario;
 use crate::verdict::{Assessment, Column, Conclusion, Standing, Verdict};
 
-/// A plant with everything said of it: simulated, proved, measured and judged.
+/// Result of a check, and input of every report: results, bounds, measurements and verdicts.
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The plant.
     pub scenario: Scenario,
     /// Text of the scenario file, to be shown with the results.
     pub source: Option<String>,
-    /// What the runs said.
+    /// Results of the runs.
     pub results: Results,
-    /// The proof, where bounds were computed.
+    /// The bounds, if they were computed.
     pub analysis: Option<Analysis>,
-    /// What is said of each stream, in the order of the record.
+    /// Verdict and figures of each stream, in the order of the record.
     pub judged: Vec<Judged>,
-    /// How the check ends.
+    /// The result in one word; decides the exit code.
     pub conclusion: Conclusion,
-    /// What else has to be known to read the figures, the gravest last.
+    /// What limits or contradicts the figures, the gravest last.
     pub notes: Vec<Note>,
 }
 
-/// A sentence beside the figures.
+/// A remark on the figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Whether it is the reason why the check fails.
+    /// Whether it makes the check fail.
     pub is_error: bool,
     /// The sentence.
     pub text: String,
 }
 
-/// What is said of a stream beside what was simulated.
+/// Verdict and figures of a stream, besides the simulated ones.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The verdict.
     pub assessment: Assessment,
     /// Proved bound.
     pub bound: Option<Duration>,
-    /// How likely it is late on a shared medium, by a model; no bound.
+    /// Probability of a late packet on a shared medium, by a model; not a bound.
     pub statistical: Option<Statistical>,
-    /// What was measured, and how it was distributed.
+    /// Measured figures, and their distribution.
     pub measured: Option<(Measurement, Distribution)>,
 }
 
@@ -92,7 +92,7 @@ pub struct Group {
 }
 
 impl Checked {
-    /// Returns what was simulated and judged.
+    /// Creates the result of a simulation, without bounds and measurements.
     pub fn new(scenario: Scenario, results: Results, assessments: Vec<Assessment>) -> Self {
         let conclusion = Conclusion::of(&assessments, results.partial);
         let judged = assessments.into_iter().map(|assessment| Judged {
@@ -121,7 +121,7 @@ impl Checked {
         }
     }
 
-    /// Adds proved bounds, with the analysis behind them, and what a model says of shared media.
+    /// Adds bounds, the analysis behind them, and the model's predictions for shared media.
     #[must_use]
     pub fn with_analysis(mut self, analysis: Analysis) -> Self {
         let bounds = crate::bound::latencies(&analysis);
@@ -136,7 +136,7 @@ impl Checked {
         self
     }
 
-    /// Adds what was measured, one a stream, to be set beside what was simulated.
+    /// Adds measurements, one per stream.
     #[must_use]
     pub fn with_measured(mut self, measured: Vec<(Measurement, Distribution)>) -> Self {
         for (judged, measured) in self.judged.iter_mut().zip(measured) {
@@ -145,12 +145,12 @@ impl Checked {
         self
     }
 
-    /// Returns whether a stream has a bound.
+    /// Returns whether any stream has a bound.
     pub fn has_bounds(&self) -> bool {
         self.judged.iter().any(|judged| judged.bound.is_some())
     }
 
-    /// Returns whether a stream was measured.
+    /// Returns whether any stream was measured.
     pub fn has_measured(&self) -> bool {
         self.judged.iter().any(|judged| judged.measured.is_some())
     }

@@ -17,7 +17,7 @@ use super::json::{segment_key, throughput};
 use super::text::exact_ns;
 pub use shared::{collisions, media, queues, smoothers};
 
-/// Returns all files with their names.
+/// Returns all files: name and contents.
 pub fn files(checked: &Checked) -> Vec<(&'static str, String)> {
     let texts = [
         flows(checked),
@@ -48,13 +48,13 @@ pub const NAMES: [&str; 10] = [
     "smoothers.csv",
 ];
 
-/// Returns one row for each stream.
+/// Returns one row per stream.
 pub fn flows(checked: &Checked) -> String {
     let mut names: Vec<String> = FLOW_COLUMNS.iter().map(|&name| name.into()).collect();
     names.extend(Segment::ALL.map(|s| format!("mean_{}", segment_key(s))));
     names.extend(Segment::ALL.map(|s| format!("worst_{}", segment_key(s))));
     names.extend(BASIS_COLUMNS.map(str::to_owned));
-    // Columns of their own at the end, and only where something was measured.
+    // Measured columns come last, and only if something was measured.
     let is_measured = checked.has_measured();
     if is_measured {
         names.extend(MEASURED_COLUMNS.map(str::to_owned));
@@ -199,7 +199,7 @@ fn basis_cells(checked: &Checked, stream: &Stream<'_>) -> [String; 7] {
     ]
 }
 
-/// Returns one row for each sending port.
+/// Returns one row per sending port.
 pub fn ports(checked: &Checked) -> String {
     let mut names = vec![
         "node",
@@ -239,7 +239,7 @@ pub fn ports(checked: &Checked) -> String {
     write(&names, rows)
 }
 
-/// Returns one row for each node.
+/// Returns one row per node.
 pub fn nodes(checked: &Checked) -> String {
     let names = [
         "node",
@@ -277,7 +277,7 @@ pub fn nodes(checked: &Checked) -> String {
     write(&names, rows)
 }
 
-/// Returns one row for each bin in use of each stream's distribution.
+/// Returns one row per non-empty bin of each stream's latency distribution.
 pub fn histogram(checked: &Checked) -> String {
     let names = ["flow", "listener", "upper_edge_ns", "count_packets"];
     let rows = checked.streams().flat_map(|stream| {
@@ -294,7 +294,7 @@ pub fn histogram(checked: &Checked) -> String {
     write(&names, rows)
 }
 
-/// Returns one row for each slice of time in which a stream delivered something.
+/// Returns one row per time bucket in which a stream delivered packets.
 pub fn buckets(checked: &Checked) -> String {
     let names = [
         "flow",
@@ -323,7 +323,7 @@ pub fn buckets(checked: &Checked) -> String {
     write(&names, rows)
 }
 
-/// Returns one row for each TCP transfer of each run.
+/// Returns one row per TCP transfer of each run.
 pub fn transfers(checked: &Checked) -> String {
     let names = [
         "flow",

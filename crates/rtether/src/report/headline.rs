@@ -103,7 +103,7 @@ fn runs(results: &Results) -> String {
 }
 
 impl Checked {
-    /// Returns where most of it is spent: `62 % of it in the driver queue of bay01.ct2`.
+    /// Returns where most of the time is spent: `62 % of it in the driver queue of bay01.ct2`.
     pub fn blame(&self, stream: &Stream<'_>) -> Option<String> {
         let Blame {
             column,

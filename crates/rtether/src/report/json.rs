@@ -68,7 +68,7 @@ fn totals(record: &Record) -> Value {
     })
 }
 
-/// Returns the document as text, indented, with a newline at its end.
+/// Returns the document as indented text with a trailing newline.
 pub fn text(checked: &Checked, options: Options) -> String {
     format!("{:#}\n", document(checked, options))
 }
@@ -138,7 +138,7 @@ fn basis(stream: &Stream<'_>) -> Value {
     })
 }
 
-/// Returns the column of the requirement that failed worst, and where most of the time goes in it.
+/// Returns the column of the requirement that failed worst, and where most of its time goes.
 fn failed(checked: &Checked, stream: &Stream<'_>) -> Value {
     let Some(column) = stream.assessment.failed else {
         return Value::Null;
@@ -244,7 +244,7 @@ fn worst_packet(checked: &Checked, worst: &Worst) -> Value {
     })
 }
 
-/// Returns the payload rate over the counted time of all runs.
+/// Returns the payload rate over the observed time of all runs.
 pub(crate) fn throughput(checked: &Checked, record: &StreamRecord) -> Option<u64> {
     let whole = &checked.results.record;
     let counted = (whole.duration - whole.warmup) * i64::from(whole.runs.max(1));

@@ -1,6 +1,6 @@
 //! Reports: table, JSON, CSV and one self-contained HTML page.
 //!
-//! Every report starts from an [`Outcome`]: scenario, results and verdicts. Functions return text;
+//! Every report starts from a [`Checked`]: scenario, results, bounds and verdicts. Functions return text;
 //! none of them prints or writes files. Equal outcomes give equal bytes on any machine.
 //!
 //! [`page`], [`chart`] and [`bars`] do not depend on outcomes, so that other reports can use them.

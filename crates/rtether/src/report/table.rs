@@ -61,7 +61,7 @@ const VERDICT: usize = 18;
 /// Cells of one row, in the order of [`COLUMNS`]; empty where the column does not apply.
 type Row = [String; COLUMNS.len()];
 
-/// Returns the table and what is to be said below it.
+/// Returns the table and the footer below it.
 pub fn render(checked: &Checked, options: Options) -> String {
     let rows = rows(checked, options.all);
     let used = used_columns(&rows);
@@ -77,7 +77,7 @@ pub fn render(checked: &Checked, options: Options) -> String {
     format!("{title}\n{drawn}\n\n{shared}{}", footer(checked))
 }
 
-/// Returns the same as Markdown.
+/// Returns table and footer as Markdown.
 pub fn markdown(checked: &Checked, all: bool) -> String {
     let rows = rows(checked, all);
     let kept = used_columns(&rows);
@@ -361,7 +361,7 @@ fn colored_line(line: &str, place: usize) -> String {
     )
 }
 
-/// Returns the busiest links and nodes and the verdict in words.
+/// Returns the busiest links and nodes, and the verdict in words.
 pub fn footer(checked: &Checked) -> String {
     let record = &checked.results.record;
     let observed = record.observed;

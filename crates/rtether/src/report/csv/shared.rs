@@ -25,7 +25,7 @@ pub(super) fn access_cells(access: Option<&AccessRecord>) -> [String; 4] {
     ]
 }
 
-/// Returns one row for each collision domain.
+/// Returns one row per collision domain.
 pub fn media(checked: &Checked) -> String {
     let mut names = vec![
         "medium",
@@ -60,7 +60,7 @@ pub fn media(checked: &Checked) -> String {
     write(&names, rows)
 }
 
-/// Returns one row for each number of an attempt at which frames collided.
+/// Returns one row per attempt number at which frames collided.
 pub fn collisions(checked: &Checked) -> String {
     let names = [
         "medium",
@@ -90,7 +90,7 @@ fn layers(checked: &Checked) -> impl Iterator<Item = (&str, &LayerRecord)> {
     nodes.filter_map(move |node| Some((checked.node_name(node.node), node.layer.as_ref()?)))
 }
 
-/// Returns one row for each queue between driver and stack; queue 0 is the lowest.
+/// Returns one row per queue between driver and stack; queue 0 is the lowest.
 pub fn queues(checked: &Checked) -> String {
     let names = [
         "node",
@@ -129,7 +129,7 @@ fn queue_row(names: [&str; 2], queue: usize, class: &ClassRecord) -> Vec<String>
     ]
 }
 
-/// Returns one row for each traffic smoother.
+/// Returns one row per traffic smoother.
 pub fn smoothers(checked: &Checked) -> String {
     let names = [
         "node",

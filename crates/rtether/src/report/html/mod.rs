@@ -127,7 +127,7 @@ pub(crate) fn distributions(checked: &Checked) -> Markup {
     delays::distributions(&views)
 }
 
-/// Says the verdict on everything.
+/// Shows the overall verdict.
 pub(crate) fn verdict(checked: &Checked) -> Markup {
     let counts = checked.counts();
     let (tone, word): (Tone, String) = match (counts.failed(), counts.no_answer, counts.ok) {
@@ -232,7 +232,7 @@ fn seeds(seeds: &[u64]) -> String {
     ranges.collect::<Vec<_>>().join(", ")
 }
 
-/// Shows streams one by one?
+/// Returns whether streams are shown one by one.
 fn is_small(checked: &Checked) -> bool {
     checked.results.record.streams.len() <= MOST_STREAMS
 }

@@ -17,7 +17,7 @@ use super::verdicts::time_cell;
 /// Most paths to choose from.
 const MOST_PATHS: usize = 200;
 
-/// Draws the topology with its loads and the path of the worst stream.
+/// Draws the topology with link loads and the path of the worst stream.
 pub(super) fn topology(checked: &Checked) -> Markup {
     let network = &checked.scenario.network;
     let routing = Routing::new(network);
@@ -46,7 +46,8 @@ pub(super) fn topology(checked: &Checked) -> Markup {
     all
 }
 
-/// All streams of a small plant; of a large one those that failed and the worst of each class.
+/// Returns the streams to choose from: all of a small plant; of a large one, those that failed and
+/// the worst of each class.
 fn streams_on_offer(checked: &Checked) -> Vec<usize> {
     let order = checked.worst_first();
     if is_small(checked) {
@@ -139,7 +140,7 @@ fn hub_entry() -> Element {
         .text(text)
 }
 
-/// Returns the load of each link, from its first end and from its second.
+/// Returns the load of each link, sending from its first end and from its second.
 fn loads(checked: &Checked) -> Vec<(f64, f64)> {
     let record = &checked.results.record;
     let observed = record.observed;
@@ -155,7 +156,7 @@ fn loads(checked: &Checked) -> Vec<(f64, f64)> {
             }
         }
     }
-    // A shared medium is as busy at one end of a link as at the other.
+    // On a shared medium both ends of a link have the same load.
     for domain in checked.domains() {
         let load = domain.record.utilization(observed);
         for link in &domain.links {

@@ -17,7 +17,7 @@ use super::verdicts::time_cell;
 /// Most collision domains with a chart of attempts.
 const MOST_CHARTS: usize = 6;
 
-/// Returns the table of collision domains and their collisions by attempt; empty without any.
+/// Returns the table of collision domains and their collisions by attempt; empty if there are none.
 pub(super) fn media(checked: &Checked) -> Markup {
     let observed = checked.results.record.observed;
     let mut domains = checked.domains();
@@ -88,7 +88,7 @@ fn decimals(value: Option<f64>) -> TableCell {
     }
 }
 
-/// Draws which share of the attempts of each number collided.
+/// Draws the share of attempts that collided, by attempt number.
 fn attempts(checked: &Checked, domain: &Domain<'_>) -> Markup {
     let groups = domain.attempts().into_iter().map(|attempts| {
         let column = attempts.ratio().map(|value| Column {
@@ -111,7 +111,7 @@ fn attempts(checked: &Checked, domain: &Domain<'_>) -> Markup {
     chart.render()
 }
 
-/// Returns the queues and smoothers of all nodes that have a layer; empty without any.
+/// Returns the queues and smoothers of all nodes with a layer; empty if there are none.
 pub(super) fn layers(checked: &Checked) -> Markup {
     let mut queues = Vec::new();
     let mut smoothers = Vec::new();

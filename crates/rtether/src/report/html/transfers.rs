@@ -11,7 +11,7 @@ use super::super::text::{count, time};
 /// Most rows on a page; the files have all rows.
 const MOST_ROWS: usize = 200;
 
-/// Returns the table; empty where nothing was transferred.
+/// Returns the table; empty if there were no transfers.
 pub(crate) fn section(checked: &Checked) -> Markup {
     let all = || {
         checked.streams().flat_map(|stream| {

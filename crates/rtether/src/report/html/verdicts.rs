@@ -14,7 +14,7 @@ use crate::verdict::{Assessment, Column, Standing};
 /// Most failed streams shown in full in a large plant, besides one per class.
 const MOST_FAILED: usize = 50;
 
-/// Returns one table of all streams, or one of classes with their streams behind it.
+/// Returns one table of all streams, or one of classes followed by their streams.
 pub(super) fn section(checked: &Checked) -> Markup {
     let order = checked.worst_first();
     let mut all = Markup::default();
@@ -311,7 +311,7 @@ fn class(checked: &Checked, group: &Group) -> Markup {
     )
 }
 
-/// Every sentence on what failed, with the stream's name.
+/// Lists every failure reason, with the stream's name.
 pub(crate) fn reasons(checked: &Checked) -> Markup {
     let rows: Vec<_> = checked
         .worst_first()

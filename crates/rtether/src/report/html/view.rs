@@ -35,7 +35,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Returns what to show, worst first: streams, or classes and the streams that failed.
+    /// Returns the views, worst first: streams, or classes and the streams that failed.
     pub(super) fn all(checked: &'a Checked) -> Vec<Self> {
         let of_stream = |index: usize| {
             let stream = checked.stream(index);

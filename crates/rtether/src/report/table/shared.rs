@@ -41,7 +41,7 @@ impl Small {
     }
 }
 
-/// Returns the tables that have something to say.
+/// Returns the non-empty tables.
 pub(super) fn tables(checked: &Checked, all: bool) -> Vec<Small> {
     let mut tables = vec![media(checked, all), queues(checked, all)];
     tables.push(smoothers(checked, all));
@@ -49,7 +49,7 @@ pub(super) fn tables(checked: &Checked, all: bool) -> Vec<Small> {
     tables
 }
 
-/// Draws them one below the other.
+/// Draws the tables one below the other.
 pub(super) fn render(checked: &Checked, options: Options) -> String {
     let mut text = String::new();
     for table in tables(checked, options.all) {
@@ -92,7 +92,7 @@ fn media(checked: &Checked, all: bool) -> Small {
     Small::new(&titles, 1, rows.collect(), all)
 }
 
-/// Lists the queues of all layers, those that dropped most or kept frames longest first.
+/// Lists the queues of all layers, sorted by drops, then by mean wait, largest first.
 fn queues(checked: &Checked, all: bool) -> Small {
     let titles = [
         "layer queue",
