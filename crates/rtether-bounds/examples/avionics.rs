@@ -1,8 +1,8 @@
 //! Bounds of a plant like an avionics network: many flows over eight linked switches.
 //!
-//! `cargo run --release -p rtether-bounds --example avionics -- FLOWS` prints the processor
-//! time of the analysis and what came out, and the time after one flow has changed; 6000 flows pass
-//! about 250 ports. With `total-flow` behind the number only that method is applied.
+//! `cargo run --release -p rtether-bounds --example avionics -- FLOWS` prints the processor time of
+//! the analysis, its results, and the time after one flow has changed; 6000 flows pass about 250
+//! ports. With `total-flow` after the number only that method is applied.
 
 #[path = "plants/mod.rs"]
 #[allow(dead_code, reason = "another example uses the rest")]
@@ -62,13 +62,13 @@ fn main() {
     change_flows(network, &flows);
 }
 
-/// Replaces flows by others, one after the other, and prints what that takes.
+/// Replaces flows one after the other and prints the time that takes.
 fn change_flows(network: Network, flows: &[Flow]) {
     let mut analyzer = Analyzer::new(network, flows.to_vec());
     let count = u32::try_from(flows.len()).expect("flows have 32-bit numbers");
     let (mut changes, mut evaluations, mut streams) = (0, 0, 0);
     let time = mean_ms(|change| {
-        // A step that meets all flows, whatever their number.
+        // A step that meets all flows for any count.
         let at = FlowId(change * 97 % count);
         let found = analyzer.replace(at, flow(Mesh, SWITCHES, count + change));
         changes += 1;

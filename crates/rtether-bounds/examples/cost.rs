@@ -1,8 +1,8 @@
 //! Cost of the analysis against flows and hops.
 //!
 //! `cargo run --release -p rtether-bounds --example cost -- FILE.svg > FILE.csv` analyzes plants of
-//! two layouts, prints one CSV row each, and draws them if a file is named. Times are means
-//! of processor time.
+//! two layouts, prints one CSV row each, and draws them if a file is named. Times are means of
+//! processor time.
 
 #[path = "plants/mod.rs"]
 mod plants;
@@ -14,7 +14,7 @@ use rtether_model::flow::{Flow, FlowId};
 
 use plants::{Layout, flow, mean_ms, network};
 
-/// One plant and what it cost.
+/// One plant and its cost.
 struct Row {
     layout: &'static str,
     flows: u32,
@@ -56,7 +56,7 @@ fn measure(layout: Layout, switches: u32, count: u32) -> Row {
     });
     let mut analyzer = Analyzer::new(network, flows);
     let change_ms = mean_ms(|change| {
-        // A step that meets all flows, whatever their number.
+        // A step that meets all flows for any count.
         let at = FlowId(change * 97 % count);
         analyzer.replace(at, flow(layout, switches, count + change));
     });
@@ -78,7 +78,7 @@ type Curve = (&'static str, &'static str, fn(&Row) -> f64);
 
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 240.0;
-/// Left and below a panel.
+/// Margin left of and below a panel.
 const MARGIN: f64 = 56.0;
 
 /// Draws time against flows in the mesh, and against hops in the line, both axes logarithmic.
@@ -140,7 +140,7 @@ fn panel(svg: &mut String, left: f64, (title, range): (&str, [f64; 2]), points: 
     put(format!(
         "<text x=\"{middle:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{title}</text>"
     ));
-    // The second name stands below its curve.
+    // The second name is below its curve.
     let curves: [Curve; 2] = [
         ("#1f6feb", "whole analysis", |row| row.full_ms),
         ("#c2410c", "one flow replaced", |row| row.change_ms),

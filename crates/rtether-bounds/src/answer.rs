@@ -1,4 +1,4 @@
-//! What the analysis says.
+//! The result of the analysis.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,55 +13,56 @@ use rtether_model::route::RouteError;
 /// Bounds of a whole plant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {
-    /// One entry a flow and listener: flows in order, listeners in order, as in a run's record.
+    /// One entry per flow and listener: flows in order, listeners in order, as in a run's record.
     pub streams: Vec<StreamBound>,
-    /// One entry for every port that frames leave by, by node and port.
+    /// One entry for every egress port, by node and port.
     pub ports: Vec<PortBound>,
-    /// One entry for every processor of a station that takes time, by node: tasks, then stack,
-    /// sending first.
+    /// One entry for every processor of a station that takes time, by node: tasks, then stack, the
+    /// sending one first.
     pub stacks: Vec<StackBound>,
-    /// One entry for every flow whose releases nothing limits, such as bulk TCP, in order.
+    /// One entry for every flow with unlimited releases, such as bulk TCP, in order.
     pub open_flows: Vec<OpenFlow>,
-    /// Work that was done.
+    /// Work done.
     pub effort: Effort,
 }
 
 /// How much the analysis had to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Flows at places: each packet's way counts every place once.
+    /// Visits, that is flows times the places on their paths.
     pub visits: usize,
-    /// Evaluations of ports and stacks; more than their number only where flows depend on each
-    /// other in a cycle.
+    /// Evaluations of ports and stacks; more than there are ports and stacks only if flows depend
+    /// on each other in a cycle.
     pub evaluations: u64,
     /// Whether flows depend on each other in a cycle, so that the bounds are a fixed point.
     pub is_cyclic: bool,
 }
 
-/// How a flow disturbs others whose releases nothing limits.
+/// How a flow with unlimited releases disturbs others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFlow {
     /// The flow.
     pub flow: FlowId,
-    /// What limits its packets on their way.
+    /// What limits its packets on their path.
     pub limit: FlowLimit,
 }
 
-/// What limits the packets of a flow whose releases nothing limits.
+/// What limits the packets of a flow with unlimited releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowLimit {
-    /// So many may be under way at once: a TCP window, with a round trip that is proved to be
-    /// shorter than any timeout.
+    /// The number of packets under way at once: a TCP window, with a round trip that is proved to
+    /// be shorter than any timeout.
     Window,
     /// The smoother of a station.
     Smoother(NodeId),
-    /// The stack of a station, which takes its time for each packet.
+    /// The stack of a station, because each packet takes time there.
     Stack(NodeId),
-    /// The rates of links and nothing else: whoever waits with it in order of arrival has no bound.
+    /// Only the rates of links: a flow that shares a queue in order of arrival with it has no
+    /// bound.
     Line,
 }
 
-/// The bound of one flow to one of its listeners.
+/// Bound of one flow to one of its listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamBound {
     /// The flow.
@@ -72,44 +73,44 @@ pub struct StreamBound {
     pub bound: Result<Bound, Reason>,
 }
 
-/// A proved upper bound on a latency, under the assumption that nothing is lost for lack of
-/// memory, of this flow or another: a loss can make others give up waiting and send anew. See
-/// [`PortBound::backlog`] and [`StackBound::waiting`]. Losses by bit errors are accounted for.
+/// A proved upper bound on a latency, provided that no frame of any flow is lost for lack of
+/// memory: such a loss can make flows give up waiting and send again. See [`PortBound::backlog`]
+/// and [`StackBound::waiting`]. Losses by bit errors are accounted for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// From the release by the talker's application to the delivery to the listener's; with a
-    /// reply, back to the talker's.
+    /// From the release by the talker's application to the delivery to the listener's; for a
+    /// request, until the reply reaches the talker's application.
     pub latency: Duration,
-    /// The same without any waiting: no packet is faster.
+    /// The same without any waiting; no packet is faster.
     pub latency_min: Duration,
-    /// The parts, in the order in which a packet passes them; their sum is the latency.
+    /// The parts, in the order in which a packet passes them; they add up to the latency.
     pub hops: Vec<HopBound>,
     /// How the bound was found.
     pub method: Method,
-    /// The bound of each method that was tried and has one; the least of them is the latency.
+    /// The bound of each method that found one; the least is the latency.
     pub by_method: Vec<(Method, Duration)>,
     /// Deadline of the flow minus the latency; negative if it may be missed.
     pub slack: Option<Duration>,
 }
 
 impl Bound {
-    /// Returns the hop that contributes most, the first of equals.
+    /// Returns the hop that contributes most, the first one among equals.
     pub fn responsible(&self) -> Option<&HopBound> {
         self.hops.iter().rev().max_by_key(|hop| hop.delay())
     }
 }
 
-/// Part of a bound that one place contributes.
+/// Contribution of one place to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HopBound {
-    /// Where: a stack, a port, or an application that answers.
+    /// A stack, a port, or an application that answers.
     pub place: Place,
-    /// Longest wait before service or transmission begins, counted from the latest arrival. Where the
-    /// method is about several places at once, only the sum over all hops is proved; it is shared
-    /// among them in proportion to the waits by [`Method::SeparatedFlow`].
+    /// Longest wait before service or transmission begins, counted from the latest arrival. For
+    /// methods that look at several places at once only the sum over all hops is proved; it is
+    /// divided among them in proportion to the waits by [`Method::SeparatedFlow`].
     pub queueing: Duration,
-    /// Longest time from there to the next place: service, or transmission, propagation,
-    /// interfaces and the fixed latency of the switch behind the link.
+    /// Longest time from there to the next place: service, or transmission, propagation, interfaces
+    /// and the fixed latency of the switch behind the link.
     pub passage: Duration,
 }
 
@@ -123,29 +124,30 @@ impl HopBound {
 /// How a bound was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Total flow analysis, each place once, with staircase arrival curves, the rates of the input
-    /// links, and the wait of the last packet: exact in order of arrival, rounded up by at
-    /// most 1/128 of the span searched where lines and priorities meet.
+    /// Total flow analysis, place by place, with staircase arrival curves, the rates of the input
+    /// links, and the wait of the last packet: exact in order of arrival, rounded up by at most
+    /// 1/128 of the span searched where lines and priorities meet.
     TotalFlow,
-    /// The same, where flows depend on each other in a cycle: a fixed point, verified.
+    /// The same, where flows depend on each other in a cycle: a verified fixed point.
     FixedPoint,
-    /// Total flow analysis, then each flow apart: its own jitter counts once along its way and not
-    /// at every place, and its packet is not the first of those from its link that are in front.
+    /// Total flow analysis, then each flow separately: its own jitter counts once along its path
+    /// instead of at every place, and its packet is not first among the packets from its link that
+    /// count as in front.
     SeparatedFlow,
-    /// Pay multiplexing only once: the burst of a cross flow counts once along the ports that it
-    /// shares with the flow, in whatever order they serve packets.
+    /// Pay multiplexing only once: the burst of a cross flow counts once along the ports it shares
+    /// with the flow, in any order of service.
     MultiplexingOnce,
-    /// Least upper delay bound: the same, in order of arrival, for nested cross flows.
+    /// Least upper delay bound: the same for nested cross flows in order of arrival.
     LeastUpperDelay,
 }
 
-/// Which methods are applied.
+/// Methods to apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Methods {
-    /// All, of which the least bound counts.
+    /// All; the least bound counts.
     #[default]
     All,
-    /// [`Method::TotalFlow`] or [`Method::FixedPoint`] alone.
+    /// Only [`Method::TotalFlow`] or [`Method::FixedPoint`].
     TotalFlow,
 }
 
@@ -165,11 +167,11 @@ impl Method {
 /// Why there is no bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Frames cannot get to the listener, or the answer not back.
+    /// Frames have no route to the listener, or the answer has none back.
     NoRoute(RouteError),
-    /// The frames never arrive, for example since a switch sends them elsewhere.
+    /// The frames never arrive, for example because a switch sends them elsewhere.
     NotDelivered,
-    /// The path crosses a hub or a half-duplex link: the delay has no bound, only a distribution.
+    /// The path crosses a hub or a half-duplex link: the delay has a distribution but no bound.
     SharedMedium {
         /// A port at the medium.
         port: PortId,
@@ -178,13 +180,13 @@ pub enum Reason {
     Overload {
         /// The place.
         place: Place,
-        /// Offered work in millionths of what the place can do; one million and more.
+        /// Offered work in millionths of the capacity; at least one million.
         utilization_ppm: u64,
     },
-    /// Nothing limits what a flow releases: Poisson arrivals, bulk TCP, messages over TCP, or
-    /// bursts without a smallest gap.
+    /// The releases of a flow are unlimited: Poisson arrivals, bulk TCP, messages over TCP, or
+    /// bursts without a minimum gap.
     UnlimitedArrivals {
-        /// The flow; it may be another one that shares a queue.
+        /// That flow, which may be another one that shares a queue.
         flow: FlowId,
     },
     /// Flows depend on each other in a cycle for which no finite solution was found.
@@ -192,21 +194,21 @@ pub enum Reason {
         /// A place in the cycle.
         place: Place,
     },
-    /// The layer of an end station gives no promise to packets of some class.
+    /// The layer of an end station guarantees nothing to packets of some class.
     EndNodeLayer {
         /// The station.
         node: NodeId,
-        /// What part of it does not.
+        /// Part of the layer that guarantees nothing.
         part: LayerPart,
     },
-    /// An octet does not take a whole number of picoseconds on a link.
+    /// On a link, an octet does not take a whole number of picoseconds.
     LinkRate {
         /// The sending port.
         port: PortId,
     },
-    /// Copies of frames go round in a loop of switches that flood, or reach a station twice.
+    /// Copies of frames circulate in a loop of switches that flood, or reach a station twice.
     FloodingLoop {
-        /// The flow whose frames do.
+        /// The flow of these frames.
         flow: FlowId,
     },
     /// A jitter above 70 s, a burst of more than 1.1 s of work, or a latency above 13 days: beyond
@@ -241,20 +243,20 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What a layer may hold packets back with for ever.
+/// Part of an end station's layer that may hold packets back forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerPart {
     /// Receive queues of algorithm C without idle release: low frames wait for high ones.
     ReceiveQueues,
     /// The strict transmit strategy without idle release: low frames wait for high ones.
     TransmitQueues,
-    /// A smoother that holds bulk packets, and empties its bucket, whenever congestion is reported.
+    /// A smoother that holds bulk packets and empties its bucket whenever congestion is reported.
     Congestion,
-    /// The strict transmit strategy below a smoother: low frames fill the room of high ones.
+    /// The strict transmit strategy below a smoother: low frames take up the room of high ones.
     StrictBelowSmoother,
-    /// A smoother that waits for what transmit queues below it let through.
+    /// A smoother that waits for transmit queues below it, which guarantee bulk packets nothing.
     QueuesBelowSmoother,
-    /// Rules by port, which the first fragment of a datagram has and the others lack.
+    /// Rules by port, which match the first fragment of a datagram but not the others.
     Fragments,
 }
 
@@ -275,7 +277,7 @@ impl fmt::Display for LayerPart {
     }
 }
 
-/// Writes millionths as percent with one decimal.
+/// Formats millionths as percent with one decimal.
 fn percent(ppm: u64) -> String {
     alloc::format!("{}.{} %", ppm / 10_000, ppm / 1_000 % 10)
 }
@@ -285,11 +287,11 @@ fn percent(ppm: u64) -> String {
 pub struct PortBound {
     /// The port.
     pub port: PortId,
-    /// Offered wire time in millionths of the time there is, rounded up; `None` if nothing limits
-    /// what a flow there releases.
+    /// Offered wire time in millionths of the available time, rounded up; `None` if the releases of
+    /// a flow there are unlimited.
     pub utilization_ppm: Option<u64>,
-    /// Octets of frames that may wait there at once, the one in transmission not counted, of all
-    /// queues together; `None` if a wait there has no bound.
+    /// Octets of frames that may wait there at once, over all queues and without the frame in
+    /// transmission; `None` if a wait there has no bound.
     pub backlog: Option<Bytes>,
     /// Longest wait of any frame before its transmission begins.
     pub queueing: Option<Duration>,
@@ -300,11 +302,12 @@ pub struct PortBound {
 pub struct StackBound {
     /// The end station.
     pub node: NodeId,
-    /// Whether it serves received packets only; else sent ones, or both directions.
+    /// Whether it serves received packets only; otherwise it serves packets to be sent, or both
+    /// directions.
     pub is_receiver: bool,
-    /// What it is for: the application's tasks, or the stack.
+    /// Its purpose: application tasks or stack.
     pub segment: Segment,
-    /// Offered work in millionths of the time there is, rounded up; `None` if nothing limits it.
+    /// Offered work in millionths of the available time, rounded up; `None` if it is unlimited.
     pub utilization_ppm: Option<u64>,
     /// Packets that may wait there at once.
     pub waiting: Option<u64>,

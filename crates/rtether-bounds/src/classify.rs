@@ -1,9 +1,9 @@
-//! Which class the layer of an end station gives a frame, and what its smoother takes it for.
+//! Class of a frame in the layer of an end station, and its level in the smoother.
 //!
-//! Written from `docs/models/end-node-layer.md` and `smoother.md`: the priority of the tag decides
-//! if there is one, else the first header rule that fits, else the entry for untagged frames. A
-//! rule fits a frame that has every field it names. Header fields are those that captures show:
-//! station `n` has the address 10.x.y.z with the lower 24 bits of `n`, the group of flow `f` has
+//! Written from `docs/models/end-node-layer.md` and `smoother.md`: a tagged frame goes by its
+//! priority, an untagged one by the first header rule that matches, else by the entry for untagged
+//! frames. A rule matches a frame that has every field it names. Header fields are as captures show
+//! them: station `n` has the address 10.x.y.z with the lower 24 bits of `n`, the group of flow `f`
 //! 239.x.y.z with those of `f`; ports are 49 152 plus the lower (talker) or the next (listener) 14
 //! bits of the flow's number.
 
@@ -21,39 +21,39 @@ const ICMP: u8 = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const IPV4: u16 = 0x0800;
-/// The port of the first participant of a host, and of discovery to the group 239.255.0.1 (DDSI-RTPS 2.5,
-/// 9.6.2).
+/// Port of the first participant of a host, and of discovery to the group 239.255.0.1 (DDSI-RTPS
+/// 2.5, 9.6.2).
 const RTPS_PORT: u16 = 7_410;
 const RTPS_GROUP_PORT: u16 = 7_400;
 const RTPS_GROUP: u32 = 0x00FF_0001;
 const FIRST_PORT: u16 = 49_152;
 
-/// One direction of a flow as headers tell it.
+/// One direction of a flow, as its headers show it.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
     pub(crate) flow: &'a Flow,
     /// Number of the flow.
     pub(crate) number: u32,
-    /// Who sends: the talker, or a listener that answers.
+    /// Sender: the talker, or a listener that answers.
     pub(crate) from: NodeId,
-    /// Who receives; `None` for a group.
+    /// Receiver; `None` for a group.
     pub(crate) to: Option<NodeId>,
     pub(crate) is_answer: bool,
 }
 
-/// How a smoother treats a packet; in the order of what goes first.
+/// How a smoother treats a packet; a larger value goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// Waits for credits.
     Bulk = 0,
     /// Goes first.
     RealTime = 1,
-    /// Not IP: passes by the smoother.
+    /// Not IP: bypasses the smoother.
     Bypass = 2,
 }
 
 impl Way<'_> {
-    /// Returns the class of a frame; one that the layer has no queue for counts as its highest.
+    /// Returns the class of a frame; a class without a queue counts as the highest of the layer.
     pub(crate) fn class(&self, layer: &Layer, frame: &Frame) -> u8 {
         if frame.is_tagged {
             return layer
@@ -67,7 +67,8 @@ impl Way<'_> {
         class.unwrap_or_else(|| layer.table.class_of(None))
     }
 
-    /// Returns whether all fragments of a datagram are of one class, though the first alone has ports.
+    /// Returns whether all fragments of a datagram have the same class, although only the first has
+    /// ports.
     pub(crate) fn has_one_class(&self, layer: &Layer, frame: &Frame) -> bool {
         let mut blind = layer.clone();
         let names_port = |rule: &Rule| rule.source_port.or(rule.destination_port).is_some();
@@ -75,7 +76,7 @@ impl Way<'_> {
         self.class(layer, frame) == self.class(&blind, frame)
     }
 
-    /// Returns what a smoother takes the packets for.
+    /// Returns the level of the packets in a smoother.
     pub(crate) fn level(&self, rule: smoother::Rule) -> Level {
         let Some(protocol) = self.protocol() else {
             return Level::Bypass;
@@ -110,7 +111,7 @@ impl Way<'_> {
 
     fn fits(&self, rule: &Rule) -> bool {
         let protocol = self.protocol();
-        // What the frame has of each field.
+        // Header fields of the frame; `None` where it lacks the field.
         let tos = protocol.map(|_| self.tos());
         let source = protocol.map(|_| address(10, self.from.0));
         let destination = protocol.map(|_| match self.to {
@@ -130,7 +131,7 @@ impl Way<'_> {
                 .is_none_or(|want| ports.is_some_and(|own| want.contains(own[1])))
     }
 
-    /// Numbers of the IEEE registry; 0x88B5 is for local experiments.
+    /// EtherTypes of the IEEE registry; 0x88B5 is for local experiments.
     const fn ether_type(&self) -> u16 {
         match self.flow.encapsulation {
             Encapsulation::Udp

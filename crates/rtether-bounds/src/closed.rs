@@ -1,25 +1,26 @@
-//! Flows of which only so many packets are under way at once, whatever their rate: bulk TCP with
-//! its window, requests that wait for their answer.
+//! Flows with a limited number of packets under way, whatever their rate: bulk TCP with its window,
+//! requests that wait for their answer.
 //!
 //! **Theorem.** Let a packet of a class arrive at `a`, let `C` be the work of all packets that such
-//! flows of its class may have under way, `o(x)` the work of other flows of its class and `h(x)` that of
-//! higher classes in a window of length `x`, and `base` what else may be in front. With the least
-//! `x = base + C + o(x) + h(x)` no packet stays longer than `x`.
+//! flows of its class may have under way, `o(x)` the work of other flows of its class and `h(x)`
+//! that of higher classes in a window of length `x`, and `base` any other work in front. With the
+//! least `x = base + C + o(x) + h(x)` no packet stays longer than `x`.
 //! *Proof* by induction over the packets of the class in their order. Each earlier one that is
 //! still there at `a` has come after `a - x`, so the class has at most `C + o(x)` work there, the
 //! packet included. Let `b <= a` be the last time before which no higher packet was there. Between
-//! `b` and the end of its stay at `e` the place does at most: what was in service at `b`, what the
-//! class has at `a`, and what higher classes bring in between, `h(e - b)`; and it is busy all the
-//! time. So `e - b` is at most the least `y` with `y = base + C + o(x) + h(y)`, which is `x`. (For
-//! `base` one packet of the class counts, too, if there are higher ones: it may be in service at
-//! `b` and gone at `a`.) Higher flows must be limited by a rate, since they may come round again.
+//! `b` and the end of its stay at `e` the place does at most: what was in service at `b`, the work
+//! of the class at `a`, and what higher classes bring in between, `h(e - b)`; and it is busy all
+//! the time. So `e - b` is at most the least `y` with `y = base + C + o(x) + h(y)`, which is `x`.
+//! (If there are higher classes, `base` includes one packet of the class: it may be in service at
+//! `b` and gone at `a`.) Higher flows must be limited by a rate, since their packets may come round
+//! again.
 //!
-//! **TCP.** Of a bulk flow at most `window / segment` whole segments, one shorter one (Nagle's
-//! algorithm, RFC 896) and one without data are under way, and as many acknowledgements, if nothing
-//! is sent twice. Nothing is as long as a round trip with the longest delay of an acknowledgement
-//! stays below the smallest retransmission timeout (RFC 6298, 5), which is checked on the bounds
-//! themselves: the first retransmission would need an earlier delay beyond them. Nothing overtakes
-//! within a flow, so there are no duplicate acknowledgements either.
+//! **TCP.** A bulk flow has at most `window / segment` whole segments, one shorter one (Nagle's
+//! algorithm, RFC 896) and one without data under way, and as many acknowledgements, if nothing is
+//! retransmitted. Nothing is as long as a round trip with the longest delay of an acknowledgement
+//! stays below the smallest retransmission timeout (RFC 6298, 5). This is checked on the bounds
+//! themselves: the first retransmission would need an earlier delay beyond them. Packets of a flow
+//! never overtake each other, so there are no duplicate acknowledgements either.
 
 use alloc::vec::Vec;
 
@@ -28,22 +29,22 @@ use crate::plant::NONE;
 use crate::source::INFINITE;
 use crate::wait::{Class, limited, round_up};
 
-/// Steps of staircases that are looked at before token buckets take over.
+/// Largest number of staircase steps examined before token buckets are used instead.
 const STEPS_MAX: i64 = 1 << 14;
 
-/// The flows from one place, as far as they are known.
+/// Limits on the flows from one place.
 struct Part {
-    /// Work under way at most, of flows limited so.
+    /// Most work under way, from flows limited in that way.
     constant: i128,
     /// The other flows.
     open: Vec<Load>,
-    /// None if nothing but the line limits one of them.
+    /// `None` if one of them is limited only by the line.
     bucket: Option<Affine>,
     line: Option<Affine>,
 }
 
 impl Part {
-    /// Splits loads by where they come from; `None` if something of them has no limit.
+    /// Splits loads by the place they come from; `None` if some of them have no limit.
     fn split(loads: &mut [Load], has_constants: bool) -> Option<Vec<Self>> {
         let groups = group(loads);
         let parts = groups.into_iter().map(|found| {
@@ -84,7 +85,7 @@ impl Part {
         limits.min_by_key(|limit| limit.rate).unwrap_or_default()
     }
 
-    /// Returns the work in a closed window; the staircases are complete up to there.
+    /// Returns the work in a closed window; `stairs` must be complete up to its length.
     fn at(&self, stairs: &Stairs, x: i64) -> i128 {
         let Some(_) = self.bucket else {
             return limited(None, self.line, x);
@@ -94,8 +95,8 @@ impl Part {
     }
 }
 
-/// Returns the longest stay of a packet of the class, service included, if that can be said; only
-/// tried where a flow of the class is limited by its packets under way.
+/// Returns the longest stay of a packet of the class, service included, or `None` if no bound was
+/// found; tried only where a flow of the class is limited by its packets under way.
 pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
     if class.own.iter().all(|load| load.in_flight == 0) {
         return None;
@@ -128,7 +129,7 @@ pub(crate) fn longest_stay(class: &mut Class<'_>) -> Option<i64> {
             return Some(stay);
         }
         if horizon < wanted || horizon >= INFINITE {
-            // Where the straight lines meet: above every true crossing.
+            // Where the straight lines meet: at or above the true crossing.
             let stay = base.saturating_add(tail.burst) / (ONE - tail.rate) + 1;
             return i64::try_from(stay).ok().filter(|&stay| stay < INFINITE);
         }
@@ -147,7 +148,7 @@ impl Part {
     }
 }
 
-/// Returns the least `x` with `work(x) <= x`, or a little more, up to `horizon`.
+/// Returns an `x` up to `horizon` with `work(x) <= x`: the least, or slightly more after 32 rounds.
 fn least(work: impl Fn(i64) -> i64, horizon: i64) -> Option<i64> {
     let (mut x, mut stride) = (0, 0);
     for round in 0u32.. {
@@ -189,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_window_in_front_by_hand() {
-        // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1):
-        // 54 has one packet more, 58 no further one.
+        // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1). At x
+        // = 54 one more packet counts, at 58 no further one.
         let mut own = [load(10, 1, 5), load(4, 30, 0)];
         let mut class = Class {
             base: 0,

@@ -1,4 +1,4 @@
-//! Places in the order of the flows, those that depend on each other in a cycle together.
+//! Orders the places along the flows and groups those that depend on each other in a cycle.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use crate::plant::{NONE, Plant};
 
 /// Strongly connected components of the places, each after all that lead to it.
 ///
-/// What a component is, and the order of the places in it, depends on the edges inside it alone,
-/// so that it stays the same while flows elsewhere change.
+/// A component and the order of its places depend only on the edges inside it, so that both stay
+/// the same while flows elsewhere change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Components {
-    /// All places; those of a component stand together, in the order of iteration.
+    /// All places; those of a component are contiguous, in the order of iteration.
     order: Vec<u32>,
     starts: Vec<u32>,
     /// By component.
@@ -47,7 +47,8 @@ impl Components {
             }
             return found;
         }
-        // Backwards from the first of all, nothing is reached but what also leads back to it.
+        // In this order, a backward search from a place reaches only its own component and places
+        // that already have one.
         let mut back: Vec<(u32, u32)> = edges.iter().map(|&(from, to)| (to, from)).collect();
         sort(&mut back);
         state.fill(State::New);
@@ -61,7 +62,7 @@ impl Components {
         found
     }
 
-    /// Adds the component of these places, in an order that follows its edges.
+    /// Adds the component of these places, ordered along its edges.
     fn push_component(&mut self, mut places: Vec<u32>, edges: &[(u32, u32)]) {
         places.sort_unstable();
         let inner = |edge: &&(u32, u32)| places.binary_search(&edge.1).is_ok();
@@ -101,7 +102,7 @@ impl Components {
         &self.order[self.starts[component] as usize..end]
     }
 
-    /// Returns the component of a place, if there is such a place.
+    /// Returns the component of a place; `None` if there is no such place.
     pub(crate) fn of_place(&self, place: u32) -> Option<usize> {
         self.component
             .get(place as usize)
@@ -131,14 +132,14 @@ fn sort(edges: &mut Vec<(u32, u32)>) {
     edges.dedup();
 }
 
-/// Returns where the edges of a place stand in a sorted list.
+/// Returns the range of a place's edges in a sorted list.
 fn range_of(place: u32, edges: &[(u32, u32)]) -> core::ops::Range<usize> {
     let first = edges.partition_point(|edge| edge.0 < place);
     first..first + edges[first..].partition_point(|edge| edge.0 == place)
 }
 
-/// Appends what can be reached from `root` and is new, each place after all that follow it; returns
-/// whether a cycle was met.
+/// Appends all new places reachable from `root`, each after all that follow it (post-order);
+/// returns whether it met a cycle.
 fn finish(root: u32, edges: &[(u32, u32)], state: &mut [State], out: &mut Vec<u32>) -> bool {
     if state[root as usize] != State::New {
         return false;
@@ -187,7 +188,7 @@ mod tests {
         assert!(!found[at(0).unwrap()].1 && !found[at(4).unwrap()].1);
     }
 
-    /// Oracle: edges outside a component have no part in it.
+    /// Oracle: edges outside a component do not affect its order.
     #[test]
     fn the_order_in_a_component_is_its_own() {
         let inner = [(2, 4), (4, 3), (3, 2), (4, 2)];

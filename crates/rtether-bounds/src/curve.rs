@@ -1,21 +1,21 @@
 //! Upper bounds on the work that arrives at one place: staircases, and what a link lets through.
 //!
-//! Work is measured in picoseconds with 32 binary places, in 128 bits; times are whole
-//! picoseconds, as all times of the model are. Rates are rounded up to 2^-32, and nothing else is
-//! rounded, so that a curve is never below the true one.
+//! Work is measured in picoseconds with 32 binary places, in 128 bits; times are whole picoseconds,
+//! as everywhere in the model. Only rates are rounded, up to the next 2^-32, so that a curve is
+//! never below the true one.
 //!
-//! **Line.** Packets that leave one place are apart at least as long as their service there lasts.
-//! If `w` is the service there and `c <= ratio * w` the work here, a window of length `t` holds at
-//! most `c_max + ratio * t`: all but the first packet of the window were served there within it.
-//! This is line shaping with its packet term ("grouping", Grieu 2004; Mifdaoui and Leydier 2017).
-//! If packets may move towards each other by `slack` on the way, the window grows by that. The three
-//! numbers are maxima over whoever comes from there, so that the limit on two classes together is
-//! that of the larger cost, the larger ratio and the larger slack ([`Line::join`]), whichever class
-//! each of them comes from.
+//! **Line.** Packets leave a place at least as far apart as their service there lasts. If `w` is
+//! the service there and `c <= ratio * w` the work here, a window of length `t` holds at most
+//! `c_max + ratio * t`: all but the first packet of the window were served there within it. This is
+//! line shaping with its packet term ("grouping", Grieu 2004; Mifdaoui and Leydier 2017). If
+//! packets may move towards each other by `slack` on the way, the window grows by `slack`. The
+//! three numbers are maxima over all flows from there, so that the limit on two classes together
+//! takes the larger cost, the larger ratio and the larger slack ([`Line::join`]), even if they come
+//! from different classes.
 //!
-//! **Range.** What a sum or product cannot hold saturates upwards, and a wait as long as
-//! [`INFINITE`] is reported as none. Lines that are steeper than any link or stack, or whose slack
-//! is beyond [`JITTER_MAX`], are left out: a limit less is never a smaller bound.
+//! **Range.** Sums and products saturate upwards, and a wait as long as [`INFINITE`] is reported as
+//! unbounded. Lines that are steeper than any link or stack, or whose slack exceeds [`JITTER_MAX`],
+//! are left out: dropping a limit never makes a bound smaller.
 
 use alloc::vec::Vec;
 
@@ -23,44 +23,44 @@ use crate::source::{INFINITE, add};
 
 /// Binary places of work.
 pub(crate) const PLACES: u32 = 32;
-/// One picosecond of work in each picosecond.
+/// One picosecond of work per picosecond.
 pub(crate) const ONE: i128 = 1 << PLACES;
 /// A jitter beyond this (70 s) counts as infinite; keeps all sums of work within 63 bits and all
 /// products within 127.
 pub(crate) const JITTER_MAX: i64 = 1 << 46;
-/// The same for the work of one burst (1 s).
+/// The same for the work of one burst (1.1 s).
 const WORK_MAX: i64 = 1 << 40;
-/// A flow that brings more than this many times what a place can do counts as unlimited, so that
-/// staircases have few steps.
+/// A flow that brings more than this many times the capacity of a place counts as unlimited, so
+/// that staircases have few steps.
 const RATE_MAX: i64 = 16;
-/// A line that lets more than this many times through what a place can do is no limit: 400 Gbit/s
-/// into 10 Mbit/s is 40 000.
+/// A line that lets through more than this many times the capacity of a place is no limit: 400
+/// Gbit/s into 10 Mbit/s is 40 000.
 const LINE_RATE_MAX: i128 = ONE << 20;
 
-/// What one flow brings to a place.
+/// Arrivals of one flow at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Most work of a packet in picoseconds.
     pub(crate) cost: i64,
-    /// What its smallest packet is taken to cost here: less where packets have two sizes.
+    /// Work counted for its smallest packet here: below `cost` where packets have two sizes.
     pub(crate) least: i64,
     pub(crate) period: i64,
-    /// Packets of this cost at each point of the grid; none if another load counts them.
+    /// Packets of this cost at each point of the grid; zero if another load counts them.
     pub(crate) burst: i64,
-    /// Packets at each point of the grid that make up this work, of whatever cost: at least `burst`.
+    /// Packets of any cost at each point of the grid that make up this work: at least `burst`.
     pub(crate) packets: i64,
-    /// Infinite if nothing is known of its arrivals.
+    /// Infinite if nothing is known about its arrivals.
     pub(crate) jitter: i64,
-    /// Flows with the same number come from the same place; [`crate::plant::NONE`] for others.
+    /// Flows with the same number come from the same place; [`crate::plant::NONE`] if unknown.
     pub(crate) group: u32,
-    /// Work here for each picosecond of service there, with [`PLACES`] binary places.
+    /// Work here per picosecond of service there, with [`PLACES`] binary places.
     pub(crate) ratio: i128,
     /// Shortest service there.
     pub(crate) spacing: i64,
     pub(crate) slack: i64,
-    /// Visit it stands for.
+    /// The visit of this load.
     pub(crate) visit: u32,
-    /// Packets that may be under way at once, whatever their rate; zero if that is not known.
+    /// Packets that may be under way at once, whatever their rate; zero if unknown.
     pub(crate) in_flight: i64,
 }
 
@@ -74,7 +74,7 @@ impl Load {
             && self.cost * self.burst / self.period < RATE_MAX
     }
 
-    /// Returns the load if each packet brought `extra` work besides its own.
+    /// Returns the load with `extra` work added to each packet.
     pub(crate) fn with(&self, extra: i64) -> Self {
         let spacing = i128::from(self.spacing.max(1));
         let more = (i128::from(extra) * ONE + spacing - 1) / spacing;
@@ -103,7 +103,7 @@ impl Load {
         (work + period - 1) / period
     }
 
-    /// Returns how many points of its grid a window without length may hold.
+    /// Returns how many points of its grid a window of zero length may hold.
     const fn first_steps(&self) -> i64 {
         self.jitter / self.period + 1
     }
@@ -130,7 +130,7 @@ impl Affine {
         }
     }
 
-    /// Returns the first time, not before zero, at which the value is at least `work`.
+    /// Returns the first time, at least zero, at which the value is at least `work`.
     fn reaches(&self, work: i128) -> i64 {
         if self.burst >= work {
             return 0;
@@ -143,7 +143,7 @@ impl Affine {
     }
 }
 
-/// What one place lets through, for a window of length `t`: `cost + rate * (t + slack)`.
+/// Output of one place in a window of length `t`: at most `cost + rate * (t + slack)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     /// Most work of one packet, with [`PLACES`] binary places.
@@ -161,7 +161,7 @@ impl Line {
         }
     }
 
-    /// Returns the limit on what this and another class bring together through the same place.
+    /// Returns the limit on this and another class from the same place together.
     pub(crate) fn join(self, other: Self) -> Self {
         Self {
             cost: self.cost.max(other.cost),
@@ -170,7 +170,7 @@ impl Line {
         }
     }
 
-    /// Returns the limit as a straight line; `None` if it is too steep to be one.
+    /// Returns the limit as a straight line; `None` if it is too steep or too loose to be useful.
     pub(crate) fn affine(self) -> Option<Affine> {
         let is_useful = self.rate <= LINE_RATE_MAX && self.slack < JITTER_MAX;
         is_useful.then(|| Affine {
@@ -180,15 +180,15 @@ impl Line {
     }
 }
 
-/// The flows from one place, added up.
+/// Flows from one place, added up.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub(crate) number: u32,
-    /// Their token buckets: `cost * burst * (1 + (t + jitter) / period)`.
+    /// Sum of their token buckets: `cost * burst * (1 + (t + jitter) / period)`.
     pub(crate) bucket: Option<Affine>,
-    /// What the place before lets through, if it is a limit.
+    /// Output of the previous place, if it limits them.
     pub(crate) line: Option<Affine>,
-    /// The same before its numbers are put together.
+    /// The same before its parts are combined.
     pub(crate) shape: Option<Line>,
     /// Their range in the list of loads.
     pub(crate) range: core::ops::Range<usize>,
@@ -220,7 +220,7 @@ impl Group {
         }
     }
 
-    /// Returns the one of both limits that grows more slowly; `None` if there is none.
+    /// Returns whichever of both limits grows more slowly; `None` if there is neither.
     pub(crate) fn tail(&self) -> Option<Affine> {
         [self.bucket, self.line]
             .into_iter()
@@ -229,7 +229,7 @@ impl Group {
     }
 }
 
-/// Sorts loads by group and adds up each group; a load without group is one of its own.
+/// Sorts loads by group and adds up each group; a load without a group forms its own.
 pub(crate) fn group(loads: &mut [Load]) -> Vec<Group> {
     loads.sort_by_key(|load| load.group);
     let mut groups = Vec::new();
@@ -248,14 +248,14 @@ pub(crate) fn group(loads: &mut [Load]) -> Vec<Group> {
     groups
 }
 
-/// Points at which a staircase grows, with the sum from there on.
+/// Points at which a staircase grows, each with the sum from there on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stairs {
     pub(crate) points: Vec<(i64, i64)>,
 }
 
 impl Stairs {
-    /// Collects all steps at or before `horizon`.
+    /// Collects all steps up to and including `horizon`.
     pub(crate) fn new(loads: &[Load], horizon: i64) -> Self {
         let mut points = Vec::new();
         for load in loads.iter().filter(|load| load.burst > 0) {
@@ -295,15 +295,15 @@ impl Stairs {
     }
 }
 
-/// Returns at least how many steps the staircases of these loads have until `horizon`.
+/// Returns an upper bound on the number of steps that these staircases have until `horizon`.
 pub(crate) fn steps_until<'a>(loads: impl Iterator<Item = &'a Load>, horizon: i64) -> i64 {
     loads
         .map(|load| horizon / load.period + 2)
         .fold(0, i64::saturating_add)
 }
 
-/// Returns the longest horizon up to `wanted` within which the staircases of these loads have no
-/// more than `most` steps, or a few for each load.
+/// Returns the longest horizon up to `wanted` within which the staircases of these loads have at
+/// most `most` steps, or four per load if that is more.
 pub(crate) fn affordable<'a>(
     loads: &(impl Iterator<Item = &'a Load> + Clone),
     wanted: i64,
@@ -335,7 +335,7 @@ pub(crate) fn stepped<'a>(
     limited.flat_map(|group| &loads[group.range.clone()])
 }
 
-/// A change of the sum of all groups: from `time` on it is `offset + slope * t`.
+/// A change of the sum over all groups: adds `offset + slope * t` from `time` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) time: i64,
@@ -343,8 +343,8 @@ pub(crate) struct Change {
     pub(crate) slope: i128,
 }
 
-/// Appends the changes of one group: the lower one of staircase and line, at whole picoseconds. A
-/// line below zero counts as zero.
+/// Appends the changes of one group: the lower of staircase and line, at whole picoseconds. A line
+/// below zero counts as zero.
 pub(crate) fn changes(stairs: &Stairs, line: Option<Affine>, out: &mut Vec<Change>) {
     let mut now = Affine::default();
     let mut set = |time, next: Affine| {

@@ -1,52 +1,53 @@
-//! Waits between the stack of an end station and the wire: transmit queues, ring, port, and what a
-//! smoother above them hands out. One place: a packet arrives as it leaves the stack (a bulk packet:
-//! the smoother) and waits until its transmission begins. `own`, `higher` and `base` are as in
-//! [`crate::layer`], the strategies those of `docs/models/end-node-layer.md`. A port that runs empty
-//! gets its next frame at once.
+//! Waits between the stack of an end station and the wire: transmit queues, ring and port, fed by
+//! the stack or by a smoother. They form one place: a packet arrives when it leaves the stack (a
+//! bulk packet: the smoother) and waits until its transmission begins. `own`, `higher` and `base`
+//! are as in [`crate::layer`], the strategies those of `docs/models/end-node-layer.md`. A port that
+//! runs empty gets its next frame at once.
 //!
 //! **Fifo** is order of arrival.
 //!
 //! **Moderate.** High frames enter at once, a low one when the ring is empty. Let `e` be the last
-//! time at which a low frame entered before the transmission of a high one began; the high frame was
-//! not there yet, and no other one waited in software. If the ring had to be without any frame, only
-//! that low frame and high ones that came since `e` go first: `base` is the longest low frame. If one
-//! might be in transmission (`NoneWaiting`), that one, high or low, goes first too. A low frame of
-//! class `k` waits for `all >= k` and, likewise, for one lower frame, or for one lower frame and
-//! another.
+//! time at which a low frame entered before the transmission of a high one began; the high frame
+//! was not there yet, and no other high frame waited in software. If the ring had to be completely
+//! empty, only that low frame and high ones that came since `e` go first: `base` is the longest low
+//! frame. If one might be in transmission (`NoneWaiting`), that frame, high or low, goes first too.
+//! Likewise a low frame of class `k` waits for `all >= k` and for one lower frame, or for one lower
+//! frame and another.
 //!
-//! **Strict.** A high frame takes the first low one along behind it; if there is no entry for the
-//! idle release `I`, a low frame enters alone. *High:* the ring is a queue in order of arrival of
-//! high frames, each with a low one behind it, and of low frames at least `I` apart; of the low
-//! frames that high ones took along its own comes behind a frame. *Low, class `k`:* let 0 be the last
-//! time before which none of `all >= k` waited in software, and let `n` of them enter from then on,
-//! up to the one looked at. Between two of these entries at most one high frame enters, and whenever
-//! there is room no more than `I` passes. While there is none the port is busy, with what was in the
-//! ring at time 0 and what entered since: so the last of them enters within
-//! `W + n (I + H + L)`, `H` and `L` the longest high frame and the frames' own, and waits for the
-//! ring then, `W` again. `W` is the ring full of the longest frames. Without idle release low frames
-//! may wait for ever.
+//! **Strict.** A high frame takes the first low one along behind it; after the idle release `I`
+//! without an entry, a low frame enters alone. *High:* the ring is a queue in order of arrival of
+//! high frames, each with a low one behind it, and of low frames at least `I` apart; the low frame
+//! that a high frame took along itself comes behind it and does not delay it. *Low, class `k`:* let
+//! 0 be the last time before which none of `all >= k` waited in software, and let `n` of them enter
+//! from then on, up to the one looked at. Between two of these entries at most one high frame
+//! enters, and while there is room at most `I` passes. While there is no room the port is busy,
+//! with what was in the ring at time 0 and what entered since: so the last of them enters within
+//! `W + n (I + H + L)`, with `H` and `L` the longest high frame and the frames' own, and then waits
+//! for the ring, `W` again. `W` is a ring full of the longest frames. Without idle release low
+//! frames may wait forever.
 //!
-//! **Rings.** Each of the highest classes has a ring of its own, and the port serves the highest
-//! first: strict priority. With a single descriptor a ring is empty for a moment after each of its
-//! frames, and a lower frame may go then: each frame of a ring of its own brings one. The other
-//! classes share the lowest ring in order of entry. For one of them
-//! (i) everything else counts as higher; (ii) let 0 be the last time at which none of `all >= k`
-//! waited in software. The lowest ring held no more frames than it has room for, the higher ones no
-//! more than their backlog behind one frame, and only `all >= k` has entered since.
+//! **Rings.** Each of the highest classes has its own ring, and the port serves the highest first:
+//! strict priority. With a single descriptor a ring is empty for a moment after each of its frames,
+//! and a lower frame may then go: each frame of such a ring brings one. The other classes share the
+//! lowest ring in order of entry. For one of them (i) everything else counts as higher; (ii) let 0
+//! be the last time at which none of `all >= k` waited in software. At that time the lowest ring
+//! held at most as many frames as it has room for, the higher ones at most their backlog behind one
+//! frame, and only `all >= k` has entered since.
 //!
 //! **Several high classes** share the ring in order of arrival while it has room, and enter by
-//! priority where it has none. If what may be there always fits the ring, they are one queue in order
-//! of arrival; else the others count as higher.
+//! priority while it has none. If all frames that may be there at once fit the ring, they are one
+//! queue in order of arrival; otherwise the others count as higher.
 //!
-//! **Below a smoother** that hands out while fewer than `R` frames are below it. In order of arrival
-//! there: *bulk* packets find at most `R - 1` frames. *Real-time:* let `e` be the last time at which
-//! a bulk packet was handed out before the transmission looked at began. The packet was not there
-//! yet, no other real-time one waited, and there were at most `R` frames below with the bulk packet:
-//! `base` is `R` times the longest frame, packets that pass the smoother by are higher. *Those:* the
-//! same with the last packet that was handed out, of either kind. Where there is no bulk, or nothing
-//! that is paced, the base is none. Also all else may count as higher, since a port never pauses
-//! while one of them waits. With transmit queues that reorder below a smoother only this is said; a
-//! strict strategy there may fill the room with low frames that wait for high ones.
+//! **Below a smoother** that hands out packets while fewer than `R` frames are below it. In order
+//! of arrival there: *bulk* packets find at most `R - 1` frames. *Real-time:* let `e` be the last
+//! time at which a bulk packet was handed out before the transmission looked at began. The packet
+//! was not there yet, no other real-time one waited, and there were at most `R` frames below with
+//! the bulk packet: `base` is `R` times the longest frame, and packets that bypass the smoother are
+//! higher. *Bypassing packets:* the same with the last packet of either kind that was handed out.
+//! Where there is no bulk packet, or no paced packet at all, the base is zero. Alternatively
+//! everything else may count as higher, because a port never pauses while a frame waits. For
+//! transmit queues that reorder below a smoother only this last bound is used; a strict strategy
+//! there may fill the room with low frames that wait for high ones.
 
 use alloc::vec::Vec;
 
@@ -68,7 +69,7 @@ pub(crate) struct Driver {
     ring: i64,
     classes: u8,
     high_from: u8,
-    /// Frames below the smoother, if there is one.
+    /// Frames allowed below the smoother; `None` without a smoother.
     pub(crate) below: Option<i64>,
 }
 
@@ -82,7 +83,7 @@ const fn level_of(queue: u8) -> u8 {
 }
 
 impl Driver {
-    /// Returns what lies between stack and port, if it does not serve in order of arrival.
+    /// Returns what lies between stack and port; `None` if it serves in order of arrival.
     pub(crate) fn new(transmit: Option<&TransmitConfig>, below: Option<i64>) -> Option<Self> {
         let (strategy, ring) = transmit.map_or((TransmitStrategy::Fifo, 1), |transmit| {
             (transmit.strategy, transmit.ring_limit.into())
@@ -110,7 +111,7 @@ impl Driver {
         }
     }
 
-    /// Returns whether frames leave in the order in which they come.
+    /// Returns whether frames leave in the order in which they arrive.
     pub(crate) fn is_in_order(&self) -> bool {
         self.strategy == TransmitStrategy::Fifo
     }
@@ -189,8 +190,8 @@ impl Driver {
         }
     }
 
-    /// Waits of high frames that share the ring, each of which brings `extra` work, with other work
-    /// in the same order of arrival.
+    /// Waits of high frames that share the ring, where each brings `extra` work and `beside` is
+    /// other work in the same order of arrival.
     fn high(
         &self,
         port: &Port<'_>,
@@ -224,7 +225,7 @@ impl Driver {
         let Ok(work) = backlog(&mut all.to_vec()) else {
             return false;
         };
-        // A frame brings at most one other with it, and there are at most two in front.
+        // A frame brings at most one other with it, and at most two are in front.
         let frames = 2 * (add(work, base) / shortest.max(1) + 1) + 2;
         is_counted && frames <= self.ring
     }

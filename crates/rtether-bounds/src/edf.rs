@@ -9,24 +9,25 @@
 //! work of flow `j` in a closed window of length `x`, flows with `t + d(i) < d(j)` are left out, and
 //! `B` is the longest packet of those with `d(j) > t + d(i)`.
 //!
-//! *Proof.* From 0 on there is always a packet that is due by `t + d(i)`, until this one is served.
+//! *Proof.* From 0 until this packet is served there is always a packet that is due by `t + d(i)`.
 //! So one packet that is due later may be in service at 0, having arrived by then, which takes
-//! `d(j) > t + d(i)`; after it, only packets due by `t + d(i)` are served. They have arrived
-//! since 0, at `t + d(i) - d(j)` at the latest, and before `s`. Each arrival by `s` that is not
-//! served by `s` would be due later. This one is among them, and does not delay itself. As in
-//! [`crate::wait`] windows are closed, so that it does not matter what is looked at first of all
-//! that happens at one moment. QED
+//! `d(j) > t + d(i)`; after it, only packets due by `t + d(i)` are served. They have arrived since
+//! 0, at `t + d(i) - d(j)` at the latest, and before `s`. Any packet that arrives by `s` and is not
+//! served by `s` would be due later. This packet is among them and does not delay itself. As in
+//! [`crate::wait`] windows are closed, so that the order of simultaneous events does not matter.
+//! QED
 //!
-//! For fixed `i` the left side grows with `t` in steps, at `t = x - d(i) + d(j)` where `A_j` grows at
-//! `x`, and falls with `B`; between two steps the earliest `t` waits longest, and these are looked at. No `t` beyond the
-//! longest busy period `L` counts, the least with `B + sum_j A_j(L) <= L`. (George, Rivierre and
-//! Spuri, INRIA RR-2966, 1996, section 5, with jitter in the arrivals; flows there are called
-//! tasks, and `0` begins their deadline busy period.) The deadline counts from the arrival at this
-//! queue, so that jitter brings packets closer but does not move what they are due after.
+//! For fixed `i` the left side grows with `t` in steps, at `t = x - d(i) + d(j)` where `A_j` grows
+//! at `x`, and falls with `B`; between two steps the earliest `t` waits longest, so that only these
+//! are examined. No `t` counts beyond the longest busy period `L`, the least with
+//! `B + sum_j A_j(L) <= L`. (George, Rivierre and Spuri, INRIA RR-2966, 1996, section 5, with
+//! jitter in the arrivals; flows there are called tasks, and `0` begins their deadline busy
+//! period.) The deadline counts from the arrival at this queue, so that jitter brings packets
+//! closer together but does not shift their deadlines.
 //!
-//! Flows without a deadline are due last: at most one of their packets is in front. Where the steps
-//! are too many the whole busy period stands for the wait. What links before the port let through
-//! is not used, so that the bound is larger than it need be behind links with several flows.
+//! Flows without a deadline are due last: at most one of their packets is in front. Where there are
+//! too many steps, the whole busy period bounds the wait. The rates of the links before the port
+//! are not used, so that the bound is pessimistic behind links with several flows.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -39,13 +40,13 @@ use crate::curve::{JITTER_MAX, Load, ONE, steps_until};
 use crate::source::INFINITE;
 use crate::wait::{Unbounded, millionths};
 
-/// Steps of all flows together that are looked at for each flow.
+/// Largest number of steps, over all flows, that are examined for each flow.
 const STEPS_MAX: i64 = 1 << 12;
-/// Evaluations after which the busy period is taken from token buckets.
+/// Evaluations after which token buckets give the busy period.
 const ROUNDS_MAX: u32 = 1 << 12;
 
-/// Returns the local deadline of each flow in picoseconds, as the switches use it. Nothing is
-/// computed where no switch does.
+/// Returns the local deadline of each flow in picoseconds, as the switches use it; all [`INFINITE`]
+/// if no switch selects by deadline.
 pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
     let uses = |kind: &NodeKind| match kind {
         NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
@@ -62,8 +63,8 @@ pub(crate) fn local_deadlines(network: &Network, flows: &[Flow]) -> Vec<i64> {
     flows.iter().map(of_flow).collect()
 }
 
-/// Returns the longest wait of each load, given with its local deadline, which is finite; `lower` is
-/// the longest packet of flows without one.
+/// Returns the longest wait of each load, given with its finite local deadline; `lower` is the
+/// longest packet of flows without one.
 pub(crate) fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbounded> {
     if let Some((load, _)) = loads.iter().find(|(load, _)| !load.is_limited()) {
         return Err(Unbounded::Visit(load.visit));
@@ -82,7 +83,7 @@ pub(crate) fn waits(loads: &[(Load, i64)], lower: i64) -> Result<Vec<i64>, Unbou
     }
     let mut found: Vec<i64> = Vec::with_capacity(loads.len());
     for (index, (load, deadline)) in loads.iter().enumerate() {
-        // The same deadline and work have the same wait.
+        // Flows with the same deadline and work have the same wait.
         let same = loads[..index]
             .iter()
             .position(|(other, due)| due == deadline && other.cost == load.cost);
@@ -136,7 +137,7 @@ fn wait(loads: &[(Load, i64)], lower: i64, own: (i64, i64), end: i64) -> i64 {
         let shift = due - deadline;
         times.push(shift);
         let first = load.period - load.jitter % load.period + shift;
-        // Those before zero count as there from the beginning.
+        // Steps before zero count as present from the beginning.
         let skipped = if first < 0 { -first / load.period } else { 0 };
         let steps = (skipped..).map(|n| first + n * load.period);
         times.extend(steps.take_while(|time| *time <= end));
@@ -153,7 +154,7 @@ fn wait(loads: &[(Load, i64)], lower: i64, own: (i64, i64), end: i64) -> i64 {
     waits.max().unwrap_or(0).min(end)
 }
 
-/// Returns the least time, not before `time`, at which all that goes first has been served.
+/// Returns the least time, at least `time`, at which all work that goes first has been served.
 fn begin(loads: &[(Load, i64)], base: i64, deadline: i64, time: i64) -> i64 {
     let mut begin = time;
     loop {
@@ -197,10 +198,10 @@ mod tests {
         // The urgent one waits for one packet of the other, which waits for one urgent packet.
         let two = [(load(1, 4, 0), 2), (load(3, 10, 0), 10)];
         assert_eq!(waits(&two, 0), Ok(vec![3, 1]));
-        // A packet that is due last may be in front of both; then both wait for it, and the other
-        // one for two urgent packets: at 0 and 4, since it would begin at 5 + 1 = 6 else.
+        // A packet that is due last may be in front of both. Then both wait for it, and the other
+        // flow for two urgent packets, at 0 and 4, because otherwise it would begin at 5 + 1 = 6.
         assert_eq!(waits(&two, 5), Ok(vec![5, 7]));
-        // Jitter of a period: two urgent packets at once; the second waits for the first, too.
+        // Jitter of a period: two urgent packets at once; the second also waits for the first.
         let two = [(load(1, 4, 4), 2), (load(3, 10, 0), 10)];
         assert_eq!(waits(&two, 0), Ok(vec![4, 2]));
     }
@@ -214,7 +215,7 @@ mod tests {
             (load(4, 20, 0), 9),
         ];
         assert_eq!(waits(&three, 0), Ok(vec![7, 6, 5]));
-        // A longer one behind them is in front at worst.
+        // In the worst case a longer packet without a deadline is in front.
         assert_eq!(waits(&three, 6), Ok(vec![13, 12, 11]));
     }
 
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(waits(&full, 0), Err(Unbounded::Overload(1_000_000)));
         let endless = [(load(1, 2, INFINITE), 9)];
         assert_eq!(waits(&endless, 0), Err(Unbounded::Visit(0)));
-        // Close to full, the busy period is long and still an answer.
+        // Close to full load, the busy period is long but finite.
         let nearly = [(load(999, 1_000, 0), 9), (load(1_000, 10_000_000, 0), 5)];
         let found = waits(&nearly, 0).unwrap();
         assert!(found[0] >= 1_000 && found[1] == 999, "{found:?}");
@@ -267,11 +268,11 @@ mod tests {
                 tight += i64::from(seen == bound);
             }
         }
-        // Chance meets the worst case of many.
+        // Random schedules reach the worst case in many plants.
         assert!(tight > 100, "{tight}");
     }
 
-    /// Returns the longest wait of each flow when packets arrive so; they are in order of arrival.
+    /// Returns the longest wait of each flow for these packets, which are in order of arrival.
     fn schedule(flows: &[(Load, i64)], packets: Vec<(i64, usize, i64)>) -> [i64; 3] {
         let mut waiting: Vec<(i64, i64, usize)> = Vec::new();
         let mut arriving = packets.into_iter().peekable();

@@ -1,12 +1,12 @@
-//! A frame on its way: size, tag and priority, and what each switch does to them (IEEE
-//! 802.1Q-2022, 6.9 and 8.6).
+//! A frame on its path: size, tag and priority, and how each switch changes them (IEEE 802.1Q-2022,
+//! 6.9 and 8.6).
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{PortVlan, Switch, TagHandling, Vid};
 use rtether_model::quantity::Bytes;
 use rtether_model::wire::{self, Encapsulation};
 
-/// Whose costs a packet has where a stack charges by kind.
+/// Kind of packet by which a stack charges its costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Not TCP.
@@ -24,10 +24,10 @@ pub(crate) enum Kind {
 pub(crate) struct Frame {
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
-    /// How many of them are sent at once: the fragments of a datagram.
+    /// Frames sent at once: the fragments of a datagram.
     pub(crate) count: i64,
-    /// Whether packets leave a task closer than it works: fragments, and what RTPS says besides samples,
-    /// which passes no task.
+    /// Whether packets may leave a task closer together than its work takes: fragments, and RTPS
+    /// messages other than samples, which pass no task.
     pub(crate) overtakes_tasks: bool,
     pub(crate) kind: Kind,
     pub(crate) is_tagged: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// Returns the frame that the talker of a flow sends, or that a listener answers with.
+    /// Returns the frame that the talker of a flow sends, or with which a listener answers.
     pub(crate) fn of(flow: &Flow, is_reply: bool) -> Self {
         let segments = |segment| {
             let largest = wire::frame_size(segment, Encapsulation::Tcp);

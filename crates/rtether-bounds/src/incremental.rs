@@ -1,8 +1,8 @@
-//! The same analysis again after a change, at a fraction of its cost.
+//! Repeats the analysis after a change, at a fraction of its cost.
 //!
-//! [`Analyzer`] keeps routes, the ways of all flows and the solution. After a change it follows the
-//! changed flows only, evaluates the places whose input is not as before (the proof that the others
-//! stay is in `solve`), and looks again at the streams that pass one of these.
+//! [`Analyzer`] keeps routes, the paths of all flows and the solution. After a change it follows
+//! only the changed flows, evaluates the places whose input has changed (`solve` proves that the
+//! others keep their waits), and recomputes the streams that pass one of these.
 
 use alloc::vec::Vec;
 
@@ -16,17 +16,17 @@ use crate::report::{report, stream_bound};
 use crate::solve::{Solution, Stage, solve_after};
 use crate::walk::Atlas;
 
-/// Keeps a plant and its bounds, and brings them up to date when flows or the network change.
+/// Keeps a plant and its bounds, and updates them when flows or the network change.
 ///
-/// [`Analyzer::analysis`] is at any time what [`crate::analyze_with`] says of the same network and
-/// flows by [`crate::Methods::TotalFlow`];
-/// only [`Effort::evaluations`] tells the work of the last change.
+/// [`Analyzer::analysis`] always equals the result of [`crate::analyze_with`] for the same network
+/// and flows with [`crate::Methods::TotalFlow`]; only [`Effort::evaluations`] counts the work of
+/// the last change.
 #[derive(Debug)]
 pub struct Analyzer {
     network: Network,
     flows: Vec<Flow>,
     atlas: Atlas,
-    /// Visits and streams as they were followed, without what flows do to each other.
+    /// Visits and streams as followed, without the effects of flows on each other.
     ways: Plant,
     plant: Plant,
     stages: Vec<Stage>,
@@ -36,14 +36,14 @@ pub struct Analyzer {
 /// What a change of the plant did to the bounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Streams that came, went, or have another bound; in the order of the flows after the change,
-    /// those that went first.
+    /// Streams that were added, were removed, or have a new bound; in the order of the flows after
+    /// the change, removed ones first.
     pub streams: Vec<StreamChange>,
-    /// Work that was done.
+    /// Work done.
     pub effort: Effort,
 }
 
-/// One stream before and after a change; at least one of both is there.
+/// One stream before and after a change; at least one of the two is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamChange {
     /// Before the change, with the number its flow had then.
@@ -91,19 +91,19 @@ impl Analyzer {
         &self.streams
     }
 
-    /// Returns the whole answer, ports and stacks included, which are computed anew.
+    /// Returns the whole analysis; the loads of ports and stacks are computed anew.
     pub fn analysis(&self) -> Analysis {
         let mut analysis = report(&self.plant, self.solution(), None, &self.flows);
         analysis.effort.evaluations = self.evaluations();
         analysis
     }
 
-    /// Adds a flow behind the others.
+    /// Appends a flow.
     pub fn add(&mut self, flow: Flow) -> Changes {
         self.edit(self.flows.len(), 0, Some(flow))
     }
 
-    /// Takes a flow away; those behind it move up by one.
+    /// Removes a flow; the flows behind it move up by one.
     ///
     /// # Panics
     /// If there is no such flow; so does [`Analyzer::replace`].
@@ -111,14 +111,14 @@ impl Analyzer {
         self.edit(flow.index(), 1, None)
     }
 
-    /// Puts another flow in the place of one.
+    /// Replaces a flow.
     pub fn replace(&mut self, flow: FlowId, by: Flow) -> Changes {
         self.edit(flow.index(), 1, Some(by))
     }
 
-    /// Changes the network under the flows, whose nodes and links keep their numbers.
+    /// Changes the network under the flows; nodes and links keep their numbers.
     ///
-    /// All flows are followed again, but only places that are not as before are evaluated.
+    /// Follows all flows again, but evaluates only places that have changed.
     pub fn set_network(&mut self, network: Network) -> Changes {
         self.atlas = Atlas::new(&network);
         self.ways = self.atlas.follow(&network, &self.flows);
@@ -136,7 +136,7 @@ impl Analyzer {
         stages.map(|stage| stage.solution.evaluations).sum()
     }
 
-    /// Puts one flow or none in the place of `removed` flows.
+    /// Replaces `removed` flows with at most one flow.
     fn edit(&mut self, at: usize, removed: usize, by: Option<Flow>) -> Changes {
         let edit = Edit {
             flows: at..at + removed,
@@ -156,7 +156,7 @@ impl Analyzer {
         let old_plant = core::mem::replace(&mut self.plant, plant);
         let old_stages = core::mem::replace(&mut self.stages, stages);
         let is_cyclic = |stages: &[Stage]| stages.last().is_some_and(|s| s.solution.is_cyclic);
-        // Places were compared stage by stage, and the method is the same for all streams.
+        // Keeping a stream needs the same stages, compared place by place, and the same method.
         let may_keep = old_stages.len() == self.stages.len()
             && is_cyclic(&old_stages) == is_cyclic(&self.stages);
         let streams = self.refresh(edit, may_keep.then_some(&old_plant));
@@ -168,8 +168,8 @@ impl Analyzer {
         Changes { streams, effort }
     }
 
-    /// Brings the bounds of the streams up to date and returns those that have changed. Streams of
-    /// which nothing has changed since `old_plant` stay as they are.
+    /// Updates the bounds of the streams and returns those that have changed. Streams whose path is
+    /// unchanged since `old_plant` keep their bound.
     fn refresh(&mut self, edit: &Edit, old_plant: Option<&Plant>) -> Vec<StreamChange> {
         let mut changes = Vec::new();
         let mut streams = core::mem::take(&mut self.streams);
@@ -200,7 +200,7 @@ impl Analyzer {
         stream_bound(&self.plant, self.solution(), stream, &self.flows)
     }
 
-    /// Brings one stream up to date; `old` is where it stood in the plant before.
+    /// Updates one stream; `old` is the earlier plant and the position of the stream in it.
     fn look_again(
         &self,
         edit: &Edit,
@@ -226,7 +226,7 @@ impl Analyzer {
         })
     }
 
-    /// Returns whether nothing has changed on the way of a stream.
+    /// Returns whether nothing has changed on the path of a stream.
     fn is_kept(&self, index: usize, old_plant: &Plant, old: usize) -> bool {
         let ends = [&self.plant.streams[index], &old_plant.streams[old]];
         let [Ok((last, gap)), Ok((_, old_gap))] = ends.map(|stream| &stream.end) else {
@@ -238,7 +238,7 @@ impl Analyzer {
     }
 }
 
-/// Returns the changes from the streams of a flow to those of the one in its place.
+/// Returns the changes from the streams of a flow to those of its replacement.
 fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
     let find = |all: &[StreamBound], stream: &StreamBound| {
         let mut same = all.iter().filter(|other| other.listener == stream.listener);
@@ -258,7 +258,7 @@ fn paired(gone: &[StreamBound], own: &[StreamBound]) -> Vec<StreamChange> {
 }
 
 impl Edit {
-    /// Returns a reason with the numbers after the edit.
+    /// Returns a reason with the flow numbers after the edit.
     fn renumbered(&self, reason: &Reason) -> Reason {
         let mut reason = reason.clone();
         if let Reason::UnlimitedArrivals { flow } | Reason::FloodingLoop { flow } = &mut reason {
@@ -267,7 +267,8 @@ impl Edit {
         reason
     }
 
-    /// Puts the ways of the flows added, numbered from zero, in the place of the others.
+    /// Replaces visits and streams of the edited flows with those of the added flows, which are
+    /// numbered from zero.
     fn apply(&self, ways: &mut Plant, mut own: Plant) {
         let number = |position: usize| u32::try_from(position).unwrap_or(NONE);
         let first = number(self.flows.start);
@@ -314,7 +315,7 @@ impl Edit {
     }
 }
 
-/// Returns the number of a limit after those from `from` on begin at `to`.
+/// Returns the number of a limit after the limits from `from` on have moved to begin at `to`.
 fn moved(limit: u32, from: usize, to: usize) -> u32 {
     if limit == NONE {
         return NONE;

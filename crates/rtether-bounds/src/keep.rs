@@ -1,8 +1,8 @@
-//! What of an earlier solution a change of flows or network leaves as it is.
+//! Keeps the part of an earlier solution that a change of flows or network leaves valid.
 //!
-//! Visits and releases are compared by value and not by what is known to have changed, so that
-//! whatever a change leads to is found. Flows that are as before hand their part of the solution
-//! on; the places where something is not as before are marked, and `solve` goes on from there.
+//! Visits and releases are compared by value, without relying on what is known to have changed, so
+//! that every consequence of a change is found. Flows that are unchanged pass on their part of the
+//! solution; places where something changed are marked, and `solve` continues from there.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,10 +11,10 @@ use core::ops::Range;
 use crate::plant::{NONE, Plant, Visit};
 use crate::solve::{Before, Cause, Solution};
 
-/// Flows that give way to others.
+/// Replacement of a range of flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    /// By their numbers before.
+    /// Their numbers before the edit.
     pub(crate) flows: Range<usize>,
     pub(crate) added: usize,
 }
@@ -49,8 +49,8 @@ impl Edit {
     }
 }
 
-/// Fills `solution` with what flows had that are as before; returns by place whether a visit there
-/// or the place itself is not.
+/// Copies the results of unchanged flows into `solution`; returns, by place, whether the place or a
+/// visit there has changed.
 pub(crate) fn inherit(plant: &Plant, before: &Before<'_>, solution: &mut Solution) -> Vec<bool> {
     let places = plant.servers.len();
     if before.plant.servers.len() != places {
@@ -65,7 +65,7 @@ pub(crate) fn inherit(plant: &Plant, before: &Before<'_>, solution: &mut Solutio
         then: 0,
     };
     let edit = before.edit;
-    // A flow in the place of another one may be the same, too.
+    // A replacement may equal the flow it replaces.
     let paired = edit.flows.start + edit.added.min(edit.flows.len());
     for flow in 0..paired {
         heir.compare(flow, flow, solution);
@@ -85,7 +85,7 @@ pub(crate) fn inherit(plant: &Plant, before: &Before<'_>, solution: &mut Solutio
     heir.is_changed
 }
 
-/// Goes through the flows of both plants at the same time.
+/// Walks through the flows of both plants in parallel.
 struct Heir<'a> {
     plant: &'a Plant,
     before: &'a Before<'a>,
@@ -110,7 +110,7 @@ impl Heir<'_> {
         }
     }
 
-    /// Hands on what a flow had, or marks its places.
+    /// Passes on the results of a flow, or marks its places.
     fn compare(&mut self, flow: usize, old_flow: usize, solution: &mut Solution) {
         let (now, then) = (self.range_now(flow), self.range_then(old_flow));
         let (plant, before) = (self.plant, self.before);
@@ -141,7 +141,8 @@ impl Heir<'_> {
     }
 }
 
-/// Returns the visits of a flow, which begin at `next` if there are any, and goes beyond them.
+/// Returns the visits of a flow, which begin at `next` if there are any, and advances `next` beyond
+/// them.
 fn range(visits: &[Visit], flow: usize, next: &mut usize) -> Range<usize> {
     let begin = *next;
     while visits
@@ -153,7 +154,7 @@ fn range(visits: &[Visit], flow: usize, next: &mut usize) -> Range<usize> {
     begin..*next
 }
 
-/// Returns whether two visits are the same but for the numbers of flow, parent and limit.
+/// Returns whether two visits are equal apart from the numbers of flow, parent and limit.
 fn is_same(a: &Visit, b: &Visit) -> bool {
     let without_numbers = |visit: &Visit| Visit {
         flow: 0,

@@ -1,51 +1,50 @@
 //! Waits at the processors of an end station: application tasks, stack instances, receive queues.
 //!
 //! The rules are those of `docs/models/end-node-layer.md`. In every formula `own` packets are
-//! served in the order in which they arrive, `higher` ones count up to the beginning of the service
-//! looked at, and the wait is the least `s - t` with `s = base + own(t) - c + higher(s)`, as
-//! [`crate::wait`] has it; `all >= k` means classes `k` and above. What is said of `wait` and
-//! `closed` holds with any `own`, `higher` and `base` for which this is true: that from some time 0,
-//! at or before the arrival, until the service begins nothing else uses the time.
+//! served in order of arrival, `higher` ones count up to the beginning of the service looked at,
+//! and the wait is the least `s - t` with `s = base + own(t) - c + higher(s)`, as in
+//! [`crate::wait`]; `all >= k` means classes `k` and above. The results of `wait` and `closed` hold
+//! for any `own`, `higher` and `base` such that, from some time 0 at or before the arrival until
+//! the service begins, nothing else uses the time.
 //!
-//! **Preemptive** (tasks with messages first, stack instances). Only classes `all >= k` use the time
-//! between the arrival of a packet of class `k` and its completion `f`, from the last time 0 on at
-//! which none of them was there: `f = own(t) + higher(f)`. The wait is `f - t - c`. Packets of
-//! several classes may complete closer to each other than their service lasts, so that such a place
+//! **Preemptive** (tasks with messages first, stack instances). Only classes `all >= k` use the
+//! time between the arrival of a packet of class `k` and its completion `f`, from the last time 0
+//! on at which none of them was there: `f = own(t) + higher(f)`. The wait is `f - t - c`. Packets
+//! of several classes may complete closer together than their service lasts, so that such a place
 //! does not space them.
 //!
-//! **Both directions in one processor.** The server compares the highest class that waits in each
-//! direction; where they are equal the directions take turns. A turn may be lost to a higher class
-//! in between, so the other direction's packets of class `k` count as higher ones.
+//! **Both directions in one processor.** The server compares the highest waiting class of each
+//! direction; if they are equal the directions take turns. A higher class may take a turn in
+//! between, so the other direction's packets of class `k` count as higher ones.
 //!
 //! **Algorithm A** is then strict priority without preemption: one packet of a lower class may be in
 //! service at time 0.
 //!
-//! **Algorithm B** promotes the heads of all queues but the top one after each `N` picks.
-//! (i) It always serves while a packet waits: everything else counts as higher. (ii) Where the
-//! processor serves received frames only, let 0 be the last time before which none was in the queues
-//! of `all >= k`, or in service from one. Then one frame of a lower class may be in service, and
-//! each round of promotions lets one frame from below into these queues. With `n` frames of
-//! `all >= k` picked before, the rounds `R` are at most `(n + R + N - 1) / N`, so
-//! `R <= n / (N - 1) + 1`. So each frame of `all >= k` brings `L / (N - 1)` more, and there is `L`
-//! once, with the longest lower frame `L`. A frame that is promoted itself is not later: it was at
-//! the head, and what is served before it were frames of higher queues in any case.
+//! **Algorithm B** promotes the heads of all queues but the top one after each `N` picks. (i) It
+//! always serves while a packet waits: everything else counts as higher. (ii) Where the processor
+//! serves received frames only, let 0 be the last time before which none was in the queues of
+//! `all >= k`, or in service from one. Then one frame of a lower class may be in service, and each
+//! round of promotions lets one frame from below into these queues. With `n` frames of `all >= k`
+//! picked before, the number of rounds `R` is at most `(n + R + N - 1) / N`, so
+//! `R <= n / (N - 1) + 1`. So each frame of `all >= k` brings `L / (N - 1)` more, plus `L` once,
+//! where `L` is the longest lower frame. A promoted frame is not delayed by its promotion: it was
+//! at the head, and the frames served before it are of higher queues in any case.
 //!
-//! **Algorithm C** lets a frame that is not of the top class pass only after one of the top class,
-//! or if there has been none for the time `I` of the idle release. The processor may so be idle, or
-//! serve the other direction, while a frame is held back. *Top class:* it is never held back. With
-//! `AllQueues` it waits as under A. With `BelowTop` each frame of it lets one lower frame pass, and
-//! one may pass before the first. *Another class `k`,* with idle release:
-//! (i) held back only within `I` after a top frame was picked, so each top frame brings `I` besides
-//! its service, and there is `I` once for one picked before time 0. While a frame of `all >= k`
-//! waits no lower one is let pass. (ii) With `BelowTop` the frame picked after a top frame is one
-//! below. So between two of these there are at most a time `I` of being held back and one top frame,
-//! and each frame of `k` and of the classes between brings these. All packets to be sent count as
-//! higher. *Packets to be sent* of class `k`, one processor: let 0 be the time at which the processor
-//! last was idle or began to serve a packet that is not of `all >= k` and did not pass by
-//! `BelowTop`. Then none of `all >= k` waits but received frames that are held back. Those that are
-//! there have come within their longest wait, so received frames below the top class count with a
-//! jitter larger by that. With `BelowTop` each top frame lets one lower frame pass, and one may pass
-//! before the first.
+//! **Algorithm C** lets a frame below the top class pass only after one of the top class, or after
+//! the idle release `I` without one. So the processor may be idle, or serve the other direction,
+//! while a frame is held back. *Top class:* it is never held back. With `AllQueues` it waits as
+//! under A. With `BelowTop` each of its frames lets one lower frame pass, and one may pass before
+//! the first. *Another class `k`,* with idle release: (i) it is held back only within `I` after a
+//! top frame was picked, so each top frame brings `I` besides its service, plus `I` once for one
+//! picked before time 0. While a frame of `all >= k` waits no lower one passes. (ii) With
+//! `BelowTop` the frame picked after a top frame is one below. So between two of these it is held
+//! back for at most `I` and waits for at most one top frame, and each frame of `k` and of the
+//! classes between brings these. All packets to be sent count as higher. *Packets to be sent* of
+//! class `k`, one processor: let 0 be the time at which the processor last was idle or began to
+//! serve a packet that is not of `all >= k` and did not pass by `BelowTop`. Then the only waiting
+//! packets of `all >= k` are received frames that are held back. They have arrived within their
+//! longest wait, so received frames below the top class count with a jitter larger by that wait.
+//! With `BelowTop` each top frame lets one lower frame pass, and one may pass before the first.
 
 use alloc::vec::Vec;
 
@@ -63,7 +62,7 @@ use crate::wait::Unbounded;
 /// How a place in an end station with tasks or a layer chooses the next packet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Discipline {
-    /// A higher queue interrupts.
+    /// A higher queue preempts.
     Preemptive,
     /// Receive queues, and queues of the same classes for packets to be sent.
     Receive {
@@ -222,7 +221,7 @@ impl Both<'_> {
         self.port.waits_with(queue, base, extra, is_higher)
     }
 
-    /// Another class of received frames under algorithm C.
+    /// A lower class of received frames under algorithm C.
     fn low(&self, queue: u8, idle: i64, low_turn: LowTurn) -> Waits {
         let is_top = |other: u8| is_inbound(other) && class_of(other) == self.top;
         let is_between = |other: u8| is_inbound(other) && other > queue && !is_top(other);
@@ -248,7 +247,7 @@ impl Both<'_> {
         smaller(by_top, by_turns)
     }
 
-    /// Packets to be sent beside algorithm C.
+    /// Packets to be sent, on a processor with algorithm C.
     fn to_be_sent(&self, queue: u8, low_turn: LowTurn) -> Waits {
         let class = class_of(queue);
         let own = self.port.of(|other| other == queue);

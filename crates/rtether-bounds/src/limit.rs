@@ -1,37 +1,38 @@
-//! Limits that a place on the way puts on flows which have none of their own.
+//! Limits that a place on the path puts on flows which have none themselves.
 //!
-//! A file that TCP moves at any rate, or Poisson arrivals, leave some places in good order: a
-//! smoother lets bulk packets out by a curve, a processor that takes `s` for a packet lets one out
-//! each `s`. From there on the flow is limited, however it was released.
+//! Poisson arrivals, or a file that TCP moves at any rate, leave some places with a limit: a
+//! smoother lets bulk packets out by a curve, a processor that takes `s` per packet lets one out
+//! every `s`. From there on the flow is limited, however it was released.
 //!
-//! **Theorem.** If a closed window of length `t` holds at most `a(t)` packets as they leave a place,
-//! and each of them takes at least `d` and at most `d + v` from there to another place, a closed
-//! window of length `t` there holds at most `a(t + v)`. *Proof.* Those that arrive in `[u, u + t]`
-//! left in `[u - d - v, u + t - d]`. So the *drift* `v` is handed on from place to place as jitter
-//! is: it grows by each wait and by what each passage varies.
+//! **Theorem.** If a closed window of length `t` holds at most `a(t)` packets as they leave a
+//! place, and each of them takes at least `d` and at most `d + v` from there to another place, a
+//! closed window of length `t` there holds at most `a(t + v)`. *Proof.* Those that arrive in
+//! `[u, u + t]` left in `[u - d - v, u + t - d]`. So the *drift* `v` is passed on from place to
+//! place like jitter: it grows by each wait and by the variation of each passage.
 //!
-//! **Processors.** Packets of one flow leave a place that serves one after the other without
-//! interruption at least the shortest service apart: `floor(t / s) + 1` packets.
+//! **Processors.** A place that serves packets one after the other without preemption lets those of
+//! a flow leave at least the shortest service `s` apart: `floor(t / s) + 1` packets.
 //!
 //! **Smoothers.** With a bucket of `D` octets, refreshes at least `P` apart and packets of at most
-//! `M` octets (IP datagrams), at most `2 D - 1 + M + D floor(t / P)` octets of bulk packets leave in
-//! any window of length `t`. *Proof.* Of `floor(t / P) + 1` refreshes at most in the window each adds
-//! at most `D` to at most `D` credits that are there at its beginning. Up to the last bulk packet
-//! every octet took one, and before it one was left, so `D (floor(t / P) + 2) - 1` octets left before
-//! it; it adds at most `M`. With `k = ceil(M / D)` this is at most `k D (floor(t / (k P)) + 3)`, a
-//! staircase of steps `k D` each `k P` with the jitter `2 k P`: `D floor(t / P)` is at most
-//! `k D floor(t / (k P)) + (k - 1) D`, and `2 D + k D + (k - 1) D <= 3 k D`. Mode `nt` releases at
-//! most its largest depth at each service and carries nothing over: `D (floor(t / P) + 2)`. All bulk
-//! flows of a smoother have the curve together. A smoother that forgives debt promises nothing.
+//! `M` octets (IP datagrams), at most `2 D - 1 + M + D floor(t / P)` octets of bulk packets leave
+//! in any window of length `t`. *Proof.* The window starts with at most `D` credits, and each of
+//! its at most `floor(t / P) + 1` refreshes adds at most `D`. Up to the last bulk packet every
+//! octet took one credit, and before it one was left, so at most `D (floor(t / P) + 2) - 1` octets
+//! left before it; it adds at most `M`. With `k = ceil(M / D)` this is at most
+//! `k D (floor(t / (k P)) + 3)`, a staircase of steps `k D` every `k P` with the jitter `2 k P`:
+//! `D floor(t / P)` is at most `k D floor(t / (k P)) + (k - 1) D`, and
+//! `2 D + k D + (k - 1) D <= 3 k D`. Mode `nt` releases at most its largest depth at each service
+//! and carries nothing over: `D (floor(t / P) + 2)`. All bulk flows of a smoother share the curve.
+//! A smoother that forgives debt guarantees nothing.
 //!
-//! **Octets into work.** Packets of the flow lie between a smallest and a largest one; work and
+//! **Octets into work.** Packets of the flow lie between a smallest and a largest one. Work and
 //! octets both grow linearly in between (or with a kink where padding ends, to the lower side), so
-//! that the work of an octet is largest at one end.
+//! that the work per octet is largest at one end.
 //!
-//! **Acknowledgements.** A listener of TCP sends at most one for each segment that it gets, at the
-//! latest after the delay of acknowledgements: at once for the one that makes it due, or as the
-//! timer fires that this segment started. So the limit of the segments is one of the
-//! acknowledgements too, with that delay added to the drift.
+//! **Acknowledgements.** A TCP listener sends at most one acknowledgement per segment received, at
+//! the latest after the acknowledgement delay: at once for the segment that makes it due, or when
+//! the timer fires that this segment started. So the limit of the segments also limits the
+//! acknowledgements, with that delay added to the drift.
 
 use alloc::vec::Vec;
 
@@ -42,27 +43,27 @@ use crate::plant::{NONE, Plant, Visit, group_of};
 use crate::source::{INFINITE, add};
 use crate::stack::Service;
 
-/// A limit on its way with a flow. Times in picoseconds.
+/// A limit that travels with a flow. Times in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
-    /// What comes at each point of the grid: octets of IP datagrams, or packets.
+    /// Arrivals at each point of the grid: octets of IP datagrams, or packets.
     pub(crate) amount: i64,
     /// Distance of the grid.
     pub(crate) period: i64,
-    /// How far the first packets may be ahead of it.
+    /// How far the first packets may be ahead of the grid.
     pub(crate) jitter: i64,
     /// What the smallest and the largest packet count; one where packets are counted.
     pub(crate) charge: [i64; 2],
-    /// Place that limits all its flows together; [`NONE`] where each has a limit of its own.
+    /// Place that limits all its flows together; [`NONE`] if each flow has its own limit.
     pub(crate) shared: u32,
-    /// Whether the way to this visit begins where the limit does.
+    /// Whether the step to this visit starts where the limit applies.
     pub(crate) begins: bool,
-    /// By how much packets on their way to this visit may be later besides.
+    /// Additional delay that packets may take on the step to this visit.
     pub(crate) delay: i64,
 }
 
 impl Limit {
-    /// Returns what a processor lets through that takes at least so long for a packet.
+    /// Returns the limit of a processor that takes at least `service` per packet.
     pub(crate) const fn spaced(service: i64) -> Self {
         Self {
             amount: 1,
@@ -75,8 +76,8 @@ impl Limit {
         }
     }
 
-    /// Returns what a smoother lets through of bulk packets between two sizes of IP datagrams;
-    /// `None` if its mode promises nothing.
+    /// Returns the limit of a smoother on bulk packets between two sizes of IP datagrams; `None` if
+    /// its mode guarantees nothing.
     pub(crate) fn of_smoother(config: &Config, sizes: [i64; 2], place: u32) -> Option<Self> {
         let octets = |size: rtether_model::quantity::Bytes| i64::try_from(size.get()).ok();
         let (depth, period) = match config.mode {
@@ -106,7 +107,7 @@ impl Limit {
         })
     }
 
-    /// Returns the time for each of the largest packets in the long run.
+    /// Returns the long-run time per packet of the largest size.
     pub(crate) fn distance(&self) -> i128 {
         i128::from(self.period) * i128::from(self.charge[1]) / i128::from(self.amount)
     }
@@ -137,9 +138,9 @@ pub(crate) fn drift_after(plant: &Plant, visit: &Visit, drift: i64, wait: i64) -
     if sum > JITTER_MAX { INFINITE } else { sum }
 }
 
-/// Puts the limits of the place's visits in place of arrivals that have none.
+/// Applies the limits of a place's visits to loads with unlimited arrivals.
 pub(crate) fn apply(plant: &Plant, drift: &[i64], loads: &mut [Load]) {
-    // Of flows that share a limit the first stands for all.
+    // The first of the flows that share a limit stands for all.
     let mut first: Vec<([u32; 3], usize)> = Vec::new();
     for index in 0..loads.len() {
         let visit = &plant.visits[loads[index].visit as usize];
@@ -178,7 +179,7 @@ pub(crate) fn apply(plant: &Plant, drift: &[i64], loads: &mut [Load]) {
     }
 }
 
-/// Returns how many packets of this cost are at least so much work.
+/// Returns how many packets of this cost amount to at least `work`.
 fn bundle(work: i64, cost: i64) -> i64 {
     let cost = cost.max(1);
     (work / cost + i64::from(work % cost > 0)).max(1)
@@ -222,14 +223,14 @@ mod tests {
                 let curve = 2 * depth - 1 + mtu + depth * (time / 100);
                 let found = limit.amount * steps;
                 assert!(found >= curve, "{depth} {mtu} {time}: {found} < {curve}");
-                // And no further above than three steps.
+                // And at most three steps above.
                 assert!(found <= curve + 3 * limit.amount, "{depth} {mtu} {time}");
             }
         }
     }
 
-    /// Oracle: the documentation of the smoother, `D (floor(t / P) + 2)` for mode `nt`; literal debt
-    /// promises nothing.
+    /// Oracle: the documentation of the smoother, `D (floor(t / P) + 2)` for mode `nt`; forgiven
+    /// debt guarantees nothing.
     #[test]
     fn modes_by_hand() {
         let nt = Config::new(Mode::Nt(Nt::paper(1)));
@@ -244,8 +245,8 @@ mod tests {
         assert_eq!(Limit::of_smoother(&Config::new(literal), [40; 2], 3), None);
     }
 
-    /// Oracle: by hand. 1500 octets are 37.5 of the smallest packets of 40, which take 2 ps each; one
-    /// of 1500 takes 60 ps.
+    /// Oracle: by hand. 1500 octets are 37.5 of the smallest packets of 40, which take 2 ps each;
+    /// one of 1500 takes 60 ps.
     #[test]
     fn octets_are_the_work_of_the_costliest_packets() {
         let limit = Limit::of_smoother(&fixed(1500, 1500), [40, 1500], 3).unwrap();

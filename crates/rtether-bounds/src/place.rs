@@ -1,18 +1,17 @@
-//! The waits at one place, by the way it chooses the next packet.
+//! Waits at one place, by the way it chooses the next packet.
 //!
-//! **Weighted round robin** by frames, queue `q` with weight `w`. From the time at which a queue has
-//! frames until it has none, others are served at most `Q = sum w_k * L_k` (`L_k` the longest frame
-//! of queue `k`) between two turns of `q`, each turn of `q` has `w` frames, and one further frame
-//! may be in front at the beginning, which an idle port took without a turn. The `n`-th frame
-//! therefore waits for `B + ceil(n / w) * Q` besides its own queue, and with
-//! `ceil(n / w) <= (n - 1) / w + 1` this is a queue in order of arrival in which every frame costs
-//! `Q / w` more, behind `B + Q - Q / w`. With a strict queue above, its frames count as higher ones.
-//! (Boyer, Stea and Sofack 2012 argue alike for deficits; what is proved here is the text above, on
-//! frames.) A frame leaves at latest when the whole port runs empty, too, so that the smaller of
-//! both bounds holds.
+//! **Weighted round robin** by frames, queue `q` with weight `w`. While queue `q` has frames, the
+//! others are served for at most `Q = sum w_k * L_k` (`L_k` the longest frame of queue `k`) between
+//! two turns of `q`, each turn of `q` has `w` frames, and one further frame, which an idle port
+//! took without a turn, may be in front at the beginning. The `n`-th frame therefore waits for
+//! `B + ceil(n / w) * Q` besides its own queue, and with `ceil(n / w) <= (n - 1) / w + 1` this is a
+//! queue in order of arrival in which every frame costs `Q / w` more, behind `B + Q - Q / w`. With
+//! a strict queue above, its frames count as higher ones. (Boyer, Stea and Sofack 2012 argue
+//! similarly for deficits; what is proved here is the text above, on frames.) A frame also leaves
+//! at the latest when the whole port runs empty, so that the smaller of both bounds holds.
 //!
-//! **Own work.** Where packets of a flow have two sizes, the smaller one is subtracted: a line limits
-//! the work there is, not the number of packets, and the packet looked at may be a small one.
+//! **Own work.** Where packets of a flow have two sizes, the smaller one is subtracted: a line
+//! limits the work, not the number of packets, and the packet looked at may be a small one.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,15 +23,15 @@ use crate::plant::{Plant, ServerKind};
 use crate::source::{INFINITE, add, times};
 use crate::wait::{Class, Unbounded, waits};
 
-/// Costs of packets of one queue that are told apart.
+/// Largest number of distinct packet costs of one queue.
 const COSTS_MAX: usize = 8;
 
-/// What one evaluation needs and gives, kept for the next.
+/// Input and output of one evaluation, reused for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     /// In the order of the place's members.
     pub(crate) loads: Vec<Load>,
-    /// Of the members, in their order.
+    /// Waits of the members, in their order.
     pub(crate) waits: Vec<Result<i64, Unbounded>>,
 }
 
@@ -60,7 +59,7 @@ pub(crate) fn evaluate(plant: &Plant, server: u32, scratch: &mut Scratch) {
     }
 }
 
-/// The same where the earliest deadline goes first: flows without a deadline are a queue in order
+/// The same where the earliest deadline goes first; flows without a deadline form a queue in order
 /// of arrival below all others.
 fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
     let members = plant.members.of(server);
@@ -103,7 +102,7 @@ fn by_deadline(plant: &Plant, server: u32, scratch: &mut Scratch) {
     }
 }
 
-/// Returns one wait for each of so many members.
+/// Returns one wait for each of `members`.
 fn spread(found: Waits, members: usize) -> Vec<Result<i64, Unbounded>> {
     match found {
         Ok(found) => found.into_iter().map(Ok).collect(),
@@ -111,9 +110,9 @@ fn spread(found: Waits, members: usize) -> Vec<Result<i64, Unbounded>> {
     }
 }
 
-/// Returns the wait of one member of a place, by its position among them, from loads of all that
-/// are not those of one busy period; see [`Class::is_whole`]. Nothing is said of places that choose
-/// by a layer or by deadlines.
+/// Returns the wait of one member of a place, by its position among them, from loads that are not
+/// those of one busy period; see [`Class::is_whole`]. Places that choose by a layer or by deadlines
+/// return an error.
 pub(crate) fn wait_of(
     plant: &Plant,
     server: u32,
@@ -151,14 +150,14 @@ fn queues(plant: &Plant, server: u32) -> Vec<(u8, Range<usize>)> {
 /// The loads of a port by queue.
 pub(crate) struct Port<'a> {
     selection: Selection,
-    /// Its highest queue.
+    /// Highest queue of the port.
     top: u8,
     loads: &'a [Load],
     queues: &'a [(u8, Range<usize>)],
     is_whole: bool,
 }
 
-/// Waits in the order of the loads they are for.
+/// Waits, in the order of their loads.
 pub(crate) type Waits = Result<Vec<i64>, Unbounded>;
 
 impl<'a> Port<'a> {
@@ -187,7 +186,7 @@ impl<'a> Port<'a> {
     /// Returns the waits of a queue, in the order of its loads.
     fn waits_of(&self, queue: u8) -> Waits {
         match self.selection {
-            // Deadlines are looked at elsewhere.
+            // `by_deadline` handles deadlines.
             Selection::Fcfs | Selection::EarliestDeadline => self.waits(queue, 0, |_| false),
             Selection::StrictPriority => self.strict(queue),
             Selection::Wrr { weights } => self.by_turns(queue, weights, None),
@@ -196,13 +195,13 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Returns the waits of a queue behind `base`, with the queues of which `is_higher` says so
-    /// before it, in the order of its loads.
+    /// Returns the waits of `queue`, in load order, when `base` work is in front and the queues
+    /// selected by `is_higher` go first.
     pub(crate) fn waits(&self, queue: u8, base: i64, is_higher: impl Fn(u8) -> bool) -> Waits {
         self.waits_with(queue, base, 0, is_higher)
     }
 
-    /// The same if each frame of the queue brings `extra` work that is not its own.
+    /// The same if each frame of the queue brings `extra` work in addition to its own.
     pub(crate) fn waits_with(
         &self,
         queue: u8,
@@ -229,7 +228,7 @@ impl<'a> Port<'a> {
         own.iter().map(|load| load.cost).max().unwrap_or(0)
     }
 
-    /// Returns the waits of a queue by strict priority without preemption.
+    /// Returns the waits of a queue under strict priority without preemption.
     pub(crate) fn strict(&self, queue: u8) -> Waits {
         let lower = self.longest(|other| other < queue);
         self.waits(queue, lower, |other| other > queue)
@@ -262,7 +261,7 @@ impl<'a> Port<'a> {
     }
 }
 
-/// Returns the smaller ones of two waits of the same packets.
+/// Returns the smaller of two waits for each packet.
 pub(crate) fn smaller(one: Waits, other: Waits) -> Waits {
     match (one, other) {
         (Ok(a), Ok(b)) => Ok(a.into_iter().zip(b).map(|(a, b)| a.min(b)).collect()),
@@ -271,8 +270,8 @@ pub(crate) fn smaller(one: Waits, other: Waits) -> Waits {
     }
 }
 
-/// Returns the waits of `own` packets in order of arrival behind `base`, where what arrives of
-/// their class is `all` and what goes before them is `higher`.
+/// Returns the waits of `own` packets in order of arrival behind `base`, where `all` are the
+/// arrivals of their class and `higher` those that go before them.
 pub(crate) fn waits_behind(
     own: &[Load],
     base: i64,
@@ -293,7 +292,7 @@ fn waits_in(
     let mut costs: Vec<i64> = own.iter().map(|load| load.least).collect();
     costs.sort_unstable();
     costs.dedup();
-    // A smaller own cost gives a larger wait, so that some may stand for others.
+    // A smaller own cost gives a larger wait, so that it can stand for larger ones.
     let each = costs.len().div_ceil(COSTS_MAX).max(1);
     let costs: Vec<i64> = costs.into_iter().step_by(each).collect();
     let found = waits(&mut Class {
@@ -313,8 +312,8 @@ mod tests {
     use crate::curve::ONE;
     use alloc::vec;
 
-    /// Oracle: by hand. Packets of one link keep their distance, so that there is 10 ps of work at
-    /// most, of which a packet of 2 ps finds 8 before it, also where its flow has packets of 10.
+    /// Oracle: by hand. Packets of one link keep their spacing, so that there is at most 10 ps of
+    /// work, of which a packet of 2 ps finds 8 in front, even if its flow also has packets of 10.
     #[test]
     fn the_small_packet_of_a_flow_waits_longest() {
         let load = |least| Load {

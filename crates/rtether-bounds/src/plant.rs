@@ -1,5 +1,5 @@
-//! The plant as the analysis sees it: places that serve packets one after the other, and the
-//! visits that flows pay them.
+//! The plant as the analysis sees it: places that serve packets one after the other, and the visits
+//! of flows to them.
 //!
 //! A place is an egress port or a processor of a stack. A *visit* is one flow (to one listener, or
 //! to all if it is multicast) at one place; its parent is the visit before it, so that the visits
@@ -23,11 +23,12 @@ use crate::walk::Atlas;
 /// Stands for "no such index".
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A place that serves packets one after the other and never pauses while one waits.
+/// A place that serves packets one after the other; unless its discipline pauses, it is never idle
+/// while one waits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Server {
     pub(crate) kind: ServerKind,
-    /// Why nothing can be said about it, if that is so.
+    /// Why the place has no bounds, if that is the case.
     pub(crate) obstacle: Option<Reason>,
     /// Time per octet on the wire; zero for a stack.
     pub(crate) octet: i64,
@@ -35,11 +36,11 @@ pub(crate) struct Server {
     pub(crate) interface_per_octet: i64,
     /// Whether the switch at the other end forwards after the header.
     pub(crate) is_cut_through: bool,
-    /// Whether bit errors may destroy what it sends.
+    /// Whether bit errors may destroy frames that it sends.
     pub(crate) is_lossy: bool,
-    /// Whether packets leave it as far apart as their service lasts.
+    /// Whether packets leave it at least as far apart as their service lasts.
     pub(crate) spaces: bool,
-    /// How the layer of an end station chooses there, if not in order of arrival.
+    /// How the layer of an end station chooses there; `None` for order of arrival.
     pub(crate) discipline: Option<Box<Discipline>>,
 }
 
@@ -51,14 +52,14 @@ impl Server {
     }
 }
 
-/// What kind of place it is.
+/// Kind of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerKind {
     /// Egress port of a switch.
     Switch {
         port: PortId,
         selection: Selection,
-        /// Its highest queue.
+        /// Highest queue of the port.
         top: u8,
     },
     /// Port of an end station: one queue in order of arrival.
@@ -71,7 +72,7 @@ pub(crate) enum ServerKind {
     Smoother(PortId),
 }
 
-/// Time between two events: at least, at most.
+/// Time between two events: minimum and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Gap {
     pub(crate) min: i64,
@@ -83,19 +84,20 @@ pub(crate) struct Gap {
 pub(crate) struct Visit {
     pub(crate) flow: u32,
     pub(crate) server: u32,
-    /// Egress queue, or what stands for it in an end station; zero where there is one.
+    /// Egress queue, or its equivalent in an end station; zero if there is only one.
     pub(crate) queue: u8,
     /// Whether the packet is an answer that an application has just released.
     pub(crate) is_answer: bool,
-    /// Whether it is a packet received by a station.
+    /// Whether the packet was received by the station.
     pub(crate) is_inbound: bool,
     pub(crate) is_tagged: bool,
     pub(crate) service: Service,
     /// Octets of the smallest and of the largest frame without tag.
     pub(crate) sizes: [i64; 2],
-    /// Packets here for each message: the fragments of a datagram, but one where a task has it whole.
+    /// Packets here per message: the fragments of a datagram, but one where a task has the whole
+    /// message.
     pub(crate) frames: i64,
-    /// The visit before it; [`NONE`] at the release.
+    /// The previous visit; [`NONE`] at the release.
     pub(crate) parent: u32,
     /// From the beginning of service at the parent to the arrival here.
     pub(crate) gap: Gap,
@@ -109,16 +111,16 @@ pub(crate) struct Visit {
     pub(crate) spacing: i64,
     /// By how much packets on their way here may move towards each other.
     pub(crate) slack: i64,
-    /// Number of the limit that a place before has put on the flow; [`NONE`] without.
+    /// Number of the limit that an earlier place has put on the flow; [`NONE`] without one.
     pub(crate) limit: u32,
 }
 
-/// The end of one way: one flow at one listener, or back at its talker.
+/// The end of one path: one flow at one listener, or back at its talker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     pub(crate) flow: u32,
     pub(crate) listener: NodeId,
-    /// Last visit and the time from the beginning of its service to the delivery.
+    /// Last visit, and the time from the beginning of its service to the delivery.
     pub(crate) end: Result<(u32, Gap), Reason>,
 }
 
@@ -135,14 +137,14 @@ pub(crate) struct Plant {
     pub(crate) servers: Vec<Server>,
     pub(crate) visits: Vec<Visit>,
     pub(crate) streams: Vec<Stream>,
-    /// On the way to a visit that names them.
+    /// Limits, each named by one visit.
     pub(crate) limits: Vec<Limit>,
     /// By flow.
     pub(crate) sources: Vec<Source>,
     /// Visits of each place, ordered by queue and parent's place.
     pub(crate) members: Rows,
-    /// By visit: whether a delivery lies behind it. Copies that are flooded elsewhere lead to none,
-    /// and nobody waits for them.
+    /// By visit: whether a delivery lies behind it. Flooded copies that reach no listener have
+    /// none; they are not waited for.
     pub(crate) leads_on: Vec<bool>,
 }
 
@@ -154,7 +156,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Collects `item`s under the `row` that each of them names; [`NONE`] names none.
+    /// Collects `item`s by row; items with row [`NONE`] are left out.
     fn collect(
         rows: usize,
         row_of: impl Fn(u32) -> u32,
@@ -198,7 +200,7 @@ impl Plant {
         Self::complete(Atlas::new(network).follow(network, flows), network, flows)
     }
 
-    /// Adds to what following the flows gave all that depends on several of them at once.
+    /// Adds everything that depends on several flows at once to the result of following each flow.
     pub(crate) fn complete(mut plant: Self, network: &Network, flows: &[Flow]) -> Self {
         plant.give_up_loops();
         plant.consider_interfaces();
@@ -239,8 +241,8 @@ impl Plant {
         plant
     }
 
-    /// Says of all places that nothing is known if copies go round, or come twice and are answered
-    /// twice: they were not followed to their end.
+    /// Marks all places as unbounded if copies of a frame circulate, or arrive twice and are
+    /// answered twice, because they were not followed to their end.
     fn give_up_loops(&mut self) {
         let ends = self.streams.iter().map(|stream| &stream.end);
         let mut loops = ends.filter_map(|end| match end {
@@ -253,11 +255,12 @@ impl Plant {
         }
     }
 
-    /// Widens the gaps behind links where interfaces cost time per octet: a frame there may have
-    /// to wait for the last bit of a longer one before it, and packets move towards each other by
-    /// as much as their costs differ.
+    /// Widens the gaps behind links where interfaces cost time per octet: a frame there may have to
+    /// wait for the last bit of a longer one before it, and packets move towards each other by as
+    /// much as their costs differ.
     ///
-    /// Headers with and without tag differ by four octets, which counts where the header decides.
+    /// Headers with and without a tag differ by four octets, which counts where a switch forwards
+    /// after the header.
     fn consider_interfaces(&mut self) {
         let mut range = vec![(i64::MAX, 0); self.servers.len()];
         let mut tags = vec![[false; 2]; self.servers.len()];
@@ -332,19 +335,19 @@ impl Plant {
         }
     }
 
-    /// Returns how many of some visits have a limit; limits stand in the order of their visits.
+    /// Returns how many of some visits have a limit; limits are in the order of their visits.
     pub(crate) fn limits_of(&self, visits: core::ops::Range<usize>) -> usize {
         let visits = self.visits[visits].iter();
         visits.filter(|visit| visit.limit != NONE).count()
     }
 
-    /// Returns the limit that a place before has put on a visit's flow.
+    /// Returns the limit that an earlier place has put on a visit's flow.
     pub(crate) fn limit_of(&self, visit: &Visit) -> Option<&Limit> {
         self.limits.get(visit.limit as usize)
     }
 
-    /// Takes flows that wait for answers to give up, or to send again, where bit errors may destroy
-    /// a packet that they wait for: on the way to a listener or back.
+    /// Assumes that flows that wait for answers give up, or retransmit, where bit errors may
+    /// destroy a packet on the path to a listener or back.
     fn expect_losses(&mut self) {
         for (visit, &leads_on) in self.visits.iter().zip(&self.leads_on) {
             if leads_on && self.servers[visit.server as usize].is_lossy {
@@ -367,17 +370,17 @@ impl Plant {
         &self.sources[self.visits[visit as usize].flow as usize]
     }
 
-    /// Returns a visit and all before it, last first.
+    /// Returns a visit and all visits before it, last first.
     pub(crate) fn way_to(&self, last: u32) -> impl Iterator<Item = &Visit> {
         core::iter::successors(self.visits.get(last as usize), |visit| {
             self.visits.get(visit.parent as usize)
         })
     }
 
-    /// Returns a lower bound on the time after which an answer to a request is there.
+    /// Returns a lower bound on the time from a request to its answer.
     ///
-    /// The least of all listeners: a request that is late on its way to one of them is followed at
-    /// the distance of that one's round trip, however long the others take.
+    /// It is the minimum over all listeners: a request that is late on its way to one of them is
+    /// followed after that listener's round trip, however long the others take.
     fn round_trip_min(&self, flow: u32) -> i64 {
         let own = self.first_of(flow).stream..self.first_of(flow + 1).stream;
         let own = self.streams[own].iter();
@@ -387,7 +390,8 @@ impl Plant {
     }
 }
 
-/// Returns what packets of a visit share a limit with: the place before, if it spaces them.
+/// Returns the place that limits the packets of a visit together: the previous one, if it spaces
+/// them.
 pub(crate) fn group_of(visits: &[Visit], visit: &Visit) -> u32 {
     if visit.ratio.is_some() {
         visits[visit.parent as usize].server

@@ -1,4 +1,4 @@
-//! Puts the answer together.
+//! Assembles the result of the analysis.
 
 mod load;
 
@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::tandem::Refined;
 use load::{PlaceLoad, octets};
 
-/// Returns what the solution says.
+/// Returns the analysis that a solution gives.
 pub(crate) fn report(
     plant: &Plant,
     solution: &Solution,
@@ -78,7 +78,7 @@ pub(crate) fn report(
     }
 }
 
-/// Returns what the solution says of one stream.
+/// Returns the bound that the solution gives for one stream.
 pub(crate) fn stream_bound(
     plant: &Plant,
     solution: &Solution,
@@ -92,7 +92,7 @@ pub(crate) fn stream_bound(
     }
 }
 
-/// Returns what limits the flows that have no limit of their own.
+/// Returns what limits the flows with unlimited releases.
 fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
     let is_open = |&(_, source): &(u32, &Source)| !source.is_limited();
     let mut found: Vec<OpenFlow> = (0u32..)
@@ -107,7 +107,7 @@ fn open_flows(plant: &Plant) -> Vec<OpenFlow> {
             },
         })
         .collect();
-    // The first limit on the way is named, a smoother before a stack.
+    // The first limit on the path counts, but a smoother goes before a stack.
     for visit in plant.visits.iter().filter(|visit| visit.limit != NONE) {
         let limit = &plant.limits[visit.limit as usize];
         let at = found.binary_search_by_key(&visit.flow, |open| open.flow.0);
@@ -156,7 +156,7 @@ fn bound(
     })
 }
 
-/// Puts the least bound of all methods in the place of a stream's bound.
+/// Replaces a stream's bound with the least bound of all methods.
 fn improve(bound: &mut Bound, plant: &Plant, refined: &Refined, stream: usize) {
     let Ok((last, gap)) = plant.streams[stream].end else {
         return;
@@ -174,7 +174,7 @@ fn improve(bound: &mut Bound, plant: &Plant, refined: &Refined, stream: usize) {
     share(&mut bound.hops, latency);
 }
 
-/// Changes the waits in proportion, so that the hops add up to the latency.
+/// Scales the waits so that the hops add up to the latency.
 fn share(hops: &mut [HopBound], latency: Duration) {
     let passages: Duration = hops.iter().map(|hop| hop.passage).sum();
     let waits: Duration = hops.iter().map(|hop| hop.queueing).sum();
@@ -193,7 +193,7 @@ fn share(hops: &mut [HopBound], latency: Duration) {
     }
 }
 
-/// Returns the parts of a bound in the order of the way.
+/// Returns the parts of a bound in the order of the path.
 fn hops(plant: &Plant, waits: &[i64], last: u32, end: Gap) -> Vec<HopBound> {
     let mut hops = Vec::new();
     let (mut at, mut passage) = (last, end.max);
@@ -253,9 +253,9 @@ fn place(server: &Server, visit: &Visit) -> Place {
     }
 }
 
-/// Returns why the way to a visit has no bound: the first cause on it.
+/// Returns why the path to a visit has no bound: the first cause on it.
 fn reason(plant: &Plant, solution: &Solution, last: u32, flow: u32) -> Reason {
-    // A medium that is shared is the reason whatever else there is.
+    // A shared medium goes before all other reasons.
     for visit in plant.way_to(last) {
         let obstacle = &plant.servers[visit.server as usize].obstacle;
         if let Some(shared @ Reason::SharedMedium { .. }) = obstacle {

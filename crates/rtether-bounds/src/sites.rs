@@ -1,4 +1,4 @@
-//! Numbers for the places of a network, and the links between them.
+//! Numbers the places of a network and the links between them.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -19,7 +19,8 @@ use crate::source::add as add_up;
 use crate::stack::processors;
 use crate::station;
 
-/// Octets after which a cut-through switch knows the way: preamble and header (catalogue 0.2).
+/// Octets after which a cut-through switch knows the egress port: preamble and header (catalogue
+/// 0.2).
 pub(crate) const HEADER: i64 = 22;
 /// Preamble and start frame delimiter.
 pub(crate) const PREAMBLE: i64 = 8;
@@ -29,7 +30,7 @@ const _: () = assert!(
     "the constants above are those of the wire"
 );
 
-/// Returns the octets for which a frame keeps a link busy.
+/// Returns the octets for which a frame occupies a link.
 pub(crate) const fn wire_octets(frame: i64) -> i64 {
     frame + OVERHEAD
 }
@@ -244,8 +245,8 @@ fn add_port(network: &Network, hop: &Hop, servers: &mut Vec<Server>) -> u32 {
         servers,
         Server {
             kind,
-            // A shared medium may be idle while a frame waits; what comes out of a link below a layer
-            // is no denser than the link.
+            // A shared medium may be idle while a frame waits; what leaves a link below a layer is
+            // no denser than the link.
             spaces: !is_shared && octet.is_some(),
             obstacle,
             octet: octet.unwrap_or(0),
@@ -267,7 +268,7 @@ fn interface(network: &Network, node: NodeId) -> Option<rtether_model::network::
     }
 }
 
-/// Returns what every frame spends between the end of its transmission and the egress queue.
+/// Returns the fixed delay of every frame between the end of its transmission and the egress queue.
 fn flight(network: &Network, hop: &Hop) -> i64 {
     let link = &network.links[hop.link.index()];
     let interfaces = [hop.egress.node, hop.ingress.node]

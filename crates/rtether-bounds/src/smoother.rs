@@ -1,39 +1,39 @@
-//! Waits of bulk packets for the credits of a smoother. What it lets out is in [`crate::limit`].
+//! Waits of bulk packets for the credits of a smoother. Its output is bounded in [`crate::limit`].
 //!
-//! Only bulk packets wait here: real-time ones, and those that pass it by, are at the port at once
-//! ([`crate::driver`]). Sizes that count are octets of IP datagrams.
+//! Only bulk packets wait here: real-time packets, and those that bypass the smoother, are at the
+//! port at once ([`crate::driver`]). Sizes are octets of IP datagrams.
 //!
-//! **Buckets.** Refreshes are at most `G` apart, each adds `D` credits to a bucket of `D`. Take a bulk
-//! packet that leaves the smoother at `l`, and let 0 be the last time before which no bulk packet was
-//! there and a credit was left. From 0 to `l` either there is no credit or the port is busy: with a
-//! credit, the packet at the head waits for real-time ones or for room below, and frames are below
-//! then. *Without credit:* a refresh then loses nothing, and such a time ends with one, so it lasts
-//! at most `n G` with `n` refreshes in it. Before the last of them no credit was left: of one credit
-//! at least at time 0, and `(n - 1) D`, all had gone, so `n <= 1 + O / D` with the octets `O` that had
-//! left since: of bulk packets before, and of real-time ones. *Busy port:* what was below or waited
-//! as a real-time packet at time 0, at most `W`, and what has come since. Together: the wait is the
-//! least `s - t` with `s = G + W + q + own(t) - c + higher(s)`, where each packet that is charged
-//! counts its octets times `G / D` besides its transmission, but the packet itself neither, and `q` does the same for the real-time
-//! packets within `W`.
+//! **Buckets.** Refreshes are at most `G` apart, each adds `D` credits to a bucket of `D`. Take a
+//! bulk packet that leaves the smoother at `l`, and let 0 be the last time before which no bulk
+//! packet was there and a credit was left. From 0 to `l` either there is no credit or the port is
+//! busy: with a credit, the packet at the head waits for real-time ones or for room below, and then
+//! there are frames below. *Without credit:* then a refresh loses nothing, and each such time ends
+//! with one, so it lasts at most `n G` with `n` refreshes in it. Before the last of them no credit
+//! was left: the credit or more at time 0, and `(n - 1) D`, had been spent, so `n <= 1 + O / D`
+//! with the octets `O` that had left since, of earlier bulk packets and of real-time ones. *Busy
+//! port:* what was below or waited as a real-time packet at time 0, at most `W`, and what has come
+//! since. Together: the wait is the least `s - t` with `s = G + W + q + own(t) - c + higher(s)`,
+//! where each charged packet counts its octets times `G / D` in addition to its transmission,
+//! except the packet itself, and `q` does the same for the real-time packets within `W`.
 //!
 //! **`W`.** Let `e` be the last time before 0 at which a bulk packet was handed out. No real-time
-//! packet waited, and with it at most `R` frames were below, the smoother's room. Since then only
-//! packets have come that do not wait for credits: `W` is at most `R` times the longest frame and
-//! the backlog of these packets alone.
+//! packet waited then, and with it at most `R` frames were below, the smoother's room. Since then
+//! only packets have come that do not wait for credits: `W` is at most `R` times the longest frame
+//! plus the backlog of these packets alone.
 //!
-//! **Windows** (see [`crate::closed`]): the time looked at begins at the last one with a credit, when
-//! one bulk packet may have left; it counts once more.
+//! **Windows** (see [`crate::closed`]): the time looked at begins at the last one with a credit,
+//! when one bulk packet may have left; that packet counts once more.
 //!
-//! **Modes.** *None*: `G` is nothing. *Fixed*: the period. *HIMD, slow start, linear*: congestion
-//! empties the bucket and holds all bulk packets, so that nothing is promised while a detector may
-//! report it over and over. A station's own collisions there are none of on a link of its own: then
-//! the period stays the shortest, and a refresh waits for a tick. *Rtether*: likewise, but a frame
-//! that did not start at once moves the next refresh to one period and a guard after its start, and
-//! with `R - 1` frames below before it that is at most `R` of the longest frames after its release:
-//! `G` is the period, the guard, and these. *NT*: a service comes at most the longest period (the
-//! shortest, if there is no congestion) and its jitter after the one before, and lets at least the
-//! packet at the head go, which keeps its leave until the next service gives it anew. So each bulk
-//! packet costs a `G`, and real-time ones none.
+//! **Modes.** *None*: `G` is zero. *Fixed*: the period. *HIMD, slow start, linear*: congestion
+//! empties the bucket and holds all bulk packets, so that there is no guarantee while a detector
+//! may report it again and again. A full-duplex link has no collisions, so with a detector of own
+//! collisions the period stays the shortest, and a refresh waits for a tick. *Rtether*: likewise,
+//! but a frame that did not start at once moves the next refresh to one period and a guard after
+//! its start. With `R - 1` frames below before it, it starts at most `R` longest frames after its
+//! release: `G` is the period, the guard, and these. *NT*: a service comes at most the longest
+//! period (the shortest without congestion) plus its jitter after the previous one, and lets at
+//! least the packet at the head go, which keeps this permission until the next service renews it.
+//! So each bulk packet costs `G`, and real-time ones nothing.
 
 use alloc::vec::Vec;
 
@@ -59,7 +59,7 @@ pub(crate) struct Pace {
     octet: i64,
 }
 
-/// What the credits cost a bulk packet.
+/// Cost of the credits for a bulk packet.
 enum Credits {
     /// Time between refreshes, and the octets of one.
     Octets(i64, i64),
@@ -111,7 +111,7 @@ impl Pace {
         }
         let mut found = waits_behind(&own, base, &mut all, &mut higher)?;
         if let Credits::Octets(..) = credits {
-            // Its own credits a packet takes as it leaves.
+            // A packet takes its own credits only when it leaves.
             for (wait, (own, all)) in found.iter_mut().zip(own.iter().zip(charged(&own, true))) {
                 *wait = (*wait - (all.cost - own.cost)).max(0);
             }
@@ -119,9 +119,9 @@ impl Pace {
         Ok(found)
     }
 
-    /// Returns what the mode promises; `full` is the time that a full ring takes.
+    /// Returns the guarantee of the mode; `full` is the time that a full ring takes.
     fn credits(&self, full: i64) -> Result<Credits, Unbounded> {
-        // The other detectors see load, which is there without collisions too.
+        // The other detectors react to load, which also exists without collisions.
         let is_calm = matches!(self.smoothing.detector, Detector::OwnCollisions { .. });
         let octets = |size: rtether_model::quantity::Bytes| {
             i64::try_from(size.get()).unwrap_or(INFINITE).max(1)
@@ -155,7 +155,7 @@ impl Pace {
 }
 
 impl Credits {
-    /// Returns the time that the credits for so many octets of one packet take.
+    /// Returns the time that the credits for `octets` of one packet take.
     fn price(&self, octets: i64, is_bulk: bool) -> i64 {
         match *self {
             Self::Octets(gap, depth) => {

@@ -1,39 +1,40 @@
-//! The waits of all visits: place by place in the order of the flows, and round after round where
-//! flows depend on each other in a cycle.
+//! The waits of all visits: place by place in the order of the flows, and repeatedly where flows
+//! depend on each other in a cycle.
 //!
-//! The state is the jitter of every visit: how much longer than at the release a packet may have
-//! been under way here than another one of its flow. The waits at a place follow from the jitters
-//! there, and the jitter of the next visit is this one's plus the wait plus what the passage
-//! varies. Everything grows with everything.
+//! The state is the jitter of every visit: the largest difference in time under way between two
+//! packets of its flow on arrival here, plus that of the release. The waits at a place follow from
+//! the jitters there; the jitter of the next visit is the jitter of this one plus the wait plus the
+//! variation of the passage. All of these are monotonic.
 //!
-//! **Theorem.** Any jitters that are no smaller than what they lead to are true, also in a cycle.
-//! *Proof.* Take a run and assume that some wait exceeds its bound; let the first moment at which
-//! one does so be at place `p`. All packets that have arrived at `p` by then have left the places
-//! before within their bounds, so their arrivals so far obey the curves that the bound at `p` was
-//! computed with, and the wait at a place depends on earlier arrivals alone: a contradiction. (The
+//! **Theorem.** Any jitters that are no smaller than those computed from them are valid, also in a
+//! cycle. *Proof.* Take a run and assume that some wait exceeds its bound; let the first moment at
+//! which this happens be at place `p`. All packets that have arrived at `p` by then have left the
+//! previous places within their bounds, so their arrivals so far obey the curves used for the bound
+//! at `p`, and the wait at a place depends on earlier arrivals alone: a contradiction. (The
 //! fixed-point theorem of Thomas, Le Boudec and Mifdaoui, RTSS 2019, for events.)
 //!
 //! The search takes one component of places after the other, each after those that lead to it. A
-//! place that is in no cycle is evaluated once, with what arrives there for good; in a cycle the
-//! search begins at zero and stops at a fixed point, not always the smallest, since waits may be cut
-//! short by larger steps; a second, separate pass evaluates every place once more and compares.
+//! place outside any cycle is evaluated once, with final arrivals. In a cycle the search begins at
+//! zero and stops at a fixed point, not always the smallest, because larger steps may cut slow
+//! convergence short; a separate second pass evaluates every place once more and compares.
 //!
-//! **What stays after a change.** The waits of a component are a function of its input: its places,
-//! the visits there, the releases of their flows, how visits inside it follow each other, and the
-//! jitters with which visits come from outside. If all of this is as in an earlier solution, so are the
-//! waits, and they are taken from there. *Proof.* The search in a component reads nothing else, and
-//! the order in which it goes through the places depends on the edges inside the component alone;
-//! by induction over the components in their order, every jitter from outside is that of a
-//! search from the beginning. So the solution is the same to the last picosecond, whether flows were
-//! added, removed or changed, or the network was: nothing has to grow.
+//! **What a change leaves valid.** The waits of a component are a function of its input: its
+//! places, the visits there, the releases of their flows, how visits inside it follow each other,
+//! and the jitters with which visits come from outside. If all of this equals an earlier solution,
+//! so do the waits, and they are taken from there. *Proof.* The search in a component reads nothing
+//! else, and the order in which it goes through the places depends only on the edges inside the
+//! component; by induction over the components in their order, every jitter from outside is that of
+//! a search from the beginning. So the solution is the same to the last picosecond, whether flows
+//! or the network changed and in which direction.
 //!
 //! **Flows that wait for their answers.** While such a flow never gives up, a request passes each
-//! place no earlier than a whole round trip after the one before, so its jitter is zero
-//! everywhere. That it never gives up follows if nothing of it is lost and the bound found so is
-//! below its timeout, by the same argument on the first time-out. Where bit errors may destroy a
-//! request or an answer it gives up ([`crate::plant`] says so before the search begins); that no
-//! memory runs full is the condition of all bounds. Otherwise the flow is taken to give up at will. Copies that
-//! are flooded to where nobody answers are not waited for; their jitter grows as that of others.
+//! place at least a whole round trip after the previous one, so its jitter is zero everywhere. The
+//! flow never gives up if none of its packets is lost and the bound found in this way is below its
+//! timeout, by the same argument on the first time-out. Where bit errors may destroy a request or
+//! an answer it is assumed to give up ([`crate::plant`] does so before the search begins); that no
+//! buffer overflows is the condition of all bounds. Otherwise the flow is assumed to give up at any
+//! time. Flooded copies that reach no listener are not waited for; their jitter grows like that of
+//! other flows.
 
 mod again;
 
@@ -56,13 +57,13 @@ const ROUNDS_MAX: u32 = 2_000;
 /// Why a wait is infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Nothing is known of a place.
+    /// The place has an obstacle.
     Obstacle(u32),
-    /// The layer at a place promises nothing.
+    /// The layer at a place guarantees nothing.
     Layer(u32, LayerPart),
     /// A place has too much to do: place, millionths.
     Overload(u32, u64),
-    /// Nothing limits a flow.
+    /// A flow is unlimited.
     Flow(u32),
     /// No fixed point was found: place.
     Cycle(u32),
@@ -74,17 +75,17 @@ pub(crate) enum Cause {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Solution {
     pub(crate) jitter: Vec<i64>,
-    /// How much longer a packet may have been under way from where its flow was limited.
+    /// How much longer a packet may have been under way since its flow was limited.
     pub(crate) drift: Vec<i64>,
     pub(crate) wait: Vec<i64>,
-    /// Given where the wait is infinite.
+    /// Cause of an infinite wait.
     pub(crate) cause: Vec<Option<Cause>>,
-    /// Why a jitter is infinite.
+    /// Cause of an infinite jitter.
     pub(crate) jitter_cause: Vec<Option<Cause>>,
     pub(crate) evaluations: u64,
     pub(crate) is_cyclic: bool,
     pub(crate) components: Components,
-    /// By place: whether its input is that of the solution before.
+    /// By place: whether its input equals that of the previous solution.
     pub(crate) is_kept: Vec<bool>,
 }
 
@@ -92,13 +93,13 @@ pub(crate) struct Solution {
 #[derive(Clone, Copy)]
 pub(crate) struct Before<'a> {
     pub(crate) plant: &'a Plant,
-    /// What led from its flows to those of now.
+    /// The edit from its flows to the current ones.
     pub(crate) edit: &'a Edit,
     pub(crate) sources: &'a [Source],
     pub(crate) solution: &'a Solution,
 }
 
-/// A solution on the way to the last one, in which some flows more are taken to give up.
+/// An intermediate solution; each further stage assumes that more flows give up.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
     pub(crate) sources: Vec<Source>,
@@ -116,7 +117,7 @@ pub(crate) fn solve(plant: &mut Plant) -> Solution {
     }
 }
 
-/// Solves a plant with the help of the stages of an earlier one; returns all stages, at least one.
+/// Solves a plant, starting from the stages of an earlier one; returns all stages, at least one.
 pub(crate) fn solve_after(
     plant: &mut Plant,
     earlier: Option<(&Plant, &[Stage], &Edit)>,
@@ -126,7 +127,7 @@ pub(crate) fn solve_after(
     loop {
         let same =
             earlier.and_then(|(plant, old, edit)| Some((plant, old.get(stages.len())?, edit)));
-        // A stage that the earlier search did not have is compared with the one before it.
+        // A stage that the earlier search did not have is compared with the stage before it.
         let before = match (same, stages.last()) {
             (Some(same), _) => Some(same),
             (None, Some(stage)) => Some((&*plant, stage, &Edit::NOTHING)),
@@ -153,7 +154,7 @@ pub(crate) fn solve_after(
     }
 }
 
-/// Returns the flows that are taken to wait for their answers and may give up.
+/// Returns the flows that were assumed to wait for their answers but may give up.
 fn impatient(plant: &Plant, solution: &Solution) -> Vec<usize> {
     let mut flows = Vec::new();
     for stream in &plant.streams {
@@ -168,7 +169,7 @@ fn impatient(plant: &Plant, solution: &Solution) -> Vec<usize> {
     flows
 }
 
-/// Returns the bound of a stream, if it is finite.
+/// Returns the bound of a stream; `None` if it is infinite.
 pub(crate) fn latency(
     plant: &Plant,
     solution: &Solution,
@@ -188,7 +189,7 @@ pub(crate) fn latency(
 struct Solver<'a> {
     plant: &'a Plant,
     before: Option<Before<'a>>,
-    /// By place: whether something there is not as before.
+    /// By place: whether something there has changed.
     is_changed: Vec<bool>,
     /// By place: whether a visit may arrive with another jitter than before.
     is_reached: Vec<bool>,
@@ -240,7 +241,7 @@ impl<'a> Solver<'a> {
         self.solution
     }
 
-    /// Finds the waits of a component, whose visits have none so far.
+    /// Finds the waits of a component whose visits have none yet.
     fn search(&mut self, places: &[u32], is_cyclic: bool) {
         self.arrive(places, is_cyclic);
         self.evaluate(places, is_cyclic);
@@ -255,8 +256,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Sets the jitters with which visits arrive at a component; without any wait inside it, what
-    /// the passages vary is already there.
+    /// Sets the jitters with which visits arrive at a component; inside it, they include the
+    /// variation of the passages but no waits yet.
     fn arrive(&mut self, places: &[u32], is_cyclic: bool) {
         let plant = self.plant;
         if let ([place], false) = (places, is_cyclic) {
@@ -274,7 +275,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Takes jitter and drift of a visit from its parent; returns whether one of them has grown.
+    /// Takes jitter and drift of a visit from its parent; returns whether either has grown.
     fn pull(&mut self, visit: u32) -> bool {
         let id = visit as usize;
         let visit = &self.plant.visits[id];
@@ -330,7 +331,7 @@ impl<'a> Solver<'a> {
         drift_after(self.plant, visit, before.copied().unwrap_or(0), wait)
     }
 
-    /// Goes round a cycle until nothing changes.
+    /// Iterates over a cycle until nothing changes.
     fn iterate(&mut self, places: &[u32]) {
         let mut round = 0;
         let mut has_changed = true;
@@ -364,7 +365,7 @@ impl<'a> Solver<'a> {
                 Ok(wait) => (wait, None),
                 Err(unbounded) => (INFINITE, Some(self.cause(server, unbounded))),
             };
-            // Infinity stays, so that giving up comes to an end.
+            // Infinity is final, so that giving up terminates.
             if wait > self.solution.wait[id] {
                 self.solution.wait[id] = wait;
                 self.solution.cause[id] = cause;
@@ -379,7 +380,7 @@ impl<'a> Solver<'a> {
             Unbounded::Overload(millionths) => Cause::Overload(server, millionths),
             Unbounded::Visit(visit) => {
                 self.solution.jitter_cause[visit as usize].unwrap_or_else(|| {
-                    // Limited, but beyond all measure: too much in the long run, or at once.
+                    // Limited, but out of range: too much in the long run, or at once.
                     let load = self.scratch.loads.iter().find(|load| load.visit == visit);
                     match load.map(Load::rate) {
                         Some(rate) if rate >= ONE => Cause::Overload(server, millionths(rate)),
@@ -398,7 +399,7 @@ impl<'a> Solver<'a> {
     /// Evaluates the places of a cycle once more from the jitters found.
     ///
     /// # Panics
-    /// If a wait or jitter is larger than the one found: then the search is wrong.
+    /// If a wait or jitter exceeds the one found, which would be an error of the search.
     fn certify(&mut self, places: &[u32]) {
         for &server in places {
             self.fill(server);

@@ -1,18 +1,19 @@
-//! What a flow releases: how many packets in any window of time.
+//! Releases of a flow: how many packets in any window of time.
 //!
-//! All arrival curves of this crate count packets, not bits: the times at which a packet arrives
-//! somewhere are events, and a closed window of length `t` holds at most
+//! All arrival curves of this crate count packets, not bits: the arrivals of packets at a place are
+//! events, and a closed window of length `t` holds at most
 //! `burst * (floor((t + jitter) / period) + 1)` of them (Le Boudec and Thiran, *Network Calculus*,
-//! 1.2.2, as a count of events). If every packet takes between `d` and `D` to the next place, the
-//! window of length `t` there holds what a window of length `t + D - d` held here, so that only
-//! the jitter changes along the way.
+//! 1.2.2, as a count of events). If every packet takes between `d` and `D` to the next place, a
+//! window of length `t` there holds at most as many as a window of length `t + D - d` here, so that
+//! only the jitter changes along the path.
 
 use rtether_model::flow::{Flow, TcpParameters, Traffic};
 
-/// Stands for "no bound"; far from the end of 64 bits so that sums of a few do not overflow.
+/// Stands for "no bound"; far enough below the largest 64-bit number that sums of a few do not
+/// overflow.
 pub(crate) const INFINITE: i64 = i64::MAX / 8;
 
-/// Adds two spans of which either may be infinite.
+/// Adds two spans, either of which may be infinite.
 pub(crate) const fn add(a: i64, b: i64) -> i64 {
     if a >= INFINITE || b >= INFINITE {
         return INFINITE;
@@ -21,7 +22,7 @@ pub(crate) const fn add(a: i64, b: i64) -> i64 {
     if sum >= INFINITE { INFINITE } else { sum }
 }
 
-/// Multiplies a span that is not negative; infinite if that is too much.
+/// Multiplies a non-negative span; infinite on overflow.
 pub(crate) const fn times(span: i64, count: i64) -> i64 {
     let product = span.saturating_mul(count);
     if product >= INFINITE {
@@ -31,10 +32,10 @@ pub(crate) const fn times(span: i64, count: i64) -> i64 {
     }
 }
 
-/// First retransmission timeout of a connection in picoseconds, before a round trip was measured
+/// First retransmission timeout of a connection in picoseconds, before a round trip is measured
 /// (RFC 6298, 2.1).
 const FIRST_TIMEOUT: i64 = 1_000_000_000_000;
-/// Packets under way that are counted; more are as good as any number.
+/// Largest window in packets that counts as a limit.
 const IN_FLIGHT_MAX: i64 = 1 << 30;
 
 /// Releases of one flow. Times in picoseconds.
@@ -44,19 +45,20 @@ pub(crate) struct Source {
     pub(crate) period: i64,
     /// Packets for each point of the grid.
     pub(crate) burst: i64,
-    /// Largest lateness of a release; infinite where nothing limits the releases.
+    /// Largest lateness of a release; infinite if the releases are unlimited.
     pub(crate) jitter: i64,
     /// For a flow that waits for its answers: the time after which it gives up. While it never
-    /// does, its packets keep their distance at every place, whatever their delay.
+    /// does, its packets keep their spacing at every place, whatever their delay.
     pub(crate) closed: Option<i64>,
-    /// Until then, the packets that are under way at once in each direction.
+    /// While it waits, the packets under way at once in each direction.
     pub(crate) in_flight: i64,
-    /// After which a packet is due at each port that looks at it; infinite without a deadline.
+    /// Time after its arrival at which a packet is due, at each port that selects by deadline;
+    /// infinite without a deadline.
     pub(crate) local_deadline: i64,
 }
 
 impl Source {
-    /// Nothing limits the releases.
+    /// Unlimited releases.
     pub(crate) const UNLIMITED: Self = Self {
         period: 1,
         burst: 1,
@@ -66,9 +68,10 @@ impl Source {
         local_deadline: INFINITE,
     };
 
-    /// Returns the releases of a flow; `round_trip_min` is a lower bound on its request and answer.
+    /// Returns the releases of a flow; `round_trip_min` is a lower bound on the time of request and
+    /// answer.
     pub(crate) fn of(flow: &Flow, round_trip_min: i64) -> Self {
-        // What is lost is sent again, and discovery and acknowledgements are not counted at all.
+        // Lost packets are sent again, and discovery and acknowledgements are unlimited.
         if flow.connection.is_some() || flow.is_published() {
             return Self::UNLIMITED;
         }
@@ -109,7 +112,7 @@ impl Source {
         }
     }
 
-    /// Returns the segments of a connection: any rate, as many as the window holds.
+    /// Returns the segments of a connection: any rate, at most a window under way.
     fn of_window(tcp: &TcpParameters) -> Self {
         let segments = tcp.window.get() / tcp.segment.get().max(1);
         let segments = i64::try_from(segments).unwrap_or(i64::MAX);
@@ -125,7 +128,7 @@ impl Source {
         }
     }
 
-    /// Returns whether anything limits the releases.
+    /// Returns whether the releases are limited.
     pub(crate) const fn is_limited(&self) -> bool {
         self.jitter < INFINITE
     }
@@ -145,7 +148,7 @@ mod tests {
         assert_eq!(times(7, 3), 21);
     }
 
-    /// Oracle: RFC 6298, 2.1: the first timeout is a second, whatever the smallest later one.
+    /// Oracle: RFC 6298, 2.1: the first timeout is one second, whatever the smallest later one is.
     #[test]
     fn a_connection_waits_for_its_first_timeout_only() {
         let tcp = |window, min_rto| TcpParameters {
@@ -158,7 +161,7 @@ mod tests {
         let source = Source::of_window(&tcp(100, 60));
         assert_eq!(source.closed, Some(960_000_000_000));
         assert_eq!(source.in_flight, 102);
-        // More segments than are counted are no limit, and never fewer than they are.
+        // A window above the largest one counted is no limit; it is never counted as a smaller one.
         assert_eq!(Source::of_window(&tcp(1 << 31, 1)), Source::UNLIMITED);
     }
 }

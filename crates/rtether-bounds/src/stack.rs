@@ -1,4 +1,4 @@
-//! What a packet costs the stack of an end station, at least and at most.
+//! Cost of a packet in the stack of an end station, minimum and maximum.
 
 use rtether_model::network::{Cost, Jitter, Servers, Stack};
 use rtether_model::quantity::Duration;
@@ -9,9 +9,9 @@ use crate::source::{add, times};
 /// Service times of a packet in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Service {
-    /// Least and most for the smallest frame.
+    /// Minimum and maximum for the smallest frame.
     pub(crate) small: [i64; 2],
-    /// Least and most for the largest frame.
+    /// Minimum and maximum for the largest frame.
     pub(crate) large: [i64; 2],
 }
 
@@ -24,12 +24,12 @@ impl Service {
         self.small[1].max(self.large[1])
     }
 
-    /// Returns the most for a packet of that size for which it is least.
+    /// Returns the smaller maximum of the two sizes.
     pub(crate) fn least_max(&self) -> i64 {
         self.small[1].min(self.large[1])
     }
 
-    /// Returns the service of a link: the same for all frames of a size.
+    /// Returns the service of a link, which is fixed for each frame size.
     pub(crate) const fn fixed(small: i64, large: i64) -> Self {
         Self {
             small: [small; 2],
@@ -50,7 +50,7 @@ pub(crate) fn processors(stack: &Stack) -> usize {
     }
 }
 
-/// Returns what a packet costs; infinite where the numbers are too large.
+/// Returns the cost of a packet; infinite on overflow.
 pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Service {
     let (costs, jitter) = match stack {
         Stack::Zero => ([Cost::default(); 3], None),
@@ -75,14 +75,14 @@ pub(crate) fn service(stack: &Stack, is_outbound: bool, frame: &Frame) -> Servic
                 Kind::Datagram => [rtos.datagram; 3],
                 Kind::Acknowledgement => [rtos.acknowledgement; 3],
                 Kind::File => [rtos.acknowledgement, rtos.segment, rtos.segment],
-                // Whatever such a stack takes a segment of a message for.
+                // Such a stack may charge a segment of a message as any of these.
                 Kind::Message => [rtos.acknowledgement, rtos.segment, rtos.datagram],
             };
             (costs, Some(&rtos.jitter))
         }
     };
     let extra = jitter.map_or(0, |jitter| largest(jitter, is_outbound));
-    // A packet of any size may be of either kind.
+    // A packet of any size may be charged at any of these costs.
     let bounds = |size: i64| {
         let of = |cost: &Cost| add(cost.base.as_ps(), times(cost.per_octet.as_ps(), size));
         let [a, b, c] = [of(&costs[0]), of(&costs[1]), of(&costs[2])];

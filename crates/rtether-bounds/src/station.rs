@@ -1,15 +1,16 @@
-//! What a packet passes in an end station: tasks, stack, smoother, on the way to the port or back.
+//! Places that a packet passes in an end station: tasks, stack, smoother, on the way to the port or
+//! back.
 //!
 //! ```text
 //!   application ──► tasks ──► stack ──► smoother ──► transmit queues, ring, port
 //!   application ◄── tasks ◄── receive queues or instances, stack ◄── link
 //! ```
 //!
-//! **Tasks** (`docs/models/stations.md`). A message is in its task before it enters the sending stack
-//! and after it has left the receiving one. So is a segment of a file on the sending side. On the
-//! receiving side TCP has the segment at once: the program that reads it is a visit of its own which
-//! nothing waits for. Acknowledgements concern no task. Of a connection for messages each segment
-//! with data counts as a message; those of its talker without data take no time.
+//! **Tasks** (`docs/models/stations.md`). A message passes its task before it enters the sending
+//! stack and after it has left the receiving one. So does a segment of a file on the sending side.
+//! On the receiving side TCP has the segment at once: the program that reads it is a separate visit
+//! that nothing waits for. Acknowledgements pass no task. On a connection for messages each segment
+//! with data counts as a message; segments of its talker without data take no time.
 
 use alloc::boxed::Box;
 
@@ -24,14 +25,14 @@ use crate::layer::{self, Discipline};
 use crate::limit::Limit;
 use crate::stack::Service;
 
-/// Task of files, and of everything if messages have none of their own.
+/// Task of files, and of everything if messages do not go first.
 const FILES: u8 = 0;
 const MESSAGES: u8 = 1;
 
-/// Octets of a frame without tag around its IP datagram: header and frame check sequence.
+/// Octets of an untagged frame around its IP datagram: header and frame check sequence.
 pub(crate) const AROUND: i64 = 18;
 
-/// Returns how the stack of a station chooses, if not in order of arrival.
+/// Returns how the stack of a station chooses; `None` for order of arrival.
 pub(crate) fn discipline(station: &EndStation) -> Option<Box<Discipline>> {
     let receive = station.layer.as_deref()?.receive.as_ref()?;
     let found = match receive {
@@ -44,7 +45,7 @@ pub(crate) fn discipline(station: &EndStation) -> Option<Box<Discipline>> {
     Some(Box::new(found))
 }
 
-/// Returns the highest class that receive queues or instances tell apart.
+/// Returns the highest class that receive queues or instances distinguish.
 fn top(receive: &Receive) -> u8 {
     let limits = match receive {
         Receive::Queues(config) => &config.queue_limits,
@@ -77,14 +78,14 @@ pub(crate) fn stack_queue(
     }
 }
 
-/// Returns the layer below the stack, if it does more than wait in order of arrival.
+/// Returns the layer below the stack; `None` if it only serves in order of arrival.
 pub(crate) fn driver(station: &EndStation) -> Option<Driver> {
     let layer = station.layer.as_deref()?;
     let below = layer.smoother.map(|smoothing| smoothing.ring.into());
     Driver::new(layer.transmit.as_ref(), below)
 }
 
-/// Returns how the smoother takes a packet, and its class in the transmit queues.
+/// Returns the level of a packet in the smoother, and its class in the transmit queues.
 pub(crate) fn level_and_class(layer: &Layer, way: &Way<'_>, frame: &Frame) -> (Level, u8) {
     let level = layer.smoother.map(|smoothing| way.level(smoothing.rule));
     let class = if layer.transmit.is_some() {
@@ -103,7 +104,7 @@ pub(crate) fn smoother_limit(
     place: u32,
 ) -> Option<Limit> {
     let smoothing = layer.smoother?;
-    // Padding is no part of a datagram.
+    // Padding is not part of a datagram.
     let header = i64::try_from(way.flow.encapsulation.header_size().get()).ok()?;
     let payload = match frame.kind {
         Kind::Datagram => {
@@ -111,7 +112,7 @@ pub(crate) fn smoother_limit(
                 Some(reply) if way.is_answer => reply.payload,
                 _ => way.flow.payload,
             };
-            // Of fragments the last one is the smallest.
+            // The last fragment is the smallest.
             let whole = way.flow.encapsulation.header_size() + own;
             let frames = way.flow.frames(own);
             let last = frames.octets_of(frames.count.saturating_sub(1), whole);
@@ -128,7 +129,7 @@ pub(crate) fn smoother_limit(
     Limit::of_smoother(&smoothing.config, [smallest, largest], place)
 }
 
-/// Returns the queue and the service of a packet in the tasks of a station; `None` if it passes none.
+/// Returns queue and service of a packet in the tasks of a station; `None` if it passes none.
 pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u8, Service)> {
     let (task, least, most) = match frame.kind {
         Kind::Datagram => (MESSAGES, tasks.message, tasks.message),
@@ -147,7 +148,7 @@ pub(crate) fn task(tasks: &Tasks, frame: &Frame, is_outbound: bool) -> Option<(u
     ))
 }
 
-/// Returns the work that a segment of a file brings the program that reads it.
+/// Returns the work of the program that reads a file, for one segment.
 pub(crate) fn reader(tasks: &Tasks, frame: &Frame) -> Option<Service> {
     let most = tasks.segment.as_ps();
     (frame.kind == Kind::File).then_some(Service {

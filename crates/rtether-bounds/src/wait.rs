@@ -3,18 +3,18 @@
 //! **In order of arrival.** Let a place be idle before time 0 and busy up to the service of a
 //! packet that arrives at `t`. All packets served before it arrived in `[0, t]`, so their work and
 //! its own is at most `a(t)`, and its service begins no later than `a(t) - c`. Its wait is at most
-//! `sup_t (a(t) - t) - c`, where `c` is its own work: what it is sent with does not delay it
-//! (the last-packet gain of Mohammadpour, Stai and Le Boudec 2019 at its most). For staircases this
-//! is the response time of FIFO queues of George, Rivierre and Spuri (INRIA RR-2966, 1996).
+//! `sup_t (a(t) - t) - c`, where `c` is its own work: its own transmission does not delay it (the
+//! last-packet gain of Mohammadpour, Stai and Le Boudec 2019 in its strongest form). For staircases
+//! this is the response time of FIFO queues of George, Rivierre and Spuri (INRIA RR-2966, 1996).
 //!
 //! **By priority, without preemption.** Let 0 be the last time before which no packet of the same
-//! or a higher class was there. At most one lower packet is in service then (`base`), and until
-//! the packet that arrives at `t` is served only the same class up to `t` and higher ones up to the
-//! beginning `s` of its service are: `s = base + a(t) - c + h(s)`, the least solution, whose wait is
-//! `s - t`. With every `t` of the busy period this is the analysis of Davis, Burns, Bril and
-//! Lukkien (2007), which looks at every instance and not at the first alone. Windows are closed: a
-//! higher packet that arrives as the choice is made goes first, and a lower one that arrives as
-//! the place falls idle may go first.
+//! or a higher class was there. At most one lower packet is in service then (`base`), and until the
+//! packet that arrives at `t` is served, only the same class up to `t` and higher classes up to the
+//! beginning `s` of its service are served: `s = base + a(t) - c + h(s)`, the least solution, whose
+//! wait is `s - t`. With every `t` of the busy period this is the analysis of Davis, Burns, Bril
+//! and Lukkien (2007), which looks at every instance and not only at the first. Windows are closed:
+//! a higher packet that arrives at the moment of the choice goes first, and a lower one that
+//! arrives as the place becomes idle may go first.
 
 mod backlog;
 
@@ -27,30 +27,30 @@ use crate::source::INFINITE;
 use backlog::distance;
 pub(crate) use backlog::{backlog, caught_up, wait_of_only};
 
-/// Steps of staircases that are looked at before token buckets take over.
+/// Largest number of staircase steps examined before token buckets are used instead.
 const STEPS_MAX: i64 = 1 << 14;
 /// The same where each step takes a search.
 const SEARCHED_MAX: i64 = 1 << 12;
-/// Pieces into which a busy period is cut where arrivals are held back by a line.
+/// Pieces into which a busy period is cut where a line holds arrivals back.
 const PIECES: i64 = 128;
-/// Waits that are followed one after the other where a line holds two classes together: shorter
-/// ones than this part of a busy period are looked at in pieces.
+/// Where a line limits two classes together, waits longer than this fraction of the horizon are
+/// followed one after the other; shorter ones are examined in pieces.
 const WAITS_MAX: i64 = 1 << 13;
 
 /// Why there is no longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unbounded {
-    /// Nothing limits this visit's arrivals.
+    /// The arrivals of this visit are unlimited.
     Visit(u32),
-    /// Work in millionths of the time there is.
+    /// Offered work in millionths of the available time.
     Overload(u64),
-    /// Nothing is known of the place.
+    /// The place has an obstacle.
     Obstacle,
-    /// The layer of the end station may hold the packets back for ever.
+    /// The layer of the end station may hold the packets back forever.
     Layer(LayerPart),
 }
 
-/// Returns the limits that hold in the long run, and checks that they leave time.
+/// Returns the limits that hold in the long run; fails if they add up to the whole capacity.
 fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
     let mut all = Vec::with_capacity(groups.len());
     let mut sum = 0i128;
@@ -65,7 +65,7 @@ fn tails(groups: &[Group], loads: &[Load]) -> Result<Vec<Affine>, Unbounded> {
     if sum < ONE {
         return Ok(all);
     }
-    // Where a link is full only because a flow has no limit, that flow is the cause.
+    // If a link is full only because a flow has no limit, that flow is the cause.
     match loads.iter().find(|load| !load.is_limited()) {
         Some(load) => Err(Unbounded::Visit(load.visit)),
         None => Err(Unbounded::Overload(millionths(sum))),
@@ -78,7 +78,7 @@ pub(crate) fn millionths(rate: i128) -> u64 {
     u64::try_from(scaled >> PLACES).unwrap_or(u64::MAX)
 }
 
-/// Returns a guess of the length of a busy period: twice what is there at its beginning.
+/// Returns a guess of the length of a busy period: twice the work at its beginning.
 fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
     let begin = groups.iter().map(|group| {
         let own = &loads[group.range.clone()];
@@ -96,7 +96,7 @@ fn first_horizon(groups: &[Group], loads: &[Load]) -> i64 {
         .clamp(1_000, INFINITE)
 }
 
-/// Returns when time has caught up with `base` and the limits that hold in the long run.
+/// Returns the time by which `base` and all arrivals are served under the long-run limits.
 fn meeting(tails: &[Affine], base: i64) -> i64 {
     let begin = i128::from(base) * ONE;
     let sum = tails.iter().copied().fold(Affine::default(), Affine::plus);
@@ -104,14 +104,13 @@ fn meeting(tails: &[Affine], base: i64) -> i64 {
     i64::try_from(time).unwrap_or(INFINITE).min(INFINITE)
 }
 
-/// Returns work in whole picoseconds, rounded up; infinite if it is too much, and never below what
-/// 64 bits hold.
+/// Returns work in whole picoseconds, rounded up and clamped to plus or minus [`INFINITE`].
 pub(crate) fn round_up(work: i128) -> i64 {
     let whole = work.saturating_add(ONE - 1) >> PLACES;
     i64::try_from(whole.clamp(-i128::from(INFINITE), i128::from(INFINITE))).unwrap_or(INFINITE)
 }
 
-/// One place before, seen by a class and the classes above it.
+/// One previous place, as seen by a class and the classes above it.
 struct Level {
     own: Option<Stairs>,
     own_line: Option<Affine>,
@@ -143,19 +142,19 @@ impl Level {
     }
 }
 
-/// Returns the lower one of a staircase and a line; a missing staircase is no limit.
+/// Returns the lower of a staircase and a line; a missing staircase is no limit.
 pub(crate) fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
     let line = line.map_or(i128::MAX, |line| line.at(time));
     stairs.map_or(line, |stairs| stairs.at(time).min(line))
 }
 
-/// A class with higher ones above it.
+/// A class and the higher classes above it.
 pub(crate) struct Class<'a> {
-    /// Work that may be in front, whatever the class does.
+    /// Work that may be in front regardless of the class.
     pub(crate) base: i64,
     pub(crate) own: &'a mut [Load],
     pub(crate) higher: &'a mut [Load],
-    /// What is subtracted as a packet's own work; ascending.
+    /// Values to subtract as a packet's own work; ascending.
     pub(crate) costs: &'a [i64],
     /// Whether the loads are not those of one busy period, so that all times count.
     pub(crate) is_whole: bool,
@@ -226,7 +225,7 @@ fn waits_of_rates(class: &mut Class<'_>) -> Result<Vec<i64>, Unbounded> {
     }
 }
 
-/// The flows of a class and of higher ones that come from the same place.
+/// Flows of a class and of higher ones that come from the same place.
 struct Pair {
     own: Option<Group>,
     high: Option<Group>,
@@ -281,7 +280,7 @@ fn pair_up(class: &mut Class<'_>) -> Vec<Pair> {
     pairs
 }
 
-/// What holds in the long run of a class and of higher ones.
+/// Long-run limits of a class and of higher ones.
 struct LongRun {
     own: Affine,
     high: Affine,
@@ -342,19 +341,19 @@ fn long_run(pairs: &[Pair], class: &Class<'_>) -> Result<LongRun, Unbounded> {
     }
 }
 
-/// Goes through the arrivals of a busy period.
+/// Examines the arrivals of a busy period.
 struct Search<'a> {
     levels: &'a [Level],
     base: i128,
-    /// The end of a busy period before this is not the end.
+    /// The search goes on until this time, even beyond the end of a busy period.
     least: i64,
     /// Staircases are complete up to here.
     horizon: i64,
 }
 
 impl Search<'_> {
-    /// Returns the longest waits, and the arrival from which on nothing is known, if the busy
-    /// period is longer than the staircases.
+    /// Returns the longest waits and, if the busy period is longer than the staircases, the arrival
+    /// time from which on nothing is known.
     fn run(&self, costs: &[i64]) -> (Vec<i64>, Option<i64>) {
         let mut times: Vec<i64> = self
             .levels
@@ -372,7 +371,7 @@ impl Search<'_> {
             if time >= next {
                 break;
             }
-            // All that came before the next step is done by then, whoever of them is looked at.
+            // All packets that came before the next step are done by then.
             end = self.solve(next - 1, 0, time.max(end));
             let until = next.min(end.saturating_add(1));
             for (wait, &cost) in waits.iter_mut().zip(costs) {
@@ -389,13 +388,13 @@ impl Search<'_> {
     }
 
     /// Returns the longest wait of a packet that arrives from `from` on and before `until`, a span
-    /// in which the staircases of its class do not grow; `None` if it may last beyond the horizon.
+    /// in which the staircases of its class do not grow; `None` if it may exceed the horizon.
     ///
-    /// Where nothing but staircases counts, the first arrival waits longest. A line upon the class
-    /// and higher ones together lets more work come the later a packet arrives: all that arrive
-    /// before the service of the first begin with it, so that the next to look at arrives after.
-    /// Elsewhere the span is cut into pieces, and all packets of a piece arrive at its beginning
-    /// with the work there is at its end.
+    /// With staircases only, the first arrival waits longest. Where a line limits the class and
+    /// higher ones together, more work can come the later a packet arrives: all packets that arrive
+    /// before the service of the first begin with it, so that the next one to examine arrives after
+    /// that. Otherwise the span is cut into pieces, and all packets of a piece are assumed to
+    /// arrive at its beginning with the work present at its end.
     fn longest(&self, from: i64, until: i64, cost: i128) -> Option<i64> {
         let has_joint_line = self.levels.iter().any(|level| level.line.is_some());
         let piece = (self.horizon / PIECES).max(1);
@@ -428,9 +427,9 @@ impl Search<'_> {
         Some(longest)
     }
 
-    /// Returns the least `s`, not before `known`, with `base + own(t) - cost + high(s) <= s`.
+    /// Returns the least `s`, at least `known`, with `base + own(t) - cost + high(s) <= s`.
     ///
-    /// Any such `s` is a bound, so that slow convergence is cut short by larger steps.
+    /// Any such `s` is a bound, so that larger steps may cut slow convergence short.
     fn solve(&self, t: i64, cost: i128, known: i64) -> i64 {
         let mut s = known;
         let mut stride = 0;

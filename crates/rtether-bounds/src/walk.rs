@@ -1,10 +1,10 @@
-//! Follows every flow through the network and writes down the places it visits.
+//! Follows every flow through the network and records the places it visits.
 //!
-//! The rules are those of the plant, read from the standards anew: shortest paths, VLANs and tags
-//! (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach their listeners only or are flooded. A
-//! switch that learns addresses may flood any unicast frame, so it is taken to flood them all.
-//! Copies that go round, or that reach a station twice, are followed no further: no place of such
-//! a plant has a bound.
+//! The rules are those of the plant, implemented independently from the standards: shortest paths,
+//! VLANs and tags (IEEE 802.1Q-2022, 6.9 and 8.6), groups that reach only their listeners or are
+//! flooded. A switch that learns addresses may flood any unicast frame, so it is assumed to flood
+//! them all. Copies that circulate or reach a station twice are not followed further: no place of
+//! such a plant has a bound.
 
 mod discovery;
 mod inside;
@@ -30,7 +30,7 @@ use crate::sites::Sites;
 use crate::source::add;
 use crate::stack::Service;
 
-/// What is known of a network before any flow: routes, and numbers for its places.
+/// Routes of a network and numbers for its places; independent of flows.
 #[derive(Debug)]
 pub(crate) struct Atlas {
     routing: Routing,
@@ -51,14 +51,14 @@ impl Atlas {
         }
     }
 
-    /// Follows flows of the network, numbered from zero, and returns their visits; sources and order
-    /// are added later.
+    /// Follows flows of the network, numbered from zero, and returns their visits; sources and
+    /// member lists are added later.
     pub(crate) fn follow(&self, network: &Network, flows: &[Flow]) -> Plant {
         let mut plant = Plant {
             servers: self.servers.clone(),
             ..Plant::default()
         };
-        // Most ways are a station, two or three switches, and perhaps two stacks.
+        // Most paths are a station, two or three switches, and perhaps two stacks.
         plant.visits.reserve(4 * flows.len());
         let mut walker = Walker {
             network,
@@ -81,17 +81,18 @@ impl Atlas {
 #[derive(Clone, Copy)]
 struct Token {
     visit: u32,
-    /// From the beginning of service at `visit` to where it is now.
+    /// From the beginning of service at `visit` to the current position.
     gap: Gap,
-    /// What the place of `visit` spends on it, if packets leave that place so far apart.
+    /// Service at the place of `visit`, if packets leave that place at least this far apart.
     spacing: Option<Service>,
     frame: Frame,
-    /// Of the link it came by, and from the header to the last bit.
+    /// Time per octet of the link it came by.
     octet: i64,
+    /// From the header to the last bit on that link.
     tail: Gap,
     thinking: i64,
     is_answer: bool,
-    /// What a place before lets through of a flow without a limit of its own.
+    /// Limit that an earlier place has put on a flow with unlimited releases.
     limit: Option<Limit>,
 }
 
@@ -112,7 +113,7 @@ impl Token {
     }
 }
 
-/// Where a frame is to go.
+/// Destination of a frame.
 enum Target {
     One(NodeId),
     /// The listeners, and the ports that switches with group tables send it to.
@@ -134,9 +135,9 @@ struct Walker<'a> {
     sites: &'a Sites,
     plant: Plant,
     flow: u32,
-    /// Whether nothing limits its releases.
+    /// Whether its releases are unlimited.
     is_open: bool,
-    /// Links that frames of one release may still pass.
+    /// Number of links that frames of one release may still pass.
     budget: usize,
 }
 
@@ -247,7 +248,7 @@ impl Walker<'_> {
         stream
     }
 
-    /// An application hands a packet to its station; returns who gets it.
+    /// Follows a packet that an application hands to its station; returns the deliveries.
     fn send(&mut self, way: &Way<'_>, to: &Target, token: Token) -> Result<Deliveries, Reason> {
         self.budget = 4 * self.sites.ports() + 16;
         let mut deliveries = Vec::new();
@@ -271,14 +272,14 @@ impl Walker<'_> {
         Ok(deliveries)
     }
 
-    /// Returns what is wrong where copies of one packet come twice.
+    /// Returns the reason for plants where copies of a packet arrive twice.
     const fn loops(&self) -> Reason {
         Reason::FloodingLoop {
             flow: FlowId(self.flow),
         }
     }
 
-    /// Arrives at the other end of a link.
+    /// Follows a frame that arrives at the other end of a link.
     fn arrive(
         &mut self,
         port: PortId,
@@ -336,7 +337,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Returns the ports a switch sends a frame to that came by `ingress`.
+    /// Returns the ports by which a switch forwards a frame received at `ingress`.
     fn ways(&self, switch: &Switch, ingress: PortId, to: &Target) -> Vec<PortId> {
         let node = ingress.node;
         let mut ways: Vec<PortId> = match to {
@@ -360,7 +361,7 @@ impl Walker<'_> {
         ways
     }
 
-    /// Writes down that the packet comes to a place; it is there afterwards.
+    /// Records a visit of the packet, whose token is at that place afterwards.
     fn visit(
         &mut self,
         token: &mut Token,
@@ -407,10 +408,10 @@ impl Walker<'_> {
 }
 
 /// Returns the largest `cost / spacing` of one packet with 32 binary places, rounded up; `None` if
-/// packets may follow each other at once.
+/// packets may follow each other without spacing.
 ///
-/// Both are linear in the size of the packet (or maxima and minima of such), so that the largest
-/// quotient is at one end of the range of sizes.
+/// Both are linear in the size of the packet (or maxima and minima of linear functions), so that
+/// the largest quotient is at one end of the range of sizes.
 fn ratio(cost: &Service, spacing: &Service) -> Option<i128> {
     let quotient = |most: i64, least: i64| {
         let (most, least) = (i128::from(most) << 32, i128::from(least));

@@ -1,4 +1,4 @@
-//! Frames that come twice or go round, and the memory that a port needs.
+//! Frames that arrive twice or circulate, and the memory that a port needs.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -15,7 +15,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::Encapsulation;
 
 /// Three switches, nodes 0 to 2, each with two stations: 3 and 6, 4 and 7, 5 and 8. Port 0 leads to
-/// the next switch, port 1 to the one before, ports 2 and 3 to the stations; 100 Mbit/s.
+/// the next switch, port 1 to the previous one, ports 2 and 3 to the stations; 100 Mbit/s.
 fn ring(is_closed: bool, multicast: MulticastForwarding) -> Network {
     let port = SwitchPort {
         vlan: PortVlan::Transparent,
@@ -100,7 +100,7 @@ fn assert_no_bound(analysis: &Analysis, flow: u32) {
     }
 }
 
-/// Oracle: by hand; frames that never stop fill every link they pass, whoever else uses it.
+/// Oracle: by hand; frames that never stop fill every link they pass, also for other flows.
 #[test]
 fn frames_that_go_round_spare_nobody() {
     let network = ring(true, MulticastForwarding::Unmanaged);
@@ -116,8 +116,8 @@ fn frames_that_go_round_spare_nobody() {
     );
 }
 
-/// Oracle: by hand. What comes to the third switch straight is in VLAN 1, what comes by the second
-/// one in VLAN 20; either goes to the stations only.
+/// Oracle: by hand. Frames that come to the third switch directly are in VLAN 1, those that come by
+/// the second one in VLAN 20; both go only to the stations.
 #[test]
 fn a_packet_that_arrives_twice_has_no_bound() {
     let mut network = ring(true, MulticastForwarding::Unmanaged);
@@ -140,8 +140,8 @@ fn a_packet_that_arrives_twice_has_no_bound() {
     assert_no_bound(&analyze(&network, &flows), 0);
 }
 
-/// Oracle: by hand. Eight low segments and one without data of one connection are under way at
-/// most, and one high frame; the work of them is the least that the port must have room for.
+/// Oracle: by hand. At most eight low segments and one without data of one connection are under
+/// way, and one high frame; their work is the least that the port must have room for.
 #[test]
 fn a_port_with_bulk_and_priorities_has_a_limit() {
     let network = ring(false, MulticastForwarding::Managed);

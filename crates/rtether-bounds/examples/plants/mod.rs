@@ -1,4 +1,4 @@
-//! Plants of the examples, and how their time is taken.
+//! Plants of the examples, and the measurement of their processor time.
 
 use std::time::{Duration as WallDuration, Instant};
 
@@ -14,7 +14,7 @@ use rtether_model::wire::Encapsulation;
 /// Stations at each switch.
 const PER_SWITCH: u32 = 14;
 
-/// Processor time for which something is repeated.
+/// Processor time for which a measurement is repeated.
 const ENOUGH: WallDuration = WallDuration::from_millis(400);
 
 /// Returns the mean processor time of `work` in milliseconds, over as many runs as fit 0.4 s.
@@ -33,8 +33,8 @@ pub(crate) fn mean_ms(mut work: impl FnMut(u32)) -> f64 {
     }
 }
 
-/// Returns what this thread has had of a processor, to some milliseconds; `None` where Linux does
-/// not say so.
+/// Returns the processor time of this thread so far, to within some milliseconds; `None` where
+/// Linux does not provide it.
 fn processor_time() -> Option<WallDuration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;
@@ -44,13 +44,13 @@ fn processor_time() -> Option<WallDuration> {
 /// How switches are linked with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Each with every other one, by 100 Mbit/s.
+    /// Each with every other one, at 100 Mbit/s.
     Mesh,
-    /// One after the other, by 1 Gbit/s.
+    /// One after the other, at 1 Gbit/s.
     Line,
 }
 
-/// Switches with fourteen stations each, all links of stations with 100 Mbit/s.
+/// Switches with fourteen stations each, all station links at 100 Mbit/s.
 pub(crate) fn network(layout: Layout, switches: u32) -> Network {
     let mut network = Network::default();
     let trunks = |index: u32| match layout {

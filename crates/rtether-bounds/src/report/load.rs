@@ -15,7 +15,7 @@ use crate::solve::Solution;
 use crate::source::{INFINITE, add};
 use crate::wait::{Class, backlog, millionths, waits};
 
-/// What is offered to a place.
+/// Load offered to a place.
 pub(super) struct PlaceLoad {
     pub(super) utilization_ppm: Option<u64>,
     /// Work in picoseconds.
@@ -28,7 +28,8 @@ impl PlaceLoad {
         let place = &plant.servers[server as usize];
         let is_known = place.obstacle.is_none();
         let is_limited = |load: &Load| {
-            // A smoother has a rate; the distance that a stack keeps is far from one.
+            // Only the limit of a smoother is an offered rate; the spacing that a stack enforces is
+            // far above it.
             let limit = plant
                 .limits
                 .get(plant.visits[load.visit as usize].limit as usize);
@@ -111,7 +112,7 @@ fn there(solution: &Solution, load: &Load) -> Option<i64> {
     is_known.then(|| load.packets * ((wait + load.jitter) / load.period + 1))
 }
 
-/// Work at a place at once, from how long its packets stay.
+/// Work at a place at once, from the time that its packets stay.
 enum Stays {
     /// In order of arrival.
     InOrder(i64),
@@ -121,12 +122,12 @@ enum Stays {
 
 /// Returns the work that may be at a place at once, if all its waits are finite.
 ///
-/// **Theorem.** A class in order of arrival holds at most `wait + cost` work, for a flow of the
-/// largest sum. *Proof.* Work grows at arrivals alone. A packet that arrives and finds itself among
-/// work `b`, its own included, is served after the rest of it, so it waits for at least `b` less its
-/// own work, whatever the place does besides; and no packet waits longer than its bound. Where all
-/// packets are in one order and nothing else is served, every flow's bound is the most there can
-/// be less its own work, so that the smallest sum holds, too.
+/// **Theorem.** A class in order of arrival holds at most `wait + cost` work, for the flow where
+/// this is largest. *Proof.* Work grows only at arrivals. A packet that arrives and finds itself
+/// among work `b`, its own included, is served after the rest of it, so it waits for at least `b`
+/// less its own work, whatever else the place does; and no packet waits longer than its bound.
+/// Where all packets are in one order and nothing else is served, every flow's bound is the most
+/// work there can be less its own, so that the smallest sum also holds.
 fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {
     let selection = match plant.servers[server as usize].kind {
         ServerKind::Switch { selection, .. } => selection,
@@ -161,8 +162,8 @@ fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Opt
 
 /// Returns the octets of frames that make up this much work at a port.
 ///
-/// Each frame brings its overhead, which takes no memory: the share of memory is largest for the
-/// longest frame.
+/// Each frame brings overhead, which takes no memory: the ratio of memory to work is largest for
+/// the longest frame.
 pub(super) fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> Bytes {
     let members = plant.members.of(index).iter();
     let longest = members
@@ -175,8 +176,8 @@ pub(super) fn octets(plant: &Plant, index: u32, server: &Server, work: i64) -> B
     Bytes::new(u64::try_from(octets).unwrap_or(u64::MAX))
 }
 
-/// Returns how many packets may wait where there is so much work: as if each took as long as the
-/// longest, if that still leaves time; else as if all the work were the shortest packets.
+/// Returns how many packets may wait where there is this much work: as if each took as long as the
+/// longest, if the place is not overloaded by that; otherwise as if all were the shortest.
 fn waiting(loads: &mut [Load], work: i64) -> u64 {
     let longest = loads.iter().map(|load| load.cost).max().unwrap_or(0);
     let shortest = loads.iter().map(|load| load.least).min().unwrap_or(0);
@@ -189,7 +190,7 @@ fn waiting(loads: &mut [Load], work: i64) -> u64 {
         costs: &[longest],
         is_whole: false,
     });
-    // What is there as a packet arrives, itself included, is its wait and its service.
+    // The work present when a packet arrives, itself included, is its wait plus its service.
     let packets = match found {
         Ok(found) => (found[0] + longest) / longest.max(1) + 1,
         Err(_) => work / shortest.max(1) + 1,

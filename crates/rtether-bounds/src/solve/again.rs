@@ -1,11 +1,11 @@
-//! The search in a component that an earlier solution may have been through.
+//! The search in a component that an earlier solution may already cover.
 
 use alloc::vec::Vec;
 
 use super::{Cause, Solver};
 use crate::components::Components;
 
-/// What a solution says of a visit.
+/// Results for one visit.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Found {
     jitter: i64,
@@ -16,7 +16,7 @@ struct Found {
 }
 
 impl Solver<'_> {
-    /// Finds the waits of a component if its input is not as before, and marks what follows it.
+    /// Finds the waits of a component if its input has changed, and marks the places behind it.
     pub(super) fn search_again(&mut self, components: &Components, component: usize) {
         let places = components.places(component);
         let had_same_places = self.before.is_some_and(|before| {
@@ -87,14 +87,14 @@ impl Solver<'_> {
         now.cause[id] = found.cause;
     }
 
-    /// Returns what was found for a visit and forgets it.
+    /// Returns the results for a visit and resets them.
     fn take(&mut self, visit: u32) -> Found {
         let found = self.found(visit);
         self.put(visit, Found::default());
         found
     }
 
-    /// Marks the places to which a visit leads.
+    /// Marks the next places of a visit.
     fn reach_from(&mut self, visit: u32) {
         let flow = self.plant.visits[visit as usize].flow;
         let rest = self.plant.visits[visit as usize + 1..].iter();

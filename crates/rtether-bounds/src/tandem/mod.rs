@@ -1,21 +1,22 @@
-//! Methods that look at the whole way of a flow instead of one place after the other.
+//! Methods that look at the whole path of a flow instead of one place after the other.
 //!
-//! All start from true waits and jitters, those of total flow analysis, and give true ones, so that
-//! the least of them is a bound:
+//! All start from valid waits and jitters, those of total flow analysis, and yield valid ones, so
+//! that the least of them is a bound:
 //!
 //! - [`separated`]: the flow's own jitter counts once;
-//! - [`once`]: each cross flow's burst counts once, whatever the order of service;
+//! - [`once`]: each cross flow's burst counts once, in any order of service;
 //! - [`nested`]: the same in order of arrival, with what that gains.
 //!
-//! The last two take the longest runs of ports on the way, in order of arrival or with strict
-//! priorities, and add what [`separated`] says of the places between: stacks, and ports that take
-//! turns. All are about the latest arrival of a packet after its release, so that they add up.
+//! The last two take the longest runs of ports on the path, in order of arrival or with strict
+//! priorities, and add the results of [`separated`] for the places between: stacks, and ports that
+//! take turns. All are relative to the latest arrival of a packet after its release, so that they
+//! add up.
 //!
-//! **Whole packets.** The literature of the last two has fluid flows, for which they are no bounds
-//! of a network that stores and forwards; taking the longest packet off the service of each port
-//! makes them bounds, poor ones. Here a packet counts as gone when its transmission begins. A port
-//! then gives what a fluid one does, and from there to the next port it is a fixed delay, that of
-//! the packet itself.
+//! **Whole packets.** The literature treats the last two for fluid flows, which gives no bounds for
+//! a store-and-forward network; subtracting the longest packet from the service of each port makes
+//! them bounds, but poor ones. Here a packet counts as gone when its transmission begins. A port
+//! then provides the service of a fluid one, and from there to the next port the packet has a fixed
+//! delay.
 
 pub(crate) mod nested;
 pub(crate) mod once;
@@ -32,7 +33,7 @@ use crate::source::{INFINITE, add};
 use path::{Tandem, is_port};
 use separated::Separated;
 
-/// What the methods of this module found.
+/// Results of the methods of this module.
 pub(crate) struct Refined {
     pub(crate) separated: Separated,
     /// By stream: the latency of each method.
@@ -99,8 +100,8 @@ fn latencies(
         .collect()
 }
 
-/// Returns the time from the arrival at the first place of a run to the beginning of service at
-/// the last one, place by place.
+/// Returns the time from the arrival at the first place of a run to the beginning of service at the
+/// last one, place by place.
 fn separately(plant: &Plant, known: &Separated, run: &[u32]) -> Option<i64> {
     let waits = run.iter().map(|&visit| known.wait[visit as usize]);
     let gaps = run

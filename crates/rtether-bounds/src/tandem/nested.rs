@@ -2,41 +2,42 @@
 //! 2008), for whole packets.
 //!
 //! **Counting.** `A(t)` is the work that came before `t`, `B(t)` the work of packets whose
-//! transmission *began* before `t`, whole packets both. A set of flows has service `f` over some
-//! ports if for all `t` there is an `s <= t` with `B(t) >= A(s) + f(t - s)`, `A` at the first port and
-//! `B` at the last one. A port of rate `R` has `R t`: what has begun is no less than what is done.
-//! Behind a packet of a lower class, of work `l`, and higher classes of burst `b` and rate `r` it
-//! has `(R - r) t - b - l`.
+//! transmission *began* before `t`, both in whole packets. A set of flows has service `f` over some
+//! ports if for all `t` there is an `s <= t` with `B(t) >= A(s) + f(t - s)`, `A` at the first port
+//! and `B` at the last one. A port of rate `R` has `R t`: the work begun is no less than the work
+//! done. Behind a packet of a lower class, of work `l`, and higher classes of burst `b` and rate
+//! `r` it has `(R - r) t - b - l`.
 //!
 //! **In a row.** What begins at one port before `t` is at the next one before `t + G`, where `G` is
-//! the longest gap of the flows that go on. So services follow each other with a delay of `G`
-//! between them (Le Boudec and Thiran, 1.4.6). No port takes a packet off its service: all that
-//! whole packets cost is that the flows which stay together count with the longest gap of them.
+//! the longest gap of the flows that go on. So the services are concatenated with a delay of `G`
+//! between them (Le Boudec and Thiran, 1.4.6). No port subtracts a packet from its service: the
+//! only cost of whole packets is that flows which stay together count with their longest gap.
 //!
-//! **Leaving out a cross flow.** Let flows be served in the order in which they came, with service
-//! `f`, and let one of them have burst `b` and rate `r`. For each `d >= 0` the others have service
+//! **Leaving out a cross flow.** Let flows be served in order of arrival, with service `f`, and let
+//! one of them have burst `b` and rate `r`. For each `d >= 0` the others have service
 //! `max(0, f(t) - b - r (t - d))` for `t > d`, zero before.
-//! *Proof* (after Le Boudec and Thiran, 6.2.1). Let `u` be the last time before which only packets
-//! came that have begun before `t`. If `u > t - d`, the others have begun with all that came before
-//! `t - d`. Else take `s` with `B(t) >= A(s) + f(t - s)`. Since packets begin in their order, all
-//! that came before `s` have begun, so that `s <= u`. What has begun of the cross flow came by
-//! `u <= t - d`, so that it is at most what came of it before `s` and `b + r (t - d - s)`; the rest is
-//! of the others, and all of theirs that came before `s` is part of it. That packets keep their
-//! order from port to port is checked.
+//! *Proof* (after Le Boudec and Thiran, 6.2.1). Let `u` be the last time such that all packets that
+//! came before it have begun before `t`. If `u > t - d`, the others have begun with all that came
+//! before `t - d`. Otherwise take `s` with `B(t) >= A(s) + f(t - s)`. Since packets begin in their
+//! order, all that came before `s` have begun, so that `s <= u`. The packets of the cross flow that
+//! have begun came by `u <= t - d`, so their work is at most that of its packets before `s` plus
+//! `b + r (t - d - s)`; the rest of `B(t)` belongs to the others and includes all of theirs that
+//! came before `s`. The code checks that packets keep their order from port to port.
 //!
-//! **Delay.** With service `f` for a flow alone, a packet with `q` others in front that have come at
-//! `s` or later begins once `f` exceeds their work, from the arrival of the first of them on; the
-//! rest is said at [`Tandem::longest`].
+//! **Delay.** With service `f` for a flow alone, a packet with `q` others in front that have come
+//! at `s` or later begins once `f`, counted from the arrival of the first of them, exceeds their
+//! work; see [`Tandem::longest`] for the rest.
 //!
-//! **Form.** All services here are `min_x (b_x + r_x (t - D))` for `t > D`. Two in a row add their
-//! `D` and unite their parts. Leaving out a cross flow with `d = h + e`, where
-//! `h = D + max_x (b - b_x) / r_x` is its own delay and `e >= 0`, gives the same form with `D = d` and
-//! parts `b_x + r_x (d - D) - b` and `r_x - r`. Cross flows are left out from the innermost to the
-//! outermost. Where two overlap and neither holds the other, the later one is cut, and its second
-//! part begins with the burst that it has there.
+//! **Form.** All services here are `min_x (b_x + r_x (t - D))` for `t > D`. For two in a row, the
+//! `D` are added and the parts are united. Leaving out a cross flow with `d = h + e`, where
+//! `h = D + max_x (b - b_x) / r_x` is its own delay and `e >= 0`, gives the same form with `D = d`
+//! and parts `b_x + r_x (d - D) - b` and `r_x - r`. Cross flows are left out from the innermost to
+//! the outermost. Where two overlap and neither contains the other, the later one is cut, and its
+//! second part begins with its burst there.
 //!
-//! **Choice.** Any `e` gives a bound, so whatever is chosen is evaluated exactly: there is no linear
-//! program whose optimum had to be repaired. `e = 0` and some fractions of the burst are tried.
+//! **Choice.** Any `e` gives a bound, so every choice is evaluated exactly: there is no linear
+//! program whose optimum would have to be repaired. `e = 0` and some fractions of the burst are
+//! tried.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -45,17 +46,17 @@ use core::cmp::Reverse;
 use crate::curve::{Affine, ONE};
 use crate::tandem::path::{Cross, Tandem, time};
 
-/// Divisors of a burst that are tried as its extra delay.
+/// Divisors of a burst to try as its extra delay.
 const FRACTIONS: [i128; 3] = [8, 2, 1];
 
-/// Zero up to `delay`, then the least of the parts as functions of the time since.
+/// Zero up to `delay`, then the minimum of the parts as functions of the time since.
 struct Service {
     delay: i64,
     parts: Vec<Affine>,
 }
 
 impl Service {
-    /// Puts another one behind it, `gap` later.
+    /// Appends another service, `gap` later.
     fn then(mut self, gap: i64, next: Self) -> Self {
         self.delay += gap + next.delay;
         self.parts.extend(next.parts);
@@ -71,7 +72,7 @@ impl Service {
         self.delay + parts.max().unwrap_or(0)
     }
 
-    /// Leaves out a flow, whose packets are given `extra` time.
+    /// Leaves out a flow whose packets get `extra` time.
     fn without(&self, flow: Affine, extra: i64) -> Option<Self> {
         let delay = self.busy(flow.burst) + extra;
         let later = i128::from(delay - self.delay);
@@ -87,14 +88,14 @@ impl Service {
     }
 }
 
-/// A cross flow, or all with the same ports, none of which overlaps another one in part.
+/// A cross flow, or all with the same ports; no two of these overlap in part.
 struct Nested {
     cross: Cross,
     extra: i64,
 }
 
-/// Returns the longest time from the latest arrival at the first port of a packet to the beginning
-/// of its last transmission; `None` if that is not bounded.
+/// Returns the longest time from the latest arrival of a packet at the first port to the beginning
+/// of its last transmission; `None` if it has no bound.
 pub(crate) fn nested(tandem: &Tandem) -> Option<i64> {
     if !tandem.is_in_order {
         return None;
@@ -157,8 +158,8 @@ fn delay(tandem: &Tandem, flows: &[Nested]) -> Option<i64> {
     tandem.longest(rate, |own| Some(service.busy(own)))
 }
 
-/// Returns the service of ports `first..=last` without the flows, all of which are inside, for
-/// those that go on with `gaps` between ports.
+/// Returns the service of ports `first..=last` without the flows, all of which are inside, for the
+/// remaining flows with `gaps` between ports.
 fn service(
     tandem: &Tandem,
     first: usize,

@@ -1,4 +1,4 @@
-//! Ports in a row on the way of one flow, and the flows that cross it.
+//! Consecutive ports on the path of one flow, and the flows that cross it.
 //!
 //! Work is measured in the time that it takes on the slowest of the links, so that a packet brings
 //! the same work to every port.
@@ -12,17 +12,18 @@ use crate::plant::{NONE, Plant, ServerKind, Visit};
 use crate::source::{INFINITE, Source};
 use crate::tandem::separated::Separated;
 
-/// Work in picoseconds, and rates with their binary places, beyond which sums might leave 128 bits.
+/// Work in picoseconds, and rates with their binary places, beyond which sums might exceed 128
+/// bits.
 const WORK_MAX: i64 = 1 << 46;
 const RATE_MAX: i128 = 1 << 52;
 
 /// One port.
 pub(crate) struct Port {
-    /// Work that it does in a picosecond, rounded down.
+    /// Work per picosecond, rounded down.
     pub(crate) rate: i128,
-    /// Of the longest packet of a lower class, which may be in transmission.
+    /// Work of the longest packet of a lower class, which may be in transmission.
     pub(crate) blocking: i128,
-    /// What higher classes bring.
+    /// Arrivals of higher classes.
     pub(crate) high: Affine,
 }
 
@@ -34,9 +35,9 @@ pub(crate) struct Cross {
     /// Work that arrives at once at each of its ports.
     pub(crate) bursts: Vec<i128>,
     pub(crate) rate: i128,
-    /// From the beginning of a transmission to the arrival at the next port, at least and at most.
+    /// From the beginning of a transmission to the arrival at the next port, minimum and maximum.
     pub(crate) gaps: Vec<[i64; 2]>,
-    /// Visit at its last port, and the work of a packet at all of them.
+    /// Visit at its last port, and the work of one packet, which is the same at all its ports.
     visit: u32,
     cost: i64,
 }
@@ -54,7 +55,7 @@ impl Cross {
         }
     }
 
-    /// Returns the part of it from `first` to `last`.
+    /// Returns its part from `first` to `last`.
     pub(crate) fn part(&self, first: usize, last: usize) -> Self {
         let (from, to) = (first - self.first, last - self.first);
         Self {
@@ -67,7 +68,7 @@ impl Cross {
         }
     }
 
-    /// Adds another one with the same ports.
+    /// Adds another cross flow with the same ports.
     pub(crate) fn add(&mut self, other: &Self) {
         for (own, other) in self.bursts.iter_mut().zip(&other.bursts) {
             *own += other;
@@ -86,13 +87,14 @@ impl Cross {
 /// A run of ports with the packets of one flow.
 pub(crate) struct Tandem {
     pub(crate) ports: Vec<Port>,
-    /// From the beginning of a transmission to the arrival at the next port, of the flow itself.
+    /// Gaps of the flow itself from the beginning of a transmission to the arrival at the next
+    /// port.
     pub(crate) gaps: Vec<[i64; 2]>,
-    /// Of the flow's own class.
+    /// Cross flows of the flow's own class.
     pub(crate) equal: Vec<Cross>,
-    /// Of its class or a higher one.
+    /// Cross flows of its class or a higher one.
     pub(crate) any: Vec<Cross>,
-    /// Whether packets of the class stay in order from port to port, whatever their flows.
+    /// Whether all packets of the class stay in order from port to port.
     pub(crate) is_in_order: bool,
     /// Work of a packet of the flow.
     pub(crate) cost: i64,
@@ -114,8 +116,8 @@ pub(crate) fn is_port(plant: &Plant, visit: u32) -> bool {
 }
 
 impl Tandem {
-    /// Collects what is known of the ports of `run`; `None` if a flow there has no limit.
-    /// `slots` has room for all visits.
+    /// Collects the data of the ports of `run`; `None` if a flow there has no limit. `slots` has
+    /// room for all visits.
     pub(crate) fn new(
         plant: &Plant,
         known: &Separated,
@@ -155,13 +157,13 @@ impl Tandem {
         Some(tandem)
     }
 
-    /// Returns the longest time that packets in front take from a packet's latest arrival on, if
-    /// `busy(work)` is the time after which this much of the flow's own work, and all that
-    /// disturbs it, is done; it grows by at most `1 / rate` for each work.
+    /// Returns the longest time that the packets in front of a packet take, counted from its latest
+    /// arrival. `busy(work)` is the time after which this much of the flow's own work, and all that
+    /// disturbs it, is done; it grows by at most `1 / rate` per unit of work.
     ///
-    /// With a rate not below the flow's own, the longest is that of the first packet, or of the
-    /// last one of those that come without or with one period's distance: each further period
-    /// brings no more work than is done in it.
+    /// If the rate is not below the flow's own, the longest time is that of the first packet, or of
+    /// the last of those that come at once or one period apart: each further period brings at most
+    /// the work that is done in it.
     pub(crate) fn longest(&self, rate: i128, busy: impl Fn(i128) -> Option<i64>) -> Option<i64> {
         let Source {
             period,
@@ -219,7 +221,7 @@ impl Builder<'_> {
         &self.plant.visits[visit as usize]
     }
 
-    /// Returns the others at a port of the run.
+    /// Returns the other visits at a port of the run.
     fn others(&self, position: usize) -> impl Iterator<Item = u32> {
         let own = self.run[position];
         let members = self.plant.members.of(self.visit(own).server).iter();
@@ -235,7 +237,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the work of a packet of a visit; `None` if it is beyond all measure.
+    /// Returns the work of a packet of a visit; `None` if it is out of range.
     fn cost(&self, visit: u32) -> Option<i64> {
         let own = self.visit(visit).service.max() / server(self.plant, visit).octet;
         let cost = own.checked_mul(self.octet)?;
@@ -278,7 +280,7 @@ impl Builder<'_> {
                 let cost = self.cost(other)?;
                 let curve = self.curve(other, cost)?;
                 let slot = slots.get(visit.parent as usize).copied().unwrap_or(NONE);
-                // One whose packets change their size counts as another one from there on.
+                // A flow whose packets change their size continues as another cross flow.
                 let before = all.get_mut(slot as usize).filter(|cross| {
                     let is_next = cross.visit == visit.parent && cross.last() + 1 == position;
                     is_next && cross.cost == cost
@@ -325,8 +327,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns whether no packet can overtake another one between two ports: it arrives no later
-    /// than the next one would if that began when this one has been sent.
+    /// Returns whether no packet can overtake another one between two ports: even if the next one
+    /// begins when this one has been sent, this one arrives no later.
     fn is_in_order(&self) -> bool {
         let mut pairs = self.run.windows(2).zip(0..);
         pairs.all(|(pair, position)| {

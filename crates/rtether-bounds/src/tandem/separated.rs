@@ -1,35 +1,37 @@
-//! One flow apart from the others: its own jitter counts once, not at every place.
+//! One flow, separated from the others: its own jitter counts once, not at every place.
 //!
 //! **Theorem.** Let `r(n)` be the release of packet `n` of a flow, let all its packets arrive at a
 //! place no later than `r(n) + S`, and let `T` be the longest wait there as if the flow came with
 //! the jitter of its release instead of its own, over all lengths of a window. Then each begins its
 //! service no later than `r(n) + S + T`.
-//! *Proof.* Let the packet arrive at `s + t`, where the busy period it belongs to begins at `s`,
-//! and let `q` earlier packets of the flow have come in it. Its service begins at most `u(q, t)`
-//! after `s`, where `u` is what the waits are computed with (`wait`): the work in front in a window
-//! of length `t` and, with priorities, of higher classes until then. `u` grows with `q` and `t`.
-//! The first of the `q` arrived at `s` or later and was released at `s - S` or later, so that
+//! *Proof.* Let the packet arrive at `s + t`, where its busy period begins at `s`, and let `q`
+//! earlier packets of the flow have come in it. Its service begins at most `u(q, t)` after `s`,
+//! where `u` is the function that gives the waits (`wait`): the work in front in a window of length
+//! `t` and, with priorities, of higher classes until then. `u` grows with `q` and `t`. The first of
+//! the `q` arrived at `s` or later and was released at `s - S` or later, so that
 //! `r(n) + S >= s + g`, where `g` is the least time between the first and the last of `q + 1`
-//! releases; and `r(n) + S >= s + t`. With `x = max(g, t)` the service begins at most
-//! `u(q, x) - x` after `r(n) + S`, and `q` packets besides the own one are no more than what the
-//! jitter of the release lets come in a window of length `x`, since `g <= x`. So this is at most
-//! `T`. The limits of links count as well, since they hold for all that arrives and grow with `t`.
+//! releases; and `r(n) + S >= s + t`. With `x = max(g, t)` the service begins at most `u(q, x) - x`
+//! after `r(n) + S`, and since `g <= x` the jitter of the release allows at least `q` packets
+//! besides this one in a window of length `x`. So this is at most `T`. The limits of links count as
+//! well, since they hold for all arrivals and grow with `t`.
 //!
-//! In other words, what comes early has time. `x` may be longer than a busy period with the smaller
-//! jitter, so that all windows count ([`crate::wait::Class::is_whole`]). In the words of holistic
-//! analysis (Tindell and Clark 1994) the wait is counted from the nominal release, and in those of
-//! network calculus the flow pays its burst once (separated flow analysis; Le Boudec and Thiran,
-//! 1.4.3), and for reshaped flows this is known as "reshaping is for free" (Le Boudec 2018).
+//! In other words, a packet that comes early has time. `x` may be longer than a busy period with
+//! the smaller jitter, so that all windows count ([`crate::wait::Class::is_whole`]). In terms of
+//! holistic analysis (Tindell and Clark 1994) the wait is counted from the nominal release; in
+//! terms of network calculus the flow pays its burst once (separated flow analysis; Le Boudec and
+//! Thiran, 1.4.3), and for reshaped flows this is known as "reshaping is for free" (Le Boudec
+//! 2018).
 //!
-//! **The only packet.** Where the releases of the flow are further apart than all windows that count,
-//! `q` is zero in them, and the packet itself is not the first of those that come from its link if
-//! any comes in front of it. So what comes in front from there is the longest of the others and
-//! what the link lets through, less the packet's own work, or nothing. That counts where the packet
-//! is longer than all others from its link, and else counts as the first one. In windows beyond
-//! the time at which all that can arrive is done, nothing waits, whatever `q`.
+//! **The only packet.** Where the releases of the flow are further apart than all windows that
+//! count, `q` is zero in them, and the packet is not the first from its link if any other from
+//! there comes in front of it. So the work in front from that link is at most the longest of the
+//! others plus what the link lets through, less the packet's own work, or zero. This helps if the
+//! packet is longer than all others from its link, because it otherwise counts as the first one. In
+//! windows beyond the time at which all possible arrivals are done nothing waits, for any `q`.
 //!
-//! Since the wait of a flow grows with the jitters of the others, and these with their waits, better
-//! waits give better ones again. Each round starts with true jitters, so its results are true.
+//! Since the wait of a flow grows with the jitters of the others, and these with their waits,
+//! smaller waits lead to even smaller ones. Each round starts with valid jitters, so its results
+//! are valid.
 
 use alloc::vec::Vec;
 
@@ -42,10 +44,10 @@ use crate::solve::{Solution, loads_of};
 use crate::source::{INFINITE, add};
 use crate::wait::{caught_up, wait_of_only};
 
-/// Rounds at most.
+/// Largest number of rounds.
 const ROUNDS: u32 = 4;
 
-/// Waits from the latest arrival of each packet on, and jitters, by visit.
+/// Waits from the latest arrival of each packet, and jitters, by visit.
 pub(crate) struct Separated {
     pub(crate) wait: Vec<i64>,
     pub(crate) jitter: Vec<i64>,
@@ -53,7 +55,7 @@ pub(crate) struct Separated {
 }
 
 impl Separated {
-    /// Starts with the waits and jitters of total flow analysis, and makes them smaller.
+    /// Starts with the waits and jitters of total flow analysis and reduces them.
     pub(crate) fn new(plant: &Plant, solution: &Solution) -> Self {
         let mut separated = Self {
             wait: solution.wait.clone(),
@@ -69,18 +71,18 @@ impl Separated {
         separated
     }
 
-    /// Returns whether any wait has become smaller.
+    /// Recomputes the waits; returns whether any has become smaller.
     fn improve(&mut self, plant: &Plant) -> bool {
         let mut is_better = false;
         let mut loads = Vec::new();
         for (server, place) in (0u32..).zip(&plant.servers) {
-            // Layers and deadlines are about more than what is in front.
+            // The theorem covers neither layers nor deadlines.
             if place.discipline.is_some() || place.selects_by_deadline() {
                 continue;
             }
             loads_of(plant, (&self.jitter, &self.drift), server, &mut loads);
             for load in &mut loads {
-                // Windows of packets under way are about real arrivals.
+                // Windows of packets under way hold for real arrivals only.
                 load.in_flight = 0;
             }
             for (member, &visit) in plant.members.of(server).iter().enumerate() {
@@ -116,8 +118,8 @@ impl Separated {
         wait == 0 || wait >= INFINITE || jitter >= INFINITE || is_closed
     }
 
-    /// Returns whether a smaller jitter may mean fewer packets within about a busy period; where
-    /// it would not, the wait is as it was.
+    /// Returns whether a smaller jitter may mean fewer packets within about a busy period; if not,
+    /// the wait stays the same.
     fn may_gain(&self, plant: &Plant, visit: u32) -> bool {
         let source = plant.source_of(visit);
         let (wait, jitter) = (self.wait[visit as usize], self.jitter[visit as usize]);
@@ -140,7 +142,7 @@ impl Separated {
 }
 
 /// Returns the wait of a packet that is the only one of its flow, and longer than all others from
-/// the same link; `None` where that is no better, or there may be a second one.
+/// the same link; `None` if that gains nothing, or there may be a second packet.
 fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64> {
     let own = loads[member];
     if own.group == NONE || own.burst > 1 || !is_in_order(plant, server, own.group) {
@@ -153,7 +155,7 @@ fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64
     if longest >= least || own.period - own.jitter < caught_up(&mut loads.to_vec()).ok()? {
         return None;
     }
-    // The packet itself passes the line, too.
+    // The packet itself also passes the line.
     let mut others: Vec<Load> = others.copied().collect();
     for load in others.iter_mut().filter(|load| load.group == own.group) {
         load.ratio = load.ratio.max(own.ratio);
@@ -163,7 +165,7 @@ fn only(plant: &Plant, server: u32, loads: &[Load], member: usize) -> Option<i64
 }
 
 /// Returns whether a place serves in order of arrival what the place `before` it sends in whole
-/// packets: behind a header it is all but the last packet that was served within a window.
+/// packets: with cut-through, all but the last packet of a window were served within it.
 fn is_in_order(plant: &Plant, server: u32, before: u32) -> bool {
     let server = &plant.servers[server as usize];
     let is_whole = !plant.servers[before as usize].is_cut_through;

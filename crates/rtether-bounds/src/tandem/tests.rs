@@ -40,8 +40,8 @@ fn tandem(ports: usize, flows: &[Cross], jitter: i64) -> Tandem {
 #[test]
 fn a_burst_is_paid_once() {
     // By hand: two ports, a cross flow of burst 6 and rate 1/4 at both, whose packets take 12 from
-    // one to the other. In order: 12 + 6. In any order: 12 + 6 / (3/4). Place by place without the
-    // rate of the link between it would be 10 + 6 + 6 at least.
+    // one to the other. In order: 12 + 6. In any order: 12 + 6 / (3/4). Place by place, without the
+    // rate of the link between, it would be at least 10 + 6 + 6.
     let tandem = tandem(2, &[cross(0, 2, 6, ONE / 4)], 0);
     assert_eq!(nested(&tandem), Some(18));
     assert_eq!(once(&tandem), Some(20));
@@ -49,10 +49,11 @@ fn a_burst_is_paid_once() {
 
 #[test]
 fn own_packets_that_come_together_count() {
-    // By hand: with a release jitter of 100 two packets may come at once. What is left of the port
-    // of rate 1 is 3/4 from 6 on: the second one waits 6 + ceil(2 / (3/4)) = 9. With one more for
-    // the cross flow the part begins at 7 with 1: 7 + ceil(1 / (3/4)) = 9 as well; with three more
-    // at 9 with 3, more than its 2. In any order the work is one sum, (2 + 6) / (3/4), rounded up.
+    // By hand: with a release jitter of 100 two packets may come at once. Of the port of rate 1,
+    // 3/4 is left from 6 on: the second packet waits 6 + ceil(2 / (3/4)) = 9. With an extra delay
+    // of one for the cross flow the part begins at 7 with 1: 7 + ceil(1 / (3/4)) = 9 as well; with
+    // three it begins at 9 with 3, more than its 2. In any order the work is one sum, (2 + 6) /
+    // (3/4), rounded up.
     let tandem = tandem(1, &[cross(0, 1, 6, ONE / 4)], 100);
     assert_eq!(nested(&tandem), Some(9));
     assert_eq!(once(&tandem), Some(11));
@@ -61,9 +62,9 @@ fn own_packets_that_come_together_count() {
 #[test]
 fn flows_that_overlap_are_cut() {
     // By hand: A at ports 0 and 1 with 6, B at ports 1 and 2 with 4, both of rate 1/4. B is cut:
-    // its part at port 1 comes first: 4 and 3/4 left. A has then 12 + 4 + 6 / (3/4) = 24; the
-    // parts left of ports 0 and 1, at 24 after 16: 8 - 6 = 2 and 3/4, and 0 and 1/2. Port 2
-    // follows 10 later, where B is alone: 4. In all 24 + 10 + 4.
+    // its part at port 1 comes first: 4 and 3/4 left. A then has 12 + 4 + 6 / (3/4) = 24; the parts
+    // left of ports 0 and 1, at 24 after 16: 8 - 6 = 2 and 3/4, and 0 and 1/2. Port 2 follows 10
+    // later, where B is alone: 4. The total is 24 + 10 + 4.
     let flows = [cross(0, 2, 6, ONE / 4), cross(1, 2, 4, ONE / 4)];
     let tandem = tandem(3, &flows, 0);
     assert_eq!(nested(&tandem), Some(38));
@@ -76,7 +77,7 @@ fn too_much_is_not_bounded() {
     let flows: Vec<Cross> = (0..4).map(|_| cross(0, 1, 1, ONE / 4)).collect();
     let tandem = tandem(1, &flows, 0);
     assert_eq!((nested(&tandem), once(&tandem)), (None, None));
-    // What is left is less than the flow itself needs: 1/100.
+    // The rest is less than the flow itself needs: 1/100.
     let tandem = self::tandem(1, &[cross(0, 1, 1, ONE - ONE / 100)], 0);
     assert_eq!((nested(&tandem), once(&tandem)), (None, None));
 }
@@ -84,8 +85,8 @@ fn too_much_is_not_bounded() {
 #[test]
 fn tandems_of_the_disco_network_calculator() {
     // Oracle: functional tests of DiscoDNC 2.3 (Bondorf and Schmitt 2014), tandems of servers of
-    // rate 20 and latency 20, flows of rate 5 and burst 25, any order of service. Here a thousandth
-    // of their unit of time is one; latency is what a packet of a lower class takes, and the
+    // rate 20 and latency 20, flows of rate 5 and burst 25, any order of service. Here one is a
+    // thousandth of their unit of time; latency is the time of a packet of a lower class, and the
     // fluid burst is packets of one unit of work, all of which are in front of the last bit.
     let fluid = |first: usize, ports: usize| {
         let bursts = vec![1_250 * ONE; ports];

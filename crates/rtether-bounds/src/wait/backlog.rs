@@ -1,4 +1,4 @@
-//! The largest work there can be at one place, in order of arrival.
+//! The largest backlog of work at one place, in order of arrival.
 
 use alloc::vec::Vec;
 
@@ -6,29 +6,30 @@ use super::{STEPS_MAX, Unbounded, first_horizon, meeting, round_up, tails};
 use crate::curve::{Affine, Change, Load, ONE, Stairs, affordable, changes, group, stepped};
 use crate::source::INFINITE;
 
-/// Returns the largest work there can be at once, the packet that arrives included: `sup (a(t) - t)`
-/// in picoseconds, rounded up.
+/// Returns the largest work present at once, including the packet that arrives: `sup (a(t) - t)` in
+/// picoseconds, rounded up.
 pub(crate) fn backlog(loads: &mut [Load]) -> Result<i64, Unbounded> {
     distance(loads, false, None)
 }
 
-/// Returns the longest wait behind these loads of the only packet of another flow that is there,
-/// of work `own`, which comes from the place with number `group`.
+/// Returns the longest wait behind these loads of a packet of another flow that is the only one of
+/// its flow there, has work `own` and comes from the place with number `group`.
 ///
-/// The line from there is for what comes in front and the packet itself, which is not the first
-/// one if any comes in front: so that is at most the line less `own`, or nothing.
+/// The line from there limits the packets in front and the packet itself together; if any packet is
+/// in front, this one is not the first. So the work in front is at most the line less `own`, or
+/// zero.
 pub(crate) fn wait_of_only(loads: &mut [Load], group: u32, own: i64) -> Result<i64, Unbounded> {
     distance(loads, true, Some((group, own)))
 }
 
-/// Returns when time has caught up with all that the loads may bring.
+/// Returns the time by which all possible arrivals of these loads are served.
 pub(crate) fn caught_up(loads: &mut [Load]) -> Result<i64, Unbounded> {
     let groups = group(loads);
     Ok(meeting(&tails(&groups, loads)?, 0))
 }
 
-/// The same; with `is_whole`, of all times instead of one busy period; with `less`, the line of a
-/// group lower by this work.
+/// Like [`backlog`]; with `is_whole`, over all times instead of one busy period; with `less`, with
+/// the line of a group lowered by this work.
 pub(super) fn distance(
     loads: &mut [Load],
     is_whole: bool,
@@ -73,7 +74,7 @@ pub(super) fn distance(
 }
 
 /// Follows the sum of all changes up to `horizon`; returns its largest distance above time, and
-/// whether the busy period is over by then, but not before `least`.
+/// whether the busy period ends by then, but not before `least`.
 fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
     let (mut offset, mut slope, mut most) = (0i128, 0i128, 0);
     let mut index = 0;
@@ -91,7 +92,7 @@ fn sweep(all: &[Change], least: i64, horizon: i64) -> (i128, bool) {
             .get(index)
             .map_or(horizon, |change| change.time.min(horizon));
         let left = |at: i64| offset.saturating_add((slope - ONE).saturating_mul(at.into()));
-        // Between two changes the distance is linear: its largest values are at the ends.
+        // Between two changes the distance is linear: its extremes are at the ends.
         most = most.max(left(time)).max(left((next - 1).max(time)));
         if next >= least && left(next) <= 0 {
             return (most, true);

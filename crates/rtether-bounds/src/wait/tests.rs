@@ -50,7 +50,7 @@ fn fifo_by_hand() {
     // Packets of 3 and 5 ps at once: the small one waits 5, the large one 3.
     let mut loads = vec![load(3, 100), load(5, 100)];
     assert_eq!(backlog(&mut loads), Ok(8));
-    // Two packets of 6 every 10 ps are too much.
+    // Two packets of 6 every 10 ps exceed the capacity.
     let mut loads = vec![load(6, 10), load(6, 10)];
     assert_eq!(backlog(&mut loads), Err(Unbounded::Overload(1_200_001)));
 }
@@ -64,7 +64,7 @@ fn the_wait_behind_one_link_is_one_packet() {
         ..load(10, 1_000)
     };
     assert_eq!(backlog(&mut [one; 4]), Ok(10));
-    // From two links: one more packet of each other packet's time.
+    // From two links: one more packet for the time of each other packet.
     let mut loads = [one; 4];
     loads[2].group = 2;
     loads[3].group = 2;
@@ -74,8 +74,8 @@ fn the_wait_behind_one_link_is_one_packet() {
 #[test]
 fn a_packet_may_arrive_after_a_higher_one_from_the_same_link() {
     // By hand: the link before is ten times as fast. The higher packet (90 ps) arrives, and 10 ps
-    // later the own one (100 ps), which waits for the remaining 80 ps. The line alone would let all
-    // 90 wait.
+    // later the own one (100 ps), which waits for the remaining 80 ps. The line alone would allow a
+    // wait of all 90.
     let one = |cost| Load {
         group: 1,
         ratio: 10 * ONE,
@@ -96,7 +96,7 @@ fn a_class_without_limit_says_who_it_is() {
         backlog(&mut [load(5, 100), endless]),
         Err(Unbounded::Visit(7))
     );
-    // Behind a slow link it cannot do much.
+    // Behind a slow link it does little harm.
     let behind = Load {
         group: 3,
         ratio: ONE / 10,

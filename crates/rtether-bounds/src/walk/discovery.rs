@@ -1,4 +1,4 @@
-//! What participants of RTPS say besides samples, written down.
+//! Records the RTPS traffic of participants other than samples.
 
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -12,8 +12,9 @@ use crate::classify::Way;
 use crate::frame::Frame;
 
 impl Walker<'_> {
-    /// Follows what the participants at both ends of a flow over RTPS say besides: discovery, which
-    /// goes to all, and acknowledgements, which have the tag of the flow and no DSCP.
+    /// Follows the RTPS traffic of the participants at both ends of a flow other than samples:
+    /// discovery, which goes to all, and acknowledgements, which have the tag of the flow and no
+    /// DSCP.
     pub(super) fn follow_discovery(&mut self, flow: &Flow) {
         let (network, routing) = (self.network, self.routing);
         let stations = network.iter_nodes().map(|(id, _)| id);
@@ -34,7 +35,7 @@ impl Walker<'_> {
             let others: Vec<NodeId> = others
                 .filter(|&other| routing.path(network, talker, other).is_ok())
                 .collect();
-            // Those of switches that manage groups; others flood it.
+            // Ports of switches that manage groups; other switches flood.
             let ways = others
                 .iter()
                 .filter_map(|&other| routing.path(network, talker, other).ok());
@@ -51,7 +52,7 @@ impl Walker<'_> {
                 };
                 let group = Target::Group(others.clone(), ports.clone());
                 self.say(&said, None, &group);
-                // Where layers look at addresses and ports, each has a way of its own.
+                // Layers may look at addresses and ports, so each unicast copy has its own header.
                 for &other in &others {
                     self.say(&said, Some(other), &Target::One(other));
                 }
@@ -67,7 +68,7 @@ impl Walker<'_> {
             to,
             is_answer: false,
         };
-        // What does not get through is no matter of this flow.
+        // Traffic that does not get through does not concern this flow.
         let _ = self.send(&way, target, Token::released(Frame::of(said, false)));
     }
 }

@@ -1,4 +1,4 @@
-//! The way through an end station, written down.
+//! Records the path through an end station.
 
 use rtether_model::endnode::Layer;
 use rtether_model::flow::{Flow, Traffic};
@@ -17,7 +17,7 @@ use crate::stack::service;
 use crate::station;
 
 impl Walker<'_> {
-    /// Visits the tasks of a station, if it has some that the packet concerns.
+    /// Visits the tasks of a station if the packet passes them.
     pub(super) fn pass_tasks(
         &mut self,
         node: NodeId,
@@ -76,7 +76,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Visits the smoother of a station that has one, and returns the queue at its port.
+    /// Visits the smoother of a station, if any, and returns the queue at its port.
     pub(super) fn pass_smoother(
         &mut self,
         station: &EndStation,
@@ -121,7 +121,7 @@ impl Walker<'_> {
 }
 
 impl Walker<'_> {
-    /// Says of a place that nothing is known if fragments of a datagram are of several classes there.
+    /// Marks a place as unbounded if fragments of a datagram have several classes there.
     fn tell_fragments_apart(
         &mut self,
         node: NodeId,
@@ -142,11 +142,11 @@ impl Walker<'_> {
     }
 }
 
-/// Returns the limit of the answers to packets with this one.
+/// Returns the limit of the answers to packets with this limit.
 pub(super) fn answer_limit(flow: &Flow, limit: Option<Limit>) -> Option<Limit> {
     let limit = limit?;
-    // Messages over TCP may be answered by any number of segments, samples by any number of datagrams;
-    // an answer in fragments is several packets at once.
+    // Messages over TCP may be answered by any number of segments, samples by any number of
+    // datagrams; an answer in fragments is several packets at once.
     if flow.connection.is_some() || flow.is_published() || flow.is_fragmented() {
         return None;
     }

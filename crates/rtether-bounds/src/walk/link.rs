@@ -1,4 +1,4 @@
-//! The way over a link, written down.
+//! Records the path over a link.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::source::{add, times};
 use crate::stack::Service;
 
 impl Walker<'_> {
-    /// Leaves by a port, if there is a link.
+    /// Sends a frame by a port, if it has a link.
     pub(super) fn emit(
         &mut self,
         port: PortId,
@@ -64,7 +64,7 @@ impl Walker<'_> {
     }
 }
 
-/// Returns for how long a frame keeps a link busy.
+/// Returns how long a frame occupies a link.
 pub(super) fn transmission(frame: &Frame, octet: i64) -> Service {
     let time = frame
         .tagged_sizes()
