@@ -1,7 +1,8 @@
 //! Tasks, queues and smoothers of end stations, worked out by hand.
 //!
-//! Station 0 sends to station 1 over 100 Mbit/s. A datagram of 954 octets makes a frame of 1000,
-//! 80.64 us on the wire and 81.6 us with the gap; one of 18 a frame of 64, 5.76 us and 6.72 us.
+//! Station 0 sends to station 1 at 100 Mbit/s. A datagram of 954 octets makes a frame of 1000,
+//! 80.64 us on the wire and 81.6 us with the gap; one of 18 octets a frame of 64, 5.76 us and 6.72
+//! us.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -124,7 +125,7 @@ fn flow(payload: u64, pcp: Option<u8>) -> Flow {
     }
 }
 
-/// A file whose window proves nothing: its sender loses patience at once.
+/// A file whose window is no proved limit: its sender times out at once.
 fn file() -> Flow {
     let tcp = TcpParameters {
         min_rto: Duration::from_us(1),
@@ -146,7 +147,7 @@ fn file() -> Flow {
     }
 }
 
-/// Returns what a stream may wait in all hops of a kind.
+/// Returns the total wait of a stream in all hops of a kind.
 fn waits(analysis: &Analysis, stream: usize, segment: Segment) -> Duration {
     let bound = analysis.streams[stream].bound.as_ref().unwrap();
     let hops = bound.hops.iter();
@@ -161,8 +162,8 @@ fn layer_part(analysis: &Analysis, stream: usize) -> LayerPart {
     }
 }
 
-/// Oracle: by hand. A message waits for the other one in the task that sends; at the task that
-/// receives the other one is at least 6.72 us ahead, the distance on the link.
+/// Oracle: by hand. A message waits for the other one in the sending task; at the receiving task
+/// the other one is at least 6.72 us ahead, the spacing on the link.
 #[test]
 fn messages_wait_for_their_task() {
     let tasks = Tasks {
@@ -192,8 +193,8 @@ fn messages_wait_for_their_task() {
     assert_eq!(analysis.stacks[0].segment, Segment::Application);
 }
 
-/// Oracle: by hand. Where messages go first a file costs them nothing; in order of arrival nothing
-/// limits it, and they have no bound.
+/// Oracle: by hand. Where messages go first a file costs them nothing; in order of arrival it is
+/// unlimited, and they have no bound.
 #[test]
 fn messages_first_interrupt_files() {
     let waits_with = |messages_first| {
@@ -215,8 +216,8 @@ fn messages_first_interrupt_files() {
 }
 
 /// Oracle: by hand, service 100 us, idle release 300 us. A: one low frame in service. C: as A for
-/// the high class; a low frame is held for 300 us after a high one before, waits for one high frame,
-/// and is held for another 300 us. Instances: not interrupted by a low one.
+/// the high class; a low frame is held for 300 us after an earlier high one, waits for one high
+/// frame, and is held for another 300 us. Instances: not preempted by a low one.
 #[test]
 fn receive_queues_by_hand() {
     let flows = [flow(18, Some(7)), flow(18, Some(0))];
@@ -253,8 +254,9 @@ fn receive_queues_by_hand() {
     assert_eq!(waits(&analysis, 0, Segment::ReceiveStack), us(100));
 }
 
-/// Oracle: by hand, frames of 1000 octets and four for the tag. One low frame in front; with the
-/// other meaning of empty two; by the strict strategy one that was released alone.
+/// Oracle: by hand, frames of 1000 octets plus four for the tag. One low frame in front; two if
+/// only waiting frames count for an empty ring; with the strict strategy one that was released
+/// alone.
 #[test]
 fn transmit_queues_by_hand() {
     let flows = [flow(18, Some(7)), flow(954, Some(0)), flow(954, Some(1))];
@@ -283,9 +285,9 @@ const NO_COLLISIONS: Detector = Detector::OwnCollisions {
     visibility_per_million: 1_000_000,
 };
 
-/// Oracle: by hand. A bulk packet waits for one period of 36 ms, since the bucket may have no credit
-/// left, while two frames go that are below; then for one frame below. A real-time packet waits for
-/// two frames.
+/// Oracle: by hand. A bulk packet waits for one period of 36 ms, since the bucket may have no
+/// credit left, while the two frames below are sent; then for one frame below. A real-time packet
+/// waits for two frames.
 #[test]
 fn a_smoother_by_hand() {
     let station = smoother(Mode::Fixed(Fixed::PAPER), NO_COLLISIONS);
@@ -304,9 +306,9 @@ fn a_smoother_by_hand() {
     assert_eq!(waits(&analysis, 1, Segment::DriverQueue), FRAME * 2);
 }
 
-/// Oracle: by hand. Real-time packets wait for two full frames with a file beside them, whatever
-/// the file does; its segments are limited by the smoother, and a smoother that hears of congestion
-/// promises the bulk packets themselves nothing.
+/// Oracle: by hand. Real-time packets wait for two full frames beside a file, however it is
+/// released. The smoother limits the file's segments; a smoother that may be told of congestion
+/// guarantees nothing to the bulk packets themselves.
 #[test]
 fn a_file_behind_a_smoother() {
     let mut real_time = flow(954, None);
@@ -318,7 +320,7 @@ fn a_file_behind_a_smoother() {
     let station = smoother(Mode::Adaptive(Adaptive::HIMD), loud);
     let flows = [real_time.clone(), file(), flow(18, None)];
     let analysis = analyze(&pair([station, plain()]), &flows);
-    // 1518 octets and 20 between frames.
+    // 1518 octets, and 20 between frames.
     let full = Duration::from_ns(123_040);
     assert_eq!(waits(&analysis, 0, Segment::DriverQueue), full * 2);
     assert_eq!(layer_part(&analysis, 2), LayerPart::Congestion);

@@ -134,14 +134,14 @@ fn a_high_frame_waits_for_one_low_frame() {
     let analysis = analyze(&network, &flows);
     let expected = Duration::from_ns(2 * 6_080 + 123_040);
     assert_eq!(bound(&analysis, 0).latency, expected);
-    // A low one waits for the other one and the high one.
+    // A low one waits for the other low one and the high one.
     let expected = Duration::from_ns(2 * 122_080 + 123_040 + 7_040);
     assert_eq!(bound(&analysis, 1).latency, expected);
 }
 
 #[test]
 fn a_shared_stack_serves_both_directions() {
-    // By hand: 50 us for a packet whichever way, request and answer of 64 octets, nothing else:
+    // By hand: 50 us per packet in either direction, request and answer of 64 octets, nothing else:
     // four services, four links, and no wait, since the next request is a millisecond later.
     let service = Duration::from_us(50);
     let network = star(&Stack::IpRate { service }, Selection::Fcfs);
@@ -155,8 +155,8 @@ fn a_shared_stack_serves_both_directions() {
     let bound = bound(&analysis, 0);
     let least = Duration::from_ns(4 * 50_000 + 4 * 5_760 + 7_000);
     assert_eq!(bound.latency_min, least);
-    // The answer of one request may meet the next request for all that the analysis knows of
-    // phases: one more service at each stack, each way.
+    // The analysis does not know phases, so the answer to one request may meet the next request:
+    // one more service at each stack, each way.
     assert!(bound.latency <= least + service * 4, "{}", bound.latency);
     let parts: Duration = bound.hops.iter().map(rtether_bounds::HopBound::delay).sum();
     assert_eq!(parts, bound.latency);
@@ -187,7 +187,7 @@ fn too_much_has_a_reason_and_a_place() {
         utilization_ppm.abs_diff(1_599_520) < 20,
         "{utilization_ppm}"
     );
-    // The other way is free.
+    // The other direction is free.
     assert_eq!(bound(&analysis, 13).latency, Duration::from_ns(2 * 5_760));
 }
 
@@ -265,8 +265,8 @@ fn a_shared_medium_has_no_bound() {
     assert_eq!(reason.to_string(), "shared medium: no hard bound");
 }
 
-/// Oracle: the places that the changed flow passes, counted by hand: two ports before and after,
-/// those of its talker and of the switch, which another flow from there shares.
+/// Oracle: the places that the changed flow passes, counted by hand: two ports before and after, at
+/// its talker and at the switch; another flow from there shares the former.
 #[test]
 fn a_change_evaluates_what_it_reaches() {
     let network = star(&Stack::Zero, Selection::Fcfs);
@@ -288,9 +288,9 @@ fn a_change_evaluates_what_it_reaches() {
     assert_eq!(analyzer.streams()[1].flow, FlowId(1));
 }
 
-/// Frames of 64 octets every 10 us, which wait at their talker for one of 1518 octets to somebody
-/// else, and at the switch, behind links of 1 Gbit/s and before one of 100 Mbit/s, for another one.
-/// Returns the bounds by total flow analysis and by separated flow.
+/// Frames of 64 octets every 10 us, which wait at their talker for one of 1518 octets to another
+/// station, and at the switch, behind links of 1 Gbit/s and before one of 100 Mbit/s, for another
+/// one. Returns the bounds by total flow analysis and by separated flow.
 fn early_flow(jitter: Duration) -> [Duration; 2] {
     let mut network = star(&Stack::Zero, Selection::Fcfs);
     for link in &mut network.links[1..] {
@@ -316,9 +316,9 @@ fn early_flow(jitter: Duration) -> [Duration; 2] {
 #[test]
 fn a_flow_that_is_early_has_time() {
     // By hand: 12.304 us at the talker, so that two may come to the switch together, 0.672 us
-    // apart, and wait for 123.04 us there. The second one is early by what the first is late, and
-    // from its latest arrival it waits no longer than the first; place by place it waits for the
-    // first as well, but for the 0.672 us between them.
+    // apart, and wait for 123.04 us there. The second one is early by the lateness of the first,
+    // and from its latest arrival it waits no longer than the first; place by place it also waits
+    // for the first, less the 0.672 us between them.
     let passages = 576 + 5_760;
     let separated = Duration::from_ns(12_304 + 123_040 + passages);
     let total = separated + Duration::from_ns(6_720 - 672);
@@ -327,10 +327,10 @@ fn a_flow_that_is_early_has_time() {
 
 #[test]
 fn the_jitter_of_the_release_counts_at_every_place() {
-    // By hand: with a jitter of one period two are released at once, and one waits for the other
-    // at the talker, 0.672 us, and at the switch, 6.72 us less the 0.672 us between them. The wait
-    // at the talker, 12.976 us, brings a third one at once, and a fourth one 30 - 22.976 = 7.024 us
-    // later, which count only place by place.
+    // By hand: with a jitter of one period two are released at once, and one waits for the other at
+    // the talker, 0.672 us, and at the switch, 6.72 us less the 0.672 us between them. The wait at
+    // the talker, 12.976 us, brings a third one at once, and a fourth one 30 - 22.976 = 7.024 us
+    // later; these two count only place by place.
     let passages = 576 + 5_760;
     let separated = Duration::from_ns(12_304 + 672 + 123_040 + 6_720 - 672 + passages);
     let total = separated + Duration::from_ns(2 * 6_720 - (7_024 - 672));
@@ -340,10 +340,10 @@ fn the_jitter_of_the_release_counts_at_every_place() {
 #[test]
 fn a_packet_is_not_in_front_of_itself() {
     // By hand: two talkers, each with a frame of 1518 and one of 64 octets. A long one waits for
-    // the short one at its talker, 6.72 us. If that comes in front at the switch, too, it came
-    // 123.04 us before and is long gone; else the long one waits for the other long one, 123.04 us,
-    // and by the time the short one behind that has come the long one would be sent. Total flow
-    // analysis takes the long one itself for the first from its link, and 6.72 us more.
+    // the short one at its talker, 6.72 us. If the short one is also in front at the switch, it
+    // came 123.04 us earlier and has left long ago; otherwise the long one waits for the other long
+    // one, 123.04 us, and is sent before the short one behind that has come. Total flow analysis
+    // counts the long one itself as the first from its link, which adds 6.72 us.
     let network = star(&Stack::Zero, Selection::Fcfs);
     let flows = [
         flow(1, 0, 1472),

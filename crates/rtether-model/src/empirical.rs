@@ -1,49 +1,50 @@
-//! Distributions as they were measured: tables of quantiles.
+//! Measured distributions: tables of quantiles.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::quantity::Duration;
 
-/// Parts of a whole share.
+/// Parts per whole of a share.
 pub const WHOLE: u32 = 1_000_000;
 
 /// One point of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quantile {
-    /// How many of a million values are at most as large.
+    /// Values per million that are at most `value`.
     pub per_million: u32,
     /// The value.
     pub value: Duration,
 }
 
-/// A distribution of times: linear between its points, without randomness and in integers.
+/// A distribution of times: linear between its points, deterministic, and in integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantiles {
-    /// At least two, from zero to a whole; shares rise, values do not fall and are not negative.
+    /// At least two points, from zero to [`WHOLE`]; shares rise, values do not fall and are not
+    /// negative.
     points: Vec<Quantile>,
 }
 
-/// Why points are no distribution.
+/// Why points do not form a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantilesError {
     /// Fewer than two points, or more than [`Quantiles::MAX`].
     Count {
-        /// How many there are.
+        /// Number of points.
         count: usize,
     },
     /// The first share is not zero.
     First,
-    /// The last share is not a whole.
+    /// The last share is not [`WHOLE`].
     Last,
-    /// A share is not larger than the one before.
+    /// A share is not larger than the previous one.
     Share {
-        /// Which point, from zero.
+        /// Index of the point, from zero.
         index: usize,
     },
-    /// A value is smaller than the one before, or negative.
+    /// A value is smaller than the previous one, or negative.
     Value {
-        /// Which point, from zero.
+        /// Index of the point, from zero.
         index: usize,
     },
 }
@@ -70,7 +71,7 @@ impl Quantiles {
     /// Returns the distribution through these points.
     ///
     /// # Errors
-    /// If they are none.
+    /// If they do not form a distribution.
     pub fn new(points: Vec<Quantile>) -> Result<Self, QuantilesError> {
         let count = points.len();
         if !(2..=Self::MAX).contains(&count) {
@@ -114,14 +115,13 @@ impl Quantiles {
             share * (i128::from(pair[0].value.as_ps()) + i128::from(pair[1].value.as_ps()))
         });
         let mean = twice.sum::<i128>() / (2 * i128::from(WHOLE));
-        // Between the smallest and the largest value.
+        // Fits: the mean is between the smallest and the largest value.
         Duration::from_ps(i64::try_from(mean).unwrap_or(i64::MAX))
     }
 
-    /// Returns the value that a share of `part / 2^32` of all values does not exceed, rounded down:
-    /// a draw, if `part` is uniform.
+    /// Returns the quantile of `part / 2^32`, rounded down: a random draw if `part` is uniform.
     pub fn value_at(&self, part: u32) -> Duration {
-        // In parts of a million, 32 bits behind the point.
+        // In millionths, with 32 binary places.
         let share = u64::from(part) * u64::from(WHOLE);
         let above = self
             .points
@@ -138,7 +138,7 @@ impl Quantiles {
     /// Returns the distribution with each value changed.
     ///
     /// # Errors
-    /// If the values are no distribution any more.
+    /// If the changed values do not form a distribution.
     pub fn map(&self, change: impl Fn(Duration) -> Duration) -> Result<Self, QuantilesError> {
         let changed = self.points.iter().map(|point| Quantile {
             value: change(point.value),
@@ -151,14 +151,14 @@ impl Quantiles {
 /// Measured additions to the costs of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Empirical {
-    /// To the cost of sending.
+    /// Added to the cost of sending.
     pub send: Quantiles,
-    /// To the cost of receiving.
+    /// Added to the cost of receiving.
     pub receive: Quantiles,
 }
 
 impl Empirical {
-    /// Returns the additions of one direction.
+    /// Returns the additions for one direction.
     pub const fn of(&self, is_outbound: bool) -> &Quantiles {
         if is_outbound {
             &self.send

@@ -8,8 +8,8 @@ use crate::network::{Pcp, QueueMap};
 use crate::quantity::{BitRate, Bytes, Duration};
 use crate::smoother;
 
-/// What lies between the stack of an end station and its driver. Parts that are not given do what
-/// a plain FIFO stack does.
+/// Layer between the stack of an end station and its driver. Parts that are not given behave like a
+/// plain FIFO stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Queue of each priority, and of untagged frames.
@@ -27,7 +27,7 @@ pub struct Layer {
 }
 
 impl Default for Layer {
-    /// Two classes and nothing else.
+    /// Two classes, no queues and no smoother.
     fn default() -> Self {
         Self {
             table: PriorityTable::HIGH_LOW,
@@ -52,58 +52,58 @@ pub enum Receive {
     },
 }
 
-/// A traffic smoother in its place.
+/// A traffic smoother with its surroundings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Smoothing {
     /// Parameters of the engine.
     pub config: smoother::Config,
     /// Which packets are real-time.
     pub rule: smoother::Rule,
-    /// Frames below the smoother, the one in transmission included; it hands out no more.
+    /// Largest number of frames below the smoother, the one in transmission included.
     pub ring: u32,
-    /// What tells it of congestion.
+    /// Source of congestion signals.
     pub detector: Detector,
 }
 
-/// What tells a smoother of congestion (W7).
+/// Source of a smoother's congestion signals (W7).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detector {
-    /// Collisions of frames that have been sent, each seen with this probability.
+    /// Collisions of the station's own frames, each detected with this probability.
     OwnCollisions {
-        /// Seen of a million.
+        /// Detected per million.
         visibility_per_million: u32,
     },
-    /// Octets that the driver clears while it is busy, per second.
+    /// Octets per second that the driver clears while it is busy.
     ClearingRate {
         /// Congestion below this rate.
         floor: BitRate,
     },
-    /// Octets that wait below the smoother.
+    /// Octets waiting below the smoother.
     Backlog {
-        /// Congestion is over at this many.
+        /// Congestion ends at this backlog.
         low: Bytes,
-        /// Congestion begins at this many.
+        /// Congestion begins at this backlog.
         high: Bytes,
     },
-    /// Share of the time in which anybody sends.
+    /// Share of time in which any station sends.
     Utilization {
         /// Congestion above this percentage.
         threshold_percent: u8,
-        /// Over which time it is measured.
+        /// Measurement interval.
         window: Duration,
     },
-    /// One-way delay of probes in the bulk class, where no medium collides. On a wire only.
+    /// One-way delay of probes in the bulk class, on media without collisions. Live only.
     ProbeDelay {
         /// Congestion if a probe takes longer than the shortest recent one by more than this.
         excess: Duration,
-        /// The shortest is taken over one to two of these, so that clocks may drift.
+        /// The shortest delay is taken over one to two epochs, to allow for clock drift.
         epoch: Duration,
     },
-    /// Octets that came back with a congestion mark (ECN, RFC 3168). On a wire only.
+    /// Octets returned with a congestion mark (ECN, RFC 3168). Live only.
     Marks {
         /// Congestion above this percentage of them.
         threshold_percent: u8,
-        /// Over which time it is measured.
+        /// Measurement interval.
         window: Duration,
     },
 }
@@ -111,10 +111,10 @@ pub enum Detector {
 /// Picks before a promotion round of algorithm B.
 pub const DEFAULT_PICKS: NonZeroU32 = NonZeroU32::new(8).expect("not zero");
 
-/// Silence after which a low frame is released all the same.
+/// Default idle release, of algorithm C and of the strict transmit strategy.
 pub const DEFAULT_IDLE_RELEASE: Duration = Duration::from_ms(1);
 
-/// Which queue each priority uses, and which an untagged frame (R72).
+/// Queue of each priority, and of untagged frames (R72).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriorityTable {
     map: QueueMap,
@@ -148,7 +148,7 @@ impl PriorityTable {
     }
 }
 
-/// One header rule; matches a frame that has every field named and a fitting value there.
+/// A header rule; matches a frame that has every field named, with a matching value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
     /// `EtherType`.
@@ -179,7 +179,7 @@ pub struct TosMatch {
 }
 
 impl TosMatch {
-    /// Matches a DSCP, 0 to 63, whatever the two bits below it (RFC 2474, 3).
+    /// Matches a DSCP, 0 to 63, with any value of the two bits below it (RFC 2474, 3).
     pub const fn dscp(dscp: u8) -> Self {
         Self {
             value: dscp << 2,
@@ -187,7 +187,7 @@ impl TosMatch {
         }
     }
 
-    /// Returns whether the value is one of them.
+    /// Returns whether the octet matches.
     pub fn contains(self, tos: u8) -> bool {
         (tos ^ self.value) & self.mask == 0
     }
@@ -198,7 +198,7 @@ impl TosMatch {
 pub struct Prefix {
     /// Any address with these upper bits.
     pub address: IpAddr,
-    /// How many bits count.
+    /// Number of bits that count.
     pub bits: u8,
 }
 
@@ -208,7 +208,7 @@ impl Prefix {
         Self { address, bits: 128 }
     }
 
-    /// Returns whether the value is one of them.
+    /// Returns whether the address matches.
     pub fn contains(self, other: IpAddr) -> bool {
         let (difference, width) = match (self.address, other) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -222,7 +222,7 @@ impl Prefix {
     }
 }
 
-/// Ports from `first` to `last`, both included.
+/// Ports from `first` to `last`, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortRange {
     /// Lowest port.
@@ -240,7 +240,7 @@ impl PortRange {
         }
     }
 
-    /// Returns whether the value is one of them.
+    /// Returns whether the port is in the range.
     pub fn contains(self, port: u16) -> bool {
         (self.first..=self.last).contains(&port)
     }
@@ -258,11 +258,11 @@ pub enum ReceiveSelection {
         picks: NonZeroU32,
     },
     /// Algorithm C: a frame of the top queue sets a flag, and the flag lets the next frame pass
-    /// whatever its class (R78).
+    /// regardless of its class (R78).
     LowFlag {
         /// Time without a top frame after which the flag counts as set; `None` for never.
         idle_release: Option<Duration>,
-        /// Whose turn it is when the flag is set.
+        /// Queues examined when the flag is set.
         low_turn: LowTurn,
     },
 }
@@ -284,13 +284,13 @@ impl ReceiveSelection {
     };
 }
 
-/// Which queues are looked at when the flag of algorithm C is set.
+/// Queues examined when the flag of algorithm C is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LowTurn {
     /// All of them, as printed.
     #[default]
     AllQueues,
-    /// Those below the top one, and the top one only if they are empty.
+    /// Those below the top one; the top one only if they are empty.
     BelowTop,
 }
 
@@ -312,7 +312,7 @@ pub enum TransmitStrategy {
     Fifo,
     /// A high frame enters at once, a low one when the ring is empty (R79).
     Moderate {
-        /// When a ring is empty.
+        /// What counts as an empty ring.
         empty: RingEmpty,
     },
     /// A high frame enters at once, and the first low frame behind it (R80).
@@ -369,6 +369,6 @@ pub struct TransmitConfig {
 }
 
 impl TransmitConfig {
-    /// Descriptors of the baseline's ring (catalogue S9).
+    /// Descriptors in the baseline's ring (catalogue S9).
     pub const DEFAULT_RING_LIMIT: u32 = 16;
 }

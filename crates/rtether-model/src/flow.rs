@@ -1,4 +1,4 @@
-//! Flows: who sends what to whom, how often, and by when it has to be there.
+//! Flows: talkers and listeners, traffic, and deadlines.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ impl FlowId {
 pub struct Flow {
     /// Unique name.
     pub name: String,
-    /// Flows of the same class are shown together; empty for none.
+    /// Flows of the same class are shown together; empty for no class.
     pub class: String,
     /// Sending end station.
     pub talker: NodeId,
@@ -33,8 +33,8 @@ pub struct Flow {
     pub delivery: Delivery,
     /// Protocol headers.
     pub encapsulation: Encapsulation,
-    /// Octets of a message, whatever number of frames carries it; for bulk TCP the maximum segment size
-    /// counts instead.
+    /// Octets of a message, regardless of the number of frames that carry it; for bulk TCP the
+    /// maximum segment size counts instead.
     pub payload: Bytes,
     /// Tag the talker puts on its frames.
     pub tag: Option<Tag>,
@@ -46,7 +46,7 @@ pub struct Flow {
     pub start: Duration,
     /// No frame is released from this time on.
     pub stop: Option<Duration>,
-    /// What each listener answers at once, if it answers.
+    /// Answer of each listener, if it answers.
     pub reply: Option<Reply>,
     /// Messages and answers travel in order over one TCP connection with each listener, open from
     /// the start; not for bulk flows.
@@ -88,9 +88,9 @@ pub struct Reply {
 pub enum Traffic {
     /// Every `period`, late by at most `release_jitter` (uniform; the grid does not move).
     Periodic {
-        /// Distance of the grid.
+        /// Interval of the grid.
         period: Duration,
-        /// Place of the first release.
+        /// Position of the first release.
         phase: Phase,
         /// Largest lateness of a release.
         release_jitter: Duration,
@@ -115,19 +115,19 @@ pub enum Traffic {
         /// Time between two frames.
         interval: Duration,
     },
-    /// A request as soon as the answer to the one before is there (adaptive, as `ping -A`); needs
-    /// a reply.
+    /// A request as soon as the answer to the previous one has arrived (adaptive, as `ping -A`);
+    /// needs a reply.
     Adaptive {
-        /// From the answer to the next request.
+        /// Time from the answer to the next request.
         pause: Duration,
-        /// A request without answer is given up after this time, and the next one is sent.
+        /// A request without an answer is given up after this time, and the next one is sent.
         timeout: Duration,
     },
     /// TCP transfers from talker to listener.
     Bulk(Bulk),
 }
 
-/// Place of the first release of a periodic flow.
+/// Position of the first release of a periodic flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// This long after the start of the flow; equal phases are synchronized.
@@ -139,11 +139,12 @@ pub enum Phase {
 /// File transfers over TCP, one connection each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bulk {
-    /// In order of their start. One that is due while its predecessor runs starts right after it.
+    /// In order of their start. A transfer that is due while its predecessor runs starts right
+    /// after it.
     pub transfers: Vec<Transfer>,
     /// Further files, one after the other.
     pub bursts: Option<Bursts>,
-    /// Rate at which the application hands data to TCP; as fast as it goes if `None`.
+    /// Rate at which the application hands data to TCP; `None` for unlimited.
     pub rate: Option<BitRate>,
     /// Parameters of both ends.
     pub tcp: TcpParameters,
@@ -154,21 +155,21 @@ pub struct Bulk {
 pub struct Transfer {
     /// Time of the request, from the start of the run.
     pub start: Duration,
-    /// Octets; `None` sends until the run ends.
+    /// Octets; `None` to send until the run ends.
     pub size: Option<Bytes>,
 }
 
-/// Files that are sent again and again (R61). The simulator ends with the millionth.
+/// Files that are sent repeatedly (R61). The simulator stops after one million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bursts {
-    /// Octets of each.
+    /// Octets of each file.
     pub size: Bytes,
-    /// Files become due at random, with exponential gaps of this mean; each at the end of the one
-    /// before if `None`.
+    /// Files become due at random, with exponential gaps of this mean; if `None`, each when the
+    /// previous one ends.
     pub mean_gap: Option<Duration>,
 }
 
-/// What is tunable of TCP.
+/// Tunable parameters of TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpParameters {
     /// Maximum segment size.
@@ -177,7 +178,7 @@ pub struct TcpParameters {
     pub window: Bytes,
     /// Initial congestion window in segments.
     pub initial_window: u32,
-    /// An acknowledgement for every so many segments.
+    /// Segments per acknowledgement.
     pub ack_every: u32,
     /// Longest delay of an acknowledgement.
     pub ack_delay: Duration,
@@ -200,8 +201,7 @@ impl Default for TcpParameters {
 }
 
 impl Flow {
-    /// Returns whether the latency of its messages is what the flow is about; that of files only if they
-    /// have a deadline.
+    /// Returns whether the latency of its messages matters; for files only if they have a deadline.
     pub const fn is_real_time(&self) -> bool {
         match self.traffic {
             Traffic::Flood { .. } => false,
@@ -213,9 +213,9 @@ impl Flow {
         }
     }
 
-    /// Returns the frames that carry a message of so many octets if nothing is sent twice: the packet,
-    /// its fragments, or the segments or datagrams that it is cut into. Of TCP and RTPS these are as
-    /// many as there are at least.
+    /// Returns the frames that carry a message of `payload` octets without retransmissions: the
+    /// packet, its fragments, or the segments or datagrams into which it is cut. For TCP and RTPS
+    /// this is the smallest number possible.
     pub fn frames(&self, payload: Bytes) -> Frames {
         let over = self.encapsulation;
         if let Some(tcp) = &self.connection {
@@ -227,7 +227,7 @@ impl Flow {
         }
     }
 
-    /// Returns whether its messages, or its answers, are UDP datagrams above one frame.
+    /// Returns whether its messages, or its answers, are UDP datagrams larger than one frame.
     pub fn is_fragmented(&self) -> bool {
         let most = self
             .reply
@@ -236,13 +236,13 @@ impl Flow {
         self.encapsulation == Encapsulation::Udp && most > self.encapsulation.max_payload()
     }
 
-    /// Returns whether listeners send frames back that are no answers of the application:
-    /// acknowledgements of TCP, or what readers of RTPS say.
+    /// Returns whether listeners send frames back that are not answers of the application:
+    /// acknowledgements of TCP, or messages of RTPS readers.
     pub const fn is_acknowledged(&self) -> bool {
         self.connection.is_some() || self.is_published() || matches!(self.traffic, Traffic::Bulk(_))
     }
 
-    /// Returns whether its packets are samples over RTPS, with all that comes with these.
+    /// Returns whether its packets are RTPS samples, with all accompanying traffic.
     pub const fn is_published(&self) -> bool {
         matches!(self.encapsulation, Encapsulation::Rtps { .. })
     }

@@ -1,8 +1,8 @@
 //! Histogram of times with fixed logarithmic bins.
 //!
-//! Bins are at most 1/128 (0.8 %) wide relative to their value, so recording is a shift and an
-//! addition and two histograms of any runs can be added. Only octaves that were used take memory:
-//! 1 KiB each. Shape: the high-dynamic-range layout of 128 sub-bins per power of two.
+//! Bins are at most 1/128 (0.8 %) wide relative to their value, so that recording is a shift and an
+//! addition and the histograms of any two runs can be added. Only octaves in use take memory: 1 KiB
+//! each. Layout: the high-dynamic-range one of 128 sub-bins per power of two.
 
 use alloc::vec::Vec;
 
@@ -52,9 +52,10 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Returns the upper edge of the bin that holds the value of rank `ceil(total * part / whole)`.
+    /// Returns the upper edge of the bin that holds the value of rank `ceil(total * part / whole)`;
+    /// `None` without values.
     ///
-    /// The true quantile is at most 0.8 % smaller. `None` without values.
+    /// The true quantile is at most 0.8 % smaller.
     ///
     /// # Panics
     /// If `whole` is zero or `part` exceeds it.
@@ -77,7 +78,7 @@ impl Histogram {
         None
     }
 
-    /// Returns the upper edge and count of every bin that is not empty, in rising order.
+    /// Returns the upper edge and count of every non-empty bin, in ascending order.
     pub fn bins(&self) -> impl Iterator<Item = (Duration, u64)> + '_ {
         self.counts
             .iter()

@@ -1,8 +1,8 @@
-//! The ground floor of rtether: quantities, the network, its flows, and what a run says of them.
+//! The foundation of rtether: quantities, the network, its flows, and the record of a run.
 //!
 //! Everything here is plain data with integer arithmetic. The crate parses no files, knows no
-//! protocol state, reads no clock and depends on nothing, so that the simulator and the bounds
-//! engine can share these words without sharing any algorithm.
+//! protocol state, reads no clock and has no dependencies, so that the simulator and the bounds
+//! engine share its types without sharing any algorithm.
 #![no_std]
 
 extern crate alloc;

@@ -63,7 +63,7 @@ impl Pcp {
 pub struct Vid(u16);
 
 impl Vid {
-    /// The VLAN of untagged frames where nothing else is said (IEEE 802.1Q-2022, table 9-2).
+    /// VLAN of untagged frames unless configured otherwise (IEEE 802.1Q-2022, table 9-2).
     pub const DEFAULT: Self = Self(1);
     /// A tag that carries a priority and no VLAN.
     pub const PRIORITY_ONLY: Self = Self(0);
@@ -97,11 +97,11 @@ pub struct Network {
 pub struct Node {
     /// Unique name.
     pub name: String,
-    /// What the node is.
+    /// Kind of node.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
     /// Sends and receives.
@@ -115,25 +115,25 @@ pub enum NodeKind {
 /// A node with applications, a protocol stack and one network interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndStation {
-    /// What the stack costs a packet.
+    /// Cost of a packet in the stack.
     pub stack: Stack,
-    /// Packets that may wait for the stack, both directions together; more are dropped.
+    /// Packets that may wait for the stack, both directions together; further ones are dropped.
     pub stack_queue: u32,
-    /// Octets of frames that may wait in the FIFO queue of the driver; more are dropped.
+    /// Octets of frames that may wait in the FIFO queue of the driver; further frames are dropped.
     pub driver_queue: Bytes,
-    /// Processor time of the applications; they take none if not given.
+    /// Processor time of the applications; zero if not given.
     pub tasks: Option<Tasks>,
     /// Priority queues and traffic smoother between stack and driver; plain FIFO if not given.
     pub layer: Option<Box<Layer>>,
-    /// Where real hosts play the stations: whether all of the above is emulated below the host,
-    /// whose own costs come on top, instead of left to it. Of no account in a simulation.
+    /// On real hosts: whether all of the above is emulated below the host, in addition to the
+    /// host's own costs, instead of left to the host. Ignored in a simulation.
     pub emulate: bool,
 }
 
 impl EndStation {
-    /// Packets that may wait for a stack where nothing else is said.
+    /// Default number of packets that may wait for a stack.
     pub const STACK_QUEUE: u32 = 1000;
-    /// Octets that may wait in a driver queue where nothing else is said.
+    /// Default number of octets that may wait in a driver queue.
     pub const DRIVER_QUEUE: Bytes = Bytes::new(1_000_000);
 
     /// Returns a station with the default queues and nothing between stack and driver.
@@ -149,7 +149,7 @@ impl EndStation {
     }
 }
 
-/// Application tasks that share one processor of their own (catalogue 0.3, `rtos`; 1b,
+/// Application tasks that share a separate processor (catalogue 0.3, `rtos`; 1b,
 /// `skeie-prio-taskprio`).
 ///
 /// A message takes the processor before it enters the sending stack and after it has left the
@@ -168,17 +168,17 @@ pub struct Tasks {
 /// Cost model of a protocol stack (catalogue 0.3).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stack {
-    /// Takes no time; what remains is communication time (R53).
+    /// Takes no time; only communication time remains (R53).
     Zero,
-    /// One FIFO server for sent and received packets alike; the same time whatever the size (R50).
+    /// One FIFO server for sent and received packets; the same time for any size (R50).
     IpRate {
         /// Time per packet: the reciprocal of the IP processing rate.
         service: Duration,
     },
     /// Costs that grow with the size, a network interface, jitter and rare outliers (R52).
     Linear(LinearStack),
-    /// One network task of a real-time operating system: a cost for each kind of packet, both ways
-    /// (R54).
+    /// One network task of a real-time operating system: a cost for each kind of packet, the same
+    /// in both directions (R54).
     Rtos(RtosStack),
 }
 
@@ -213,7 +213,7 @@ pub struct RtosStack {
 /// A time that grows with the frame: `base + per_octet * frame_size` (untagged, addresses to FCS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Time whatever the size.
+    /// Time independent of the size.
     pub base: Duration,
     /// Time per octet of the frame.
     pub per_octet: Duration,
@@ -230,7 +230,7 @@ impl Cost {
     }
 }
 
-/// How many processors a stack has.
+/// Number of processors of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Servers {
     /// One, shared by sent and received packets in order of arrival.
@@ -242,16 +242,16 @@ pub enum Servers {
 /// Random addition to a cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jitter {
-    /// What every packet gets.
+    /// Addition to every packet.
     pub spread: Spread,
-    /// What few packets get on top.
+    /// Further addition to a few packets.
     pub outliers: Option<Outliers>,
 }
 
 /// Distribution of the everyday jitter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// None.
+    /// No jitter.
     #[default]
     None,
     /// Uniform from zero to `max`.
@@ -280,7 +280,7 @@ impl Spread {
         }
     }
 
-    /// Returns the mean addition; of an exponential one before the cut.
+    /// Returns the mean addition; for an exponential one, before the cut.
     pub fn mean(&self, is_outbound: bool) -> Duration {
         match self {
             Self::None => Duration::ZERO,
@@ -294,7 +294,7 @@ impl Spread {
 /// Rare large delays, uniform between two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outliers {
-    /// How many packets of a million are hit.
+    /// Packets per million that are affected.
     pub per_million: u32,
     /// The smallest addition.
     pub min: Duration,
@@ -311,7 +311,7 @@ pub struct Switch {
     pub mode: ForwardingMode,
     /// Queues of each egress port and the map from PCP to queue.
     pub queues: QueueMap,
-    /// Which queue sends next.
+    /// Selection of the next queue to send from.
     pub selection: Selection,
     /// Memory for waiting frames.
     pub buffer: Buffer,
@@ -319,9 +319,9 @@ pub struct Switch {
     pub addresses: AddressTable,
     /// How multicast is forwarded.
     pub multicast: MulticastForwarding,
-    /// Whether tags survive.
+    /// Whether tags are kept.
     pub tags: TagHandling,
-    /// One entry a port.
+    /// One entry per port.
     pub ports: Vec<SwitchPort>,
 }
 
@@ -348,7 +348,7 @@ impl QueueMap {
 
     /// Returns the default map for `count` queues, 1 to 8 (IEEE 802.1D-2004, table 7-2).
     ///
-    /// Priority 0 (best effort) stands above 1 (background) and 2 (spare).
+    /// Priority 0 (best effort) ranks above 1 (background) and 2 (spare).
     pub const fn standard(count: u8) -> Option<Self> {
         let queue_of_pcp = match count {
             1 => [0; 8],
@@ -367,7 +367,7 @@ impl QueueMap {
         })
     }
 
-    /// Returns a map of one's own, or `None` if an entry names a queue that does not exist.
+    /// Returns a custom map, or `None` if an entry names a queue that does not exist.
     pub fn new(count: u8, queue_of_pcp: [u8; 8]) -> Option<Self> {
         let valid = (1..=Self::MAX_QUEUES).contains(&count)
             && queue_of_pcp.iter().all(|&queue| queue < count);
@@ -393,12 +393,12 @@ impl QueueMap {
     }
 }
 
-/// Transmission selection at an egress port; never interrupts a frame.
+/// Transmission selection at an egress port; never preempts a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// First come, first served over all queues.
     Fcfs,
-    /// The highest queue that is not empty (IEEE 802.1Q-2022, 8.6.8.1).
+    /// The highest non-empty queue (IEEE 802.1Q-2022, 8.6.8.1).
     StrictPriority,
     /// Up to `weights[q]` frames of queue `q` in turn, highest queue first in each round.
     Wrr {
@@ -410,14 +410,14 @@ pub enum Selection {
         /// Frames per round, indexed by queue; the entry of the highest queue is not used.
         weights: [u8; 8],
     },
-    /// The frame whose local deadline is the earliest, over all queues; ties in order of arrival.
+    /// The frame with the earliest local deadline, over all queues; ties in order of arrival.
     ///
     /// The local deadline is the arrival at the queue plus the flow's part of its deadline for one
     /// port, [`crate::route::Routing::local_deadline`]. Frames of flows without a deadline go last.
     EarliestDeadline,
 }
 
-/// Memory for frames that wait in a switch. Frames in transmission are not counted.
+/// Memory for frames that wait in a switch; frames in transmission do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// Octets that may wait at one port; a frame that does not fit is dropped (tail drop).
@@ -444,16 +444,16 @@ pub enum AddressTable {
 pub enum MulticastForwarding {
     /// Only towards listeners (static entries, as GMRP, MMRP or IGMP snooping would make them).
     Managed,
-    /// To every port of the VLAN but the one it came from.
+    /// To every port of the VLAN except the ingress port.
     Unmanaged,
 }
 
-/// What a switch does with IEEE 802.1Q tags.
+/// Handling of IEEE 802.1Q tags by a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagHandling {
-    /// Leaves them as the VLAN settings of the egress port say.
+    /// Tags frames by the VLAN settings of the egress port.
     Keep,
-    /// Honours the priority of tagged frames and sends all frames untagged.
+    /// Honors the priority of tagged frames and sends all frames untagged.
     Strip,
 }
 
@@ -469,7 +469,7 @@ pub struct SwitchPort {
 /// VLAN membership of a port.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortVlan {
-    /// Not VLAN-aware: every frame passes, tags stay as they are.
+    /// Not VLAN-aware: every frame passes, and tags stay as they are.
     Transparent,
     /// Member of one VLAN, untagged.
     Access(Vid),
@@ -504,7 +504,8 @@ impl PortVlan {
         }
     }
 
-    /// Returns whether a frame of `vid` leaves with a tag, or `None` if it stays as it came.
+    /// Returns whether a frame of `vid` leaves with a tag, or `None` if it keeps its tag as
+    /// received.
     pub fn sends_tagged(&self, vid: Vid) -> Option<bool> {
         match self {
             Self::Transparent => None,
@@ -514,8 +515,8 @@ impl PortVlan {
     }
 }
 
-/// A repeater: what one port receives all others send, at half duplex. Its stations, those of other
-/// hubs it is joined with, and the switches between them share one collision domain.
+/// A repeater: frames received at one port are sent at all others, at half duplex. Its stations,
+/// those of other hubs joined to it, and the switches between them share one collision domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hub {
     /// Rate of all ports, 10 or 100 Mbit/s.
@@ -528,23 +529,23 @@ pub struct Hub {
     pub ports: u16,
 }
 
-/// How many slots a station may wait after its n-th collision with one frame.
+/// Slots that a station may wait after its n-th collision with one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Backoff {
     /// 0 to 2^k - 1 with k = min(n, 10) (IEEE 802.3-2022, 4.2.3.2.5).
     #[default]
     Standard,
-    /// 0 to 2^k, the upper end included, as some papers print it; kept to repeat their numbers.
+    /// 0 to 2^k inclusive, as some papers print it; to reproduce their numbers.
     UpperEndIncluded,
 }
 
-/// Whether both ends of a link may send at once.
+/// Whether both ends of a link may send at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Duplex {
-    /// Both at once.
+    /// Both ends at the same time.
     #[default]
     Full,
-    /// One at a time, by CSMA/CD. Links of a hub are half-duplex whatever they say.
+    /// One end at a time, by CSMA/CD. Links of a hub are always half duplex.
     Half,
 }
 
@@ -557,11 +558,11 @@ pub struct Link {
     pub rate: BitRate,
     /// Propagation delay.
     pub propagation: Duration,
-    /// Frames of a billion that arrive with a wrong FCS.
+    /// Frames per billion that arrive with a wrong FCS.
     pub errors_per_billion: u32,
-    /// Blocked by a redundancy protocol: carries nothing.
+    /// Blocked by a redundancy protocol: carries no frames.
     pub standby: bool,
-    /// Whether both ends may send at once.
+    /// Whether both ends may send at the same time.
     pub duplex: Duplex,
 }
 
@@ -611,7 +612,7 @@ impl Network {
         (0u32..).map(LinkId).zip(&self.links)
     }
 
-    /// Returns the node of this name.
+    /// Returns the node with this name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
         self.iter_nodes()
             .find(|(_, node)| node.name == name)
@@ -636,7 +637,7 @@ mod tests {
 
     #[test]
     fn standard_maps_name_existing_queues_and_use_each() {
-        // Oracle: IEEE 802.1D-2004 table 7-2 never leaves a queue without a priority.
+        // Oracle: IEEE 802.1D-2004 table 7-2 assigns a priority to every queue.
         for count in 1..=8 {
             let map = QueueMap::standard(count).unwrap();
             for queue in 0..count {

@@ -30,7 +30,7 @@ const PS_PER_SECOND_U128: u128 = 1_000_000_000_000;
 impl Instant {
     /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than everything that happens; also stands for "never".
+    /// Later than every event; also stands for "never".
     pub const MAX: Self = Self(i64::MAX);
 
     /// Returns the instant `ps` picoseconds after the start of the run.
@@ -50,9 +50,9 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span that can be written.
+    /// The longest span that can be represented.
     pub const MAX: Self = Self(i64::MAX);
 
     /// Returns a span of `ps` picoseconds.
@@ -119,7 +119,7 @@ impl Duration {
         Ord::max(self, other)
     }
 
-    /// Returns whether the span is shorter than none.
+    /// Returns whether the span is below zero.
     pub const fn is_negative(self) -> bool {
         self.0 < 0
     }
@@ -149,7 +149,7 @@ impl BitRate {
         self.0
     }
 
-    /// Returns the time one octet takes if it is a whole number of picoseconds, as it is at every
+    /// Returns the time of one octet if it is a whole number of picoseconds, as it is at every
     /// standard Ethernet rate (IEEE 802.3: 10 Mbit/s to 400 Gbit/s).
     pub fn octet_time(self) -> Option<Duration> {
         const OCTET_PS: u64 = 8 * PS_PER_SECOND.unsigned_abs();
@@ -190,7 +190,7 @@ fn span(ps: u128) -> Duration {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// Returns a size of `octets`.

@@ -1,8 +1,8 @@
-//! Paths through the network: shortest in hops, the lower port number where two are equal.
+//! Paths through the network: fewest hops, ties to the lower port number.
 //!
 //! Switches forward by destination: a [`Routing`] holds for each pair of switches the port towards
-//! the other one. Links on standby carry nothing. The paths are facts of the plant, not behavior,
-//! which is why the simulator and the bounds may both use them.
+//! the other one. Links on standby carry no frames. The paths are facts of the plant, not behavior,
+//! so the simulator and the bounds may share them.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::vec;
@@ -25,7 +25,7 @@ pub struct Routing {
     switches: usize,
 }
 
-/// One link passed by a frame, seen from the sending port.
+/// One link passed by a frame, as seen from the sending port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hop {
     /// Port the frame leaves by.
@@ -44,11 +44,11 @@ pub enum RouteError {
         /// The station.
         node: NodeId,
     },
-    /// The two nodes are in parts of the network that no link joins.
+    /// No chain of links joins the two nodes.
     Separated {
-        /// Where the frame starts.
+        /// Source of the frame.
         from: NodeId,
-        /// Where it should go.
+        /// Destination of the frame.
         to: NodeId,
     },
     /// The path crosses a port that is not a member of the frame's VLAN.
@@ -115,7 +115,7 @@ impl Routing {
         routing
     }
 
-    /// Breadth-first search from `target`; every switch learns its port back.
+    /// Breadth-first search from `target`; every switch reached stores its port back.
     fn fill_towards(&mut self, network: &Network, target: NodeId, to: usize) {
         let mut queue = VecDeque::from([target]);
         let mut seen = vec![false; self.switches];
@@ -157,7 +157,7 @@ impl Routing {
             .filter_map(move |(port, link)| hop_at(network, PortId { node, port }, (*link)?))
     }
 
-    /// Returns the port of one switch towards another one; `None` to itself or without a path.
+    /// Returns the port of one switch towards another one; `None` for itself or without a path.
     pub fn port_towards(&self, from: NodeId, to: NodeId) -> Option<PortId> {
         let (own, target) = (self.index_of(from)?, self.index_of(to)?);
         let port = self.next[own * self.switches + target]?;
@@ -178,7 +178,7 @@ impl Routing {
         hop_at(network, egress, self.link_at(egress)?)
     }
 
-    /// Returns the hops from one end station to another, without regard to VLANs.
+    /// Returns the hops from one end station to another, ignoring VLANs.
     pub fn path(
         &self,
         network: &Network,
@@ -197,7 +197,7 @@ impl Routing {
                 .next_hop(network, at, to)
                 .filter(|_| hops.len() <= self.switches)
                 .ok_or(RouteError::Separated { from, to })?;
-            // A cable to the wrong end station: it does not forward.
+            // A link to another end station, which does not forward.
             if hop.ingress.node != to && network.end_station(hop.ingress.node).is_some() {
                 return Err(RouteError::Separated { from, to });
             }
@@ -227,12 +227,12 @@ impl Routing {
         Ok(hops)
     }
 
-    /// Returns the part of a flow's deadline for one port: equal parts for all ports that its
-    /// frames wait at on the longest of its ways, the answer's way included. `None` without a
-    /// deadline or a way; at least a picosecond, and at most a day.
+    /// Returns the part of a flow's deadline for one port: the deadline divided equally among all
+    /// ports at which its frames wait on the longest of its paths, including the path of the
+    /// answer. `None` without a deadline or a path; at least a picosecond, and at most a day.
     ///
-    /// The split of an end-to-end deadline among links is the symmetric one of H. Hoang and
-    /// M. Jonsson (2004), for switched Ethernet with earliest deadline first.
+    /// The split of an end-to-end deadline among links is the symmetric one of H. Hoang and M.
+    /// Jonsson (2004), for switched Ethernet with earliest deadline first.
     pub fn local_deadline(&self, network: &Network, flow: &Flow) -> Option<Duration> {
         let deadline = flow.deadline?;
         let ports = |hops: Vec<Hop>| {
@@ -268,8 +268,8 @@ impl Routing {
         Ok(hops)
     }
 
-    /// Joins the paths to all listeners into a tree: where a path comes back to a node that an
-    /// earlier one has reached, the earlier way there counts, so that no frame arrives twice.
+    /// Joins the paths to all listeners into a tree: where a path returns to a node that an earlier
+    /// one has reached, the earlier path to it is kept, so that no frame arrives twice.
     fn tree(&self, network: &Network, flow: &Flow) -> Result<BTreeMap<NodeId, Hop>, RouteError> {
         let mut into = BTreeMap::new();
         for &listener in &flow.listeners {
@@ -284,7 +284,7 @@ impl Routing {
         Ok(into)
     }
 
-    /// Returns one set of links in use that form a loop of switches, or `None` in a tree.
+    /// Returns the links in use of one loop of switches, or `None` if there is no loop.
     pub fn find_loop(&self, network: &Network) -> Option<Vec<LinkId>> {
         let mut parent: Vec<Option<(NodeId, LinkId)>> = vec![None; network.nodes.len()];
         let mut seen = vec![false; network.nodes.len()];

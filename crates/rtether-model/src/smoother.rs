@@ -2,7 +2,7 @@
 
 use crate::quantity::{BitRate, Bytes, Duration};
 
-/// Everything that can be set, at the start and while running.
+/// All settings, which may be changed while the smoother runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How bulk packets are held back.
@@ -22,7 +22,7 @@ pub struct Limits {
     pub bulk_packets: usize,
 }
 
-/// How bulk packets are held back. More modes may come.
+/// How bulk packets are held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Not at all; real-time packets still go first.
@@ -31,10 +31,10 @@ pub enum Mode {
     Fixed(Fixed),
     /// Credit bucket with a period that follows congestion (the Linux variant).
     Adaptive(Adaptive),
-    /// Periodic service of a limited amount, both of which follow congestion (the NT variant).
+    /// Periodic service of a limited amount; period and amount follow congestion (the NT variant).
     Nt(Nt),
-    /// Credit bucket that shares the medium out by what it hears, and keeps to the place where its
-    /// frames get through (ours).
+    /// Credit bucket that adapts its rate to the observed load of the medium and keeps the position
+    /// in time at which its frames get through (rtether's own).
     Rtether(Places),
 }
 
@@ -47,15 +47,15 @@ pub struct Fixed {
     pub period: Duration,
 }
 
-/// Credit bucket whose period grows on congestion and shrinks in time.
+/// Credit bucket whose period grows on congestion and shrinks over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptive {
     /// Depth of the bucket, CBD.
     pub depth: Bytes,
     /// How long bulk packets are held after a collision, alpha.
     pub hold: Duration,
-    /// Time between two calls of *refresh*, tau. A refresh waits for such a call, so the period is
-    /// rounded up to a multiple.
+    /// Time between two calls of *refresh*, tau. A refresh waits for such a call, so that the
+    /// period is rounded up to a multiple of it.
     pub tick: Duration,
     /// Shortest period, also at the start, `RPmin`.
     pub period_min: Duration,
@@ -63,20 +63,20 @@ pub struct Adaptive {
     pub period_max: Duration,
     /// How the period shrinks.
     pub increase: Increase,
-    /// How often one collision makes the period longer.
+    /// How often one collision lengthens the period.
     pub doubling: Doubling,
-    /// The longer period in percent of the one before; the paper doubles, 200.
+    /// Longer period in percent of the previous one; the paper doubles it, 200.
     pub growth_percent: u16,
-    /// Whether doubling also postpones the refresh that is due next, to a (doubled) period after
-    /// the last one. The paper does not.
+    /// Whether doubling also postpones the next refresh, to one (doubled) period after the last
+    /// one. The paper does not.
     pub shift_refresh: bool,
     /// Whether emptying the bucket on congestion also forgives debt, as the paper's procedure does
-    /// when taken literally. Then no arrival curve is promised.
+    /// when taken literally. Then no arrival curve is guaranteed.
     pub forgive_debt: bool,
 }
 
-/// Credit bucket whose rate follows what is heard of the medium, and whose refreshes follow the times
-/// at which frames got through.
+/// Credit bucket whose rate follows the observed load of the medium, and whose refreshes follow the
+/// times at which frames got through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Places {
     /// Depth of the bucket: one packet, so that a period is one turn on the medium.
@@ -85,19 +85,21 @@ pub struct Places {
     pub period_min: Duration,
     /// Longest period.
     pub period_max: Duration,
-    /// Room left behind a frame that was waited for: an answer to it fits in.
+    /// Room left behind a frame that had to wait, enough for an answer to it.
     pub guard: Duration,
-    /// Over which time the station hears for how long anybody sends, and how often the rate changes.
+    /// Interval over which the station measures the load of the medium, and after which the rate
+    /// changes.
     pub window: Duration,
-    /// Share of the time in which anybody sends that all stations together aim at, in percent.
+    /// Target of the share of time in which any station sends, in percent.
     pub target_percent: u8,
-    /// By how much of the distance to the target the rate moves each window, in percent.
+    /// Fraction of the distance to the target by which the rate moves in each window, in percent.
     pub gain_percent: u16,
-    /// By how much the rate grows each window besides: at the target, too.
+    /// Additional growth of the rate in each window, even at the target.
     pub step: BitRate,
-    /// Share of the time in which anybody sends above which the period grows besides, in percent.
+    /// Share of time in which any station sends above which the period additionally grows, in
+    /// percent.
     pub threshold_percent: u8,
-    /// The longer period in percent of the one before.
+    /// Longer period in percent of the previous one.
     pub growth_percent: u16,
 }
 
@@ -106,13 +108,13 @@ pub struct Places {
 pub enum Increase {
     /// By this time every tick (HIMD): the rate grows harmonically.
     Harmonic(Duration),
-    /// To one half, every such interval without a doubling: the rate grows exponentially.
+    /// To one half after every such interval without a doubling: the rate grows exponentially.
     SlowStart(Duration),
-    /// So that the rate grows by this much every tick.
+    /// Such that the rate grows by this much every tick.
     Linear(BitRate),
 }
 
-/// How often one collision report makes the period longer.
+/// How often one collision report lengthens the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubling {
     /// Once: when it first holds a bulk packet back.
@@ -135,7 +137,7 @@ pub struct Nt {
     pub period_max: Duration,
     /// By how much the period shrinks at a service without congestion.
     pub delta: Duration,
-    /// Each period is longer by a random time up to this, lest stations lock in step.
+    /// Each period is longer by a random time up to this, so that stations do not synchronize.
     pub jitter: Duration,
     /// Seed of the jitter; each station needs its own.
     pub seed: u64,
@@ -185,14 +187,14 @@ impl Adaptive {
         shift_refresh: false,
         forgive_debt: false,
     };
-    /// Slow-start increase. The paper gives no numbers: with 200 ms the way from the longest to the
-    /// shortest period takes about a second, as it does with [`Adaptive::HIMD`].
+    /// Slow-start increase. The paper gives no numbers: with 200 ms the longest period takes about
+    /// a second to shrink to the shortest, as with [`Adaptive::HIMD`].
     pub const SLOW_START: Self = Self {
         increase: Increase::SlowStart(Duration::from_ms(200)),
         ..Self::HIMD
     };
-    /// Linear increase. The paper gives no numbers: with 4 kbit/s each tick the way from the
-    /// longest to the shortest period takes about a second, as it does with [`Adaptive::HIMD`].
+    /// Linear increase. The paper gives no numbers: with 4 kbit/s each tick the longest period
+    /// takes about a second to shrink to the shortest, as with [`Adaptive::HIMD`].
     pub const LINEAR: Self = Self {
         increase: Increase::Linear(BitRate::from_bps(4_000)),
         ..Self::HIMD
@@ -200,7 +202,7 @@ impl Adaptive {
 }
 
 impl Places {
-    /// Chosen by sweeps at 10 Mbit/s; `docs/models/smoother-rtether.md` has what they give.
+    /// Chosen by sweeps at 10 Mbit/s; results in `docs/models/smoother-rtether.md`.
     pub const DEFAULT: Self = Self {
         depth: Bytes::new(1500),
         period_min: Duration::from_us(2_500),
@@ -247,7 +249,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Expedited forwarding (0xb8) or the older low-delay bit alone (0x10), ECN bits ignored.
+    /// Expedited forwarding (0xb8) or only the older low-delay bit (0x10), ECN bits ignored.
     pub const LINUX: Self = Self::TypeOfService {
         mask: 0xfc,
         values: [0xb8, 0x10],

@@ -1,4 +1,5 @@
-//! Frame arithmetic: the one place where rtether turns a payload into octets and octets into time.
+//! Frame arithmetic: the only place where rtether converts a payload into octets and octets into
+//! time.
 //!
 //! Source: IEEE 802.3-2022, 3.1.1 and 4.4.2 (frame format, preamble, inter-packet gap); IEEE
 //! 802.1Q-2022, 9.6 (tag); catalogue section 0.1, requirements R1 and R2. Three sizes, three
@@ -18,19 +19,19 @@ pub const TAG: Bytes = Bytes::new(4);
 pub const FCS: Bytes = Bytes::new(4);
 /// Inter-packet gap.
 pub const GAP: Bytes = Bytes::new(12);
-/// The shortest untagged frame, addresses to FCS.
+/// Shortest untagged frame, addresses to FCS.
 pub const MIN_FRAME: Bytes = Bytes::new(64);
-/// The longest frame payload (no jumbo frames).
+/// Longest frame payload (no jumbo frames).
 pub const MAX_FRAME_PAYLOAD: Bytes = Bytes::new(1500);
-/// The header of IPv4 without options, which each fragment of a datagram has.
+/// Header of IPv4 without options, which each fragment of a datagram has.
 pub const IP: Bytes = Bytes::new(20);
-/// What a fragment carries behind this header, but for the last one: a multiple of 8 octets, in which
-/// offsets are counted (RFC 791, 3.2).
+/// Octets that each fragment but the last carries behind this header: a multiple of 8, the unit of
+/// offsets (RFC 791, 3.2).
 pub const FRAGMENT: Bytes = Bytes::new(1480);
-/// The largest payload of a UDP datagram over IPv4: 65 535 octets less both headers.
+/// Largest payload of a UDP datagram over IPv4: 65 535 octets less both headers.
 pub const MAX_DATAGRAM: Bytes = Bytes::new(65_507);
 
-/// What stands between an application's payload and the Ethernet frame.
+/// Protocol headers between an application's payload and the Ethernet frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encapsulation {
     /// Payload directly in the frame.
@@ -47,20 +48,19 @@ pub enum Encapsulation {
     SampledValues,
     /// PROFINET IO cyclic data: frame id 2, cycle counter and status 4 octets.
     Profinet,
-    /// RTPS 2.5 over UDP over IPv4, with samples that are a sequence of octets: message 20, time 12,
-    /// DATA 24, encapsulation of CDR 4, length of the sequence 4, and a HEARTBEAT of 32 behind a
-    /// sample that would be sent again. Other messages (discovery, acknowledgements) have sizes of
-    /// their own.
+    /// RTPS 2.5 over UDP over IPv4, with samples that are a sequence of octets: message 20, time
+    /// 12, DATA 24, CDR encapsulation 4, length of the sequence 4, and a HEARTBEAT of 32 behind a
+    /// reliable sample. Other messages (discovery, acknowledgements) have different sizes.
     Rtps {
-        /// Whether lost samples are sent again.
+        /// Whether lost samples are retransmitted.
         is_reliable: bool,
     },
 }
 
 /// IPv4 and UDP.
 const IP_UDP: u64 = 28;
-/// What a sample over RTPS has before its octets, and what follows a reliable one (DDSI-RTPS 2.5, 9.4.4
-/// and 9.4.5; DDS-XTypes 1.3, 7.4.3).
+/// Octets of an RTPS sample before its payload, and of the HEARTBEAT behind a reliable one
+/// (DDSI-RTPS 2.5, 9.4.4 and 9.4.5; DDS-XTypes 1.3, 7.4.3).
 const RTPS_SAMPLE: u64 = 20 + 12 + 24 + 4 + 4;
 const RTPS_HEARTBEAT: u64 = 32;
 
@@ -83,8 +83,8 @@ impl Encapsulation {
         Bytes::new(MAX_FRAME_PAYLOAD.get() - self.header_size().get())
     }
 
-    /// Returns the largest payload that one packet of IP, or one frame without IP, carries: UDP
-    /// datagrams are fragmented where they do not fit a frame.
+    /// Returns the largest payload of one IP packet, or of one frame without IP. UDP datagrams that
+    /// do not fit a frame are fragmented.
     pub const fn max_packet(self) -> Bytes {
         match self {
             Self::Udp => MAX_DATAGRAM,
@@ -99,14 +99,14 @@ impl Encapsulation {
     }
 }
 
-/// The frames that carry a message: so many of one size, and the last.
+/// The frames that carry a message: full frames of one size, and the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frames {
-    /// All of them, at least one.
+    /// Number of frames, at least one.
     pub count: u32,
-    /// Untagged size of each but the last.
+    /// Untagged size of every frame but the last.
     pub full: Bytes,
-    /// Untagged size of the last.
+    /// Untagged size of the last frame.
     pub last: Bytes,
 }
 
@@ -150,13 +150,13 @@ impl Frames {
         }
     }
 
-    /// Returns what all of them take together, of which each takes what `cost` says of its size.
+    /// Returns the total over all frames, where `cost` gives the time of one from its size.
     pub fn total(&self, cost: impl Fn(Bytes) -> Duration) -> Duration {
         cost(self.full) * i64::from(self.count - 1) + cost(self.last)
     }
 
-    /// Returns the octets of the IP packet in a fragment, by its number from zero, if the whole packet
-    /// with its header has `packet` octets; padding does not count.
+    /// Returns the octets of the IP packet in a fragment, by its number from zero, if the whole
+    /// packet with its header has `packet` octets; padding does not count.
     pub fn octets_of(&self, number: u32, packet: Bytes) -> Bytes {
         if self.count == 1 {
             packet
@@ -179,20 +179,20 @@ impl Frames {
 
 /// Returns the size of the untagged frame that carries `payload`, padded to 64 octets.
 ///
-/// A tag adds [`TAG`] on top of the padded frame, so that taking it off gives the same frame again.
+/// A tag adds [`TAG`] to the padded frame, so that removing it restores the same frame.
 pub fn frame_size(payload: Bytes, encapsulation: Encapsulation) -> Bytes {
     MIN_FRAME.max(HEADER + encapsulation.header_size() + payload + FCS)
 }
 
-/// Returns what a frame occupies on the wire, with preamble and gap.
+/// Returns the octets that a frame occupies on the wire, with preamble and gap.
 pub fn wire_size(frame: Bytes) -> Bytes {
     PREAMBLE + frame + GAP
 }
 
 /// Returns the time from the first bit of the preamble to the last bit of the frame.
 ///
-/// This is what the frame is delayed by on one link; the gap delays only what follows.
-/// Rounded up to a picosecond; exact at standard rates.
+/// This is the delay of the frame on one link; the gap delays only the frames behind it. Rounded up
+/// to a picosecond; exact at standard rates.
 pub fn wire_time(frame: Bytes, rate: BitRate) -> Duration {
     rate.time_ceil(PREAMBLE + frame)
 }
@@ -227,8 +227,8 @@ mod tests {
         assert_eq!(Encapsulation::Udp.max_payload().get(), 1472);
     }
 
-    /// Oracle: RFC 791, 3.2, by hand: 8 octets of UDP and the payload are cut every 1480 octets, and each
-    /// fragment has 20 octets of IP and 18 of Ethernet; the last one is padded.
+    /// Oracle: RFC 791, 3.2, by hand: 8 octets of UDP and the payload are cut every 1480 octets,
+    /// and each fragment has 20 octets of IP and 18 of Ethernet; the last one is padded.
     #[test]
     fn datagrams_are_fragmented_as_ip_does() {
         let of = |payload| {

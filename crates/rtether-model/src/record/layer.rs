@@ -18,7 +18,7 @@ pub struct LayerRecord {
 /// Counters of one queue of the layer (R85).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassRecord {
-    /// Frames that came.
+    /// Frames that entered.
     pub arrived: u64,
     /// Frames that left.
     pub left: u64,
@@ -26,11 +26,11 @@ pub struct ClassRecord {
     pub dropped: u64,
     /// Largest number of frames that waited.
     pub depth_max: u32,
-    /// Time frames waited, summed, in picoseconds.
+    /// Sum of the waiting times of frames, in picoseconds.
     pub waited_ps: i128,
-    /// Frames that were moved up from it.
+    /// Frames promoted from it.
     pub promoted: u64,
-    /// Frames that an idle release let go.
+    /// Frames released by the idle release.
     pub idle_releases: u64,
 }
 
@@ -45,7 +45,7 @@ pub struct SmootherRecord {
     pub dropped: u64,
     /// Congestion signals.
     pub signals: u64,
-    /// Time bulk packets waited, summed, in picoseconds.
+    /// Sum of the waiting times of bulk packets, in picoseconds.
     pub bulk_waited_ps: i128,
     /// Largest number of bulk packets that waited.
     pub bulk_depth_max: u32,

@@ -11,12 +11,12 @@ use crate::quantity::Duration;
 pub struct MediumRecord {
     /// Ports that share it, in the order of nodes and ports.
     pub ports: Vec<PortId>,
-    /// Transmissions that collided, by number of the attempt: the first entry counts first
+    /// Transmissions that collided, by number of the attempt; the first entry counts first
     /// attempts. Each port in a collision counts once.
     pub collisions: Vec<u64>,
-    /// Time of frames that were sent, preamble included, gap excluded.
+    /// Time of frames sent, preamble included, gap excluded.
     pub carried: Duration,
-    /// Time that ports spent on transmissions that collided; ports that collide count each.
+    /// Time that ports spent on transmissions that collided; each colliding port counts.
     pub wasted: Duration,
 }
 

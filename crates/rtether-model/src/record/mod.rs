@@ -1,4 +1,4 @@
-//! What a run says: the record every engine fills, so that any two can be laid over each other.
+//! Results of a run: the record that every engine fills, so that any two can be compared.
 //!
 //! A *stream* is one flow to one of its listeners. Latency runs from the release by the talker's
 //! application to the delivery to the listener's application; for a flow with a reply, back to the
@@ -25,16 +25,16 @@ pub use segment::{Place, Segment};
 pub use stream::{Bucket, StreamRecord, TransferRecord, Worst};
 pub use summary::Summary;
 
-/// Everything one run, or several merged ones, said.
+/// Results of one run, or of several merged ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// Simulated or measured time of the longest run, warm-up included.
     pub duration: Duration,
-    /// The same, summed over all runs: what counters refer to.
+    /// The same, summed over all runs: the time base of the counters.
     pub observed: Duration,
-    /// Start of every run that is not counted in streams.
+    /// Start of every run that streams leave out.
     pub warmup: Duration,
-    /// Length of a bucket of the time axis; zero for none.
+    /// Length of a bucket of the time axis; zero for no buckets.
     pub bucket: Duration,
     /// Runs merged into this record.
     pub runs: u32,
@@ -51,8 +51,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds another run of the same scenario. Merge in seed order: equal worst packets keep the
-    /// first.
+    /// Adds another run of the same scenario. Merge in seed order: of equally bad packets the first
+    /// is kept.
     pub fn merge(&mut self, other: &Self) {
         self.runs += other.runs;
         self.duration = Ord::max(self.duration, other.duration);

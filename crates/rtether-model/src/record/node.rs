@@ -9,7 +9,7 @@ use crate::quantity::Duration;
 pub struct NodeRecord {
     /// The node.
     pub node: NodeId,
-    /// Packets its applications released (each unicast copy counts).
+    /// Packets released by its applications (each unicast copy counts).
     pub released: u64,
     /// Packets delivered to its applications.
     pub delivered: u64,
@@ -17,7 +17,8 @@ pub struct NodeRecord {
     pub arrived: u64,
     /// Copies made by flooding and multicast, beyond the frame itself.
     pub copied: u64,
-    /// Frames for others that a station's interface ignored, or that a switch had no port for.
+    /// Frames for other nodes that a station's interface ignored, or for which a switch had no
+    /// port.
     pub filtered: u64,
     /// Frames discarded for a wrong FCS.
     pub discarded: u64,
@@ -31,7 +32,7 @@ pub struct NodeRecord {
     pub stack_busy: Duration,
     /// Packets dropped by the layer between stack and driver.
     pub layer_dropped: u64,
-    /// That layer, if the node has one.
+    /// Record of that layer, if the node has one.
     pub layer: Option<LayerRecord>,
 }
 

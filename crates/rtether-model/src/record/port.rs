@@ -13,7 +13,7 @@ pub struct PortRecord {
     pub port: PortId,
     /// Its link.
     pub link: LinkId,
-    /// Frames that were to be queued here.
+    /// Frames offered to its queues.
     pub offered: u64,
     /// Frames sent.
     pub sent: u64,
@@ -21,17 +21,17 @@ pub struct PortRecord {
     pub sent_wire: Bytes,
     /// Frames dropped because a buffer was full, or given up on a shared medium.
     pub dropped: u64,
-    /// Frames waiting at the end, the one that a shared medium has included.
+    /// Frames waiting at the end, including a frame contending for a shared medium.
     pub queued: u64,
     /// Frames sent from here that were corrupted on the link.
     pub corrupted: u64,
-    /// Time the link was occupied in this direction, gaps included.
+    /// Time for which the link was occupied in this direction, gaps included.
     pub busy: Duration,
     /// Largest number of octets that waited.
     pub backlog_max: Bytes,
     /// Counters of each queue, lowest first.
     pub queues: Vec<QueueRecord>,
-    /// Access to the shared medium, if the port has one.
+    /// Access to the shared medium, if the port is on one.
     pub access: Option<AccessRecord>,
 }
 
@@ -53,11 +53,11 @@ pub struct AccessRecord {
 pub struct QueueRecord {
     /// Frames sent from it.
     pub sent: u64,
-    /// Frames of it that the port dropped ([`PortRecord::dropped`]).
+    /// Frames in it that the port dropped ([`PortRecord::dropped`]).
     pub dropped: u64,
     /// Largest number of frames that waited.
     pub depth_max: u32,
-    /// Time frames waited, summed, in picoseconds.
+    /// Sum of the waiting times of frames, in picoseconds.
     pub waited_ps: i128,
 }
 

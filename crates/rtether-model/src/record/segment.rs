@@ -1,16 +1,16 @@
-//! Where time is spent on the way.
+//! Parts of a path that contribute to the latency.
 
 use crate::network::PortId;
 
 /// Where a part of the latency is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// Sending stack: waiting for it and being served.
+    /// Sending stack: wait and service.
     TalkerStack,
     /// FIFO queue between stack and wire of the sending station.
     DriverQueue,
-    /// From the head of the queue to the start of the transmission that succeeds, on a shared
-    /// medium: deference, collisions and back-off.
+    /// On a shared medium, from the head of the queue to the start of the transmission that
+    /// succeeds: deference, collisions and back-off.
     MediumAccess,
     /// Transmission and propagation on all links, network interfaces included.
     Wire,
@@ -29,7 +29,7 @@ pub enum Segment {
 impl Segment {
     /// Number of segments.
     pub const COUNT: usize = 9;
-    /// All segments in the order a packet passes them.
+    /// All segments, in the order in which a packet passes them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::TalkerStack,
         Self::DriverQueue,
@@ -76,10 +76,10 @@ impl Segment {
     }
 }
 
-/// A place on a packet's way.
+/// A place on a packet's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
-    /// What happens there.
+    /// Part of the latency spent there.
     pub segment: Segment,
     /// The node, or the sending port of a link. End stations use port 0.
     pub port: PortId,

@@ -1,4 +1,4 @@
-//! What a flow brought to one of its listeners.
+//! Results of a flow at one of its listeners.
 
 use alloc::vec::Vec;
 
@@ -34,11 +34,11 @@ pub struct Worst {
     pub released_at: Instant,
     /// Its latency.
     pub latency: Duration,
-    /// Where the time went.
+    /// Time spent per segment.
     pub segments: [Duration; Segment::COUNT],
-    /// The single place where most of it went, and how much.
+    /// The place with the largest share, and this share.
     pub responsible: (Place, Duration),
-    /// Seed of the run it was seen in.
+    /// Seed of its run.
     pub seed: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct StreamRecord {
     pub payload_bytes: u64,
     /// Latency of delivered packets.
     pub latency: Summary,
-    /// Distribution of the same.
+    /// Distribution of these latencies.
     pub histogram: Histogram,
     /// Ethernet delay of delivered packets.
     pub ethernet: Summary,
@@ -71,7 +71,7 @@ pub struct StreamRecord {
     pub segments_ps: [i128; Segment::COUNT],
     /// The worst packet.
     pub worst: Option<Worst>,
-    /// Latency over time; empty unless asked for. Bucket `i` begins at `i * bucket`.
+    /// Latency over time; empty unless requested. Bucket `i` begins at `i * bucket`.
     pub buckets: Vec<Bucket>,
     /// Transfers of a bulk flow.
     pub transfers: Vec<TransferRecord>,
@@ -82,11 +82,11 @@ pub struct StreamRecord {
 pub struct TransferRecord {
     /// When the connection was opened.
     pub started_at: Instant,
-    /// When the last octet was delivered; `None` if it was still running.
+    /// When the last octet was delivered; `None` if the transfer was still running.
     pub finished_at: Option<Instant>,
     /// Octets delivered in order.
     pub delivered: Bytes,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -103,7 +103,7 @@ impl StreamRecord {
         NodeId(self.listener)
     }
 
-    /// Returns packets dropped or late over packets released; `None` if nothing was released.
+    /// Returns packets missed over packets released; `None` if none was released.
     pub fn miss_ratio(&self) -> Option<f64> {
         ratio(self.missed, self.released)
     }
@@ -115,7 +115,7 @@ impl StreamRecord {
             .map(|q| Ord::min(q, self.latency.max))
     }
 
-    /// Returns the share of the latency that was spent inside end stations.
+    /// Returns the share of the latency spent inside end stations.
     pub fn node_share(&self) -> Option<f64> {
         let inside: i128 = Segment::ALL
             .iter()
@@ -141,7 +141,7 @@ impl StreamRecord {
         for (own, others) in self.segments_ps.iter_mut().zip(other.segments_ps) {
             *own += others;
         }
-        // The first of equals stays, so that merging in seed order is deterministic.
+        // The first of equals is kept, so that merging in seed order is deterministic.
         if other
             .worst
             .is_some_and(|w| self.worst.is_none_or(|own| w.latency > own.latency))

@@ -1,8 +1,8 @@
-//! Count, extremes and moments of times, exact.
+//! Exact count, extremes and moments of times.
 
 use crate::quantity::Duration;
 
-/// Count, extremes and moments of a set of times, exact.
+/// Exact count, extremes and moments of a set of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Number of values.
@@ -13,8 +13,8 @@ pub struct Summary {
     pub max: Duration,
     /// Sum in picoseconds.
     pub sum_ps: i128,
-    /// Sum of squares in square picoseconds; [`u128::MAX`] if there is no room for it, as with
-    /// thousands of latencies of days.
+    /// Sum of squares in square picoseconds; [`u128::MAX`] on overflow, as with thousands of
+    /// latencies of days.
     pub sum_sq_ps2: u128,
 }
 
@@ -31,7 +31,7 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Takes in one value, not negative.
+    /// Adds one non-negative value.
     #[inline]
     pub fn record(&mut self, value: Duration) {
         let ps = value.as_ps();
@@ -43,7 +43,7 @@ impl Summary {
         self.sum_sq_ps2 = self.sum_sq_ps2.saturating_add(magnitude * magnitude);
     }
 
-    /// Takes in all values of `other`.
+    /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.min = Ord::min(self.min, other.min);
@@ -59,7 +59,7 @@ impl Summary {
     }
 
     /// Returns the population standard deviation (the `mdev` of iputils), rounded down to a
-    /// picosecond; `None` without values, or if the sum of squares had no room.
+    /// picosecond; `None` without values, or if the sum of squares overflowed.
     pub fn standard_deviation(&self) -> Option<Duration> {
         if self.sum_sq_ps2 == u128::MAX {
             return None;
@@ -68,7 +68,7 @@ impl Summary {
         let sum = u128::try_from(self.sum_ps).ok()?;
         let (quotient, rest) = (sum.checked_div(count)?, sum % count);
         // count * variance = sum of squares - sum^2 / count, with sum = quotient * count + rest
-        // spread out so that no product leaves 128 bits.
+        // expanded so that every product fits 128 bits.
         let square_of_sum = quotient * quotient * count + 2 * quotient * rest + rest * rest / count;
         let variance = self.sum_sq_ps2.saturating_sub(square_of_sum) / count;
         i64::try_from(variance.isqrt()).ok().map(Duration::from_ps)
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(Summary::default().standard_deviation(), None);
     }
 
-    /// Oracle: a constant does not deviate; 120 h squared is 1.9e35 square picoseconds, and 128 bits
-    /// end at 3.4e38.
+    /// Oracle: a constant has no deviation; 120 h squared is 1.9e35 square picoseconds, and 128
+    /// bits end at 3.4e38.
     #[test]
     fn squares_without_room_give_no_deviation() {
         let days = Duration::from_secs(120 * 3600);

@@ -1,4 +1,4 @@
-//! Whether flows may be added to a plant.
+//! Decides whether flows may be added to a plant.
 
 use rtether_bounds::{Analysis, Analyzer};
 use rtether_model::flow::FlowId;
@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 /// Whether flows may be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Every deadline that is met without them is met with them, and so are their own.
+    /// Every deadline that is met without the flows is met with them, and so are their own.
     Yes,
     /// A deadline would be missed, or a place would be overloaded.
     No,
@@ -33,22 +33,22 @@ impl Decision {
     }
 }
 
-/// The answer, with what it rests on.
+/// A decision and its evidence.
 #[derive(Clone, Debug)]
 pub struct Admission {
-    /// The answer.
+    /// The decision.
     pub decision: Decision,
-    /// The plant with the flows added, which come last.
+    /// The plant with the added flows, which come last.
     pub scenario: Scenario,
     /// Bounds with the flows added.
     pub analysis: Analysis,
-    /// What differs.
+    /// Differences to the bounds without them.
     pub comparison: Comparison,
 }
 
-/// Says whether the flows `added` of a scenario may be there.
+/// Decides whether the flows `added` of a scenario can be admitted.
 ///
-/// Flows that miss their deadlines without them do not count against them.
+/// Flows that already miss their deadlines without them do not count.
 pub fn admit(scenario: &Scenario, added: &[FlowId]) -> Admission {
     let is_new = |index: u32| added.contains(&FlowId(index));
     let mut base = scenario.clone();
@@ -87,7 +87,7 @@ pub fn admit(scenario: &Scenario, added: &[FlowId]) -> Admission {
     }
 }
 
-/// Says whether the change of one stream may be.
+/// Decides whether the change of one stream is admissible.
 fn decide(difference: &Difference) -> Decision {
     let verdict = |side: &Option<Side>| side.as_ref().map_or("", |side| side.verdict);
     let (before, after) = (verdict(&difference.before), verdict(&difference.after));
@@ -102,20 +102,20 @@ fn decide(difference: &Difference) -> Decision {
 }
 
 impl Admission {
-    /// Returns the streams because of which the answer is not yes.
+    /// Returns the streams that prevent a yes.
     pub fn objections(&self) -> impl Iterator<Item = &Difference> {
         let all = self.comparison.differences.iter();
         all.filter(|difference| decide(difference) == self.decision)
             .filter(|_| self.decision != Decision::Yes)
     }
 
-    /// Returns the streams of the flows that were added.
+    /// Returns the streams of the added flows.
     pub fn own(&self) -> impl Iterator<Item = &Difference> {
         let all = self.comparison.differences.iter();
         all.filter(|difference| difference.before.is_none())
     }
 
-    /// Returns the answer in one sentence; it names the first stream that decides.
+    /// Returns the decision in one sentence, which names the first objection.
     pub fn headline(&self) -> String {
         let word = self.decision.name();
         let Some(first) = self.objections().next() else {
@@ -135,7 +135,7 @@ impl Admission {
         format!("{word}: {}{more}", objection(first))
     }
 
-    /// Returns the answer with the streams that decide and those of the flows added.
+    /// Returns the decision with the streams that prevent it and those of the added flows.
     pub fn table(&self) -> String {
         let shown = self.comparison.differences.iter();
         let shown = shown.filter(|d| d.before.is_none() || decide(d) != Decision::Yes);
@@ -150,7 +150,7 @@ impl Admission {
         )
     }
 
-    /// Returns one JSON document, schema `rtether.admit/1`: all streams that differ.
+    /// Returns one JSON document, schema `rtether.admit/1`, with all streams that differ.
     pub fn json(&self) -> String {
         let objections = self
             .objections()
@@ -168,7 +168,7 @@ impl Admission {
         format!("{document:#}\n")
     }
 
-    /// Returns one CSV row for each stream that differs.
+    /// Returns one CSV row per stream that differs.
     pub fn csv(&self) -> String {
         differences::csv(&self.comparison.differences)
     }

@@ -1,4 +1,4 @@
-//! Two answers side by side: what a change of the plant does to every stream.
+//! Compares two analyses: the effect of a change of the plant on every stream.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +17,25 @@ pub struct Answer<'a> {
     pub analysis: &'a Analysis,
 }
 
-/// One stream in two answers.
+/// One stream in two analyses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Name of the flow.
     pub flow: String,
-    /// Name of its talker; after the change, if it is there.
+    /// Name of its talker; after the change, if the stream still exists.
     pub talker: String,
     /// Name of the listener.
     pub listener: String,
-    /// Before the change; none for a stream that came.
+    /// Before the change; `None` for an added stream.
     pub before: Option<Side>,
-    /// After the change; none for a stream that went.
+    /// After the change; `None` for a removed stream.
     pub after: Option<Side>,
 }
 
-/// What one answer says of a stream.
+/// Result of one analysis for a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The bound; none if there is none.
+    /// The bound; `None` if the stream has none.
     pub bound: Option<Duration>,
     /// The deadline of the flow.
     pub deadline: Option<Duration>,
@@ -43,7 +43,7 @@ pub struct Side {
     pub verdict: &'static str,
     /// Why there is no bound, with names.
     pub reason: Option<String>,
-    /// Whether that is because a place has more to do than it can.
+    /// Whether the reason is an overloaded place.
     pub is_overload: bool,
 }
 
@@ -59,22 +59,22 @@ impl Side {
         }
     }
 
-    /// Returns deadline minus bound, if there are both; negative if the deadline may be missed.
+    /// Returns deadline minus bound, if both exist; negative if the deadline may be missed.
     pub fn slack(&self) -> Option<Duration> {
         Some(self.deadline? - self.bound?)
     }
 }
 
-/// All streams of two answers: those that differ, and how many do not.
+/// All streams of two analyses: those that differ, and the number of those that do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// In the order of the answer after the change; streams that went come first.
+    /// In the order of the analysis after the change; removed streams come first.
     pub differences: Vec<Difference>,
     /// Streams with the same bound and the same deadline.
     pub same: usize,
 }
 
-/// Compares two answers; streams correspond by the names of flow and listener.
+/// Compares two analyses; streams correspond by the names of flow and listener.
 pub fn compare(before: Answer<'_>, after: Answer<'_>) -> Comparison {
     let mut old: BTreeMap<(&str, &str), &StreamBound> = BTreeMap::new();
     for stream in &before.analysis.streams {

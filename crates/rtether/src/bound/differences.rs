@@ -8,13 +8,13 @@ use super::compare::{Comparison, Difference, Side};
 use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time};
 
-/// How bounds are found where many answers are wanted at once.
+/// Method used where many analyses are needed at once.
 pub(super) const METHOD: &str = "total-flow";
-/// Says so, since `rtether bound` may show a lower number for the same stream.
+/// Note on the method, since `rtether bound` may show a lower number for the same stream.
 pub(super) const METHOD_NOTE: &str =
     "Bounds of total flow analysis alone; `rtether bound` takes the least of all methods.";
 
-/// Joins two words with an arrow, or says one if both are the same.
+/// Joins two words with an arrow; returns one if both are equal.
 fn step(before: Option<String>, after: Option<String>) -> String {
     match (before, after) {
         (Some(before), Some(after)) if before == after => after,
@@ -79,7 +79,7 @@ pub(super) fn table(differences: &[Difference]) -> Table {
     table
 }
 
-/// Returns a sentence on how many streams differ, and how many verdicts.
+/// Returns a sentence with the number of streams and of verdicts that differ.
 pub(super) fn summary(comparison: &Comparison) -> String {
     let differences = &comparison.differences;
     if differences.is_empty() {
@@ -99,7 +99,7 @@ pub(super) fn summary(comparison: &Comparison) -> String {
     )
 }
 
-/// Returns the differences for programs.
+/// Returns the differences for JSON.
 pub(super) fn list(differences: &[Difference]) -> Vec<Value> {
     let side = |side: &Option<Side>| {
         side.as_ref().map_or(Value::Null, |side| {
@@ -128,7 +128,7 @@ pub(super) fn ns(span: Option<Duration>) -> Value {
     span.map_or(Value::Null, crate::report::json::ns)
 }
 
-/// Returns one CSV row a difference.
+/// Returns one CSV row per difference.
 pub(super) fn csv(differences: &[Difference]) -> String {
     let header = [
         "flow",
