@@ -1,9 +1,9 @@
-//! Closed forms of shared Ethernet: how long access may take and how likely collisions repeat
+//! Closed forms of shared Ethernet: longest access times and probabilities of repeated collisions
 //! (IEEE 802.3, clause 4.2.3.2; R22, R26).
 //!
-//! After the n-th collision in a row a station waits a random number of slot times, drawn evenly
-//! from `0..2^min(n, 10)`; after the sixteenth it gives the frame up. 003 Dolejs prints ranges that
-//! include the upper end, `0..=2^n`; both are here.
+//! After the n-th collision in a row a station waits a random number of slot times, uniform in
+//! `0..2^min(n, 10)`; after the sixteenth it gives up the frame. 003 Dolejs prints ranges that
+//! include the upper end, `0..=2^n`; both are implemented.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_model::wire::{GAP, MIN_FRAME, occupancy, wire_time};
@@ -13,10 +13,10 @@ use crate::report::text::real;
 /// Attempts after which a frame is given up.
 pub(crate) const ATTEMPTS_MAX: u32 = 16;
 
-/// Collisions after which the range grows no more.
+/// Collisions after which the range stops growing.
 const DOUBLINGS_MAX: u32 = 10;
 
-/// Which numbers of slots a station draws from.
+/// Ranges from which stations draw their back-off, in slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ranges {
     /// `0..2^n`, as in the standard.
@@ -26,7 +26,7 @@ pub(crate) enum Ranges {
 }
 
 impl Ranges {
-    /// Returns the most slots that are drawn after so many collisions in a row.
+    /// Returns the largest back-off, in slots, after `collisions` collisions in a row.
     pub(crate) const fn longest(self, collisions: u32) -> i64 {
         let doublings = if collisions < DOUBLINGS_MAX {
             collisions
@@ -39,13 +39,13 @@ impl Ranges {
         }
     }
 
-    /// Returns the most slots that are waited over so many collisions in a row.
+    /// Returns the largest total back-off, in slots, over `collisions` collisions in a row.
     fn longest_sum(self, collisions: u32) -> i64 {
         (1..=collisions).map(|n| self.longest(n)).sum()
     }
 
-    /// Returns the probability that two stations which wait for the same moment draw equal numbers
-    /// so many times in a row.
+    /// Returns the probability that two stations that wait for the same moment draw equal numbers
+    /// `collisions` times in a row.
     pub(crate) fn repeated(self, collisions: u32) -> f64 {
         let choices = (1..=collisions).map(|n| self.longest(n) + 1);
         choices.fold(1.0, |probability, choices| {
@@ -53,17 +53,17 @@ impl Ranges {
         })
     }
 
-    /// Returns the longest time from wanting to send to the last bit, if two stations collide so
-    /// many times and nobody else sends: longest back-offs, a slot and a gap lost to each
-    /// collision, the frame.
+    /// Returns the longest time from the request to send to the last bit if two stations collide
+    /// `collisions` times and no other station sends: the longest back-offs, a slot and a gap lost
+    /// per collision, and the frame.
     pub(crate) fn longest_access(self, collisions: u32, frame: Bytes, rate: BitRate) -> Duration {
         let lost = (slot_time(rate) + rate.time_ceil(GAP)) * i64::from(collisions);
         slot_time(rate) * self.longest_sum(collisions) + lost + wire_time(frame, rate)
     }
 
-    /// Returns the parts of the worst case of a frame that gets through at the last of `trials`: the
-    /// longest back-offs of the collisions before, and for each trial a full frame of somebody else
-    /// (or in the end the own one), the gap and a slot of contention.
+    /// Returns the two parts of the worst case of a frame that gets through at the last of
+    /// `trials`: the longest back-offs after the earlier collisions; and for each trial a full
+    /// frame of another station (in the last one its own), the gap and a slot of contention.
     pub(crate) fn worst_case(
         self,
         trials: u32,
@@ -75,15 +75,15 @@ impl Ranges {
         (back_off, trial * i64::from(trials))
     }
 
-    /// Returns the least number of collisions after which the deadline can be missed. With sixteen
-    /// it is missed in any case.
+    /// Returns the least number of collisions after which the deadline can be missed; sixteen if
+    /// only a frame that is given up misses it.
     pub(crate) fn least_collisions(self, deadline: Duration, frame: Bytes, rate: BitRate) -> u32 {
         let can_miss = |&n: &u32| self.longest_access(n, frame, rate) > deadline;
         (0..ATTEMPTS_MAX).find(can_miss).unwrap_or(ATTEMPTS_MAX)
     }
 }
 
-/// Returns 512 bit times.
+/// Returns the slot time, 512 bit times.
 pub(crate) fn slot_time(rate: BitRate) -> Duration {
     rate.time_ceil(MIN_FRAME)
 }
@@ -108,7 +108,7 @@ mod tests {
         let (back_off, trials) = worst_case(10, Bytes::new(1518), SLOW);
         assert_eq!(back_off, Duration::from_ns(51_865_600));
         assert_eq!(trials, Duration::from_us(12_816));
-        // One trial has no collision before it.
+        // The first trial has no collision before it.
         let (back_off, _) = worst_case(1, Bytes::new(1518), SLOW);
         assert_eq!(back_off, Duration::ZERO);
     }

@@ -1,6 +1,6 @@
 //! Bounds as one JSON document, schema `rtether.bound/1`.
 //!
-//! Structures and no tree of values: a plant of thousands of flows is written in milliseconds.
+//! Serialized from structures, without a tree of values: thousands of flows take milliseconds.
 
 use std::collections::BTreeMap;
 
@@ -32,11 +32,11 @@ struct Document<'a> {
 struct Shared<'a> {
     switch: &'a str,
     buffer_bytes: u64,
-    /// Of all its ports together; none if that of one is not known.
+    /// Backlog of all its ports together; `None` if that of any port is unknown.
     backlog_bytes: Option<u64>,
 }
 
-/// What limits a flow whose releases nothing limits.
+/// What limits a flow with unlimited releases.
 #[derive(Serialize)]
 struct Open<'a> {
     flow: &'a str,
@@ -53,7 +53,7 @@ struct Stream<'a> {
     min_ns: Option<f64>,
     slack_ns: Option<f64>,
     method: Option<&'static str>,
-    /// Of every method that was tried and has a bound.
+    /// Bound of each method that found one.
     by_method_ns: Option<BTreeMap<&'static str, f64>>,
     hops: Option<Vec<Hop<'a>>>,
     verdict: &'static str,
@@ -61,7 +61,7 @@ struct Stream<'a> {
     reason: Option<String>,
 }
 
-/// What a model says of a stream on a shared medium, with the model's name.
+/// Result of a model for a stream on a shared medium, with the model's name.
 #[derive(Serialize)]
 pub(crate) struct Said {
     late_ratio: f64,
@@ -71,7 +71,7 @@ pub(crate) struct Said {
     model: &'static str,
 }
 
-/// Returns what a model says in the form of the documents.
+/// Returns the result of a model in the form used by the documents.
 pub(crate) fn said(of: &Statistical) -> Said {
     Said {
         late_ratio: of.late_ratio,
@@ -111,7 +111,7 @@ struct Stack<'a> {
     state: &'static str,
 }
 
-/// Returns everything as one JSON document, schema `rtether.bound/1`.
+/// Returns the whole analysis as one JSON document, schema `rtether.bound/1`.
 pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let places = places(&names, analysis);
@@ -146,13 +146,13 @@ pub fn json(scenario: &Scenario, analysis: &Analysis) -> String {
             .collect(),
         open_flows: open.collect(),
     };
-    // Strings, numbers and lists: nothing of it fails to be written.
+    // Strings, numbers and lists: serialization cannot fail.
     let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// Returns the names of all places on the ways of streams, each of which many streams pass.
+/// Returns the names of all places on the paths of streams, computed once per place.
 fn places(names: &Names<'_>, analysis: &Analysis) -> BTreeMap<Place, String> {
     let mut places = BTreeMap::new();
     let bounds = analysis

@@ -1,7 +1,7 @@
-//! Proved bounds of a scenario, in words and files.
+//! Proved bounds of a scenario, as text and files.
 //!
-//! The analysis is that of `rtether_bounds`; here its answer gets the names of the scenario and a
-//! verdict.
+//! The analysis is that of `rtether_bounds`; this module adds the names of the scenario and
+//! verdicts.
 
 mod admit;
 mod compare;
@@ -41,12 +41,12 @@ pub fn analyze(scenario: &Scenario) -> Analysis {
     rtether_bounds::analyze(&scenario.network, &scenario.flows)
 }
 
-/// The same by the chosen methods.
+/// The same with the chosen methods.
 pub fn analyze_with(scenario: &Scenario, methods: Methods) -> Analysis {
     rtether_bounds::analyze_with(&scenario.network, &scenario.flows, methods)
 }
 
-/// Returns the bounds of all streams; `None` where there is none.
+/// Returns the bounds of all streams; `None` for a stream without a bound.
 pub fn latencies(analysis: &Analysis) -> Vec<Option<Duration>> {
     let bounds = analysis.streams.iter().map(|stream| &stream.bound);
     bounds
@@ -54,8 +54,8 @@ pub fn latencies(analysis: &Analysis) -> Vec<Option<Duration>> {
         .collect()
 }
 
-/// Returns the streams whose largest simulated latency exceeds their bound: a defect of rtether,
-/// in the simulator or in the bounds, unless [`broken_assumption`] says otherwise.
+/// Returns the streams whose largest simulated latency exceeds their bound: a defect of rtether, in
+/// the simulator or in the bounds, unless [`broken_assumption`] finds a dropped frame.
 pub fn contradictions(analysis: &Analysis, results: &Results) -> Vec<usize> {
     let streams = results.record.streams.iter().zip(latencies(analysis));
     let exceeds = streams.map(|(stream, bound)| bound.is_some_and(|b| stream.latency.max > b));
@@ -63,8 +63,8 @@ pub fn contradictions(analysis: &Analysis, results: &Results) -> Vec<usize> {
     found.map(|(index, _)| index).collect()
 }
 
-/// Returns where a full buffer dropped frames or packets, in words, so that bounds need not hold:
-/// they assume that nothing is lost for lack of memory. `None` if they must hold.
+/// Returns, in words, where a full buffer dropped frames or packets, so that bounds need not hold:
+/// they assume no loss for lack of memory. `None` if they must hold.
 pub fn broken_assumption(scenario: &Scenario, results: &Results) -> Option<String> {
     let network = &scenario.network;
     let name = |id: NodeId| network.node(id).name.as_str();
@@ -85,7 +85,7 @@ pub fn broken_assumption(scenario: &Scenario, results: &Results) -> Option<Strin
     Some(format!("{place} dropped {dropped} for lack of memory"))
 }
 
-/// What the bounds say of a scenario.
+/// Number of streams by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Streams with a deadline that their bound meets.
@@ -116,7 +116,7 @@ pub fn counts(scenario: &Scenario, analysis: &Analysis) -> Counts {
 /// Verdict on a stream whose bound exceeds its deadline: packets may or may not be late.
 const NOT_PROVED: &str = "not-proved";
 
-/// Returns a verdict in words for people: a bound that is within the deadline is a proof.
+/// Returns a verdict as shown to users: a bound within the deadline is a proof.
 fn words(verdict: &str) -> String {
     match verdict {
         "ok" => "proved".into(),
@@ -170,7 +170,7 @@ fn place_name(scenario: &Scenario, place: Place) -> String {
     }
 }
 
-/// Returns the node at the other end of the link at a port.
+/// Returns the node at the other end of the link in use at a port.
 fn peer(scenario: &Scenario, port: PortId) -> Option<NodeId> {
     let links = scenario.network.links.iter();
     let mut links = links.filter(|link| !link.standby);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn one_flow_alone_by_hand() {
-        // 114 octets with preamble over two links of 100 Mbit/s: 18.24 us, and nothing to wait for.
+        // 114 octets with preamble over two links of 100 Mbit/s: 18.24 us, and no wait.
         let scenario = load(STAR);
         let analysis = analyze(&scenario);
         assert_eq!(latencies(&analysis), [Some(Duration::from_ns(18_240))]);
@@ -217,7 +217,7 @@ mod tests {
         );
     }
 
-    /// Oracle: by hand, six frames into a port whose buffer takes fewer.
+    /// Oracle: by hand, six frames into a port whose buffer holds fewer.
     #[test]
     fn a_full_buffer_breaks_the_assumption() {
         let mut text = STAR.replace("ports: 2 }", "ports: 2, buffer: 2 kB }");

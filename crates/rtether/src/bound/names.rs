@@ -1,4 +1,4 @@
-//! Names of ports and places, for answers in which thousands of them are written.
+//! Names of ports and places, looked up fast enough for results with thousands of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use rtether_model::record::{Place, Segment};
 
 use crate::scenario::Scenario;
 
-/// What is at the other end of every link in use.
+/// Node at the other end of every link in use.
 pub(super) struct Names<'a> {
     scenario: &'a Scenario,
     peers: BTreeMap<PortId, NodeId>,

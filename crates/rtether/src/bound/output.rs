@@ -11,7 +11,7 @@ use crate::report::text::{exact_ns, percent, plain_line, plural, time, time_or_d
 use crate::scenario::Scenario;
 use crate::sheet::Sheet;
 
-/// Parts of a million as a share.
+/// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
 pub(super) fn share(ppm: u64) -> f64 {
     ppm as f64 / 1e6
@@ -124,7 +124,7 @@ fn busiest(scenario: &Scenario, analysis: &Analysis) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns what limits flows that have no limit of their own, in words.
+/// Returns in words what limits a flow with unlimited releases.
 pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
     let name = |node| scenario.network.node(node).name.as_str();
     match limit {
@@ -135,7 +135,7 @@ pub(super) fn flow_limit(scenario: &Scenario, limit: FlowLimit) -> String {
     }
 }
 
-/// Returns one line that says what limits bulk flows and their like, or nothing without any.
+/// Returns one line on what limits the flows with unlimited releases; empty without any.
 fn open_flows(scenario: &Scenario, analysis: &Analysis) -> String {
     let mut limits: BTreeMap<String, usize> = BTreeMap::new();
     for open in &analysis.open_flows {
@@ -158,7 +158,7 @@ pub(super) fn port_name(scenario: &Scenario, port: &PortBound) -> String {
     format!("{} > {peer}", name(port.port.node))
 }
 
-/// Returns one CSV row a stream.
+/// Returns one CSV row per stream.
 pub fn csv(scenario: &Scenario, analysis: &Analysis) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let header = [

@@ -1,4 +1,4 @@
-//! Bounds as a section of a report, and as a page of their own.
+//! Bounds as a section of a report, and as a separate page.
 
 use rtether_bounds::{Analysis, Bound, HopBound, PortBound, StackBound, StreamBound};
 use rtether_model::quantity::Duration;
@@ -13,16 +13,16 @@ use crate::report::page::{self, DataTable, Page, TableCell, Tone, details};
 use crate::report::text::{count, percent, plural, time};
 use crate::scenario::Scenario;
 
-/// Streams in the table, those with the least slack first.
+/// Largest number of streams in the table, least slack first.
 const MOST_STREAMS: usize = 400;
-/// Streams whose hops are drawn.
+/// Largest number of streams whose hops are drawn.
 const MOST_DRAWN: usize = 24;
-/// Longest over shortest bound on one axis.
+/// Largest ratio of the longest to the shortest bound on one axis.
 const SPREAD: f64 = 6.0;
-/// Ports and stacks in their tables, busiest first.
+/// Largest number of ports and of stacks in their tables, busiest first.
 const MOST_PLACES: usize = 100;
 
-/// What the section says first.
+/// Introduction of the section.
 pub(crate) const NOTE: &str = "Proved for any phases and any seed, if nothing is lost for lack of \
     memory. Least slack first. What is statistical is said apart and is no bound.";
 
@@ -59,7 +59,7 @@ pub fn html(scenario: &Scenario, analysis: &Analysis) -> String {
         .render()
 }
 
-/// Returns the same as the body of one section in a report of something else.
+/// Returns the same as the body of one section of another report.
 pub(crate) fn section(scenario: &Scenario, analysis: &Analysis) -> Markup {
     let mut all = streams(scenario, analysis);
     let mut place = |title, note, body| {
@@ -76,7 +76,7 @@ const PORTS_NOTE: &str = "Utilization is the offered wire time. Memory is the mo
     there, the frame in transmission not counted.";
 const STACKS_NOTE: &str = "Stacks that take no time are left out.";
 
-/// Returns the positions of all streams: too late, without a bound, then the least slack first.
+/// Returns the positions of all streams: not proved, without a bound, then least slack first.
 fn order(scenario: &Scenario, analysis: &Analysis) -> Vec<usize> {
     let key = |stream: &StreamBound| {
         let bound = stream.bound.as_ref().ok();
@@ -178,7 +178,7 @@ fn remark(scenario: &Scenario, stream: &StreamBound) -> String {
     }
 }
 
-/// Returns a verdict as a word with a sign; failures come first when sorted upwards.
+/// Returns a verdict as a word with a sign; failures come first in ascending order.
 fn mark(verdict: &str) -> TableCell {
     let (class, sign, weight) = match verdict {
         super::NOT_PROVED => ("mark bad", "\u{2717}", 0),
@@ -245,7 +245,8 @@ fn hops(scenario: &Scenario, analysis: &Analysis, order: &[usize]) -> Markup {
     charts.collect()
 }
 
-/// Splits rows where one axis would squeeze some of them: longest first, order kept inside.
+/// Splits rows whose lengths would not fit one axis: longest first, keeping the order inside a
+/// group.
 fn by_size(mut rows: Vec<StackedRow>) -> Vec<Vec<StackedRow>> {
     let mut groups = Vec::new();
     while !rows.is_empty() {
@@ -258,7 +259,7 @@ fn by_size(mut rows: Vec<StackedRow>) -> Vec<Vec<StackedRow>> {
     groups
 }
 
-/// Returns wait and passage of each hop.
+/// Returns waits and passages of all hops.
 fn parts(scenario: &Scenario, bound: &Bound) -> Vec<StackedPart> {
     let most = bound.responsible();
     let hops = bound.hops.iter().flat_map(|hop| {
@@ -279,7 +280,7 @@ fn parts(scenario: &Scenario, bound: &Bound) -> Vec<StackedPart> {
     hops.collect()
 }
 
-/// Returns the class of the color of a hop.
+/// Returns the color class of a hop.
 fn class(hop: &HopBound) -> &'static str {
     match hop.place.segment {
         Segment::TalkerStack => "f-talker",

@@ -1,4 +1,4 @@
-//! How busy ports and stacks are, how long frames wait there, and whether memory suffices.
+//! Load of ports and stacks, waits there, and whether their memory suffices.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,20 @@ use crate::report::csv::write;
 use crate::report::text::{exact_ns, percent, plural, time_or_dash};
 use crate::scenario::Scenario;
 
-/// Parts of a million that are all of the time.
+/// Full load in millionths.
 const FULL: u64 = 1_000_000;
 
-/// What can be said of a port or a stack.
+/// State of a port or a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It bears its load, and its memory suffices.
+    /// The load is below the capacity, and the memory suffices.
     Ok,
-    /// More may have to wait there than there is memory for: bounds that pass it do not hold then.
+    /// More frames or packets may wait than the memory holds; bounds of streams that pass it then
+    /// do not hold.
     Buffer,
-    /// It is offered more work than it can do.
+    /// Overloaded: more work arrives than it can do.
     Overload,
-    /// What waits there has no bound, for another reason.
+    /// The backlog has no bound, for another reason.
     NoBound,
 }
 
@@ -42,7 +43,7 @@ impl State {
 
     fn of(utilization_ppm: Option<u64>, waiting: Option<u64>, memory: u64) -> Self {
         match (utilization_ppm, waiting) {
-            // Bounds need some time to spare: a place that is busy all the time is overloaded.
+            // Bounds need some spare time: full utilization counts as overload.
             (Some(ppm), _) if ppm >= FULL => Self::Overload,
             (_, None) => Self::NoBound,
             (_, Some(waiting)) if waiting > memory => Self::Buffer,
@@ -51,24 +52,24 @@ impl State {
     }
 }
 
-/// A port with the memory it has.
+/// A port and its memory.
 #[derive(Clone, Copy, Debug)]
 pub struct PortUse<'a> {
-    /// What is proved of it.
+    /// Bounds of the port.
     pub bound: &'a PortBound,
-    /// Memory for its frames: of the driver queue, or of the port of a switch.
+    /// Memory for its frames: of the driver queue, or of the switch port.
     pub buffer: Bytes,
-    /// Whether the ports of its switch together may hold more than the memory that they share.
+    /// Whether the ports of its switch together may exceed the memory that they share.
     pub exceeds_shared: bool,
 }
 
 impl PortUse<'_> {
-    /// Returns the share of wire time that is offered; `None` if nothing limits it.
+    /// Returns the offered share of wire time; `None` if it is unlimited.
     pub fn utilization(&self) -> Option<f64> {
         self.bound.utilization_ppm.map(share)
     }
 
-    /// Returns whether it bears its load.
+    /// Returns the state of the port.
     pub fn state(&self) -> State {
         let backlog = self.bound.backlog.map(Bytes::get);
         let state = State::of(self.bound.utilization_ppm, backlog, self.buffer.get());
@@ -79,23 +80,23 @@ impl PortUse<'_> {
     }
 }
 
-/// A processor of a stack with the packets that may wait for it.
+/// A processor of a stack and the limit of its queue.
 #[derive(Clone, Copy, Debug)]
 pub struct StackUse<'a> {
-    /// What is proved of it.
+    /// Bounds of the processor.
     pub bound: &'a StackBound,
     /// Packets that may wait, both directions together.
     pub queue: u32,
 }
 
 impl StackUse<'_> {
-    /// Returns the share of its time that is offered; `None` if nothing limits it.
+    /// Returns the offered share of its time; `None` if it is unlimited.
     pub fn utilization(&self) -> Option<f64> {
         self.bound.utilization_ppm.map(share)
     }
 
-    /// Returns `tasks` for the processor of applications, `receive` for one of received packets
-    /// only, else `send`.
+    /// Returns `tasks` for the processor of applications, `receive` for one that serves only
+    /// received packets, else `send`.
     pub fn serves(&self) -> &'static str {
         if self.bound.segment == Segment::Application {
             "tasks"
@@ -106,20 +107,20 @@ impl StackUse<'_> {
         }
     }
 
-    /// Returns whether it bears its load.
+    /// Returns the state of the processor.
     pub fn state(&self) -> State {
         let waiting = self.bound.waiting;
         State::of(self.bound.utilization_ppm, waiting, u64::from(self.queue))
     }
 }
 
-/// Parts of a million as a share.
+/// Converts millionths to a share.
 #[allow(clippy::cast_precision_loss, reason = "for display")]
 fn share(ppm: u64) -> f64 {
     ppm as f64 / 1e6
 }
 
-/// Returns all ports that frames leave by, with their memory.
+/// Returns all egress ports with their memory.
 pub fn ports<'a>(
     scenario: &'a Scenario,
     analysis: &'a Analysis,
@@ -219,7 +220,7 @@ fn amount(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".into(), |value| value.to_string())
 }
 
-/// Returns how many ports and stacks are in which state.
+/// Returns a sentence with the number of ports and stacks in each state.
 fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     let states = ports(scenario, analysis).map(|port| port.state());
     let states = states.chain(stacks(scenario, analysis).map(|stack| stack.state()));
@@ -242,7 +243,7 @@ fn summary(scenario: &Scenario, analysis: &Analysis) -> String {
     )
 }
 
-/// Returns one CSV row a port and a stack.
+/// Returns one CSV row per port and per stack.
 pub fn ports_csv(scenario: &Scenario, analysis: &Analysis) -> String {
     let names = Names::new(scenario);
     let header = [

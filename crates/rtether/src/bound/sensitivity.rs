@@ -1,8 +1,8 @@
-//! Which single change buys most for a stream.
+//! Finds the single change that lowers the bound of a stream most.
 //!
-//! Tried are a processor twice as fast for every stack on its way, ten times the rate for every
-//! link, the next higher priority for its flow, and the next lower one for each flow that may go
-//! before it. Each trial changes the plant, has the bounds brought up to date, and changes it back.
+//! The trials are: a processor twice as fast for every stack on its path, ten times the rate for
+//! every link, the next higher priority for its flow, and the next lower one for each flow that may
+//! go before it. Each trial changes the plant, updates the bounds, and reverts the change.
 
 mod candidates;
 mod output;
@@ -17,7 +17,7 @@ use super::{reason, verdict};
 use crate::scenario::Scenario;
 use candidates::Candidate;
 
-/// Shared with a caller who wants to know how far the trials are, or to stop them.
+/// Progress of the trials, shared with a caller that may also cancel them.
 #[derive(Debug, Default)]
 pub struct Steps {
     done: AtomicUsize,
@@ -26,24 +26,24 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Returns how many trials are done, and of how many.
+    /// Returns the number of trials done and their total number.
     pub fn position(&self) -> (usize, usize) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed), total)
     }
 
-    /// Asks to end after the present trial; those done so far count.
+    /// Cancels after the current trial; trials done so far count.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether somebody asked to end.
+    /// Returns whether the search was canceled.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 }
 
-/// What single changes do to the bound of one stream.
+/// Effect of single changes on the bound of one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sensitivity {
     /// Name of the flow.
@@ -52,38 +52,38 @@ pub struct Sensitivity {
     pub talker: String,
     /// Name of the listener.
     pub listener: String,
-    /// Its bound as it is.
+    /// Bound without any change.
     pub bound: Duration,
     /// The deadline of the flow.
     pub deadline: Option<Duration>,
     /// The trials, largest gain first.
     pub trials: Vec<Trial>,
-    /// Set when the trials were interrupted: not all were made.
+    /// Whether the trials were interrupted, so that some are missing.
     pub partial: bool,
 }
 
-/// One change and what it does.
+/// One change and its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
     /// The change in words.
     pub change: String,
-    /// The bound after it; none if there is none any more.
+    /// Bound after the change; `None` if the stream no longer has one.
     pub bound: Option<Duration>,
     /// By how much the bound falls; negative if it grows.
     pub gain: Option<Duration>,
-    /// Other streams that met their deadlines before and would not after.
+    /// Other streams that met their deadlines before and would not afterwards.
     pub others_late: usize,
 }
 
-/// Why nothing can be tried.
+/// Why there are no trials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SensitivityError {
     /// There is no such flow.
     #[error("no flow is named `{name}`; {help}")]
     NoFlow {
-        /// What was asked for.
+        /// The name requested.
         name: String,
-        /// The nearest name, or what to do.
+        /// The nearest name, or advice.
         help: String,
     },
     /// The stream has no bound that a change could lower.
@@ -93,7 +93,7 @@ pub enum SensitivityError {
         flow: String,
         /// Name of the listener.
         listener: String,
-        /// Why, with names.
+        /// Why, with the names of the scenario.
         reason: String,
     },
     /// No stream has a bound.
@@ -101,9 +101,9 @@ pub enum SensitivityError {
     Nothing,
 }
 
-/// Tries single changes for the stream with the least slack, or for that of a flow by name.
+/// Tries single changes for the stream with the least slack, of all streams or of the flow named.
 ///
-/// Where no flow has a deadline, the stream with the largest bound is taken.
+/// If no flow has a deadline, takes the stream with the largest bound.
 pub fn sensitivity(
     scenario: &Scenario,
     flow: Option<&str>,
@@ -152,7 +152,7 @@ pub fn sensitivity(
     })
 }
 
-/// Returns the position of the stream with the least slack, of all or of a flow.
+/// Returns the position of the stream with the least slack, of all streams or of one flow.
 fn choose(
     scenario: &Scenario,
     streams: &[StreamBound],
@@ -161,7 +161,7 @@ fn choose(
     let chosen = flow.map(|name| find_flow(scenario, name)).transpose()?;
     let is_chosen = |stream: &StreamBound| chosen.is_none_or(|flow| stream.flow == flow);
     let bounded = streams.iter().enumerate().filter(|(_, s)| is_chosen(s));
-    // With a deadline first, by slack; then by bound.
+    // Streams with a deadline first, by slack; then by bound.
     let urgency = |stream: &StreamBound| {
         let bound = stream.bound.as_ref().ok()?;
         let slack = bound.slack.map_or(i64::MAX, Duration::as_ps);
@@ -173,7 +173,7 @@ fn choose(
         .min();
     match (least, chosen) {
         (Some((_, index)), _) => Ok(index),
-        // Of a flow that was asked for, the reason is told.
+        // For a flow requested by name, the caller reports the reason.
         (None, Some(_)) => bounded
             .map(|(index, _)| index)
             .next()
@@ -198,7 +198,7 @@ fn find_flow(scenario: &Scenario, name: &str) -> Result<FlowId, SensitivityError
     })
 }
 
-/// Makes a change, looks at the stream, and takes the change back.
+/// Applies a change, reads the bound of the stream, and reverts the change.
 fn attempt(
     scenario: &Scenario,
     analyzer: &mut Analyzer,
@@ -219,7 +219,7 @@ fn attempt(
     }
 }
 
-/// Counts the other streams whose deadline was met before.
+/// Counts the other streams whose deadline was met before the change and is not afterwards.
 fn late(
     scenario: &Scenario,
     changes: &Changes,

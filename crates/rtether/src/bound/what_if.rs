@@ -1,4 +1,4 @@
-//! What a change of the scenario would do to the bounds.
+//! Effect of a change of the scenario on the bounds.
 
 use rtether_bounds::Analysis;
 use serde_json::json;
@@ -7,14 +7,14 @@ use super::compare::{Answer, Comparison, compare};
 use super::{analyze, differences};
 use crate::scenario::{Override, Scenario};
 
-/// The bounds of a scenario and of one that was changed.
+/// Comparison of the bounds of a scenario with those of a changed one.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
     /// The changes in words: `PATH=VALUE`.
     pub changes: Vec<String>,
     /// Bounds after the change.
     pub after: Analysis,
-    /// What differs.
+    /// The differences.
     pub comparison: Comparison,
 }
 
@@ -69,7 +69,7 @@ impl WhatIf {
         format!("{document:#}\n")
     }
 
-    /// Returns one CSV row for each stream that differs.
+    /// Returns one CSV row per stream that differs.
     pub fn csv(&self) -> String {
         differences::csv(&self.comparison.differences)
     }

@@ -1,8 +1,8 @@
-//! Closed forms of a shared medium beside the simulation (R22, R23).
+//! Closed forms of a shared medium, in addition to the simulation (R22, R23).
 //!
-//! How long N trials may take follows from the standard; how likely a frame needs so many follows
-//! from the share of attempts that collided in the simulation, number by number. Nothing here knows
-//! of queues: it speaks of the access of one frame that is the next of its station.
+//! The longest time of N trials follows from the standard; the probability that a frame needs that
+//! many follows from the share of attempts that collided in the simulation, attempt by attempt.
+//! Queues are not covered: the result is the access of one frame that is the next of its station.
 
 use rtether_model::flow::{Flow, FlowId};
 use rtether_model::network::{Backoff, Hub, NodeId};
@@ -14,10 +14,10 @@ use crate::csma::{ATTEMPTS_MAX, Ranges};
 use crate::report::domain::{Attempts, Domain};
 use crate::scenario::Scenario;
 
-/// The largest frame of somebody else.
+/// Largest frame of another station.
 const FRAME: Bytes = Bytes::new(1518);
 
-/// What the standard says of one collision domain and its tightest deadline.
+/// Result of the standard for one collision domain and its tightest deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
     /// Names of its hubs, or of the two ends of its link.
@@ -26,19 +26,20 @@ pub struct Access {
     pub flow: FlowId,
     /// Its deadline.
     pub deadline: Duration,
-    /// How often a packet and its answer need the medium: the deadline is shared out evenly.
+    /// Accesses to the medium by a packet and its answer; the deadline is divided equally among
+    /// them.
     pub accesses: u32,
-    /// The least number of collisions in a row after which one access can take longer than its part
-    /// of the deadline; with sixteen the frame is given up.
+    /// Least number of collisions in a row after which one access can take longer than its part of
+    /// the deadline; with sixteen the frame is given up.
     pub collisions: u32,
-    /// The longest access that gets through with one collision less: within the deadline.
+    /// Longest access that gets through with one collision fewer: within the deadline.
     pub longest_within: Option<Duration>,
-    /// The longest access with so many collisions; `None` where the frame is given up.
+    /// Longest access with `collisions` collisions; `None` if the frame is given up.
     pub longest_beyond: Option<Duration>,
-    /// What became of the attempts in the simulation.
+    /// Attempts in the simulation.
     pub attempts: Vec<Attempts>,
-    /// How likely at least so many collisions are, as seen: the product of the shares of attempts
-    /// that collided, times the number of accesses. Statistical, not a bound.
+    /// Probability of at least `collisions` collisions, as observed: the product of the shares of
+    /// attempts that collided, times the number of accesses. Statistical, not a bound.
     pub probability: f64,
 }
 
@@ -73,7 +74,7 @@ fn ranges(hub: Option<&Hub>) -> Ranges {
     }
 }
 
-/// Answers for one deadline; whose it is remains to be said.
+/// Computes the result for one deadline; the caller fills in medium and flow.
 fn of_deadline(
     deadline: Duration,
     accesses: u32,
@@ -82,7 +83,7 @@ fn of_deadline(
     attempts: Vec<Attempts>,
 ) -> Access {
     let part = deadline / i64::from(accesses);
-    // A frame that has collided so often gets through at the next trial at best.
+    // After this many collisions a frame gets through at the next trial at best.
     let longest = |collisions: u32| {
         let (back_off, sending) = ranges.worst_case(collisions + 1, FRAME, rate);
         back_off + sending
@@ -104,9 +105,9 @@ fn of_deadline(
     }
 }
 
-/// Returns the product of the first shares of attempts that collided. Where attempts were too rare
-/// to be seen the last share goes on: a frame that has collided often is in a crowd, and no better
-/// off than before.
+/// Returns the product of the shares of the first attempts that collided. Where attempts were too
+/// rare to be observed the last share is repeated: a frame that has collided often is in a crowd,
+/// and collides no less often than before.
 fn repeated(attempts: &[Attempts], collisions: u32) -> f64 {
     let mut last = 0.0;
     let mut product = 1.0;
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(access.longest_within, Some(Duration::from_ns(64_681_600)));
         // 0.5 * 0.2 * 0.1, and 0.1 for each of the seven that follow; twice.
         assert!((access.probability / 2e-9 - 1.0).abs() < 1e-9, "{access:?}");
-        // One access alone has the whole time: 118.3 ms after ten collisions, 172 ms after eleven.
+        // A single access has the whole time: 118.3 ms after ten collisions, 172 ms after eleven.
         let one_way = of_deadline(round_trip, 1, Ranges::Standard, slow, seen);
         assert_eq!(one_way.collisions, 11);
     }
@@ -153,11 +154,11 @@ mod tests {
     fn extremes() {
         let fast = BitRate::from_mbps(100);
         let of = |deadline| of_deadline(deadline, 1, Ranges::Standard, fast, Vec::new());
-        // Somebody else's frame alone is longer.
+        // A frame of another station alone takes longer.
         let short = of(Duration::from_us(100));
         assert_eq!((short.collisions, short.longest_within), (0, None));
         assert!((short.probability - 1.0).abs() < 1e-12);
-        // Only a frame that is given up misses a second; nothing ever collided.
+        // Only a frame that is given up misses a second; no attempt ever collided.
         let long = of(Duration::from_secs(1));
         assert_eq!((long.collisions, long.longest_beyond), (16, None));
         assert!(long.probability.abs() < 1e-12);

@@ -1,4 +1,4 @@
-//! What flows offer, and the same flows at another load.
+//! Offered load of flows, and flows scaled to another load.
 
 use rtether_model::flow::{Delivery, Flow, FlowId, Traffic};
 use rtether_model::network::NodeId;
@@ -8,14 +8,14 @@ use rtether_model::wire::{self, Frames};
 use crate::report::text::{real, real_len};
 use crate::scenario::Scenario;
 
-/// What one flow makes one station send, on average.
+/// Mean load that one flow puts on one station.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Offer {
     /// Frames per second.
     pub(crate) frames_per_second: f64,
     /// Bits per second on the wire, preambles and gaps included.
     pub(crate) wire_bps: f64,
-    /// The same as IP datagrams, which is what a traffic smoother counts.
+    /// The same as IP datagrams, the unit of a traffic smoother.
     pub(crate) datagram_bps: f64,
 }
 
@@ -32,7 +32,7 @@ impl Offer {
         let wire_bits = |frame| real(wire::wire_size(frame + tag).bits());
         let others = frames.count - 1;
         let wire = wire_bits(frames.full) * f64::from(others) + wire_bits(frames.last);
-        // Each fragment has an IP header of its own.
+        // Each fragment has its own IP header.
         let more = wire::IP * u64::from(others);
         let datagram = flow.encapsulation.header_size() + payload + more;
         Self {
@@ -42,7 +42,7 @@ impl Offer {
         }
     }
 
-    /// Returns what a station offers that always has a full frame.
+    /// Returns the load of a station that always has a full frame.
     pub(crate) fn always(rate: BitRate) -> Self {
         let frame = wire::HEADER + wire::MAX_FRAME_PAYLOAD + wire::FCS;
         let bits = real(wire::wire_size(frame).bits());
@@ -54,7 +54,8 @@ impl Offer {
         }
     }
 
-    /// Returns so many acknowledgements of TCP a second, in frames of the least size.
+    /// Returns the load of `per_second` TCP acknowledgements per second, in frames of the smallest
+    /// size.
     pub(crate) fn acknowledgements(per_second: f64) -> Self {
         Self {
             frames_per_second: per_second,
@@ -72,7 +73,7 @@ impl Offer {
     }
 }
 
-/// Returns what each station sends for a flow; nothing where the network decides.
+/// Returns the load that each station sends for a flow; empty if the network decides.
 pub(super) fn offers(flow: &Flow) -> Vec<(NodeId, Offer)> {
     let Some((sent, answer)) = of_one_listener(flow) else {
         return Vec::new();
@@ -88,8 +89,8 @@ pub(super) fn offers(flow: &Flow) -> Vec<(NodeId, Offer)> {
     all
 }
 
-/// Returns what a flow makes its talker send to one listener, and the listener answer; `None` where
-/// the network decides.
+/// Returns the load that a flow's talker sends to one listener, and that of the listener's answers;
+/// `None` if the network decides.
 pub(crate) fn of_one_listener(flow: &Flow) -> Option<(Offer, Option<Offer>)> {
     let (interval, payload) = interval_and_payload(flow)?;
     let per_second = 1.0 / interval;
@@ -98,7 +99,7 @@ pub(crate) fn of_one_listener(flow: &Flow) -> Option<(Offer, Option<Offer>)> {
     Some((split_up(flow, payload, per_second), answer))
 }
 
-/// A message over a connection may take several segments, and a sample several datagrams.
+/// A message over a connection may need several segments, and a sample several datagrams.
 fn split_up(flow: &Flow, payload: Bytes, per_second: f64) -> Offer {
     let segment = match flow.connection {
         Some(tcp) => tcp.segment,
@@ -117,7 +118,7 @@ fn split_up(flow: &Flow, payload: Bytes, per_second: f64) -> Offer {
     all
 }
 
-/// Returns the mean seconds between packets, and their payload.
+/// Returns the mean time between packets in seconds, and their payload.
 fn interval_and_payload(flow: &Flow) -> Option<(f64, Bytes)> {
     if let Traffic::Bulk(bulk) = &flow.traffic {
         let segment = bulk.tcp.segment;
@@ -133,7 +134,7 @@ fn interval_and_payload(flow: &Flow) -> Option<(f64, Bytes)> {
     Some((flow.mean_interval()?.as_secs_f64(), flow.payload))
 }
 
-/// Returns what some flows offer together, in bits per second on the wire.
+/// Returns the total load of some flows, in bits per second on the wire.
 pub(super) fn total_bps(scenario: &Scenario, flows: &[FlowId]) -> f64 {
     let offers = flows
         .iter()
@@ -141,7 +142,7 @@ pub(super) fn total_bps(scenario: &Scenario, flows: &[FlowId]) -> f64 {
     offers.map(|(_, offer)| offer.wire_bps).sum()
 }
 
-/// Returns a flow that offers `factor` times as much, or why there is none.
+/// Returns a flow that offers `factor` times as much, or the reason why that is not possible.
 pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
     let mut flow = flow.clone();
     let stretch = |time: &mut Duration| *time = stretched(*time, factor);
@@ -184,7 +185,7 @@ pub(super) fn scaled(flow: &Flow, factor: f64) -> Result<Flow, &'static str> {
     Ok(flow)
 }
 
-/// Returns the time divided by the factor, rounded to a picosecond; nothing becomes zero by it.
+/// Returns the time divided by the factor, rounded to a picosecond and never to zero.
 fn stretched(time: Duration, factor: f64) -> Duration {
     if time <= Duration::ZERO {
         return time;

@@ -1,10 +1,11 @@
-//! The input limit of a whole network: how much other traffic the real-time flows bear (R24, R25).
+//! The input limit of a whole network: how much other traffic the real-time flows tolerate (R24,
+//! R25).
 //!
-//! [`find`] scales the load of chosen flows and simulates, until it has the highest load at which
-//! every flow with a deadline misses it so rarely that the target holds with the stated confidence,
-//! and the lowest at which one does not. All loads are simulated with the same seeds, so that chance
-//! moves all of them in the same way. For a shared medium the closed form of the worst case of N
-//! trials stands beside the answer. Source: 002 Kweon 1 and 2 (catalogue 3a, W4).
+//! [`find`] scales the load of chosen flows and simulates until it has the highest load at which
+//! every flow with a deadline meets the target miss ratio with the stated confidence, and the
+//! lowest at which one does not. All loads are simulated with the same seeds, so that chance
+//! affects all of them alike. For a shared medium the result includes the closed form of the worst
+//! case of N trials. Source: 002 Kweon 1 and 2 (catalogue 3a, W4).
 
 mod access;
 pub(crate) mod load;
@@ -24,35 +25,35 @@ use crate::run::Progress;
 use crate::scenario::{Requirement, Scenario};
 use crate::verdict;
 
-/// What to find.
+/// Parameters of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Flows whose load is scaled: name, class or a pattern with `*`; all without a deadline if
-    /// `None`.
+    /// Flows whose load is scaled: name, class or a pattern with `*`; `None` for all without a
+    /// deadline.
     pub flows: Option<String>,
     /// Largest ratio of late or lost packets of each flow with a deadline.
     pub miss_ratio: f64,
-    /// How sure the answer shall be, for example 0.95; one-sided.
+    /// Confidence of the result, for example 0.95; one-sided.
     pub confidence: f64,
     /// Largest distance between a load that passes and one that fails, as a share of the latter.
     pub tolerance: f64,
 }
 
-/// Why nothing can be found.
+/// Why the search is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// Nothing can be missed.
+    /// No flow has a deadline.
     #[error(
         "no flow of this scenario has a deadline, so none can be missed; give the flows that \
          matter a `deadline`"
     )]
     NoDeadline,
-    /// The pattern matches nothing.
+    /// The pattern matches no flow.
     #[error("no flow or class matches `{pattern}`; there are {names}")]
     NoMatch {
-        /// What was asked for.
+        /// The pattern.
         pattern: String,
-        /// What there is.
+        /// The names that exist.
         names: String,
     },
     /// All flows have deadlines.
@@ -66,7 +67,7 @@ pub enum LimitError {
         "the load of flow `{flow}` cannot be scaled: {reason}, or choose others with `--flows`"
     )]
     NotScalable {
-        /// Its name.
+        /// Name of the flow.
         flow: String,
         /// Why, and what to change.
         reason: &'static str,
@@ -76,20 +77,20 @@ pub enum LimitError {
     Build(#[from] BuildError),
 }
 
-/// One load that was simulated.
+/// One simulated load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// Load over the present one.
+    /// Load relative to the present one.
     pub factor: f64,
-    /// Bits per second that the chosen flows offer, on the wire.
+    /// Load of the chosen flows in bits per second on the wire.
     pub load_bps: f64,
-    /// Payload bits per second of the chosen flows that arrived.
+    /// Delivered payload of the chosen flows in bits per second.
     pub throughput_bps: f64,
     /// Utilization of the busiest port or shared medium.
     pub utilization: f64,
-    /// The flow with a deadline that is worst off.
+    /// The flow with a deadline that has the worst result.
     pub worst: Misses,
-    /// What follows.
+    /// Verdict on this load.
     pub verdict: TrialVerdict,
 }
 
@@ -106,14 +107,14 @@ pub struct Misses {
     pub upper: f64,
 }
 
-/// What follows from one load.
+/// Verdict on one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialVerdict {
     /// The target holds for every flow.
     Pass,
-    /// It is not shown for some flow although there were packets enough.
+    /// The target is not shown for some flow although there were enough packets.
     Fail,
-    /// Not even without a miss would there be packets enough to show it.
+    /// Even without a miss there would be too few packets to show it.
     TooFew,
 }
 
@@ -128,44 +129,44 @@ impl TrialVerdict {
     }
 }
 
-/// How the search ended; numbers are positions in [`Limit::trials`].
+/// How the search ended; indices refer to [`Limit::trials`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The limit lies between two loads.
     Found {
-        /// The highest that passes.
+        /// The highest load that passes.
         passing: usize,
-        /// The lowest that fails.
+        /// The lowest load that fails.
         failing: usize,
     },
-    /// No load fails, not even more than the stations can send.
+    /// No load fails, not even one above the capacity of the stations.
     Unlimited {
-        /// The highest that was tried.
+        /// The highest load that was tried.
         passing: usize,
     },
-    /// Every load fails, even next to none: deadlines are missed without the scaled flows.
+    /// Every load fails, even a minimal one: deadlines are missed without the scaled flows.
     Never,
-    /// The runs are too few or too short to show anything.
+    /// The runs are too few or too short to show the target.
     TooFew {
-        /// Runs that would do, if more runs help.
+        /// Number of runs that would suffice; `None` if more runs do not help.
         runs: Option<u64>,
     },
-    /// Somebody asked to end.
+    /// The search was interrupted.
     Interrupted,
 }
 
-/// The answer.
+/// Result of the search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// What was asked.
+    /// The parameters.
     pub question: Question,
     /// Flows whose load was scaled.
     pub flows: Vec<FlowId>,
-    /// What they offer in the scenario as it is, in bits per second on the wire.
+    /// Their load in the unchanged scenario, in bits per second on the wire.
     pub present_bps: f64,
-    /// Loads in the order they were simulated.
+    /// Loads in the order in which they were simulated.
     pub trials: Vec<Trial>,
-    /// How it ended.
+    /// How the search ended.
     pub end: End,
     /// The limit split among the sending stations; empty without a limit.
     pub stations: Vec<Station>,
@@ -190,13 +191,13 @@ impl Limit {
         }
     }
 
-    /// Returns whether the load of the scenario as it is passes.
+    /// Returns whether the unchanged load of the scenario passes.
     pub fn present_load_passes(&self) -> bool {
         self.passing().is_some_and(|trial| trial.factor >= 1.0)
     }
 }
 
-/// Searches the limit.
+/// Searches for the limit.
 pub fn find(
     scenario: &Scenario,
     question: &Question,
@@ -259,7 +260,7 @@ fn choose(scenario: &Scenario, question: &Question) -> Result<Vec<FlowId>, Limit
     Ok(chosen.into_iter().map(|(id, _)| id).collect())
 }
 
-/// Flows named in a message.
+/// Largest number of flows named in a message.
 const NAMED: usize = 8;
 
 fn names(scenario: &Scenario) -> String {
@@ -271,7 +272,7 @@ fn names(scenario: &Scenario) -> String {
     }
 }
 
-/// Returns the smallest deadline with the flow that has it.
+/// Returns the smallest deadline with its flow.
 fn smallest_deadline<'a>(
     flows: impl Iterator<Item = (FlowId, &'a Flow)>,
 ) -> Option<(Duration, FlowId)> {

@@ -19,13 +19,13 @@ pub use page::html;
 /// Name and version of the JSON format.
 pub const SCHEMA: &str = "rtether.limit/1";
 
-/// Names of flows in a sentence.
+/// Largest number of flows named in a sentence.
 const NAMED: usize = 4;
 
-/// What is said beside every probability of collisions.
+/// Note shown with every probability of collisions.
 const STATISTICAL: &str = "statistical, not a bound";
 
-/// Returns the answer in one sentence.
+/// Returns the result in one sentence.
 fn sentence(limit: &Limit) -> String {
     let target = format!(
         "miss ratio of at most {} with {} confidence",
@@ -72,14 +72,14 @@ fn sentence(limit: &Limit) -> String {
     }
 }
 
-/// Returns a share in percent with all its digits: 99.99 % is not 100 %.
+/// Returns a share in percent with all its digits: 99.99 % is not shown as 100 %.
 fn exact_percent(share: f64) -> String {
     let digits = format!("{:.6}", share * 100.0);
     let digits = digits.trim_end_matches('0').trim_end_matches('.');
     format!("{digits} %")
 }
 
-/// Returns a rate with four digits at most.
+/// Returns a rate with at most four digits.
 fn rate(bps: f64) -> String {
     let mut bps = rounded(bps);
     let mut unit = 1;
@@ -94,7 +94,7 @@ fn flow_name(scenario: &Scenario, flow: FlowId) -> &str {
     &scenario.flows[flow.index()].name
 }
 
-/// Names the first of some flows.
+/// Returns the names of the first scaled flows and the number of the others.
 fn flow_names(scenario: &Scenario, limit: &Limit) -> String {
     let some = limit.flows.iter().take(NAMED);
     let names: Vec<&str> = some.map(|&id| flow_name(scenario, id)).collect();
@@ -112,7 +112,8 @@ fn by_load(limit: &Limit) -> Vec<&Trial> {
     trials
 }
 
-/// Says how likely a miss by collisions is; a share of zero was seen, not proved.
+/// Returns sentences on the probability of a miss by collisions; a share of zero is observed, not
+/// proved.
 fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
     let name = flow_name(scenario, access.flow);
     let part = if access.accesses > 1 {
@@ -149,7 +150,7 @@ fn access_words(scenario: &Scenario, access: &Access) -> Vec<String> {
     ]
 }
 
-/// Returns the answer in one line.
+/// Returns the result in one line.
 pub fn summary(limit: &Limit) -> String {
     sentence(limit) + "\n"
 }
@@ -357,7 +358,7 @@ fn medium(scenario: &Scenario, access: &Access) -> Value {
     })
 }
 
-/// Returns one CSV file; `kind` tells loads and the two limits of stations apart.
+/// Returns one CSV file; `kind` distinguishes loads and the two limits of stations.
 pub fn csv(scenario: &Scenario, limit: &Limit) -> String {
     let names = [
         "kind",

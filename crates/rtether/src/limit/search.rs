@@ -12,17 +12,18 @@ use crate::run::{self, Progress};
 use crate::scenario::Scenario;
 use crate::stats::{packets_needed, upper_limit};
 
-/// Loads below this share of the present one are next to none.
+/// Loads below this share of the present one count as minimal.
 const LEAST: f64 = 1.0 / 1024.0;
 
-/// Nothing new happens above this multiple of what the stations' links and shared media carry.
+/// Multiple of the capacity of the stations' links and shared media above which more load has no
+/// further effect.
 const MOST_OF_LINKS: f64 = 2.0;
 
-/// What a search has found.
+/// Result of a search.
 pub(super) struct Found {
     pub(super) trials: Vec<Trial>,
     pub(super) end: End,
-    /// Of the highest load that passes; of the last one if none does.
+    /// Record of the highest load that passes; of the last load if none does.
     pub(super) record: Option<Record>,
 }
 
@@ -56,17 +57,17 @@ struct Search<'a> {
     progress: &'a Progress,
     trials: Vec<Trial>,
     record: Option<Record>,
-    /// Highest factor that passed so far.
+    /// Highest factor that has passed so far.
     passed: Option<f64>,
 }
 
-/// What to do after a load.
+/// Outcome of one load.
 enum Step {
-    /// It passes; its position.
+    /// It passes; its index.
     Pass(usize),
-    /// It fails; its position.
+    /// It fails; its index.
     Fail(usize),
-    /// There is no point in trying others.
+    /// Further loads are pointless.
     Stop(End),
 }
 
@@ -100,7 +101,7 @@ impl Search<'_> {
                 return Ok(End::Found { passing, failing });
             }
             let middle = low.midpoint(high);
-            // Closer than this no two factors can be told apart.
+            // The factors are adjacent floating-point numbers.
             if middle <= low || middle >= high {
                 return Ok(End::Found { passing, failing });
             }
@@ -112,7 +113,7 @@ impl Search<'_> {
         }
     }
 
-    /// More than the stations can send would only wait in them.
+    /// Any excess over the capacity of the stations would only wait in them.
     fn is_beyond_links(&self, factor: f64) -> bool {
         let mut stations: Vec<_> = self
             .flows
@@ -132,7 +133,7 @@ impl Search<'_> {
         let is_shared = |id: LinkId| domains.iter().any(|domain| domain.links.contains(&id));
         let own = network.iter_links().map(|(id, _)| id);
         let own = own.filter(|&id| is_attached(id) && !is_shared(id));
-        // All links of a shared medium together carry what one of them does.
+        // All links of a shared medium together carry as much as one of them.
         let media = domains.iter();
         let media = media.filter_map(|domain| {
             let mut links = domain.links.iter().copied();
@@ -208,7 +209,7 @@ fn misses(scenario: &Scenario, record: &Record, confidence: f64) -> Vec<Misses> 
     pooled.collect()
 }
 
-/// Judges a load by the flow that is worst off; one that fails outweighs one that says too little.
+/// Judges a load by its worst flow; a failure outranks too few packets.
 fn judge(misses: &[Misses], question: &Question) -> (TrialVerdict, Misses) {
     let needed = packets_needed(question.miss_ratio, question.confidence);
     let judged = misses.iter().map(|one| {
@@ -232,13 +233,13 @@ fn judge(misses: &[Misses], question: &Question) -> (TrialVerdict, Misses) {
         .max_by(|(a, one), (b, other)| {
             let by_verdict = rank(*a).cmp(&rank(*b));
             let by_limit = one.upper.total_cmp(&other.upper);
-            // The first of equals in the scenario's order.
+            // Among equals, the first in the scenario's order.
             by_verdict.then(by_limit).then(other.flow.cmp(&one.flow))
         })
         .expect("a flow with a deadline was required")
 }
 
-/// Returns the runs after which every flow would have packets enough, none of them missed.
+/// Returns the number of runs after which every flow would have enough packets if none is missed.
 fn runs_needed(misses: &[Misses], question: &Question, runs: u32) -> Option<u64> {
     let needed = packets_needed(question.miss_ratio, question.confidence);
     let fewest = misses.iter().map(|one| one.released).min()?;

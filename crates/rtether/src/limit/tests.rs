@@ -66,7 +66,7 @@ fn offers_by_hand() {
     burst.encapsulation = Encapsulation::Tcp;
     burst.listeners.pop();
     assert!((wire_bps(&burst) - 320_000.0 * 1538.0 / 1460.0).abs() < 1e-3);
-    // Answers are load of those who answer.
+    // Answers count as load of the stations that send them.
     let mut asked = flow(periodic(Duration::from_ms(1)));
     asked.reply = Some(rtether_model::flow::Reply {
         payload: Bytes::new(18),

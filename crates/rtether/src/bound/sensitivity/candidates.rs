@@ -1,4 +1,4 @@
-//! Changes that are worth a trial for one stream.
+//! Changes that may be worth a trial for one stream.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use rtether_model::route::Routing;
 
 use crate::scenario::Scenario;
 
-/// By how much a link is made faster.
+/// Factor by which a link is made faster.
 const FASTER: u64 = 10;
 
 /// One change of the plant.
@@ -50,7 +50,7 @@ impl Candidate {
         analyzer.set_network(network)
     }
 
-    /// Makes the plant what it was.
+    /// Reverts the change of the plant.
     pub(super) fn take_back(self, scenario: &Scenario, analyzer: &mut Analyzer) {
         match self {
             Self::Stack(_) | Self::Link(_) => analyzer.set_network(scenario.network.clone()),
@@ -82,7 +82,7 @@ impl Candidate {
 }
 
 /// Returns the changes that may lower the bound of a stream: stacks and links in the order of its
-/// way, then priorities.
+/// path, then priorities.
 pub(super) fn find(scenario: &Scenario, stream: &StreamBound, bound: &Bound) -> Vec<Candidate> {
     let network = &scenario.network;
     let mut found = Vec::new();
@@ -114,7 +114,7 @@ fn link_at(network: &Network, port: PortId) -> Option<LinkId> {
 }
 
 /// Returns the next higher priority of a flow, and the next lower one of each flow that may go
-/// before it at a port on its way.
+/// before it at a port on its path.
 fn priorities(scenario: &Scenario, own: FlowId, ports: &[PortId]) -> Vec<Candidate> {
     let network = &scenario.network;
     let chooses = |port: &PortId| {
@@ -147,7 +147,7 @@ fn priorities(scenario: &Scenario, own: FlowId, ports: &[PortId]) -> Vec<Candida
     found
 }
 
-/// Returns a priority for the lowest, or the highest, of the queues that are wanted.
+/// Returns a priority of the lowest, or the highest, of the wanted queues.
 fn next(switch: &Switch, is_wanted: impl Fn(u8) -> bool, highest: bool) -> Option<Pcp> {
     let all = (0..8).filter_map(Pcp::new);
     let wanted = all.filter(|&pcp| is_wanted(switch.queues.queue_of(pcp)));
@@ -175,7 +175,7 @@ fn faster(rate: BitRate) -> BitRate {
     BitRate::from_bps(rate.as_bps().saturating_mul(FASTER))
 }
 
-/// Returns the stack on a processor that is twice as fast; halves of picoseconds are rounded up.
+/// Returns the stack on a processor twice as fast; half picoseconds are rounded up.
 fn halved(stack: &Stack) -> Stack {
     match stack {
         Stack::Zero => Stack::Zero,
@@ -219,7 +219,7 @@ fn half_jitter(jitter: &Jitter) -> Jitter {
                 max: half(*max),
             },
             Spread::Empirical(measured) => {
-                // Halving keeps the order of values; the rest is as before.
+                // Halving keeps the order of values, so that this does not fail.
                 let halved = |of: &Quantiles| of.map(half).unwrap_or_else(|_| of.clone());
                 Spread::Empirical(Box::new(Empirical {
                     send: halved(&measured.send),
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use rtether_model::network::QueueMap;
 
-    /// Oracle: the standard map of eight queues, in which 1 and 2 stand below 0.
+    /// Oracle: the standard map of eight queues, in which 1 and 2 are below 0.
     #[test]
     fn the_next_priority_is_that_of_the_next_queue() {
         let text = "rtether: 1\nnodes: { a: { stack: zero }, b: { stack: zero } }\n\

@@ -11,7 +11,7 @@ use crate::report::csv::write;
 use crate::report::text::{exact_ns, plural, time, time_or_dash};
 use crate::scenario::Scenario;
 
-/// Trials that are shown in a table; the others are counted.
+/// Number of trials shown in a table; the others are counted.
 const SHOWN: usize = 20;
 
 impl Sensitivity {
@@ -19,7 +19,7 @@ impl Sensitivity {
         Some(self.deadline? - bound?)
     }
 
-    /// Returns the trials that gain something as a table, the best first.
+    /// Returns the trials that lower the bound as a table, best first.
     pub fn table(&self, scenario: &Scenario) -> String {
         let gains = |trial: &&Trial| trial.gain.is_some_and(|gain| gain > Duration::ZERO);
         let useful: Vec<&Trial> = self.trials.iter().filter(gains).collect();
@@ -104,7 +104,7 @@ impl Sensitivity {
         format!("{document:#}\n")
     }
 
-    /// Returns one CSV row a trial.
+    /// Returns one CSV row per trial.
     pub fn csv(&self) -> String {
         let header = [
             "change",

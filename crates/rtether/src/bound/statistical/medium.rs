@@ -1,28 +1,28 @@
-//! How likely attempts collide on one collision domain, from what is offered to it.
+//! Probability that attempts collide on one collision domain, from the offered load.
 //!
-//! Stations are 1-persistent: who finds the medium busy sends as it becomes idle. With L arrivals a
-//! second at the other stations, each of E attempts, and T the time a frame takes as one who comes
-//! at random sees it (the mean of its square over its mean), somebody else waits for the same moment
-//! with probability q = 1 - exp(-L E T), and begins within the same slot S of an idle medium with
-//! probability w = 1 - exp(-L E S).
+//! Stations are 1-persistent: a station that finds the medium busy sends as soon as it becomes
+//! idle. With L arrivals per second at the other stations, each of E attempts, and T the time of a
+//! frame as seen at a random instant (its mean square over its mean), another station waits for the
+//! same moment with probability q = 1 - exp(-L E T), and begins within the same slot S of an idle
+//! medium with probability w = 1 - exp(-L E S).
 //!
-//! - The first attempt finds the medium busy with probability u, its use: it collides with
+//! - The first attempt finds the medium busy with probability u, its utilization: it collides with
 //!   probability u q + (1 - u) w.
-//! - Attempt n + 1 follows n collisions of two. The other one draws the same of the m(n) numbers
-//!   with probability 1 / m(n). If it drew a smaller one, it is still sending if the difference is
-//!   at most the T / S slots of a frame, which adds to the chance of a busy medium:
-//!   b = u + (1 - u) c(n), with c(n) counted. So the attempt collides with probability
+//! - Attempt n + 1 follows n collisions of two stations. The other one draws the same of the m(n)
+//!   numbers with probability 1 / m(n). If it drew a smaller one, it is still sending if the
+//!   difference is at most the T / S slots of a frame, which adds to the probability of a busy
+//!   medium: b = u + (1 - u) c(n), with c(n) counted. So the attempt collides with probability
 //!   1 / m(n) + (1 - 1 / m(n)) (b q + (1 - b) w).
 //!
-//! A frame that collides again and again is in a crowd: newcomers take the place of the first
-//! partner and draw from few numbers. In simulations the share of attempts that collide hardly falls
-//! after the third, where the numbers alone would let it. So the chance that a whole row collides
-//! is the product with m(n) no larger than m(2) = 4; E, the mean, takes m(n) as it is.
+//! A frame that collides repeatedly is in a crowd: newcomers replace the first partner and draw
+//! from few numbers. In simulations the share of attempts that collide hardly falls after the third
+//! attempt, although the ranges alone would let it fall. So the probability of a row of collisions
+//! is the product with m(n) limited to m(2) = 4; the mean E uses the unlimited m(n).
 //!
 //! E follows from the probabilities and they from E: the least fixed point, from E = 1 upwards. At
-//! most sixteen attempts are made, so that there always is one. The use u is what is offered, with
-//! a slot for each attempt that collides. Where it comes near one the model has nothing useful to
-//! say, and every attempt collides.
+//! most sixteen attempts are made, so that a fixed point always exists. The utilization u is the
+//! offered load plus a slot for each attempt that collides. Where it approaches one the model is
+//! not useful: every attempt collides.
 
 use std::collections::BTreeMap;
 
@@ -38,30 +38,31 @@ use crate::limit::load::{self, Offer};
 use crate::report::text::real;
 use crate::scenario::{Domains, Scenario};
 
-/// Rounds towards the fixed point; each changes E by less than the one before once it is near.
+/// Largest number of rounds towards the fixed point; near it, each round changes E by less than the
+/// previous one.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// Collisions in a row after which the next attempt is taken to be no better off.
+/// Collisions in a row after which further attempts are assumed to collide no less often.
 const CROWD: u32 = 2;
 
-/// One collision domain and what is offered to it.
+/// One collision domain and its offered load.
 pub(super) struct Medium {
     rate: BitRate,
     ranges: Ranges,
-    /// What is offered, by sending port.
+    /// Offered load by sending port.
     senders: BTreeMap<PortId, Sender>,
     /// The longest frame.
     longest: Bytes,
 }
 
-/// What one port offers.
+/// Load offered by one port.
 #[derive(Clone, Copy, Default)]
 struct Sender {
     /// Frames per second.
     frames: f64,
-    /// Share of the time that they take, gaps included.
+    /// Share of time that they take, gaps included.
     share: f64,
-    /// The share, weighted with the seconds of a frame.
+    /// The share, weighted with the duration of a frame in seconds.
     weighted: f64,
 }
 
@@ -88,7 +89,7 @@ impl Medium {
         media
     }
 
-    /// Returns the least number of collisions after which an access may take longer.
+    /// Returns the least number of collisions after which an access may take longer than `limit`.
     pub(super) fn least_collisions(&self, limit: Duration) -> u32 {
         let longest = |collisions: u32| {
             let worst = self
@@ -100,7 +101,7 @@ impl Medium {
         (0..ATTEMPTS_MAX).find(is_beyond).unwrap_or(ATTEMPTS_MAX)
     }
 
-    /// Returns how likely a frame of a port collides so many times in a row.
+    /// Returns the probability that a frame of a port collides `collisions` times in a row.
     pub(super) fn repeated(&self, port: PortId, collisions: u32) -> f64 {
         let own = self.senders.get(&port).map_or(0.0, |sender| sender.frames);
         let others = (self.sum(|sender| sender.frames) - own).max(0.0);
@@ -123,8 +124,8 @@ impl Medium {
         self.senders.values().map(value).sum()
     }
 
-    /// Returns how likely each attempt collides, the first one first; the numbers that are drawn
-    /// from grow with so many collisions at most.
+    /// Returns the probability that each attempt collides, first attempt first; the ranges of
+    /// back-off grow for at most `growth` collisions.
     fn shares(&self, others: f64, attempts: f64, growth: u32) -> Vec<f64> {
         let slot = slot_time(self.rate).as_secs_f64();
         let offered = self.sum(|sender| sender.share);
@@ -155,8 +156,8 @@ impl Medium {
     }
 }
 
-/// Returns how likely, of two that draw one of so many slots each, the other one drew a smaller
-/// number and is still sending: less than a frame and a slot before.
+/// Returns the probability that, of two stations that each draw one of `values` slots, the other
+/// one drew a smaller number and is still sending: less than a frame and a slot before.
 fn still_sending(values: i64, frame_slots: f64) -> f64 {
     let pairs = |difference: i64| real((values - difference).unsigned_abs());
     let before = (1..values).take_while(|&d| real(d.unsigned_abs()) <= frame_slots + 1.0);
@@ -168,7 +169,7 @@ fn still_sending(values: i64, frame_slots: f64) -> f64 {
 fn attempts_of(shares: &[f64]) -> f64 {
     let mut made = 1.0;
     let mut again = 1.0;
-    // After the last collision there is no further attempt.
+    // No attempt follows the last collision.
     for share in shares.iter().take(shares.len().saturating_sub(1)) {
         again *= share;
         made += again;
@@ -176,7 +177,7 @@ fn attempts_of(shares: &[f64]) -> f64 {
     made
 }
 
-/// Adds what a flow sends over each medium on its way and back.
+/// Adds the load of a flow on each medium on its path and back.
 fn offer(
     network: &Network,
     (domains, routing): (&Domains, &Routing),
@@ -212,7 +213,7 @@ fn offer(
             medium.add(access.port, Offer::always(medium.rate), longest(flow, true));
         }
         if flow.is_acknowledged() {
-            // One for each message, and for so many segments of a file.
+            // One for each message, or for every `ack_every` segments of a file.
             let every = if let Traffic::Bulk(bulk) = &flow.traffic {
                 f64::from(bulk.tcp.ack_every.max(1))
             } else {
@@ -246,7 +247,7 @@ fn longest(flow: &Flow, is_answer: bool) -> Bytes {
 mod tests {
     use super::*;
 
-    /// Two stations that send frames of 64 octets at 10 Mbit/s, so many a second.
+    /// Two stations that each send `frames` frames of 64 octets per second at 10 Mbit/s.
     fn two(frames: f64) -> Medium {
         let port = |node| PortId {
             node: NodeId(node),
@@ -269,15 +270,15 @@ mod tests {
         port: 0,
     };
 
-    /// Oracle: with hardly anything offered only the two that collided meet again, as in 003
-    /// Dolejs: 1/2 * 1/4 after the first collision; from then on 1/4 each time.
+    /// Oracle: at very low load only the two stations that collided meet again, as in 003 Dolejs:
+    /// 1/2 * 1/4 after the first collision; from then on 1/4 each time.
     #[test]
     fn two_stations_at_hardly_any_load() {
         let medium = two(1e-3);
         let first = medium.repeated(FIRST, 1);
         let ratio = medium.repeated(FIRST, 4) / first;
         assert!((ratio * 32.0 - 1.0).abs() < 1e-3, "{ratio}");
-        // Somebody begins within a slot: 1e-3 a second in 51.2 us.
+        // Another station begins within a slot: 1e-3 per second in 51.2 us.
         assert!((first / 5.12e-8 - 1.0).abs() < 1e-2, "{first}");
         assert!((medium.repeated(FIRST, 0) - 1.0).abs() < 1e-12);
     }
@@ -298,7 +299,7 @@ mod tests {
         // Of two that draw one of four and send for one slot, the other is ahead by one or two in
         // five of sixteen cases.
         assert!((still_sending(4, 1.0) - 5.0 / 16.0).abs() < 1e-12);
-        // Nobody else: nothing collides.
+        // No other station: no collisions.
         let mut alone = two(100.0);
         alone.senders.retain(|port, _| *port == FIRST);
         assert!(alone.repeated(FIRST, 1).abs() < 1e-12);

@@ -1,21 +1,22 @@
-//! What can be said of a stream that crosses a shared medium: how likely it is late. Never a bound.
+//! Probability that a stream that crosses a shared medium is late. Never a bound.
 //!
-//! A deadline becomes a number of collisions: each access to a medium on the way gets the same part
-//! of what the rest of the way leaves of the deadline, and in the worst case of the standard an
-//! access within its part collides less than N times in a row (as in [`crate::limit::Access`]). A
-//! packet is late at most as often as one of its accesses collides N times in a row.
+//! A deadline is converted into a number of collisions: what the rest of the path leaves of the
+//! deadline is divided equally among the accesses to media on the path, and in the worst case of
+//! the standard an access within its part collides fewer than N times in a row (as in
+//! [`crate::limit::Access`]). A packet is late at most as often as one of its accesses collides N
+//! times in a row.
 //!
-//! How likely that is follows from the offered load of the collision domain. [`medium`] has the
-//! model, [`way`] the accesses and the rest of the way.
+//! The probability follows from the offered load of the collision domain. [`medium`] has the model,
+//! [`way`] the accesses and the rest of the path.
 //!
 //! # Assumptions
 //!
-//! - Attempts collide independently of each other, and senders of each other: flows in step collide
-//!   at every release, and of that the model knows nothing.
-//! - Arrivals are Poisson at the mean rate of each flow. What sends as fast as it can has no rate;
-//!   it counts as a station that always has a frame.
-//! - Nothing waits in queues: not behind frames of the own station, not in stacks or switches. The
-//!   rest of the way takes its shortest time.
+//! - Attempts collide independently of each other, and senders are independent: the model does not
+//!   cover synchronized flows, which collide at every release.
+//! - Arrivals are Poisson at the mean rate of each flow. A flow that sends as fast as it can has no
+//!   rate; it counts as a station that always has a frame.
+//! - No waiting in queues: neither behind frames of the same station nor in stacks or switches. The
+//!   rest of the path takes its shortest time.
 //!
 //! Sources: 002 Kweon 2 (catalogue W4) for the worst case of N trials; 003 Dolejs (D1) for two
 //! stations that draw the same number; 1-persistent sending, L. Kleinrock and F. A. Tobagi, IEEE
@@ -33,22 +34,24 @@ use crate::scenario::{Domains, Scenario};
 use medium::Medium;
 use way::Access;
 
-/// The assumptions in one sentence, to be shown with every number.
+/// The assumptions in one sentence, shown with every number.
 pub const MODEL: &str = "statistical is no bound: 1-persistent CSMA/CD with binary exponential \
     back-off (IEEE 802.3), Poisson arrivals at the offered load, attempts and stations independent \
     of each other, no wait in queues; check it by simulation.";
 
-/// How likely a packet of one stream is late, by a model.
+/// Probability that a packet of one stream is late, by the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistical {
-    /// Accesses to shared media, the answer's included; a message of several segments has several.
+    /// Accesses to shared media, including those of the answer; a message of several segments has
+    /// several.
     pub accesses: u32,
-    /// Longest time for each of them.
+    /// Longest permitted time of each access.
     pub part: Duration,
-    /// Least number of collisions in a row after which an access may take longer; sixteen if only
-    /// a frame that is given up is late.
+    /// Least number of collisions in a row after which an access may take longer; sixteen if only a
+    /// frame that is given up is late.
     pub collisions: u32,
-    /// How likely a packet is late or lost, at most, under the assumptions of the model.
+    /// Upper limit of the probability that a packet is late or lost, under the assumptions of the
+    /// model.
     pub late_ratio: f64,
 }
 
@@ -63,8 +66,8 @@ impl Statistical {
     }
 }
 
-/// Returns the statement for each stream, in the order of a run's record; `None` where there is no
-/// deadline or no shared medium on the way.
+/// Returns the result for each stream, in the order of a run's record; `None` without a deadline or
+/// a shared medium on the path.
 pub fn statistical(scenario: &Scenario) -> Vec<Option<Statistical>> {
     let network = &scenario.network;
     let streams: usize = scenario.flows.iter().map(|f| f.listeners.len()).sum();

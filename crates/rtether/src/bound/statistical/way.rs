@@ -1,4 +1,4 @@
-//! Where a packet needs a shared medium, and how long the rest of its way takes at least.
+//! Accesses of a packet to shared media, and the shortest time of the rest of its path.
 
 use rtether_model::flow::{Flow, Phase, Traffic};
 use rtether_model::network::{
@@ -15,13 +15,13 @@ use crate::scenario::{Domains, Scenario};
 /// One access to a shared medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Access {
-    /// Who sends.
+    /// Sending port.
     pub(super) port: PortId,
     /// Number of the collision domain.
     pub(super) domain: usize,
 }
 
-/// Returns the accesses of a frame on its way; hubs repeat and have none of their own.
+/// Returns the accesses of a frame on its path; hubs only repeat and need none.
 pub(super) fn between(
     network: &Network,
     domains: &Domains,
@@ -41,7 +41,7 @@ pub(super) fn between(
     Some(sent.collect())
 }
 
-/// Returns the accesses of a packet and its answer, one after the other.
+/// Returns the accesses of a packet, followed by those of its answer.
 pub(super) fn accesses(
     network: &Network,
     domains: &Domains,
@@ -57,21 +57,21 @@ pub(super) fn accesses(
     Some(all)
 }
 
-/// Returns how many frames a message takes.
+/// Returns the number of frames of a message.
 fn segments(flow: &Flow, payload: Bytes) -> usize {
     let segment = flow.connection.map_or(payload, |tcp| tcp.segment);
     let frames = payload.get().div_ceil(segment.get().max(1)).max(1);
     usize::try_from(frames).unwrap_or(usize::MAX)
 }
 
-/// Longer than anything takes, so that nothing waits.
+/// A period longer than any latency, so that packets never wait.
 const SELDOM: Duration = Duration::from_secs(3_600);
 
-/// Returns for each stream the time its packets spend outside of shared media at least.
+/// Returns, for each stream, the least time that its packets spend outside of shared media.
 ///
-/// It comes from the analysis of a twin of the plant: switches for hubs, full duplex, no layers in
-/// end stations, and flows so seldom that the waits do not matter. Of its bounds only what passing
-/// takes is used, and of that only what is not a transmission on a medium.
+/// The times come from the analysis of a twin of the plant: switches instead of hubs, full duplex,
+/// no layers in end stations, and periods so long that waits do not matter. Only the passage times
+/// of its bounds are used, without transmissions on media.
 pub(super) fn shortest(
     scenario: &Scenario,
     domains: &Domains,
@@ -144,7 +144,7 @@ fn switch_for(hub: &Hub) -> Switch {
 }
 
 fn seldom(flow: &Flow) -> Flow {
-    // A sample is a packet as any other, with the headers that it has.
+    // A sample counts as a UDP datagram with the headers of RTPS.
     let udp = Encapsulation::Udp;
     let (encapsulation, headers) = if flow.is_published() {
         (udp, flow.encapsulation.header_size() - udp.header_size())

@@ -84,7 +84,7 @@ fn rules(limit: &Limit) -> Vec<Rule> {
     rule.into_iter().collect()
 }
 
-/// Draws what was seen and what follows from it, over the load.
+/// Draws observed misses and the upper limit derived from them, over the load.
 fn misses(limit: &Limit) -> Markup {
     let trials = by_load(limit);
     let points = |value: &dyn Fn(&super::Trial) -> f64| {
