@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_window_in_front_by_hand() {
-        // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1). At x
-        // = 54 one more packet counts, at 58 no further one.
+        // Five segments of 10 under way and a packet of 4 every 30: x = 50 + 4 * (x / 30 + 1).
+        // At 54 one more packet counts, at 58 no further one.
         let mut own = [load(10, 1, 5), load(4, 30, 0)];
         let mut class = Class {
             base: 0,

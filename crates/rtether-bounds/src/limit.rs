@@ -48,7 +48,7 @@ use crate::stack::Service;
 pub(crate) struct Limit {
     /// Arrivals at each point of the grid: octets of IP datagrams, or packets.
     pub(crate) amount: i64,
-    /// Distance of the grid.
+    /// Interval of the grid.
     pub(crate) period: i64,
     /// How far the first packets may be ahead of the grid.
     pub(crate) jitter: i64,

@@ -62,7 +62,7 @@ pub(crate) enum ServerKind {
         /// Highest queue of the port.
         top: u8,
     },
-    /// Port of an end station: one queue in order of arrival.
+    /// Port of an end station: one queue in order of arrival, unless it has a discipline.
     Station(PortId),
     /// Processor of a stack.
     Stack { node: NodeId, is_receiver: bool },
@@ -327,7 +327,7 @@ impl Plant {
         leads_on
     }
 
-    /// Returns where visits and streams of a flow begin; both stand in the order of flows.
+    /// Returns where visits and streams of a flow begin; both are in the order of flows.
     pub(crate) fn first_of(&self, flow: u32) -> First {
         First {
             visit: self.visits.partition_point(|visit| visit.flow < flow),

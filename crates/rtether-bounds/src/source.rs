@@ -41,7 +41,7 @@ const IN_FLIGHT_MAX: i64 = 1 << 30;
 /// Releases of one flow. Times in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
-    /// Shortest distance of the grid, positive.
+    /// Shortest interval of the grid, positive.
     pub(crate) period: i64,
     /// Packets for each point of the grid.
     pub(crate) burst: i64,

@@ -18,7 +18,7 @@ use crate::quantity::Duration;
 pub struct Routing {
     /// Links by node and port.
     links: Vec<Vec<Option<LinkId>>>,
-    /// Position of a node among the switches; `None` for end stations.
+    /// Position of a node among the switches and hubs; `None` for end stations.
     switch_index: Vec<Option<u32>>,
     /// `next[from * switches + to]` is the port of `from` towards `to`.
     next: Vec<Option<u16>>,
