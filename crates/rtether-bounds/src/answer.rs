@@ -29,7 +29,7 @@ pub struct Analysis {
 /// How much the analysis had to compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Visits, that is flows times the places on their paths.
+    /// Visits: the places on the path of each flow, summed over all flows.
     pub visits: usize,
     /// Evaluations of ports and stacks; more than there are ports and stacks only if flows depend
     /// on each other in a cycle.

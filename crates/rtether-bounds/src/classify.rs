@@ -131,7 +131,7 @@ impl Way<'_> {
                 .is_none_or(|want| ports.is_some_and(|own| want.contains(own[1])))
     }
 
-    /// EtherTypes of the IEEE registry; 0x88B5 is for local experiments.
+    /// `EtherType` numbers of the IEEE registry; 0x88B5 is for local experiments.
     const fn ether_type(&self) -> u16 {
         match self.flow.encapsulation {
             Encapsulation::Udp

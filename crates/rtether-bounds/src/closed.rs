@@ -1,4 +1,4 @@
-//! Flows with a limited number of packets under way, whatever their rate: bulk TCP with its window,
+//! Flows with a limited number of packets under way, at any rate: bulk TCP with its window,
 //! requests that wait for their answer.
 //!
 //! **Theorem.** Let a packet of a class arrive at `a`, let `C` be the work of all packets that such

@@ -1,4 +1,4 @@
-//! Orders the places along the flows and groups those that depend on each other in a cycle.
+//! Orders the places along the flows and groups places that depend on each other in a cycle.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -102,7 +102,7 @@ impl Components {
         &self.order[self.starts[component] as usize..end]
     }
 
-    /// Returns the component of a place; `None` if there is no such place.
+    /// Returns the component of a place; `None` if it does not exist.
     pub(crate) fn of_place(&self, place: u32) -> Option<usize> {
         self.component
             .get(place as usize)

@@ -33,8 +33,8 @@ const WORK_MAX: i64 = 1 << 40;
 /// A flow that brings more than this many times the capacity of a place counts as unlimited, so
 /// that staircases have few steps.
 const RATE_MAX: i64 = 16;
-/// A line that lets through more than this many times the capacity of a place is no limit: 400
-/// Gbit/s into 10 Mbit/s is 40 000.
+/// A line that lets through more than this many times the capacity of a place is ignored:
+/// 400 Gbit/s into 10 Mbit/s is 40 000.
 const LINE_RATE_MAX: i128 = ONE << 20;
 
 /// Arrivals of one flow at a place.
@@ -60,7 +60,7 @@ pub(crate) struct Load {
     pub(crate) slack: i64,
     /// The visit of this load.
     pub(crate) visit: u32,
-    /// Packets that may be under way at once, whatever their rate; zero if unknown.
+    /// Packets that may be under way at once, at any rate; zero if unknown.
     pub(crate) in_flight: i64,
 }
 

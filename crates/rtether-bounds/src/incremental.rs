@@ -106,7 +106,7 @@ impl Analyzer {
     /// Removes a flow; the flows behind it move up by one.
     ///
     /// # Panics
-    /// If there is no such flow; so does [`Analyzer::replace`].
+    /// If the flow does not exist; so does [`Analyzer::replace`].
     pub fn remove(&mut self, flow: FlowId) -> Changes {
         self.edit(flow.index(), 1, None)
     }

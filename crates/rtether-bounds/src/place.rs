@@ -271,7 +271,7 @@ pub(crate) fn smaller(one: Waits, other: Waits) -> Waits {
 }
 
 /// Returns the waits of `own` packets in order of arrival behind `base`, where `all` are the
-/// arrivals of their class and `higher` those that go before them.
+/// arrivals of their class and `higher` those ahead of them.
 pub(crate) fn waits_behind(
     own: &[Load],
     base: i64,

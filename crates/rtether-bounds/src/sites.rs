@@ -55,7 +55,7 @@ pub(crate) struct Sites {
     stations: Vec<Inside>,
 }
 
-/// Places inside an end station; [`NONE`] where there is no such place.
+/// Places inside an end station; [`NONE`] where the place does not exist.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inside {
     pub(crate) tasks: u32,

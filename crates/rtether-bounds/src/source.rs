@@ -48,7 +48,7 @@ pub(crate) struct Source {
     /// Largest lateness of a release; infinite if the releases are unlimited.
     pub(crate) jitter: i64,
     /// For a flow that waits for its answers: the time after which it gives up. While it never
-    /// does, its packets keep their spacing at every place, whatever their delay.
+    /// does, its packets keep their spacing at every place, at any delay.
     pub(crate) closed: Option<i64>,
     /// While it waits, the packets under way at once in each direction.
     pub(crate) in_flight: i64,
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(times(7, 3), 21);
     }
 
-    /// Oracle: RFC 6298, 2.1: the first timeout is one second, whatever the smallest later one is.
+    /// Oracle: RFC 6298, 2.1: the first timeout is one second, independent of the smallest one.
     #[test]
     fn a_connection_waits_for_its_first_timeout_only() {
         let tcp = |window, min_rto| TcpParameters {
@@ -161,7 +161,7 @@ mod tests {
         let source = Source::of_window(&tcp(100, 60));
         assert_eq!(source.closed, Some(960_000_000_000));
         assert_eq!(source.in_flight, 102);
-        // A window above the largest one counted is no limit; it is never counted as a smaller one.
+        // A window above the largest one counted does not limit, and never counts as a smaller one.
         assert_eq!(Source::of_window(&tcp(1 << 31, 1)), Source::UNLIMITED);
     }
 }

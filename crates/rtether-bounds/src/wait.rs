@@ -37,7 +37,7 @@ const PIECES: i64 = 128;
 /// followed one after the other; shorter ones are examined in pieces.
 const WAITS_MAX: i64 = 1 << 13;
 
-/// Why there is no longest wait.
+/// Why a wait has no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unbounded {
     /// The arrivals of this visit are unlimited.
@@ -142,7 +142,7 @@ impl Level {
     }
 }
 
-/// Returns the lower of a staircase and a line; a missing staircase is no limit.
+/// Returns the lower of a staircase and a line; a missing staircase does not limit.
 pub(crate) fn limited(stairs: Option<&Stairs>, line: Option<Affine>, time: i64) -> i128 {
     let line = line.map_or(i128::MAX, |line| line.at(time));
     stairs.map_or(line, |stairs| stairs.at(time).min(line))

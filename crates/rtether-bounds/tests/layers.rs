@@ -125,7 +125,7 @@ fn flow(payload: u64, pcp: Option<u8>) -> Flow {
     }
 }
 
-/// A file whose window is no proved limit: its sender times out at once.
+/// A file whose window does not count as a limit: its sender times out at once.
 fn file() -> Flow {
     let tcp = TcpParameters {
         min_rto: Duration::from_us(1),

@@ -284,7 +284,7 @@ impl Routing {
         Ok(into)
     }
 
-    /// Returns the links in use of one loop of switches, or `None` if there is no loop.
+    /// Returns the links in use of one loop of switches, or `None` without a loop.
     pub fn find_loop(&self, network: &Network) -> Option<Vec<LinkId>> {
         let mut parent: Vec<Option<(NodeId, LinkId)>> = vec![None; network.nodes.len()];
         let mut seen = vec![false; network.nodes.len()];

@@ -102,7 +102,7 @@ impl PlaceLoad {
     }
 }
 
-/// Returns how many packets of a visit may wait at once: those that came within its longest wait.
+/// Returns how many packets of a visit may wait at once: the arrivals within its longest wait.
 fn there(solution: &Solution, load: &Load) -> Option<i64> {
     let wait = solution.wait[load.visit as usize];
     if load.in_flight > 0 {
@@ -125,7 +125,7 @@ enum Stays {
 /// **Theorem.** A class in order of arrival holds at most `wait + cost` work, for the flow where
 /// this is largest. *Proof.* Work grows only at arrivals. A packet that arrives and finds itself
 /// among work `b`, its own included, is served after the rest of it, so it waits for at least `b`
-/// less its own work, whatever else the place does; and no packet waits longer than its bound.
+/// less its own work, regardless of other work there; and no packet waits longer than its bound.
 /// Where all packets are in one order and nothing else is served, every flow's bound is the most
 /// work there can be less its own, so that the smallest sum also holds.
 fn stays(plant: &Plant, solution: &Solution, server: u32, loads: &[Load]) -> Option<Stays> {

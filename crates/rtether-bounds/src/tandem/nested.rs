@@ -4,7 +4,7 @@
 //! **Counting.** `A(t)` is the work that came before `t`, `B(t)` the work of packets whose
 //! transmission *began* before `t`, both in whole packets. A set of flows has service `f` over some
 //! ports if for all `t` there is an `s <= t` with `B(t) >= A(s) + f(t - s)`, `A` at the first port
-//! and `B` at the last one. A port of rate `R` has `R t`: the work begun is no less than the work
+//! and `B` at the last one. A port of rate `R` has `R t`: the work begun is at least the work
 //! done. Behind a packet of a lower class, of work `l`, and higher classes of burst `b` and rate
 //! `r` it has `(R - r) t - b - l`.
 //!

@@ -162,8 +162,8 @@ impl Tandem {
     /// disturbs it, is done; it grows by at most `1 / rate` per unit of work.
     ///
     /// If the rate is not below the flow's own, the longest time is that of the first packet, or of
-    /// the last of those that come at once or one period apart: each further period brings at most
-    /// the work that is done in it.
+    /// the last of the packets that come at once or one period apart: each further period brings at
+    /// most the work that is done in it.
     pub(crate) fn longest(&self, rate: i128, busy: impl Fn(i128) -> Option<i64>) -> Option<i64> {
         let Source {
             period,

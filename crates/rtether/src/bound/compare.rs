@@ -65,7 +65,7 @@ impl Side {
     }
 }
 
-/// All streams of two analyses: those that differ, and the number of those that do not.
+/// Comparison of two analyses: streams that differ, and the number of equal ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// In the order of the analysis after the change; removed streams come first.

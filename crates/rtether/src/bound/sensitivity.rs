@@ -78,7 +78,7 @@ pub struct Trial {
 /// Why there are no trials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SensitivityError {
-    /// There is no such flow.
+    /// The flow does not exist.
     #[error("no flow is named `{name}`; {help}")]
     NoFlow {
         /// The name requested.
