@@ -1,17 +1,18 @@
-//! Adaptive requests: the next follows when the answer to the one before is there.
+//! Adaptive requests: the next one is released once the last one has been answered.
 //!
-//! The timer of a flow's releases serves two purposes. A request sets it to the time at which it is
-//! given up; when the last answer is there, it is set to the end of the pause. An answer that comes
-//! later counts as delivered and moves nothing.
+//! The release timer of the flow serves two purposes. A request sets it to the time at which it is
+//! given up; the last answer sets it to the end of the pause. A later answer counts as delivered
+//! and does not move the timer.
 
 use crate::kernel::Simulation;
 
 impl Simulation {
-    /// An answer is back, if the flow has answers. Whoever has several listeners waits for all.
+    /// Notes the answer to request `number`. A flow with several listeners waits for all of them.
     #[inline]
     pub(crate) fn note_answer(&mut self, index: u32, number: u32) {
         let flow = &mut self.flows[index as usize];
-        // Nothing is awaited of flows that are not adaptive.
+        // `awaited` is zero for flows that are not adaptive; answers to earlier requests do not
+        // count.
         if flow.awaited == 0 || number != flow.number.wrapping_sub(1) {
             return;
         }

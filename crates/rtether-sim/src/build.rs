@@ -1,4 +1,4 @@
-//! Builds a simulation: numbers for nodes, ports and streams, slots for timers, tables.
+//! Builds a simulation: numbers of nodes, ports and streams, timer slots, tables.
 
 mod media;
 mod ports;
@@ -34,9 +34,9 @@ use ports::build_ports;
 use tables::{build_switches, static_addresses};
 use traffic::check_traffic;
 
-/// Numbers given to the parts of a network.
+/// Numbers of the parts of a network.
 struct Numbers {
-    /// By node: the station or the switch it is, and its first port.
+    /// By node: its station or switch, and its first port.
     owner: Vec<Owner>,
     first_port: Vec<u32>,
 }
@@ -63,7 +63,7 @@ impl Numbers {
                     u32::try_from(switch.ports.len()).map_err(|_| BuildError::TooLarge)?
                 }
             };
-            // Places are coded with 28 bits for the port.
+            // A place code has 28 bits for the port.
             ports = ports
                 .checked_add(count)
                 .filter(|&ports| ports < 1 << crate::packet::PLACE_INDEX_BITS)
@@ -164,7 +164,7 @@ impl Simulation {
                 reason,
             })?;
         let octets = |payload: Bytes| {
-            // A connection cuts messages into segments, whose sizes it knows.
+            // TCP and RTPS cut messages and samples themselves, so the payload may exceed a frame.
             let is_cut = flow.connection.is_some() || flow.is_published();
             let payload = if is_cut { Bytes::ZERO } else { payload };
             let fits = payload <= flow.encapsulation.max_packet();
@@ -183,7 +183,7 @@ impl Simulation {
         let reply = reply.transpose()?;
         for listener in &flow.listeners {
             let sent_back = flow.reply.map_or(flow.payload, |reply| reply.payload);
-            // Segments of a bulk flow differ.
+            // Segments of a bulk flow differ in size.
             let payload = if bulk.is_some() { 0 } else { sent_back.get() };
             self.streams
                 .push(StreamStats::new(index, listener.0, flow.deadline, payload));
@@ -213,7 +213,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Adds the datagrams of a flow, if they do not fit a frame, and returns their position.
+    /// Adds the fragmentation state of a flow whose datagrams do not fit a frame; returns its
+    /// index.
     fn add_fragmented(&mut self, flow: &Flow) -> Result<Option<u32>, BuildError> {
         if !flow.is_fragmented() {
             return Ok(None);
@@ -306,7 +307,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the timers of what happens first.
+    /// Sets the timers of the first events.
     fn set_first_times(&mut self) {
         let numbered = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         for flow in &mut self.flows {
@@ -326,7 +327,7 @@ impl Simulation {
     }
 }
 
-/// Returns the local deadline of each flow, where a switch uses it.
+/// Returns the local deadline of each flow; empty unless a switch serves by earliest deadline.
 fn local_deadlines(network: &Network, flows: &[Flow], routing: &Routing) -> Arc<[i64]> {
     let uses = |kind: &NodeKind| match kind {
         NodeKind::Switch(switch) => switch.selection == Selection::EarliestDeadline,
@@ -342,12 +343,12 @@ fn local_deadlines(network: &Network, flows: &[Flow], routing: &Routing) -> Arc<
     flows.iter().map(of_flow).collect()
 }
 
-/// End stations in three parts.
+/// End stations, split into three parts.
 #[derive(Default)]
 struct Stations {
     hot: Vec<Station>,
     stacks: Vec<StackState>,
-    /// Of some stations only.
+    /// Only for stations that have one.
     layers: Vec<LayerState>,
 }
 

@@ -1,19 +1,19 @@
 //! Messages over a TCP connection that stays open.
 //!
-//! Each listener of a flow with a connection has one of its own, open from the start of the run and
-//! never given up. The talker writes its messages, the listener its answers; both push (no Nagle
-//! delay, as with `TCP_NODELAY`). All messages have one size, and so have all answers: message `k`
-//! is complete when the receiving end has delivered `k + 1` times that size, in order. TCP may carry
-//! parts of several messages in one segment.
+//! A flow has one connection per listener, open from the start of the run and never given up. The
+//! talker writes messages, the listener answers; both push (no Nagle delay, as with `TCP_NODELAY`).
+//! All messages have the same size, and so have all answers: message `k` is complete when the
+//! receiving end has delivered `k + 1` times that size, in order. TCP may carry parts of several
+//! messages in one segment.
 //!
-//! **What is booked.** A stream counts messages, not segments: a lost segment is sent again and is
-//! no loss of the stream. Latency runs from the release to the last octet of the message, with a
-//! reply to the last octet of the answer. Its parts are those of the segment that completed the
-//! message, of the listener's application, and of the segment that completed the answer; all other
-//! time passes in TCP (waiting for the window, for a retransmission, for what was lost before) and
-//! is booked as [`Segment::TalkerStack`], at the talker.
+//! **What is booked.** A stream counts messages, not segments: a lost segment is retransmitted and
+//! is not a loss of the stream. Latency runs from the release to the last octet of the message, or
+//! with a reply to the last octet of the answer. Its parts are those of the segment that completed
+//! the message, of the listener's application, and of the segment that completed the answer; the
+//! remaining time passes in TCP (waiting for the window, for a retransmission, for earlier lost
+//! data) and is booked as [`Segment::TalkerStack`], at the talker.
 //!
-//! **Limit.** Of [`LIMIT`] messages on the way, further ones are refused and count as dropped.
+//! **Limit.** With [`LIMIT`] messages in transit, further ones are refused and count as dropped.
 
 use alloc::collections::VecDeque;
 
@@ -31,8 +31,8 @@ use crate::station::frame_octets;
 use crate::tcp;
 use crate::whole::{Released, Spent};
 
-/// Messages of one connection that may be on the way. The list of them grows as they come, to at
-/// most about 15 MB.
+/// Largest number of messages in transit per connection. Their list grows on demand, to at most
+/// about 15 MB.
 const LIMIT: usize = 100_000;
 const _: () = assert!(
     size_of::<Message>() <= 112,
@@ -55,31 +55,31 @@ pub(crate) struct Conversation {
     /// Octets of a message.
     message: u64,
     answer: Option<Answer>,
-    /// Messages that are not booked yet, oldest first.
+    /// Messages not booked yet, oldest first.
     outstanding: VecDeque<Message>,
-    /// Messages booked, answered and received by the listener; each is a count from the start and
-    /// at most the next.
+    /// Messages booked, answered, and received by the listener, counted from the start; each count
+    /// is at most the next.
     booked: u64,
     answered: u64,
     received: u64,
 }
 
-/// What the listener does with a message.
+/// How the listener answers a message.
 struct Answer {
     /// Octets.
     size: u64,
     after: i64,
 }
 
-/// A message on its way.
+/// A message in transit.
 struct Message {
     released: Released,
-    /// When the listener answers; meaningful once it has the message.
+    /// When the listener answers; valid once it has received the message.
     answer_at: i64,
 }
 
 impl Conversation {
-    /// Creates an idle connection for messages of `flow`, which must not be empty.
+    /// Creates an idle connection for the messages of `flow`; their size must not be zero.
     pub(crate) fn new(
         index: u32,
         stream: u32,
@@ -117,7 +117,7 @@ impl Conversation {
         self.outstanding.get_mut(position)
     }
 
-    /// Returns when this end has to be woken next.
+    /// Returns when this end has to wake up next.
     fn wake_at(&mut self, end: u8) -> i64 {
         let timer = self.ends[usize::from(end)].poll_timeout();
         let timer = timer.map_or(NEVER, Instant::as_ps);
@@ -129,7 +129,7 @@ impl Conversation {
         timer.min(next.map_or(NEVER, |message| message.answer_at))
     }
 
-    /// The listener writes the answers that are due.
+    /// Writes the listener's answers that are due.
     fn write_answers(&mut self, now: Instant) {
         let Some(size) = self.answer.as_ref().map(|answer| answer.size) else {
             return;
@@ -144,7 +144,8 @@ impl Conversation {
         }
     }
 
-    /// The listener has a segment; notes the messages that it completed and that will be answered.
+    /// Handles a segment at the listener: notes the messages it completed and schedules their
+    /// answers.
     fn receive(&mut self, now: Instant, packet: &Packet) {
         let complete = self.ends[usize::from(LISTENER)].delivered().get() / self.message;
         let Some(after) = self.answer.as_ref().map(|answer| answer.after) else {
@@ -164,7 +165,7 @@ impl Conversation {
         self.write_answers(now);
     }
 
-    /// Returns the messages of which nothing is missing any more, booked ones included.
+    /// Returns the number of messages complete at the end that books them, booked ones included.
     fn complete(&self) -> u64 {
         match &self.answer {
             None => self.received,
@@ -172,8 +173,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the number of the message, or of the answer, that a segment sent by `end` belongs
-    /// to; without data, the number of the last one received.
+    /// Returns the number of the message or answer that a segment sent by `end` belongs to; for a
+    /// segment without data, the number of the last one received.
     fn number_of(&self, end: u8, segment: &tcp::Segment) -> u32 {
         let answer = self
             .answer
@@ -188,7 +189,7 @@ impl Conversation {
         u32::try_from((octet / size) & u64::from(u32::MAX)).unwrap_or(u32::MAX)
     }
 
-    /// Returns how many counted messages on the way are older than `deadline`.
+    /// Returns how many counted messages in transit are older than `deadline`.
     pub(crate) fn overdue(&self, now: i64, deadline: i64) -> usize {
         let counted = self
             .outstanding
@@ -199,12 +200,12 @@ impl Conversation {
             .count()
     }
 
-    /// Returns the position of its stream.
+    /// Returns the index of its stream.
     pub(crate) const fn stream(&self) -> usize {
         self.stream as usize
     }
 
-    /// Checks the engines and that messages are booked, answered and received in this order.
+    /// Checks the engines, and that messages are received, answered and booked in that order.
     pub(crate) fn invariants(&self) -> Result<(), &'static str> {
         for end in &self.ends {
             end.invariants()?;
@@ -223,7 +224,7 @@ impl Conversation {
 }
 
 impl Simulation {
-    /// The talker's application writes a message.
+    /// Writes a message of the talker's application.
     pub(crate) fn write_message<O: Observer>(&mut self, index: u32, number: u32, observer: &mut O) {
         let now = self.now();
         let is_counted = self.now >= self.config.warmup.as_ps();
@@ -247,7 +248,8 @@ impl Simulation {
         self.drain_end(index, TALKER, observer);
     }
 
-    /// A timer of TCP fires, or the listener's application answers.
+    /// Handles an expired timer of an end: a TCP timer, or a due answer of the listener's
+    /// application.
     pub(crate) fn wake_end<O: Observer>(&mut self, index: u32, end: u8, observer: &mut O) {
         let now = self.now();
         let conversation = &mut self.conversations[index as usize];
@@ -258,7 +260,7 @@ impl Simulation {
         self.drain_end(index, end, observer);
     }
 
-    /// Sends what an end has to send, and sets its timer.
+    /// Sends what an end has ready and sets its timer.
     fn drain_end<O: Observer>(&mut self, index: u32, end: u8, observer: &mut O) {
         let now = self.now();
         while let Some(segment) =
@@ -306,7 +308,7 @@ impl Simulation {
         self.send(source, id, observer);
     }
 
-    /// A segment reached the application's end of the stack.
+    /// Handles a segment that has left the receiving stack.
     pub(crate) fn deliver_to_end<O: Observer>(&mut self, id: u32, observer: &mut O) {
         let now = self.now();
         let packet = *self.pool.get(id);
@@ -333,7 +335,7 @@ impl Simulation {
         self.drain_end(index, end, observer);
     }
 
-    /// Books the oldest message, which packet `id` completed.
+    /// Books the oldest message; packet `id` completed it.
     fn book_message<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let conversation = &mut self.conversations[index as usize];
         conversation.booked += 1;

@@ -1,4 +1,4 @@
-//! The end of a run: what is still under way, and the record.
+//! End of a run: packets still in transit, and the record.
 
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ use crate::station::Station;
 use crate::switch::SwitchState;
 
 impl Simulation {
-    /// Ends the run and returns what it said.
+    /// Ends the run and returns its record.
     pub fn finish(mut self) -> Record {
         self.book_overdue();
         let rests = self.port_rests.iter().zip(&self.queues);
@@ -63,20 +63,21 @@ impl Simulation {
         }
     }
 
-    /// Returns the counters of a port on a shared medium, and whether the medium has a frame of it.
+    /// Returns the counters of a port on a shared medium, and whether the medium holds a frame of
+    /// it.
     fn access(&self, attachment: u32) -> Option<(AccessRecord, bool)> {
         let own = self.attachments.get(attachment as usize)?;
         let record = self.shared[own.domain as usize].access(own.station);
         Some((record, own.frame != NONE))
     }
 
-    /// Counts packets that are under way for longer than their deadline as missed.
+    /// Counts packets in transit for longer than their deadline as missed.
     fn book_overdue(&mut self) {
         let mut overdue = Vec::new();
         self.for_each_live(|id, place| {
             let packet = self.pool.get(id);
             let carrier = self.flows[packet.flow as usize].carrier;
-            // Of datagrams in fragments there is a list.
+            // Fragmented datagrams are counted from their own list below.
             if packet.has(COUNTED) && !matches!(carrier, Carrier::Fragments(_)) {
                 let age = self.now - packet.released_at;
                 let late = self.streams_towards(id, place).into_iter();
@@ -101,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// Visits every packet under way with the port it waits at or has left last; `None` inside its
+    /// Visits every packet in transit with the port it waits at or left last; `None` inside its
     /// talker or listener.
     fn for_each_live(&self, mut visit: impl FnMut(u32, Option<u32>)) {
         for (index, port) in (0u32..).zip(&self.ports) {
@@ -206,7 +207,7 @@ impl Simulation {
         }
     }
 
-    /// Translates the code of a place into the network's words.
+    /// Decodes a place into its segment and port.
     fn place(&self, code: u32) -> (Segment, PortId) {
         let segment = Segment::ALL[(code >> PLACE_INDEX_BITS) as usize % Segment::COUNT];
         let index = code & ((1 << PLACE_INDEX_BITS) - 1);
@@ -229,13 +230,14 @@ impl Simulation {
         (segment, port)
     }
 
-    /// Checks that nothing got lost or came from nowhere, at every port and node.
+    /// Checks that packets are conserved at every port and node.
     ///
-    /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + under way.
-    /// For each station: released + arrived = handed to the port + delivered + filtered +
+    /// For each port: offered = sent + dropped + queued. For each link: sent = arrived + in
+    /// transit. For each station: released + arrived = handed to the port + delivered + filtered +
     /// discarded + dropped + dropped by the layer + in the stack and the layer. For each switch:
     /// arrived + copied = handed to ports + filtered + discarded + held. For each layer: the frames
-    /// in its rings are those that its port queues or sends. For each queue of a port: what it sent
+    /// in its rings are those that its port queues or sends. For each queue of a port: sent and
+    /// dropped frames add up to those of the port.
     /// and dropped adds up to what the port did.
     ///
     /// # Panics
@@ -309,8 +311,8 @@ impl Simulation {
     }
 }
 
-/// Returns whether what the queues of a port sent and dropped is what the port did. A port with one
-/// queue does not note there what it sent.
+/// Returns whether the frames sent and dropped by the queues add up to those of the port. A port
+/// with one queue does not count sent frames there.
 fn queues_add_up(port: &Port, rest: &PortRest, queues: &EgressQueues) -> bool {
     let records = queues.records();
     let dropped: u64 = records.iter().map(|queue| queue.dropped).sum();

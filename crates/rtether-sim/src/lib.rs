@@ -1,22 +1,23 @@
 //! Deterministic discrete-event simulation of switched Ethernet and its end nodes.
 //!
-//! A [`Simulation`] is built from a network, its flows and a [`Config`]; it is run in steps of any
+//! A [`Simulation`] is built from a network, its flows and a [`Config`]; it runs in steps of any
 //! length and ends in a [`rtether_model::record::Record`]. The same input gives the same bytes on
-//! every machine: time is integer, every draw has its own generator, and simultaneous events have
-//! an order (time, kind, node).
+//! every machine: time is an integer, every purpose has its own random generator, and simultaneous
+//! events have a fixed order (time, kind, node).
 //!
-//! **Scope.** Full-duplex links and shared media (hubs, half duplex), store-and-forward and
-//! cut-through switches with VLANs, priorities and four transmission selections, end stations with
-//! a protocol stack above a FIFO driver queue and, where wanted, application tasks, priority queues
-//! and a traffic smoother, UDP-like traffic, adaptive requests, files and messages over TCP. Not
-//! here: gates, credit-based shaping, frame preemption, IP fragmentation, clocks that drift.
+//! **Scope.** Full-duplex links and shared media (hubs, half duplex); store-and-forward and
+//! cut-through switches with VLANs, priorities and five transmission selections; end stations with
+//! a protocol stack above a FIFO driver queue and, optionally, application tasks, priority queues
+//! and a traffic smoother; UDP-like traffic with IP fragmentation, adaptive requests, files and
+//! messages over TCP, samples over RTPS. Not modeled: gates, credit-based shaping, frame
+//! preemption, clock drift.
 //!
-//! [`medium`] is a shared segment as an engine of its own; `shared` drives it.
+//! [`medium`] is a shared segment as a separate engine; `shared` drives it.
 //!
-//! [`emulation`] runs a network of switches and hubs for frames from outside, as a live emulation
-//! of a network needs it.
+//! [`emulation`] runs a network of switches and hubs on frames from outside, for live network
+//! emulation.
 //!
-//! How a packet travels: `source` releases it, `station` passes it through the stack (and `layer`
+//! Path of a packet: `source` releases it, `station` passes it through the stack (and `layer`
 //! through tasks and queues), `port` queues and sends it, `switch` forwards it, `station` receives
 //! it and `stats` books it.
 #![no_std]

@@ -1,4 +1,4 @@
-//! Packets under way: records without bytes, in one pool, chained into queues by index.
+//! Packets in transit: records without bytes, in one pool, chained into queues by index.
 
 use alloc::vec::Vec;
 
@@ -30,7 +30,7 @@ pub(crate) struct Packet {
     pub(crate) released_at: i64,
     /// When it began to wait where it is.
     pub(crate) mark: i64,
-    /// When what it is in for is over: arrival, or completion of service.
+    /// When its current step ends: arrival, or completion of service.
     pub(crate) due: i64,
     /// Time spent so far, by [`Segment`].
     pub(crate) segments: [i64; Segment::COUNT],
@@ -40,7 +40,7 @@ pub(crate) struct Packet {
     /// Next packet in the same queue.
     pub(crate) next: u32,
     pub(crate) flow: u32,
-    /// Position in the list of streams; for multicast that of the first listener.
+    /// Index of its stream; for multicast that of the first listener.
     pub(crate) stream: u32,
     /// Number of the release within its flow.
     pub(crate) number: u32,
@@ -118,7 +118,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Takes in a packet and returns its index.
+    /// Adds a packet and returns its index.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet) -> u32 {
         let mut free = self.free;
@@ -133,7 +133,7 @@ impl Pool {
         id
     }
 
-    /// Gives the packet's place back.
+    /// Frees the packet's place.
     #[inline]
     pub(crate) fn remove(&mut self, id: u32) {
         let mut free = self.free;
@@ -159,7 +159,7 @@ impl Pool {
         &self.packets[id as usize]
     }
 
-    /// Returns the packet for changing.
+    /// Returns the packet, mutable.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]

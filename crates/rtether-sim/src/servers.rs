@@ -1,4 +1,4 @@
-//! The servers of an end station's stack: costs, jitter, what waits.
+//! The servers of an end station's stack: costs, jitter, queues.
 
 use alloc::boxed::Box;
 
@@ -19,9 +19,10 @@ pub(crate) struct StackState {
     jitter: Jitter,
     has_jitter: bool,
     draw: Draw,
-    /// The cost depends on more of a packet than its size and way: its kind, or what it draws.
+    /// Whether the cost depends on more than size and direction: on the kind of the packet, or on a
+    /// draw of its own.
     pub(crate) asks: bool,
-    /// Packets waiting, their limit and the most there were.
+    /// Packets waiting, their limit and the largest number seen.
     pub(crate) waiting: u32,
     pub(crate) limit: u32,
     pub(crate) waiting_max: u32,
@@ -93,7 +94,7 @@ impl StackState {
         u64::from(self.waiting) + serving as u64
     }
 
-    /// Returns the server that received packets go to.
+    /// Returns the server for received packets.
     pub(crate) const fn receiving_server(&self) -> u8 {
         if self.servers == 2 { 1 } else { 0 }
     }
@@ -103,7 +104,7 @@ impl StackState {
         self.server[server as usize].serving == NONE
     }
 
-    /// Lets each packet from outside have a jitter of its own instead of the next in a sequence.
+    /// Draws the jitter of each packet from outside by frame instead of from one sequence.
     pub(crate) const fn draw_by_frame(&mut self) {
         self.asks |= self.has_jitter;
     }
@@ -113,14 +114,14 @@ impl StackState {
         self.draw = Draw::seeded(crate::random::mix(words));
     }
 
-    /// Returns the cost of a packet whatever its kind.
+    /// Returns the cost of a packet regardless of its kind.
     #[inline]
     pub(crate) fn cost(&mut self, size: i64, is_outbound: bool) -> i64 {
         let cost = if is_outbound { self.send } else { self.receive };
         self.with_jitter(cost, size, is_outbound)
     }
 
-    /// Returns the cost of a packet of this kind, should the stack charge by kind.
+    /// Returns the cost of a packet, by its kind if the stack charges by kind.
     #[cold]
     pub(crate) fn cost_of_kind(&mut self, size: i64, kind: Kind, is_outbound: bool) -> i64 {
         let Some(rtos) = &self.rtos else {

@@ -1,7 +1,7 @@
 //! Release times of a flow.
 //!
-//! Gaps may be longer than the time that can be counted, about 106 days: sums saturate, and what
-//! would be later never comes.
+//! Gaps may exceed the representable time, about 106 days: sums saturate, and releases beyond that
+//! never happen.
 
 use alloc::boxed::Box;
 
@@ -10,13 +10,13 @@ use rtether_model::flow::{Flow, Phase, Traffic};
 use crate::agenda::NEVER;
 use crate::random::{Draw, Purpose};
 
-/// Says when a flow releases next, and how many frames at once.
+/// Determines when a flow releases next, and how many frames at once.
 pub(crate) struct Source {
     traffic: Timing,
     stop: i64,
-    /// Last point of the grid of a periodic flow; before the first release, when the flow starts.
+    /// Last point of the grid of a periodic flow; before the first release, the start of the flow.
     grid: i64,
-    /// Out of the way, since strictly periodic flows do not need it after the first release.
+    /// Boxed, since strictly periodic flows do not need it after the first release.
     draw: Box<Draw>,
 }
 
@@ -44,7 +44,7 @@ enum Timing {
 }
 
 impl Source {
-    /// Creates the source of a flow; bulk flows have none.
+    /// Creates the source of a flow; for a bulk flow one that never releases.
     pub(crate) fn new(flow: &Flow, seed: u64) -> Self {
         let traffic = match flow.traffic {
             Traffic::Periodic {
@@ -101,7 +101,7 @@ impl Source {
         }
     }
 
-    /// Creates a source that never releases: others bring the frames.
+    /// Creates a source that never releases, for frames from outside.
     pub(crate) fn silent() -> Self {
         Self {
             traffic: Timing::Idle,
@@ -125,7 +125,7 @@ impl Source {
                 self.grid.saturating_add(self.draw_jitter(jitter))
             }
             Timing::Sporadic { min_gap, extra, .. } => {
-                // Somewhere in the first mean gap, so that flows do not start in step.
+                // Uniform in the first mean gap, so that flows do not start in step.
                 let mean = min_gap.saturating_add(extra);
                 self.grid.saturating_add(self.draw.up_to(mean))
             }
@@ -154,7 +154,7 @@ impl Source {
                 now.saturating_add(min_gap).saturating_add(random)
             }
             Timing::Poisson { mean } => now.saturating_add(self.draw.exponential(mean)),
-            // Unless the answer comes first.
+            // Release after the timeout, unless the answer comes first.
             Timing::Adaptive { timeout, .. } => now.saturating_add(timeout),
             Timing::Idle => NEVER,
         };
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn long_gaps_do_not_overflow() {
-        // Oracle: times only grow, and end at the largest one. Scenarios may have means of 10 days,
-        // and time ends after 106.
+        // Oracle: times only grow, up to the largest one. Scenarios may have means of 10 days, and
+        // time ends after 106.
         let mean = DAYS * 10;
         for traffic in [
             Traffic::Poisson {

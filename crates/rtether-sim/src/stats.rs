@@ -1,9 +1,9 @@
 //! Streaming statistics of one stream.
 //!
-//! What a delivery writes is kept apart, in three cache lines and one of the histogram, and carried
-//! over into the record now and then. Sums of latency and Ethernet delay follow from the sums of
-//! the segments; those have 64 bits and are carried over before they can overflow, since 128-bit
-//! additions per segment and packet would be a tenth of the run.
+//! Fields written on every delivery are kept separately, in three cache lines and one of the
+//! histogram, and carried over into the record occasionally. Sums of latency and Ethernet delay
+//! follow from the sums of the segments; those have 64 bits and are carried over before they can
+//! overflow, since 128-bit additions per segment and packet would be a tenth of the run.
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use rtether_model::record::{Bucket, Place, Segment, StreamRecord, Summary, Worst
 
 use crate::packet::Packet;
 
-/// What is being learned of one stream.
+/// Statistics of one stream during the run.
 #[repr(align(64))]
 pub(crate) struct StreamStats {
     /// Longest permitted latency in picoseconds; `i64::MAX` for none.
@@ -22,7 +22,7 @@ pub(crate) struct StreamStats {
     delivered: u64,
     latency: Extremes,
     ethernet: Extremes,
-    /// Time by segment, not yet carried over.
+    /// Time by segment, not carried over yet.
     segments: [i64; Segment::COUNT],
     histogram: Histogram,
     pub(crate) rest: Box<Rest>,
@@ -32,7 +32,7 @@ const _: () = assert!(
     "statistics are three cache lines"
 );
 
-/// What few deliveries write.
+/// Fields that few deliveries write.
 pub(crate) struct Rest {
     /// Complete after [`StreamStats::finish`].
     pub(crate) record: StreamRecord,
@@ -43,8 +43,8 @@ pub(crate) struct Rest {
     bucket_end: i64,
 }
 
-/// Smallest and largest of some times, and the sum of their squares, in picoseconds. The sum stays
-/// at its largest value where it has no room, see [`Summary::sum_sq_ps2`].
+/// Minimum, maximum and sum of squares of some times, in picoseconds. The sum of squares saturates,
+/// see [`Summary::sum_sq_ps2`].
 struct Extremes {
     min: i64,
     max: i64,
@@ -82,8 +82,8 @@ impl Default for Extremes {
     }
 }
 
-/// Packets after which sums are carried over: with latencies below 2^43 ps (8.8 s) no sum of so
-/// many leaves 63 bits. Longer latencies are carried over at once.
+/// Packets after which sums are carried over: with latencies below 2^43 ps (8.8 s) their sum fits
+/// 63 bits. Longer latencies are carried over at once.
 const CARRY_AFTER: u64 = 1 << 19;
 const LONG: i64 = 1 << 43;
 
@@ -112,7 +112,7 @@ impl StreamStats {
         }
     }
 
-    /// Takes in a delivered packet. `payload` is given where packets differ.
+    /// Records a delivered packet. `payload` is given where packet sizes differ.
     #[inline]
     pub(crate) fn deliver(&mut self, now: i64, packet: &Packet, bucket: i64, payload: Option<u64>) {
         let latency = now - packet.released_at;
@@ -166,7 +166,7 @@ impl StreamStats {
         }
     }
 
-    /// Completes the record: `released` says how many releases of its flow count, `place`
+    /// Completes the record: `released` is the number of counted releases of its flow, `place`
     /// translates the code of a place.
     pub(crate) fn finish(
         mut self,

@@ -1,4 +1,4 @@
-//! Switches: VLAN and priority of a frame, its way on, copies for many (IEEE 802.1Q-2022, 8.6).
+//! Switches: VLAN and priority of a frame, forwarding, copies for groups (IEEE 802.1Q-2022, 8.6).
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use crate::packet::{CORRUPTED, GROUP, NONE, TAGGED};
 /// One switch.
 pub(crate) struct SwitchState {
     pub(crate) node: NodeId,
-    /// Number of its port 0 among all ports; the others follow.
+    /// Index of its port 0 among all ports; its other ports follow.
     pub(crate) first_port: u32,
     pub(crate) ports: Vec<SwitchPort>,
     pub(crate) is_cut_through: bool,
@@ -23,7 +23,7 @@ pub(crate) struct SwitchState {
     /// Learned ports by station; `None` with static addresses.
     pub(crate) learned: Option<Vec<Learned>>,
     pub(crate) aging: i64,
-    /// Egress ports by group, for managed multicast.
+    /// Egress ports by group, with managed multicast.
     pub(crate) groups: Option<BTreeMap<u32, Vec<u32>>>,
     /// Octets waiting at all ports, and their limit.
     pub(crate) shared_used: u64,
@@ -41,13 +41,14 @@ pub(crate) struct Learned {
     pub(crate) at: i64,
 }
 
-/// Static addresses: where each station is attached, and the way from each switch to each place.
-/// Places are the switches, then the hubs.
+/// Static addresses: where each station is attached, and the egress port of each switch towards
+/// each place. Places are the switches, then the hubs.
 #[derive(Default)]
 pub(crate) struct Forwarding {
-    /// By station: its place and the port there; [`NONE`] if it has none, and at a hub.
+    /// By station: its place and the port there. The place is [`NONE`] without a link, the port
+    /// also at a hub.
     pub(crate) access: Vec<(u32, u32)>,
-    /// `towards[from * places + to]`: the port of `from`.
+    /// `towards[from * places + to]`: the egress port of `from`.
     pub(crate) towards: Vec<u32>,
     pub(crate) places: usize,
 }
@@ -65,7 +66,7 @@ impl Forwarding {
 }
 
 impl SwitchState {
-    /// Takes memory from the shared pool; `false` if it does not have so much.
+    /// Takes memory from the shared pool; `false` if too little is left.
     pub(crate) const fn reserve(&mut self, size: u64) -> bool {
         let fits = self.shared_used + size <= self.shared_limit;
         if fits {
@@ -74,7 +75,7 @@ impl SwitchState {
         fits
     }
 
-    /// Gives memory back.
+    /// Returns memory to the shared pool.
     pub(crate) const fn release(&mut self, size: u64) {
         self.shared_used -= size;
     }
@@ -84,14 +85,14 @@ impl SwitchState {
     }
 }
 
-/// Where a frame goes.
+/// Egress of a frame.
 enum Way {
     One(u32),
     Many(Vec<u32>),
 }
 
 impl Simulation {
-    /// A frame arrives at a switch by its port `ingress`, sent by port `from`.
+    /// Handles a frame that arrives at port `ingress` of a switch, sent by port `from`.
     #[inline]
     pub(crate) fn forward<O: Observer>(
         &mut self,
@@ -118,7 +119,7 @@ impl Simulation {
                 None => return self.filter(index, id, Some(from), observer),
             }
         } else if !packet.has(TAGGED) {
-            // A tag taken off by an earlier switch took its priority with it.
+            // The priority went with the tag that an earlier switch removed.
             self.pool.get_mut(id).pcp = 0;
         }
         let switch = &mut self.switches[index as usize];
@@ -129,7 +130,7 @@ impl Simulation {
             };
         }
         match self.find_way(index, ingress, id) {
-            // Nothing on this way depends on a frame for a station behind the port it came from.
+            // The destination is behind the ingress port: this copy is superfluous, not lost.
             Way::One(egress) if egress == ingress => self.filter(index, id, None, observer),
             Way::One(NONE) => self.filter(index, id, Some(from), observer),
             Way::One(egress) => self.pass_on(index, id, vid, from, egress, observer),
@@ -138,7 +139,7 @@ impl Simulation {
     }
 
     /// Sets the priority of an untagged frame and returns the VLAN it belongs to; `None` if its
-    /// port does not admit it. A tag stays as it came.
+    /// port does not admit it. Tags are left unchanged.
     fn classify(&mut self, index: u32, ingress: u32, id: u32) -> Option<Vid> {
         let switch = &self.switches[index as usize];
         let port = &switch.ports[(ingress - switch.first_port) as usize];
@@ -179,7 +180,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the ports with a link, other than the one a frame came from.
+    /// Returns the ports with a link, except the ingress port of a frame.
     fn all_ports(&self, index: u32, ingress: u32) -> Vec<u32> {
         let switch = &self.switches[index as usize];
         let count = u32::try_from(switch.ports.len()).unwrap_or(0);
@@ -221,7 +222,7 @@ impl Simulation {
         self.pass_on(index, id, vid, from, last, observer);
     }
 
-    /// Hands a frame to an egress port, at once or when its last bit is in.
+    /// Hands a frame to an egress port, at once or when its last bit has arrived.
     #[inline]
     fn pass_on<O: Observer>(
         &mut self,
@@ -258,7 +259,8 @@ impl Simulation {
         self.enqueue(egress, id, observer);
     }
 
-    /// Keeps a frame until its last bit is in: the egress port is faster than the ingress.
+    /// Holds a frame until its last bit has arrived, because the egress port is faster than the
+    /// ingress.
     fn hold(&mut self, id: u32, from: u32, egress: u32) {
         let packet = self.pool.get_mut(id);
         packet.due = self.now + packet.tail;
@@ -271,7 +273,7 @@ impl Simulation {
         port.held.push(&mut self.pool, id);
     }
 
-    /// The last bit of a held frame is in.
+    /// Passes on the held frame whose last bit has arrived.
     pub(crate) fn forward_stored<O: Observer>(&mut self, from: u32, observer: &mut O) {
         let port = &mut self.port_rests[from as usize];
         let Some(id) = port.held.pop(&self.pool) else {
@@ -289,7 +291,7 @@ impl Simulation {
         self.enqueue(egress, id, observer);
     }
 
-    /// Ends a frame that has no way on; a loss if a listener depended on it at `egress`.
+    /// Ends a frame that cannot be forwarded; a loss if a listener depended on it at `egress`.
     fn filter<O: Observer>(&mut self, index: u32, id: u32, egress: Option<u32>, observer: &mut O) {
         let switch = &mut self.switches[index as usize];
         switch.filtered += 1;

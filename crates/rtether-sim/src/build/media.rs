@@ -1,4 +1,4 @@
-//! Collision domains: hubs that are joined, and half-duplex links without a hub.
+//! Collision domains: joined hubs, and half-duplex links without a hub.
 
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec::Vec;
@@ -21,11 +21,11 @@ pub(super) struct Media {
     pub(super) attachments: Vec<Attachment>,
 }
 
-/// A port on a medium that is being built.
+/// A port of a medium under construction.
 struct Member {
     port: PortId,
     link: LinkId,
-    /// Hub at the other end, if there is one.
+    /// Hub at the other end, if any.
     hub: Option<NodeId>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn build_media(
     Ok(media)
 }
 
-/// Returns the hubs that share a collision domain with `first`, that one first.
+/// Returns the hubs in the collision domain of `first`, with `first` in front.
 fn joined_hubs(network: &Network, routing: &Routing, first: NodeId) -> Vec<NodeId> {
     let mut seen = BTreeSet::from([first]);
     let mut hubs = Vec::from([first]);
@@ -118,7 +118,7 @@ impl Builder<'_> {
                 }
             }
         }
-        // The order of nodes and ports, whatever the order of hubs.
+        // Order by node and port, independent of the order of hubs.
         members.sort_by_key(|member| member.port);
         let medium = self.medium_of_hubs(first, hubs, &members)?;
         let hubs = hubs
@@ -155,7 +155,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Returns the delay from the entry of one hub to the entry of another one.
+    /// Returns the delay from the entry of one hub to the entry of another.
     fn between_hubs(&self, from: NodeId, to: NodeId) -> Duration {
         let mut delay = Duration::ZERO;
         let mut at = from;
@@ -198,7 +198,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds a half-duplex link: a segment of two stations, half of the cable each.
+    /// Adds a half-duplex link: a segment with two stations, each half the cable from its middle.
     fn add_link(&self, media: &mut Media, id: LinkId) -> Result<(), BuildError> {
         let link = &self.network.links[id.index()];
         let members = link.ends.map(|port| Member {
@@ -272,7 +272,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Whoever is behind such a link would have to get the same errors, which is not modeled.
+    /// Refuses bit errors between hubs: all stations behind the link would have to see the same
+    /// ones, which is not modeled.
     fn refuse_errors(&self, link: LinkId, hubs: [NodeId; 2]) -> Result<(), BuildError> {
         if self.network.links[link.index()].errors_per_billion > 0 {
             let hubs = hubs.map(|hub| self.network.node(hub).name.clone());
@@ -281,7 +282,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A switch that forwards after the header would pass on the fragments of collisions.
+    /// Refuses a cut-through switch: it would forward collision fragments.
     fn refuse_cut_through(&self, port: PortId) -> Result<(), BuildError> {
         let switch = self.network.switch(port.node);
         if switch.is_some_and(|switch| switch.mode == ForwardingMode::CutThrough) {

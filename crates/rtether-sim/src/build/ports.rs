@@ -16,7 +16,7 @@ use crate::port::{Port, PortRest};
 use crate::queues::EgressQueues;
 use crate::random::{Draw, Purpose};
 
-/// All ports in the order of nodes, in three parts.
+/// All ports in node order, split into three parts.
 #[derive(Default)]
 pub(super) struct Ports {
     pub(super) hot: Vec<Port>,
@@ -98,7 +98,7 @@ fn idle_port(id: PortId, kind: &NodeKind, numbers: &Numbers) -> (Port, PortRest,
     (port, rest, queues)
 }
 
-/// Returns the rings of a station's interface and how it serves them.
+/// Returns the number of rings of a station's interface, and how it serves them.
 fn rings(station: &EndStation) -> (u8, Selection) {
     let transmit = station.layer.as_ref().and_then(|l| l.transmit.as_ref());
     match transmit.map(|transmit| transmit.strategy) {
@@ -107,13 +107,13 @@ fn rings(station: &EndStation) -> (u8, Selection) {
     }
 }
 
-/// Returns whether something above the port hands out frames as it takes them.
+/// Returns whether a layer above the port has to be told which frames the port has sent.
 fn reports(station: &EndStation) -> bool {
     let layer = station.layer.as_ref();
     layer.is_some_and(|layer| layer.transmit.is_some() || layer.smoother.is_some())
 }
 
-/// Attaches the link behind a port, if it has one in use.
+/// Connects the link behind a port, if one is in use.
 fn connect(
     port: &mut Port,
     rest: &mut PortRest,
@@ -137,7 +137,7 @@ fn connect(
     port.peer_owner = numbers.owner[hop.ingress.node.index()];
     rest.link = hop.link;
     port.octet = octet.as_ps();
-    // On a shared medium the delay between two stations is the medium's.
+    // On a shared medium, the medium accounts for the delay between stations.
     if !network.is_half_duplex(link) {
         port.flight = link.propagation.as_ps();
     }

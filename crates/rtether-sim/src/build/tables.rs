@@ -69,7 +69,7 @@ fn is_vlan_aware(switch: &Switch) -> bool {
     !switch.ports.iter().all(is_plain)
 }
 
-/// Returns for each node the egress ports of each multicast flow.
+/// Returns the egress ports of each multicast flow, by node.
 fn group_tables(
     network: &Network,
     flows: &[Flow],
@@ -112,7 +112,7 @@ pub(super) fn static_addresses(
             NodeKind::EndStation(_) => {}
         }
     }
-    // A hub is a place to go to like a switch; it does not decide on ways.
+    // A hub is a destination place like a switch, but does not forward by address.
     let hub_number = |node: NodeId| {
         let position = hubs.iter().position(|&hub| hub == node)?;
         u32::try_from(switches.len() + position).ok()

@@ -1,4 +1,4 @@
-//! What a flow must be for its releases and connections to make sense, and what it has of TCP.
+//! Checks the traffic of a flow, and adds its TCP transfers and connections.
 
 use rtether_model::flow::{Bulk, Delivery, Flow, TcpParameters, Traffic};
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -8,8 +8,8 @@ use crate::bulk::{BulkFlow, engine_config};
 use crate::conversation::Conversation;
 use crate::kernel::{BuildError, Simulation};
 
-/// Checks the traffic of a flow: it must not release without end at one instant, whoever waits for
-/// answers must get some, and the parameters of its connections must be usable.
+/// Checks that a flow does not release endlessly at one instant, that an adaptive flow has replies,
+/// and that the parameters of its connections are usable.
 pub(super) fn check_traffic(flow: &Flow) -> Result<(), BuildError> {
     let name = || flow.name.clone();
     if matches!(flow.traffic, Traffic::Adaptive { .. }) && flow.reply.is_none() {
@@ -58,7 +58,7 @@ fn obstacle_to_tcp(parameters: &TcpParameters) -> Option<&'static str> {
 }
 
 impl Simulation {
-    /// Adds the transfers of a bulk flow and returns their position.
+    /// Adds the transfers of a bulk flow and returns their index.
     pub(super) fn add_bulk(&mut self, index: u32, flow: &Flow) -> Result<Option<u32>, BuildError> {
         let Traffic::Bulk(bulk) = &flow.traffic else {
             return Ok(None);
@@ -73,8 +73,8 @@ impl Simulation {
         Ok(Some(position))
     }
 
-    /// Adds a connection with each listener, if the flow has connections for its messages, and
-    /// returns the position of the first.
+    /// Adds a connection with each listener if the flow has connections for its messages; returns
+    /// the index of the first.
     pub(super) fn add_conversations(
         &mut self,
         index: u32,
@@ -104,7 +104,7 @@ impl Simulation {
     }
 }
 
-/// Returns what keeps a flow's messages from travelling over TCP.
+/// Returns why a flow's messages cannot travel over TCP, if they cannot.
 fn obstacle_to_connection(flow: &Flow) -> Option<&'static str> {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         Some("its transfers open their own")

@@ -1,4 +1,4 @@
-//! The books of files that have a deadline.
+//! Accounting of files with a deadline.
 
 use crate::kernel::Simulation;
 use crate::observe::Observer;
@@ -29,7 +29,7 @@ impl Simulation {
         self.book_whole(id, talker, &released, Some(size), observer);
     }
 
-    /// Counts the files that were due and have not arrived, and those of them that are late.
+    /// Counts the files that were due and have not arrived, and which of them are late.
     pub(crate) fn count_files(&mut self) {
         let warmup = self.config.warmup.as_ps();
         for bulk in self.bulk.iter().filter(|bulk| bulk.counts_files) {

@@ -1,4 +1,4 @@
-//! Bytes for datagrams whose addresses are known, but not the frames that carried them.
+//! Bytes for datagrams whose addresses are known while the frames that carried them are not.
 
 use core::net::SocketAddrV4;
 
@@ -8,9 +8,10 @@ use etherparse::{EtherType, Ethernet2Header, IpDscp, IpNumber, Ipv4Header, UdpHe
 
 const TIME_TO_LIVE: u8 = 64;
 
-/// Appends the frame that a datagram would have had on a link without an MTU: the addresses of stations
-/// are made from those of IP, so that one host always has the same (02:00 and the four octets; groups as
-/// in RFC 1112, 6.4). Returns whether the payload fits a datagram; if not, nothing is appended.
+/// Appends the frame that would have carried a datagram on a link without an MTU. Station addresses
+/// are derived from IP addresses, so that a host always has the same one (02:00 and the four
+/// octets; groups as in RFC 1112, 6.4). Returns whether the payload fits a datagram; if not,
+/// appends nothing.
 pub fn append_udp(
     out: &mut Vec<u8>,
     from: SocketAddrV4,

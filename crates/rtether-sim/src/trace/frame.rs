@@ -1,10 +1,10 @@
 //! Bytes for simulated frames.
 //!
-//! Addresses are made from numbers, so that a reader of the capture finds them again: station 258
-//! is 02:00:00:00:01:02 and 10.0.1.2, group 7 is 239.0.0.7 and 01:00:5e:00:00:07 over IP
-//! (RFC 1112, 6.4) and 03:00:00:00:00:07 otherwise (locally administered, IEEE 802-2014, 8.4). Ports
-//! lie in the dynamic range (RFC 6335, 6), where no dissector guesses. The payload is zeros. The
-//! size is that of [`rtether_model::wire::frame_size`], less the FCS, which captures lack.
+//! Addresses are derived from numbers, so that they can be recognized in a capture: station 258 is
+//! 02:00:00:00:01:02 and 10.0.1.2, group 7 is 239.0.0.7 and 01:00:5e:00:00:07 over IP (RFC 1112,
+//! 6.4) and 03:00:00:00:00:07 otherwise (locally administered, IEEE 802-2014, 8.4). Ports lie in
+//! the dynamic range (RFC 6335, 6), where dissectors do not guess a protocol. The payload is zeros.
+//! The size is that of [`rtether_model::wire::frame_size`] less the FCS, which captures lack.
 
 use alloc::vec::Vec;
 
@@ -30,20 +30,22 @@ const ETHERTYPE_RAW: EtherType = EtherType(0x88B5);
 const FIRST_PORT: u16 = 49_152;
 const PORT_BITS: u32 = 14;
 const TIME_TO_LIVE: u8 = 64;
-/// Octets of a frame without FCS and tag, at least.
+/// Minimum frame size without FCS and tag, in octets.
 const MIN_LENGTH: usize = 60;
-/// IEC 61158-6-10: cyclic data occupies at least 40 octets, so that the status ends the frame.
+/// IEC 61158-6-10: cyclic data occupies at least 40 octets, so that the status is the end of the
+/// frame.
 const PROFINET_MIN_DATA: usize = 40;
 /// First frame id of cyclic unicast data (IEC 61158-6-10, RT class 1).
 const PROFINET_FRAME_ID: u16 = 0x8000;
 /// Data status: primary, valid, provider runs, no problem.
 const PROFINET_STATUS: u8 = 0x35;
-/// APPIDs reserved for GOOSE begin at 0, those for sampled values here (IEC 61850-8-1, annex C).
+/// APPIDs reserved for GOOSE begin at 0, those for sampled values at this one (IEC 61850-8-1, annex
+/// C).
 const SAMPLED_VALUES_APPID: u16 = 0x4000;
 
-/// Group of discovery, 239.255.0.1 (DDSI-RTPS 2.5, 9.6.2.4.1).
+/// Discovery group, 239.255.0.1 (DDSI-RTPS 2.5, 9.6.2.4.1).
 const RTPS_GROUP: u32 = 0x00FF_0001;
-/// From where participants of RTPS send: that of the first of a host (DDSI-RTPS 2.5, 9.6.2.3).
+/// Source port of RTPS participants: that of the first one on a host (DDSI-RTPS 2.5, 9.6.2.3).
 pub(crate) const RTPS_PORT: u16 = 7_410;
 
 const ZEROS: [u8; 1500] = [0; 1500];
@@ -55,7 +57,7 @@ pub enum Destination {
     Station(u32),
     /// To a multicast group, by number.
     Group(u32),
-    /// To all.
+    /// To all stations.
     Broadcast,
 }
 
@@ -70,14 +72,14 @@ pub struct Tag {
 
 /// Everything that shows in the bytes of a frame.
 ///
-/// Of station and group numbers, IPv4 addresses show the lower 24 bits.
+/// IPv4 addresses show the lower 24 bits of station and group numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FrameDescription {
-    /// Number of the station that sends.
+    /// Number of the sending station.
     pub source: u32,
-    /// Who receives.
+    /// Receiver.
     pub destination: Destination,
-    /// The tag, if there is one; values are cut to their bits.
+    /// The tag, if any; values are truncated to their bits.
     pub tag: Option<Tag>,
     /// Protocol headers around the payload.
     pub encapsulation: Encapsulation,
@@ -86,10 +88,10 @@ pub struct FrameDescription {
     /// Differentiated services code point of IP, 0 to 63.
     pub dscp: u8,
     /// Flow number: its lower 14 bits give the talker's port, the next 14 the listener's; also the
-    /// ICMP identifier, the APPID and the PROFINET frame id, as far as their bits go.
+    /// ICMP identifier, the APPID and the PROFINET frame id, truncated to their bits.
     pub flow: u32,
-    /// The frame goes back from the flow's listener to its talker: ports are exchanged, an ICMP
-    /// echo is a reply.
+    /// The frame goes from the flow's listener to its talker: ports are swapped, an ICMP echo is a
+    /// reply.
     pub reply: bool,
     /// Number of the frame: IP identification, ICMP sequence number, PROFINET cycle counter.
     pub identification: u16,
@@ -131,8 +133,8 @@ impl FrameDescription {
         self.pad(start, out);
     }
 
-    /// Appends a frame of RTPS with these octets instead of a payload of zeros. What goes to a group
-    /// goes to that of discovery.
+    /// Appends an RTPS frame with the octets of `datagram` instead of a payload of zeros. Frames to
+    /// a group or broadcast go to the discovery group.
     ///
     /// # Panics
     /// If the datagram is larger than [`Encapsulation::max_payload`] of UDP.
@@ -152,8 +154,8 @@ impl FrameDescription {
         description.pad(start, out);
     }
 
-    /// Appends the frame of one fragment of a UDP datagram with a payload of zeros (RFC 791, 3.2), by its
-    /// number from zero.
+    /// Appends the frame of fragment `number`, counted from zero, of a UDP datagram with a payload
+    /// of zeros (RFC 791, 3.2).
     ///
     /// # Panics
     /// If the payload is larger than [`wire::MAX_DATAGRAM`], or has fewer fragments.
@@ -183,7 +185,7 @@ impl FrameDescription {
         self.pad(start, out);
     }
 
-    /// Returns the header of a datagram of zeros: they add nothing to its checksum (RFC 768).
+    /// Returns the UDP header of a datagram of zeros, which add nothing to its checksum (RFC 768).
     fn udp_over_zeros(&self, ip: &Ipv4Header) -> UdpHeader {
         let [source_port, destination_port] = self.ports();
         let length = u16::try_from(self.payload.get()).expect("the payload was checked");
@@ -204,14 +206,14 @@ impl FrameDescription {
         }
     }
 
-    /// Fills a frame that began at `start` up to the least that is sent.
+    /// Pads a frame that began at `start` to the minimum size.
     fn pad(&self, start: usize, out: &mut Vec<u8>) {
         let tag = self.tag.map_or(0, |_| SingleVlanHeader::LEN);
         let length = (out.len() - start).max(MIN_LENGTH + tag);
         out.resize(start + length, 0);
     }
 
-    /// Returns the octets of the frame without FCS, as `append_to` appends them.
+    /// Returns the frame size without FCS, as `append_to` appends it, in octets.
     pub fn length(&self) -> Bytes {
         let tag = if self.tag.is_some() {
             wire::TAG
@@ -332,7 +334,7 @@ impl FrameDescription {
         out.extend(icmp.to_bytes());
     }
 
-    /// APPID, length from the APPID on, two reserved words (IEC 61850-8-1, annex C).
+    /// Appends APPID, length from the APPID on, two reserved words (IEC 61850-8-1, annex C).
     fn append_appid(&self, out: &mut Vec<u8>, base: u16) {
         let length = u16::try_from(self.payload.get() + 8).expect("the payload was checked");
         out.extend((base + self.flow_bits()).to_be_bytes());
@@ -340,7 +342,7 @@ impl FrameDescription {
         out.extend([0; 4]);
     }
 
-    /// Cycle counter, data status, transfer status, at the very end of the frame.
+    /// Appends cycle counter, data status and transfer status, at the very end of the frame.
     fn append_profinet_trailer(&self, out: &mut Vec<u8>) {
         let data = self.zeros().len();
         out.extend(&ZEROS[..PROFINET_MIN_DATA.saturating_sub(data)]);
@@ -358,7 +360,7 @@ impl FrameDescription {
     }
 }
 
-/// Returns what a frame's header says of the protocol inside.
+/// Returns the EtherType of an encapsulation.
 pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
     match encapsulation {
         Encapsulation::Raw => ETHERTYPE_RAW,
@@ -372,7 +374,7 @@ pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
     }
 }
 
-/// Returns source and destination port of a flow's packets, there or back.
+/// Returns source and destination port of a flow's packets, in the direction `is_reply`.
 pub(crate) fn ports(flow: u32, is_reply: bool) -> [u16; 2] {
     let talker = FIRST_PORT + dynamic_bits(flow);
     let listener = FIRST_PORT + dynamic_bits(flow >> PORT_BITS);
@@ -394,7 +396,7 @@ fn mac(first: u8, number: u32) -> [u8; 6] {
     [first, 0, a, b, c, d]
 }
 
-/// Returns the address of a station (10) or group (239).
+/// Returns the address of a station (`first` is 10) or group (239).
 pub(crate) fn ipv4(first: u8, number: u32) -> [u8; 4] {
     let [_, b, c, d] = number.to_be_bytes();
     [first, b, c, d]

@@ -1,7 +1,7 @@
-//! Writer of pcapng files: section header, interface and enhanced packet blocks.
+//! pcapng writer: section header, interface and enhanced packet blocks.
 //!
 //! Format: draft-ietf-opsawg-pcapng, sections 4.1 to 4.3, version 1.0, little endian. Blocks are
-//! appended to a buffer of the caller, who writes it out and clears it when he likes; the file is
+//! appended to a buffer of the caller, which may write it out and clear it at any time; the file is
 //! the concatenation. Times count nanoseconds since the start of the run, shown by most tools as
 //! 1970-01-01; they are rounded down from picoseconds.
 
@@ -13,7 +13,7 @@ use rtether_model::quantity::{BitRate, Instant};
 const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Tells the reader the order of octets (section 4.1).
+/// Tells the reader the byte order (section 4.1).
 const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 /// The length of the section is not known in advance (section 4.1).
 const UNKNOWN_LENGTH: u64 = u64::MAX;
@@ -25,14 +25,14 @@ const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
-/// Units of 10^-9 s.
+/// Resolution of timestamps: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
 /// An interface of a capture, in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InterfaceId(u32);
 
-/// A capture being written; holds no data but the number of interfaces.
+/// A capture being written; holds only the number of interfaces.
 #[derive(Clone, Debug)]
 pub struct Capture {
     interfaces: u32,
@@ -53,11 +53,11 @@ impl Capture {
         Self { interfaces: 0 }
     }
 
-    /// Declares an interface of `speed`, usually a port; `name` is cut after 65535 octets.
+    /// Declares an interface of `speed`, usually a port; `name` is truncated to 65535 octets.
     pub fn add_interface(&mut self, out: &mut Vec<u8>, name: &str, speed: BitRate) -> InterfaceId {
         block(out, INTERFACE_DESCRIPTION, |out| {
             out.extend(LINKTYPE_ETHERNET.to_le_bytes());
-            // Reserved; then no limit on the length of packets.
+            // Reserved; then snapshot length zero: no limit on the length of packets.
             out.extend(0_u16.to_le_bytes());
             out.extend(0_u32.to_le_bytes());
             option(out, IF_NAME, name.as_bytes());
@@ -81,8 +81,8 @@ impl Capture {
         self.add_frame_at(out, interface, ns, frame);
     }
 
-    /// The same with the time in nanoseconds since whatever the capture counts from; the day
-    /// 1970-01-01 for clocks of the day.
+    /// Like [`Capture::add_frame`], with the time in nanoseconds since the epoch of the capture;
+    /// 1970-01-01 for real-time clocks.
     ///
     /// # Panics
     /// If the frame has 4 GiB or more.
@@ -109,7 +109,7 @@ impl Capture {
     }
 }
 
-/// Appends a block whose length stands at both ends (section 3.1).
+/// Appends a block with its length at both ends (section 3.1).
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend(kind.to_le_bytes());
@@ -132,7 +132,7 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(out, value.len());
 }
 
-/// Fills up to a multiple of four octets after `length`.
+/// Pads to a multiple of four octets after `length`.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.extend(core::iter::repeat_n(0, length.next_multiple_of(4) - length));
 }

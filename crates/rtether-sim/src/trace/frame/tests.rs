@@ -33,8 +33,8 @@ fn bytes(description: &FrameDescription) -> Vec<u8> {
     out
 }
 
-/// Ones'-complement sum over 16-bit words (RFC 1071), our own; 0xFFFF over data with a valid
-/// checksum in it.
+/// Our own ones'-complement sum over 16-bit words (RFC 1071); 0xFFFF over data that includes a
+/// valid checksum.
 fn sum(parts: &[&[u8]]) -> u16 {
     let mut sum = 0_u32;
     for part in parts {
@@ -229,7 +229,7 @@ fn headers_of_automation_protocols() {
     assert_eq!(goose[12..22], [0x88, 0xB8, 0, 3, 0, 108, 0, 0, 0, 0]);
     let values = bytes(&description(Encapsulation::SampledValues, 100));
     assert_eq!(values[12..18], [0x88, 0xBA, 0x40, 3, 0, 108]);
-    // The shortest PROFINET frame: 40 octets of data, and the status ends it.
+    // The shortest PROFINET frame: 40 octets of data, and the status at the end.
     let profinet = FrameDescription {
         identification: 0x0102,
         ..description(Encapsulation::Profinet, 1)
