@@ -1,14 +1,14 @@
 //! The event queue: one slot per timer, the earliest found by a winner tree.
 //!
-//! Everything that can happen in a run is known when it is built: each link has a next arrival,
-//! each stack a next completion, each flow a next release. So every such timer owns a slot for
-//! life, and an event is a change of the slot's time; nothing is allocated. A change replays the
-//! matches on the path to the root, whose places in memory follow from the slot, so that they are
-//! fetched at the same time.
+//! All possible events of a run are known when it is built: each link has a next arrival, each
+//! stack a next completion, each flow a next release. Each such timer owns a slot for the whole
+//! run, and an event is a change of the slot's time; nothing is allocated. A change replays the
+//! matches on the path to the root, whose memory locations follow from the slot, so that they are
+//! fetched in parallel.
 //!
-//! In a large plant memory is what a change costs, and what the processor guesses wrong. So slots
-//! are bare times, four to a group, and only the tree above the groups names winners; and a match
-//! is decided without a branch, since who wins cannot be predicted.
+//! In a large plant the cost of a change is memory access and branch misprediction. Slots are
+//! therefore bare times, four to a group, and only the tree above the groups stores winners; and a
+//! match is decided without a branch, since its outcome is unpredictable.
 //!
 //! **Order of equal times.** The lower slot wins. Slots are laid out by kind, then by node, so the
 //! order of simultaneous events is (time, kind, node), the same on every machine; within a slot,
@@ -18,10 +18,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
-/// Time of a slot with nothing to do.
+/// Time of an idle slot.
 pub(crate) const NEVER: i64 = i64::MAX;
 
-/// Slots that are compared at once.
+/// Slots compared at once.
 const GROUP: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns the earlier of two, `left` if they are equal: it has the lower slots.
+    /// Returns the earlier of two entries; on a tie `left`, which has the lower slots.
     #[inline]
     fn earlier(left: Self, right: Self) -> Self {
         let is_right = right.time < left.time;
@@ -103,7 +103,7 @@ impl Agenda {
         let mut node = self.leaves + number;
         let tree = self.tree.as_mut_slice();
         loop {
-            // Where nothing changes, nothing changes above.
+            // An unchanged entry leaves all entries above it unchanged.
             if tree[node] == winner {
                 return;
             }

@@ -1,16 +1,17 @@
-//! Bulk TCP flows: drives the two engines of a connection and the list of transfers.
+//! Bulk TCP flows: drives the two engines of a connection, and the list of transfers.
 //!
-//! Each transfer has a connection of its own, opened by the talker. A transfer that is due while
-//! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection
-//! are ignored; for bulk flows a packet's number is the number of its connection.
+//! Each transfer has its own connection, opened by the talker. A transfer that becomes due while
+//! its predecessor runs starts when that one is acknowledged. Segments of an earlier connection are
+//! ignored; for bulk flows a packet's number is the number of its connection.
 //!
-//! **What is booked.** A stream counts segments, and their latency, unless files have a deadline: then it
-//! counts files. Their latency runs from the time at which a file is due, or would be if its
-//! predecessor did not run still, to its last octet; the parts are those of the segment that
-//! completed it, and the rest is booked as talker stack, at the talker.
+//! **What is booked.** A stream counts segments and their latency, or with a deadline, files. The
+//! latency of a file runs from its due time, even if its predecessor is still running then, to its
+//! last octet; the parts are those of the segment that completed it, and the rest is booked as
+//! talker stack, at the talker.
 //!
-//! Bursts come after the transfers of the list. Of those that wait for their predecessor only the
-//! first one's due time is kept: later ones are drawn when it starts. [`MOST_FILES`] come at most.
+//! Bursts come after the transfers of the list. Of the files that wait for a predecessor only the
+//! first one's due time is stored: later ones are drawn when it starts. At most [`MOST_FILES`]
+//! come.
 
 mod files;
 
@@ -29,11 +30,11 @@ use crate::random::{Draw, Purpose};
 use crate::station::frame_octets;
 use crate::tcp;
 
-/// What stands for "until the run ends": more than any link carries in 106 days.
+/// Size of a transfer that lasts until the run ends: more than any link carries in 106 days.
 const ENDLESS: u64 = 1 << 56;
 
-/// Files of one flow that bursts may bring: each is a record of about 40 octets. After the last one
-/// none is due any more.
+/// Most files of one flow from bursts; each has a record of about 40 octets. After the last one no
+/// file is due.
 const MOST_FILES: u32 = 1_000_000;
 
 /// One bulk flow.
@@ -46,7 +47,7 @@ pub(crate) struct BulkFlow {
     bursts: Option<Files>,
     /// Time between two writes of one segment, if the application has a rate.
     write_interval: Option<i64>,
-    /// Transfers begun.
+    /// Number of transfers begun.
     begun: usize,
     connection: Option<Connection>,
     records: Vec<TransferRecord>,
@@ -54,7 +55,7 @@ pub(crate) struct BulkFlow {
     counts_files: bool,
 }
 
-/// Files that follow each other.
+/// Consecutive files.
 struct Files {
     size: Bytes,
     /// How many may still begin.
@@ -62,7 +63,7 @@ struct Files {
     /// When the next one is due, or [`NEVER`].
     due: i64,
     mean_gap: Option<i64>,
-    /// None begins from this time on.
+    /// No file begins from this time on.
     stop: i64,
     draw: Draw,
 }
@@ -81,7 +82,7 @@ impl Files {
         files
     }
 
-    /// Moves on to the file after the one that was due; without gaps it always is.
+    /// Advances to the next file's due time; without gaps the next file is due at once.
     fn advance(&mut self) {
         if let Some(mean) = self.mean_gap {
             self.due = self.due.saturating_add(self.draw.exponential(mean));
@@ -91,8 +92,8 @@ impl Files {
         }
     }
 
-    /// Returns the size of the file that begins at `now`, if one does, and when it was due: without gaps
-    /// each is due when its predecessor is through.
+    /// Returns size and due time of the file that begins at `now`, if any. Without gaps each file
+    /// is due when its predecessor ends.
     fn begin(&mut self, now: i64) -> Option<(Bytes, i64)> {
         if now >= self.stop {
             self.due = NEVER;
@@ -124,7 +125,7 @@ struct Connection {
 }
 
 impl BulkFlow {
-    /// Creates the flow with nothing begun.
+    /// Creates the flow, with no transfer begun.
     pub(crate) fn new(index: u32, flow: &Flow, bulk: &Bulk, seed: u64) -> Self {
         let mut transfers = bulk.transfers.clone();
         transfers.sort_by_key(|transfer| transfer.start);
@@ -153,7 +154,7 @@ impl BulkFlow {
         self.counts_files
     }
 
-    /// Returns when the sender has to be woken next.
+    /// Returns when the sender has to wake up next.
     pub(crate) fn wake_at(&self) -> i64 {
         let due = match (self.transfers.get(self.begun), &self.bursts) {
             (Some(next), _) => next.start.as_ps(),
@@ -203,7 +204,7 @@ impl BulkFlow {
         });
     }
 
-    /// Returns the octets of the transfer that begins now, if one does, and when it was due.
+    /// Returns size, in octets, and due time of the transfer that begins now, if any.
     fn next_file(&mut self, now: Instant) -> Option<(u64, i64)> {
         let Some(transfer) = self.transfers.get(self.begun) else {
             let files = self.bursts.as_mut()?;
@@ -216,8 +217,8 @@ impl BulkFlow {
         is_due.then(|| (size, transfer.start.as_ps()))
     }
 
-    /// Returns when the files were due that have not arrived: the one that is being sent, and those
-    /// that wait for it. Of files at random times the first one alone is known.
+    /// Returns the due times of files that have not arrived: the one being sent, and those waiting
+    /// for it. Of files at random times only the first is known.
     fn unfinished(&self, now: i64) -> impl Iterator<Item = i64> {
         let is_running = self
             .records
@@ -235,7 +236,7 @@ impl BulkFlow {
             .chain(waiting)
     }
 
-    /// The application writes what is due.
+    /// Writes the application's data that is due.
     fn write_if_due(&mut self, now: Instant) {
         let segment = u64::from(self.config.mss);
         let interval = self.write_interval;
@@ -278,7 +279,7 @@ impl BulkFlow {
     }
 }
 
-/// Returns what the engines take from the parameters of a flow.
+/// Converts the TCP parameters of a flow to an engine configuration.
 pub(crate) fn engine_config(parameters: &TcpParameters) -> tcp::Config {
     let octets = |size: Bytes| u32::try_from(size.get()).unwrap_or(u32::MAX);
     let mss = octets(parameters.segment);
@@ -294,7 +295,8 @@ pub(crate) fn engine_config(parameters: &TcpParameters) -> tcp::Config {
 }
 
 impl Simulation {
-    /// A transfer begins, the application writes, or the retransmission timer fires.
+    /// Wakes the sender: a transfer begins, the application writes, or the retransmission timer
+    /// expires.
     pub(crate) fn wake_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         let bulk = &mut self.bulk[index as usize];
@@ -306,7 +308,7 @@ impl Simulation {
         self.drain_sender(index, observer);
     }
 
-    /// The delayed acknowledgement is due.
+    /// Sends the delayed acknowledgement that is due.
     pub(crate) fn wake_receiver<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         if let Some(running) = &mut self.bulk[index as usize].connection {
@@ -315,7 +317,7 @@ impl Simulation {
         self.drain_receiver(index, observer);
     }
 
-    /// Sends what the sender has to send, and sets its timer.
+    /// Sends the segments that the sender has ready, and sets its timer.
     fn drain_sender<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         while let Some(segment) = self.bulk[index as usize]
@@ -326,7 +328,7 @@ impl Simulation {
             self.send_segment(index, segment, false, observer);
         }
         let bulk = &self.bulk[index as usize];
-        // A sender that is done may have a transfer overdue.
+        // After the end of a transfer, the next one may already be overdue.
         let wake_at = bulk.wake_at().max(self.now);
         self.agenda.set(bulk.sender_slot, wake_at);
     }
@@ -393,7 +395,7 @@ impl Simulation {
         self.send(source, id, observer);
     }
 
-    /// A segment reached the application's end of the stack.
+    /// Handles a segment that has left the receiving stack.
     pub(crate) fn deliver_segment<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let packet = *self.pool.get(id);
         let segment = self.pool.segment(id).copied().unwrap_or_default();
@@ -409,7 +411,7 @@ impl Simulation {
         }
     }
 
-    /// TCP takes a segment, whose packet is `id` if it has not been booked.
+    /// Passes a segment to TCP; `id` is its packet unless already booked.
     fn take_segment<O: Observer>(
         &mut self,
         index: u32,
@@ -459,7 +461,7 @@ mod tests {
 
     #[test]
     fn files_end_at_their_limit() {
-        // Oracle: the limit of the documentation, which keeps the records of a flow finite.
+        // Oracle: the documented limit, which keeps the records of a flow finite.
         let mut files = files(None);
         let begun = (0..1_000_001i64).filter(|&now| files.begin(now).is_some());
         assert_eq!(begun.count(), 1_000_000);
@@ -468,8 +470,8 @@ mod tests {
 
     #[test]
     fn long_gaps_do_not_overflow() {
-        // Oracle: times only grow, and end at the largest one. The largest mean that scenarios may
-        // have is 10 days; a draw may be 36 times as long, and the sum goes beyond 106 days.
+        // Oracle: times only grow, up to the largest one. The largest mean in scenarios is 10 days;
+        // a draw may be 36 times as long, and the sum exceeds 106 days.
         let mut files = files(Some(Duration::from_secs(864_000).as_ps()));
         let mut last = 0;
         for _ in 0..1_000 {

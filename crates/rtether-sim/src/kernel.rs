@@ -1,4 +1,4 @@
-//! The simulation: its state, its configuration and the loop over events.
+//! The simulation: state, configuration and event loop.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ use crate::station::Station;
 use crate::stats::StreamStats;
 use crate::switch::{Forwarding, SwitchState};
 
-/// How to run.
+/// Configuration of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Seed of all random draws.
@@ -41,12 +41,12 @@ pub struct Config {
 /// Why a simulation cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// A frame of a flow cannot reach a listener, or an answer not the talker.
+    /// Frames cannot reach a listener, or answers the talker.
     #[error("flow `{flow}` has no route: {reason}")]
     NoRoute {
         /// Name of the flow.
         flow: alloc::string::String,
-        /// What is in the way.
+        /// Why there is no route.
         reason: RouteError,
     },
     /// A talker or listener is not an end station.
@@ -58,12 +58,12 @@ pub enum BuildError {
     /// An octet does not take a whole number of picoseconds on a link.
     #[error("link {link}: an octet at {rate} is not a whole number of picoseconds")]
     Rate {
-        /// Position of the link.
+        /// Index of the link.
         link: usize,
         /// Its rate.
         rate: rtether_model::quantity::BitRate,
     },
-    /// The tasks or the layer of an end station cannot be as described.
+    /// The tasks or the layer of an end station are invalid.
     #[error("end station `{station}`: {reason}")]
     Layer {
         /// Name of the station.
@@ -85,13 +85,13 @@ pub enum BuildError {
         /// What is wrong.
         reason: crate::medium::MediumError,
     },
-    /// Hubs that are joined differ.
+    /// Joined hubs differ in rate or back-off.
     #[error("hub `{hub}` is joined with one of another rate or back-off")]
     MixedHubs {
         /// Name of the hub.
         hub: alloc::string::String,
     },
-    /// A link between hubs has bit errors, which would be those of all behind it.
+    /// A link between hubs has bit errors, which all stations behind it would have to share.
     #[error(
         "the link between hubs `{}` and `{}` has errors, which are not modeled there",
         hubs[0],
@@ -107,13 +107,13 @@ pub enum BuildError {
         /// Name of the switch.
         switch: alloc::string::String,
     },
-    /// Adaptive requests wait for answers, and there are none.
+    /// Adaptive requests need answers, and the flow has no reply.
     #[error("flow `{flow}` waits for answers and has no reply")]
     NoReply {
         /// Name of the flow.
         flow: alloc::string::String,
     },
-    /// A flow would release without end at one instant, or its connections cannot work.
+    /// A flow would release endlessly at one instant, or its connections cannot work.
     #[error("flow `{flow}` cannot be simulated: {reason}")]
     Traffic {
         /// Name of the flow.
@@ -126,7 +126,7 @@ pub enum BuildError {
     Connection {
         /// Name of the flow.
         flow: alloc::string::String,
-        /// What is in the way.
+        /// Why not.
         reason: &'static str,
     },
     /// The samples of a flow cannot be published.
@@ -134,31 +134,32 @@ pub enum BuildError {
     Publication {
         /// Name of the flow.
         flow: alloc::string::String,
-        /// What is in the way.
+        /// Why not.
         reason: &'static str,
     },
-    /// More timers or ports than can be counted.
+    /// Too many timers or ports to number.
     #[error("the network is too large")]
     TooLarge,
 }
 
 /// What a timer slot is for. Slots are laid out in this order, which is the order of simultaneous
-/// events: a port that becomes free chooses last, so that all frames of the same picosecond are
-/// there.
+/// events: a port that becomes free chooses last, so that all frames of the same picosecond take
+/// part.
 ///
-/// This holds for ports where frames wait. An idle port has nothing to choose from: of frames that
-/// reach it in the same picosecond the one handled first goes out at once, whatever its priority.
+/// This holds for ports where frames wait. An idle port has no choice: of the frames that reach it
+/// in the same picosecond, the one handled first is sent at once, regardless of its priority.
 /// Arrivals are handled in the order of the ports that sent them, stacks in the order of stations,
-/// releases in the order of flows. A port whose last frame ends in that very picosecond is idle if none waits.
+/// releases in the order of flows. A port whose last frame ends in that very picosecond is idle if
+/// none waits.
 #[derive(Clone, Copy)]
 pub(crate) enum Action {
     /// A frame sent by this port arrives at the other end.
     Arrival(u32),
-    /// The last bit of a frame held by a cut-through switch arrives; the port that sent it.
+    /// The last bit arrives of a frame that a cut-through switch holds; the port that sent it.
     Stored(u32),
     /// A stack completes a packet: station, server.
     Stack(u32, u8),
-    /// An engine of a station's tasks or layer wants to be called: station.
+    /// A timer of a station's tasks or layer is due: station.
     Layer(u32),
     /// A listener's application replies: flow.
     Reply(u32),
@@ -168,11 +169,11 @@ pub(crate) enum Action {
     TcpReceiver(u32),
     /// An end of a connection for messages wakes up: connection, end.
     TcpEnd(u32, u8),
-    /// A participant of RTPS has something to do.
+    /// A timer of an RTPS participant is due.
     Party(u32),
     /// A flow releases.
     Release(u32),
-    /// A shared medium has something to do.
+    /// A transmission on a shared medium starts or ends.
     Medium(u32),
     /// A port with waiting frames becomes free.
     Wake(u32),
@@ -186,7 +187,7 @@ pub(crate) struct FlowState {
     /// Stations.
     pub(crate) talker: u32,
     pub(crate) listeners: Listeners,
-    /// Its group has the number of the flow.
+    /// The number of its group is that of the flow.
     pub(crate) is_multicast: bool,
     pub(crate) first_stream: u32,
     /// Octets of the untagged frame.
@@ -199,35 +200,35 @@ pub(crate) struct FlowState {
     pub(crate) number: u32,
     pub(crate) counted: u64,
     pub(crate) carrier: Carrier,
-    /// Answers that are missing before an adaptive flow goes on; zero for others.
+    /// Answers still missing for an adaptive flow to go on; zero for other flows.
     pub(crate) awaited: u32,
 }
 const _: () = assert!(size_of::<FlowState>() == 128, "a flow is two cache lines");
 
-/// What carries what a flow releases.
+/// How the releases of a flow are carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
-    /// Packets of its own.
+    /// One packet each.
     Packets,
-    /// Transfers over TCP: the position among the bulk flows.
+    /// Transfers over TCP: index of the bulk flow.
     Bulk(u32),
-    /// Connections over TCP: the position of that with its first listener.
+    /// Connections over TCP: index of the one with the first listener.
     Conversation(u32),
-    /// Samples over RTPS: the position among the topics.
+    /// Samples over RTPS: index of the topic.
     Publication(u32),
-    /// Fragments of datagrams: the position among the flows that have them.
+    /// Fragments of datagrams: index of the fragmented flow.
     Fragments(u32),
 }
 
 impl FlowState {
-    /// Returns whether participants of RTPS carry what it releases.
+    /// Returns whether the flow is carried by RTPS participants.
     #[inline]
     pub(crate) const fn is_published(&self) -> bool {
         matches!(self.carrier, Carrier::Publication(_))
     }
 }
 
-/// Stations that listen to a flow; most flows have one, which is kept with the flow.
+/// Listening stations of a flow; a single one, the usual case, is stored in place.
 pub(crate) enum Listeners {
     One(u32),
     Many(Box<[u32]>),
@@ -251,7 +252,7 @@ impl Listeners {
     }
 }
 
-/// Replies of a flow's listeners, and those that are not due yet.
+/// Replies of a flow's listeners, and the ones not due yet.
 pub(crate) struct ReplyState {
     pub(crate) after: i64,
     /// Octets of the untagged frame.
@@ -261,7 +262,7 @@ pub(crate) struct ReplyState {
 }
 
 impl ReplyState {
-    /// Creates the state of a flow none of whose replies is under way; its slot is set later.
+    /// Creates the state of a flow with no pending replies; its slot is set later.
     pub(crate) fn new(after: Duration, size: u16) -> Self {
         Self {
             after: after.as_ps(),
@@ -291,7 +292,7 @@ pub struct Simulation {
     pub(crate) attachments: Vec<Attachment>,
     pub(crate) stations: Vec<Station>,
     pub(crate) stacks: Vec<StackState>,
-    /// Of the stations that have tasks or a layer.
+    /// Only for stations with tasks or a layer.
     pub(crate) layers: Vec<LayerState>,
     pub(crate) switches: Vec<SwitchState>,
     pub(crate) forwarding: Forwarding,
@@ -300,13 +301,13 @@ pub struct Simulation {
     pub(crate) conversations: Vec<Conversation>,
     pub(crate) publications: Publications,
     pub(crate) fragmented: Vec<FragmentedFlow>,
-    /// By station; none without fragments.
+    /// By station; empty without fragmented flows.
     pub(crate) reassemblies: Vec<Reassembly>,
     pub(crate) streams: Vec<StreamStats>,
-    /// First of the groups that stand for broadcasts, which every switch floods; in a simulation the
-    /// first of those for discovery, one for each participant of RTPS.
+    /// First of the groups that stand for broadcasts, which every switch floods; in a simulation
+    /// the first of the discovery groups, one for each RTPS participant.
     pub(crate) broadcasts_from: u32,
-    /// Frames from outside, by their numbers; none in a simulation.
+    /// Frames from outside, by number; empty in a simulation.
     pub(crate) visitors: Vec<Visitor>,
 }
 
@@ -321,12 +322,12 @@ impl Simulation {
         self.events
     }
 
-    /// Handles all events before `until`, and lets the time be `until`.
+    /// Handles all events before `until` and advances the time to `until`.
     pub fn run_until<O: Observer>(&mut self, until: Instant, observer: &mut O) {
         self.run_before(until, 0, observer);
     }
 
-    /// The same, and handles those events at `until` whose slots are lower than `end`.
+    /// As [`Self::run_until`], and also handles the events at `until` whose slots are below `end`.
     pub(crate) fn run_before<O: Observer>(&mut self, until: Instant, end: u32, observer: &mut O) {
         let until = until.as_ps();
         loop {
@@ -359,7 +360,7 @@ impl Simulation {
         self.now = self.now.max(until);
     }
 
-    /// A flow's application releases its frames.
+    /// Releases the frames of a flow.
     fn release<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let flow = &mut self.flows[index as usize];
         let next = flow.source.next(self.now);
@@ -418,7 +419,7 @@ impl Simulation {
         }
     }
 
-    /// Makes the packet of a release for listener `copy`.
+    /// Creates the packet of a release for listener `copy`.
     #[inline]
     pub(crate) fn new_packet(&self, index: u32, copy: usize, number: u32) -> Packet {
         let flow = &self.flows[index as usize];
@@ -442,7 +443,7 @@ impl Simulation {
         }
     }
 
-    /// Returns what observers are told of a packet.
+    /// Returns the description of a packet for observers.
     pub(crate) fn info(&self, id: u32) -> PacketInfo {
         let packet = self.pool.get(id);
         let node_of = |station: u32| self.stations[station as usize].node;
@@ -473,7 +474,7 @@ impl Simulation {
         }
     }
 
-    /// Tells that a frame leaves a port, and what it carries.
+    /// Tells the observer that a frame leaves a port, and what it carries.
     pub(crate) fn tell_transmitted<O: Observer>(&self, port: u32, id: u32, observer: &mut O) {
         if let Some(message) = self.message(id) {
             observer.carries(&message.datagram());
@@ -481,19 +482,19 @@ impl Simulation {
         observer.transmitted(self.now(), self.port_id(port), &self.info(id));
     }
 
-    /// Returns whether anybody speaks RTPS.
+    /// Returns whether any station takes part in RTPS.
     pub(crate) fn has_publications(&self) -> bool {
         !self.publications.parties.is_empty()
     }
 
     /// Returns the datagram of a packet of a flow over RTPS.
     pub(crate) fn message(&self, id: u32) -> Option<&Message> {
-        // The place of a packet may have been that of one with a datagram.
+        // The slot may still hold the datagram of an earlier packet.
         let flow = &self.flows[self.pool.get(id).flow as usize];
         self.pool.message(id).filter(|_| flow.is_published())
     }
 
-    /// Returns the port's place in the network.
+    /// Returns node and number of a port.
     pub(crate) fn port_id(&self, port: u32) -> PortId {
         self.port_rests[port as usize].id
     }

@@ -6,28 +6,28 @@
 //!   application ◄── tasks ◄── stack ◄── receive queues or instances ◄── link
 //! ```
 //!
-//! What is decided here is where packets go and when engines are called; how the next packet is
-//! chosen is decided by the engines of `rtether_proto`, which hold the packets as numbers. Only
-//! stations with tasks or a layer have such a state, and a timer for all of its engines. What the
-//! kernel calls is marked cold: most stations are plain, and their code stays together.
+//! This module decides where packets go and when engines are called; the engines of
+//! `rtether_proto`, which hold packets as numbers, choose the next packet. Only stations with tasks
+//! or a layer have this state, with one timer for all of its engines. Functions called by the
+//! kernel are marked cold: most stations have no layer, and their code stays together.
 //!
 //! # Decisions
 //!
 //! - **Both directions in one server.** Received frames wait in the receive queues, packets to be
-//!   sent in queues of the same classes that are served highest first. A server that becomes free
-//!   looks at the highest class that waits in each direction: the higher one goes first, and where
-//!   they are equal the directions take turns. What the receive algorithm then chooses among the
-//!   received frames is its own affair; if it lets all of them wait, a packet is sent.
-//! - **Limits.** Packets to be sent count against the stack's limit as without a layer; received
-//!   frames against the limits of the layer, whose drops are told apart
+//!   sent in queues of the same classes, served highest first. A server that becomes free compares
+//!   the highest waiting class of each direction: the higher one goes first, and equal classes
+//!   alternate. The receive algorithm then chooses among the received frames; if it holds all of
+//!   them back, a packet is sent.
+//! - **Limits.** Packets to be sent count against the stack's limit as without a layer, received
+//!   frames against the limits of the layer, whose drops have a reason of their own
 //!   ([`crate::observe::DropReason::LayerFull`]).
-//! - **Instances.** With a stack of two servers each direction has a processor with an instance
-//!   for each class; otherwise both directions share the instances. Jitter is drawn on arrival.
-//! - **A stack that takes no time** is always ready: receive queues hold back what algorithm C
-//!   holds back and nothing else, and instances do nothing.
-//! - **Where time counts.** Waiting in the smoother and in transmit queues belongs to the driver
-//!   queue, waiting for an application task and its service to the application.
-//! - **Bypass.** Frames that are not IP pass by the smoother and are not charged; they count among
+//! - **Instances.** With two servers each direction has a processor with one instance per class;
+//!   otherwise both directions share the instances. Jitter is drawn on arrival.
+//! - **A stack with zero processing time** is always ready: receive queues hold back only what
+//!   algorithm C holds back, and instances have no effect.
+//! - **Where time is booked.** Waiting in the smoother and in transmit queues belongs to the driver
+//!   queue; waiting for an application task, and its service, to the application.
+//! - **Bypass.** Frames that are not IP bypass the smoother and are not charged; they count among
 //!   the frames below it.
 
 mod classify;
@@ -54,22 +54,22 @@ use tasks::TaskProcessor;
 
 pub(crate) use classify::Kind;
 
-/// What a station has besides stack and port.
+/// Tasks and layer of a station.
 pub(crate) struct LayerState {
     pub(crate) slot: u32,
-    /// The station has a layer and not only tasks.
+    /// The station has a layer, not only tasks.
     is_layered: bool,
     classifier: Classifier,
     tasks: Option<TaskProcessor>,
     stack: Option<StackSide>,
     egress: Egress<u32>,
-    /// Packets that the layer refused.
+    /// Packets refused by the layer.
     dropped: u64,
 }
 
 impl LayerState {
-    /// Returns the state of a station that has tasks or a layer, with its timer set later; or what
-    /// is wrong with the parameters. `rate` is that of its link.
+    /// Returns the state of a station with tasks or a layer, its timer to be set later, or why the
+    /// parameters are invalid. `rate` is that of its link.
     pub(crate) fn new(
         station: &EndStation,
         name: &str,
@@ -104,13 +104,13 @@ impl LayerState {
 }
 
 impl Simulation {
-    /// Returns the layer of a station that has one.
+    /// Returns the layer state of a station that has one.
     fn layer(&mut self, station: u32) -> &mut LayerState {
         let layer = self.stations[station as usize].layer;
         &mut self.layers[layer as usize]
     }
 
-    /// An application hands a packet to a station with tasks or a layer.
+    /// Sends a packet of an application through a station with tasks or a layer.
     #[cold]
     pub(crate) fn send_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         if !self.queue_for_sending_task(index, id, observer) {
@@ -119,13 +119,13 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// A packet leaves the application for the stack.
+    /// Passes a packet from the application to the stack.
     fn enter_from_above<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let class = self.stack_class(index, id);
         self.pass_stack(index, id, class, observer);
     }
 
-    /// A frame for a station with tasks or a layer arrives, its tag still on it.
+    /// Receives a frame, with its tag, at a station with tasks or a layer.
     #[cold]
     pub(crate) fn receive_layered<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let class = self.stack_class(index, id);
@@ -134,7 +134,7 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// Returns the class of a packet on its way into a stack that tells classes apart.
+    /// Returns the class of a packet for a stack with classes, otherwise zero.
     fn stack_class(&mut self, index: u32, id: u32) -> u8 {
         if self.layer(index).stack.is_some() {
             self.class_of(index, id)
@@ -143,7 +143,8 @@ impl Simulation {
         }
     }
 
-    /// A packet leaves the stack of a station with tasks or a layer, either way.
+    /// Handles a packet that leaves the stack of a station with tasks or a layer, in either
+    /// direction.
     #[cold]
     pub(crate) fn leave_layered_stack<O: Observer>(
         &mut self,
@@ -161,7 +162,7 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// The timer of a layer is due: every engine does what it has to do.
+    /// Handles the timer of a layer: every engine does what is due.
     #[cold]
     pub(crate) fn layer_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
         self.complete_tasks(index, observer);
@@ -170,20 +171,20 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// Returns whether a received packet waits for a task when the stack is done with it.
+    /// Returns whether received packets wait for a task after the stack.
     pub(crate) fn has_tasks(&self, station: u32) -> bool {
         let layer = self.stations[station as usize].layer;
         layer != NONE && self.layers[layer as usize].tasks.is_some()
     }
 
-    /// Returns whether a station hands what it receives to the application at once.
+    /// Returns whether a station hands received packets to the application without delay.
     pub(crate) fn takes_no_time(&self, station: u32) -> bool {
         let Station { servers, layer, .. } = self.stations[station as usize];
         let has_queues = layer != NONE && self.layers[layer as usize].stack.is_some();
         servers == 0 && !has_queues && !self.has_tasks(station)
     }
 
-    /// Sets the timer to the earliest of all engines.
+    /// Sets the timer to the earliest timeout of all engines.
     pub(crate) fn set_layer_timer(&mut self, index: u32) {
         let servers = &self.stacks[index as usize];
         let is_receiver_idle = servers.is_idle(servers.receiving_server());
@@ -200,7 +201,7 @@ impl Simulation {
         self.agenda.set(state.slot, due.max(self.now));
     }
 
-    /// Ends a packet that the layer has no room for.
+    /// Drops a packet because a queue of the layer is full.
     fn lose_in_layer<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         self.layer(index).dropped += 1;
         let node = self.stations[index as usize].node;
@@ -209,7 +210,7 @@ impl Simulation {
     }
 }
 
-/// Returns a time as the agenda has it.
+/// Converts a time for the agenda.
 fn time_or_never(due: Option<Instant>) -> i64 {
     due.map_or(NEVER, Instant::as_ps)
 }

@@ -1,4 +1,4 @@
-//! Packets that end before their destination, and the streams that miss them.
+//! Packets that end before their destination, and the streams that lose them.
 
 use alloc::vec::Vec;
 
@@ -9,8 +9,8 @@ use crate::observe::{DropReason, Observer};
 use crate::packet::{COUNTED, GROUP, REVERSE};
 
 impl Simulation {
-    /// Ends a packet before its destination. `egress` is the port it was lost at or after, if it
-    /// was not lost in its destination.
+    /// Ends a packet before its destination. `egress` is the port at or after which it was lost,
+    /// `None` inside its destination.
     pub(crate) fn lose<O: Observer>(
         &mut self,
         id: u32,
@@ -28,7 +28,7 @@ impl Simulation {
         self.pool.remove(id);
     }
 
-    /// Counts the packet as lost for every listener it was on the way to.
+    /// Counts the packet as lost for every listener it was on its way to.
     fn book_loss(&mut self, id: u32, egress: Option<u32>) {
         let streams = self.streams_towards(id, egress);
         let flow = self.pool.get(id).flow;
@@ -53,7 +53,7 @@ impl Simulation {
             return Vec::new();
         }
         if packet.destination & GROUP == 0 {
-            // With flooding there may be copies on ways that do not lead to the destination.
+            // Flooding may put copies on paths that do not lead to the destination.
             let leads = egress.is_none_or(|port| self.leads_to(port, packet.destination));
             return if leads {
                 alloc::vec![packet.stream as usize]
@@ -76,14 +76,15 @@ impl Simulation {
             .collect()
     }
 
-    /// Returns whether the packet belongs to its stream's latency: not an acknowledgement, not a
-    /// TCP control segment.
+    /// Returns whether the packet counts in its stream's latency: not an acknowledgement, not a TCP
+    /// control segment.
     pub(crate) fn is_stream_data(&self, id: u32) -> bool {
         let packet = self.pool.get(id);
         let flow = &self.flows[packet.flow as usize];
         match flow.carrier {
             Carrier::Packets | Carrier::Fragments(_) => true,
-            // Streams of messages depend on no single segment, those of samples on no single datagram.
+            // Streams of messages do not depend on single segments, nor those of samples on single
+            // datagrams.
             Carrier::Conversation(_) | Carrier::Publication(_) => false,
             // Nor do streams of files.
             Carrier::Bulk(bulk) if self.bulk[bulk as usize].counts_files() => false,

@@ -1,6 +1,6 @@
 //! Observers: typed events of a run for traces, per-packet files and fingerprints.
 //!
-//! The simulator is compiled for the observer it is given; the empty one costs nothing.
+//! The simulator is compiled for its observer; the empty one costs nothing.
 
 use rtether_model::flow::FlowId;
 use rtether_model::network::{NodeId, PortId};
@@ -9,13 +9,14 @@ use rtether_model::record::Segment;
 
 use crate::tcp;
 
-/// What is known of a packet at an event.
+/// Description of a packet at an event.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketInfo {
     /// Its flow.
     pub flow: FlowId,
-    /// Number of the release within the flow, from zero; replies and acknowledgements repeat it.
-    /// A segment of a connection for messages has that of the message its first octet belongs to.
+    /// Number of the release within the flow, from zero; replies and acknowledgements repeat it. A
+    /// segment of a connection for messages has the number of the message its first octet belongs
+    /// to.
     pub number: u32,
     /// Travels from listener to talker: a reply or an acknowledgement.
     pub is_reverse: bool,
@@ -31,34 +32,34 @@ pub struct PacketInfo {
     pub tag: Option<(u8, u16)>,
     /// TCP header of a bulk flow or of messages over a connection.
     pub tcp: Option<tcp::Segment>,
-    /// Which fragment of a datagram it is, if it is one.
+    /// Which fragment of a datagram it is, if any.
     pub fragment: Option<FragmentInfo>,
 }
 
 /// A fragment of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentInfo {
-    /// Its number, from zero.
+    /// Number of the fragment, from zero.
     pub number: u32,
-    /// Fragments of the datagram, two at least.
+    /// Number of fragments of the datagram, at least two.
     pub count: u32,
 }
 
-/// A datagram of RTPS over UDP.
+/// An RTPS datagram over UDP.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// What it says.
+    /// UDP payload.
     pub octets: &'a [u8],
-    /// Port of the sender, and of the receiver.
+    /// Source and destination port.
     pub ports: [u16; 2],
     /// Differentiated services code point.
     pub dscp: u8,
 }
 
-/// A packet that reached the application it was for.
+/// A packet that reached its application.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
-    /// Position in [`rtether_model::record::Record::streams`].
+    /// Index in [`rtether_model::record::Record::streams`].
     pub stream: usize,
     /// Release to delivery.
     pub latency: Duration,
@@ -87,53 +88,53 @@ pub enum DropReason {
     ExcessiveCollisions,
     /// A collision on a shared medium came after the slot time.
     LateCollision,
-    /// The frame met another one on a shared medium and its sender did not notice.
+    /// The frame overlapped with another one on a shared medium without its sender noticing.
     Garbled,
 }
 
-/// Is told what happens, in order of time.
+/// Receives the events of a run, in order of time.
 pub trait Observer {
     /// An application released a packet, or TCP sent a segment.
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         let _ = (now, packet);
     }
 
-    /// What RTPS says in the frame that leaves a port next.
+    /// The RTPS datagram in the frame that leaves a port next.
     fn carries(&mut self, datagram: &Datagram<'_>) {
         let _ = datagram;
     }
 
-    /// The first bit of a frame leaves a port; on a shared medium the last bit, when it is known
-    /// that the frame got through.
+    /// The first bit of a frame leaves a port; on a shared medium the last bit, once the frame is
+    /// known to have got through.
     fn transmitted(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
         let _ = (now, port, packet);
     }
 
-    /// A frame is on its way to an end station over a link that it has for itself, and will be there
-    /// at `due`, whole. Not told of shared media, where a collision may come in between.
+    /// An intact frame is on a dedicated link to an end station and will be there, whole, at `due`.
+    /// Not called on shared media, where a collision may intervene.
     fn landing(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
         let _ = (due, station, packet);
     }
 
-    /// The last bit of a frame is at an end station it is addressed to, with the tag it travelled
-    /// with.
+    /// The last bit of a frame has arrived at an end station it is addressed to, with the tag it
+    /// carried.
     fn received(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
         let _ = (now, station, packet);
     }
 
-    /// The stack of an end station has begun with a received packet and hands it to the
-    /// application at `due`, whatever comes in between.
+    /// The stack of an end station has begun with a received packet and will hand it to the
+    /// application at `due`, regardless of later packets.
     fn serving(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
         let _ = (due, station, packet);
     }
 
-    /// A received packet leaves the last of what an end station has for the application: a sample,
-    /// a request, an answer or a segment alike.
+    /// A received packet leaves the last stage of an end station before the application, whether a
+    /// sample, a request, an answer or a segment.
     fn reached(&mut self, now: Instant, station: NodeId, packet: &PacketInfo) {
         let _ = (now, station, packet);
     }
 
-    /// One more copy of a packet is under way. Each of them is received or dropped.
+    /// One more copy of a packet is in transit. Each copy is received or dropped.
     fn copied(&mut self, now: Instant, packet: &PacketInfo) {
         let _ = (now, packet);
     }
@@ -143,7 +144,7 @@ pub trait Observer {
         let _ = (now, port, packet);
     }
 
-    /// A packet of a stream was delivered; round trips when the reply is back.
+    /// A packet of a stream was delivered; for round trips, its reply.
     fn delivered(&mut self, now: Instant, packet: &PacketInfo, delivery: &Delivery) {
         let _ = (now, packet, delivery);
     }
@@ -153,7 +154,7 @@ pub trait Observer {
         let _ = (now, node, packet, reason);
     }
 
-    /// Whether anything is observed; `false` lets the compiler leave the calls out.
+    /// Whether the observer is called; `false` lets the compiler leave the calls out.
     const ACTIVE: bool = true;
 }
 
@@ -165,7 +166,7 @@ impl Observer for NoObserver {
     const ACTIVE: bool = false;
 }
 
-/// Hash of everything that happened: two runs with the same fingerprint had the same trajectory.
+/// Hash of all events: two runs with the same fingerprint had the same trajectory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(u64);
 
@@ -219,7 +220,7 @@ impl Observer for Fingerprint {
     }
 }
 
-/// Two observers, told the same.
+/// Two observers of the same events.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
 

@@ -1,8 +1,8 @@
 //! Sending ports: queueing, transmission, and the frames on the link behind them.
 //!
-//! A frame occupies the link for its wire size (preamble and gap included); it reaches the other
-//! end when its last bit is there, or its header if a cut-through switch waits for it. The latency
-//! of the switch at the other end is added to the flight, so that a hop is one event.
+//! A frame occupies the link for its wire size (preamble and gap included); it has reached the
+//! other end when its last bit is there, or its header if the other end is a cut-through switch.
+//! The latency of the switch at the other end is added to the flight, so that a hop is one event.
 
 use rtether_model::network::{LinkId, NodeId, PortId, QueueMap};
 use rtether_model::quantity::{Bytes, Duration, Instant};
@@ -15,7 +15,7 @@ use crate::packet::{CORRUPTED, Fifo, NONE, TAGGED};
 use crate::queues::EgressQueues;
 use crate::random::Draw;
 
-/// Octets after which a cut-through switch knows the way: preamble and header.
+/// Octets after which a cut-through switch can forward: preamble and header.
 const HEADER: i64 = 22;
 /// Preamble; preamble and gap.
 pub(crate) const PREAMBLE: i64 = 8;
@@ -32,12 +32,12 @@ pub(crate) enum Owner {
     Station(u32),
     /// A switch, by number.
     Switch(u32),
-    /// A hub; its ports do not send of themselves.
+    /// A hub; its ports originate no frames.
     Hub,
 }
 
 impl Owner {
-    /// Returns where a frame waits at a port of this owner.
+    /// Returns the segment in which a frame waits at a port of this owner.
     pub(crate) const fn waiting_place(self) -> Segment {
         match self {
             Self::Station(_) => Segment::DriverQueue,
@@ -46,42 +46,42 @@ impl Owner {
     }
 }
 
-/// What every frame needs of a sending port and the link behind it. Times in picoseconds.
+/// The state of a sending port and the link behind it that every frame needs. Times in picoseconds.
 ///
-/// In a large plant nothing of a port is in a near cache when its next frame comes, so its cost is
-/// the number of cache lines: these are two. What only some frames need is in [`PortRest`] and in
-/// the port's [`EgressQueues`].
+/// In a large plant no state of a port is in a near cache when its next frame comes, so its cost is
+/// the number of cache lines: these are two. State that only some frames need is in [`PortRest`]
+/// and in the port's [`EgressQueues`].
 #[repr(align(64))]
 pub(crate) struct Port {
     pub(crate) owner: Owner,
     /// Port at the other end; [`NONE`] without a link in use.
     pub(crate) peer: u32,
-    /// What that port belongs to.
+    /// Owner of that port.
     pub(crate) peer_owner: Owner,
     /// Time per octet on the wire.
     pub(crate) octet: i64,
-    /// Propagation, and what network interfaces at both ends add, fixed and per octet.
+    /// Propagation, and what the network interfaces at both ends add, fixed and per octet.
     pub(crate) flight: i64,
     pub(crate) flight_per_octet: i64,
     /// Latency of the switch at the other end.
     pub(crate) latency: i64,
     pub(crate) free_at: i64,
-    /// When the last bit of the last frame is at the other end, its latency included.
+    /// When the last bit of the last frame reaches the other end, switch latency included.
     pub(crate) landed_at: i64,
     pub(crate) flying: Fifo,
     pub(crate) arrival_slot: u32,
     pub(crate) wake_slot: u32,
-    /// Number among the ports on shared media, or [`NONE`]. Such a port is never free for
-    /// [`Simulation::enqueue`]: the medium takes its frames.
+    /// Number among the ports on shared media, or [`NONE`]. For [`Simulation::enqueue`] such a port
+    /// is never free: the medium takes its frames.
     pub(crate) attachment: u32,
-    /// Frames wait, and the port wakes up for them.
+    /// The port wakes up, for waiting frames or to report a completion.
     pub(crate) is_wake_set: bool,
     pub(crate) has_one_queue: bool,
-    /// The other end forwards after the header.
+    /// The other end is a cut-through switch.
     pub(crate) is_cut_through: bool,
     /// The link has bit errors.
     pub(crate) is_faulty: bool,
-    /// The layer above wants to know when a frame is out; the port wakes up after every frame.
+    /// The layer above is told when a frame has been sent; the port wakes up after every frame.
     pub(crate) reports_completion: bool,
     pub(crate) offered: u64,
     pub(crate) sent: u64,
@@ -89,14 +89,14 @@ pub(crate) struct Port {
 }
 const _: () = assert!(size_of::<Port>() == 128, "a port is two cache lines");
 
-/// What few frames need of a port.
+/// The state of a port that few frames need.
 pub(crate) struct PortRest {
     pub(crate) id: PortId,
     pub(crate) link: LinkId,
     pub(crate) map: QueueMap,
     pub(crate) errors_per_billion: u32,
     pub(crate) draw: Draw,
-    /// Frames from here that a cut-through switch stores.
+    /// Frames from this port that a cut-through switch stores.
     pub(crate) held: Fifo,
     pub(crate) stored_slot: u32,
     pub(crate) dropped: u64,
@@ -106,8 +106,8 @@ pub(crate) struct PortRest {
 impl Port {
     /// Returns the counters at the end of a run.
     ///
-    /// `access` is given for a port on a shared medium: its counters, and whether the medium has a
-    /// frame of it.
+    /// `access` is given for a port on a shared medium: its counters, and whether the medium holds
+    /// a frame of it.
     pub(crate) fn record(
         &self,
         rest: &PortRest,
@@ -176,7 +176,8 @@ impl Simulation {
         self.queue_up(index, id, queue, observer);
     }
 
-    /// Queues a frame at a port that is busy; apart, so that others do not pay for its variables.
+    /// Queues a frame at a busy port. Not inlined, so that the fast path does not pay for its
+    /// variables.
     #[inline(never)]
     fn queue_up<O: Observer>(&mut self, index: u32, id: u32, queue: u8, observer: &mut O) {
         let size = self.pool.get(id).frame_size().unsigned_abs();
@@ -198,7 +199,7 @@ impl Simulation {
         }
     }
 
-    /// The link is free and frames wait.
+    /// Sends the next waiting frame: the link is free.
     pub(crate) fn wake_port<O: Observer>(&mut self, index: u32, observer: &mut O) {
         if let Some((id, queue)) = self.queues[index as usize].pop(&self.pool) {
             let size = self.pool.get(id).frame_size().unsigned_abs();
@@ -216,7 +217,7 @@ impl Simulation {
         };
         self.agenda.set(port.wake_slot, next);
         if is_reporting {
-            // The next frame is on its way already: a ring does not wait for its driver.
+            // The ring did not wait for its driver: its next frame is already being sent.
             self.transmission_complete(index, 1, observer);
         }
     }
@@ -262,8 +263,8 @@ impl Simulation {
                 rest.corrupted += 1;
             }
         }
-        // Interface costs per octet could let a short frame overtake a long one; it waits for the
-        // last bit.
+        // Interface costs per octet could let a short frame overtake a long one; make it wait for
+        // the long one's last bit.
         let held_up = port.landed_at - packet.due;
         if held_up > 0 {
             packet.spend(Segment::Wire, index, held_up);
@@ -286,7 +287,7 @@ impl Simulation {
         }
     }
 
-    /// Tells of a frame that has just been put on the wire, if it goes to a station and is whole.
+    /// Announces a frame just put on the wire, if it goes to a station and is not corrupted.
     fn announce<O: Observer>(&self, index: u32, id: u32, observer: &mut O) {
         let port = &self.ports[index as usize];
         let packet = self.pool.get(id);
@@ -298,7 +299,7 @@ impl Simulation {
         }
     }
 
-    /// A frame arrives at the other end of the link behind port `index`.
+    /// Handles a frame that arrives at the other end of the link behind port `index`.
     pub(crate) fn arrive<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let port = &mut self.ports[index as usize];
         let Some(id) = port.flying.pop(&self.pool) else {
@@ -318,7 +319,7 @@ impl Simulation {
         }
     }
 
-    /// Takes memory from the pool that the ports of a switch share; `false` if there is none left.
+    /// Takes memory from the pool shared by the ports of a switch; `false` if too little is left.
     fn reserve_shared(&mut self, port: u32, size: u64) -> bool {
         let Owner::Switch(switch) = self.ports[port as usize].owner else {
             return true;
@@ -332,7 +333,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the node at which port `index` ends.
+    /// Returns the node at the other end of the link behind port `index`.
     pub(crate) fn peer_node(&self, index: u32) -> NodeId {
         let peer = self.ports[index as usize].peer;
         self.port_id(peer).node

@@ -1,9 +1,8 @@
-//! The queues of one egress port and the choice of the next frame (IEEE 802.1Q-2022, 8.6.6 to
-//! 8.6.8).
+//! The queues of one egress port and its transmission selection (IEEE 802.1Q-2022, 8.6.6 to 8.6.8).
 //!
 //! Scope: FCFS, strict priority, weighted round robin by frames, strict over weighted round robin
-//! (1P3Q1T), and earliest deadline first. Tail drop against a limit in octets for the whole port; frames in transmission
-//! are not counted. No credit-based shaper, no gates, no preemption.
+//! (1P3Q1T), and earliest deadline first. Tail drop against a limit in octets for the whole port;
+//! frames in transmission are not counted. No credit-based shaper, no gates, no preemption.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -25,15 +24,15 @@ struct Lane {
     record: QueueRecord,
 }
 
-/// Waiting frames of one port. A port that has never had to let one wait does not come here.
+/// Waiting frames of one port. A port that has never made a frame wait does not use it.
 pub(crate) struct EgressQueues {
     lanes: Box<[Lane]>,
     count: u8,
     selection: Selection,
-    /// For earliest deadline first: each flow's time for this port, picoseconds; the largest number
-    /// if it has no deadline.
+    /// For earliest deadline first: local deadline of each flow at this port, picoseconds; the
+    /// largest number for a flow without one.
     local_deadlines: Option<Arc<[i64]>>,
-    /// Queue whose turn it is in a round robin, and the frames it may still send.
+    /// Queue whose turn it is in round robin, and the frames it may still send.
     turn: u8,
     credit: u8,
     waiting: u32,
@@ -56,7 +55,7 @@ impl EgressQueues {
             count,
             selection,
             local_deadlines: None,
-            // The lowest has no credit left: the round begins at the highest.
+            // The lowest queue has no credit left, so the round begins at the highest.
             turn: 0,
             credit: 0,
             waiting: 0,
@@ -66,7 +65,7 @@ impl EgressQueues {
         }
     }
 
-    /// Says how long after its arrival a frame of each flow is due, if that decides here.
+    /// Sets the local deadline of each flow, if the port serves by earliest deadline.
     pub(crate) fn set_local_deadlines(&mut self, of_flow: &Arc<[i64]>) {
         if self.selection == Selection::EarliestDeadline {
             self.local_deadlines = Some(Arc::clone(of_flow));
@@ -91,14 +90,13 @@ impl EgressQueues {
         self.count
     }
 
-    /// Returns the queue that frames of this traffic class use.
+    /// Returns the queue for frames of a traffic class.
     #[inline]
     pub(crate) fn queue_for(&self, class: u8) -> u8 {
         class.min(self.count - 1)
     }
 
-    /// Takes in a frame that has been marked with its arrival; the caller has asked
-    /// [`Self::fits`].
+    /// Adds a frame whose `mark` is its arrival; the caller has checked [`Self::fits`].
     #[inline]
     pub(crate) fn push(&mut self, pool: &mut Pool, id: u32, queue: u8, size: u64) {
         let lane = &mut self.lanes[usize::from(queue)];
@@ -114,7 +112,7 @@ impl EgressQueues {
         self.backlog_max = self.backlog_max.max(self.backlog);
     }
 
-    /// Takes the frame that transmission selection chooses.
+    /// Removes and returns the frame that transmission selection chooses, with its queue.
     #[inline]
     pub(crate) fn pop(&mut self, pool: &Pool) -> Option<(u32, u8)> {
         if self.waiting == 0 {
@@ -133,19 +131,19 @@ impl EgressQueues {
         self.lanes[usize::from(queue)].record.waited_ps += i128::from(waited_ps);
     }
 
-    /// Notes that a frame of `queue` is sent. Where there is one queue the port knows how many
-    /// there were, and need not note all.
+    /// Counts a frame of `queue` as sent. A port with one queue takes the number from its own
+    /// counter, and need not call this for every frame.
     #[inline]
     pub(crate) fn note_sent(&mut self, queue: u8) {
         self.lanes[usize::from(queue)].record.sent += 1;
     }
 
-    /// Notes a tail drop, or a frame that the medium has given up.
+    /// Counts a tail drop, or a frame that the medium has given up.
     pub(crate) fn note_dropped(&mut self, queue: u8) {
         self.lanes[usize::from(queue)].record.dropped += 1;
     }
 
-    /// Chooses among several queues of which one is not empty.
+    /// Chooses among several queues, at least one of which has a frame.
     fn select(&mut self) -> u8 {
         match self.selection {
             Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {
@@ -170,7 +168,8 @@ impl EgressQueues {
             .unwrap_or(0)
     }
 
-    /// Stays with the queue whose turn it is while it has frames and credit, else moves downwards.
+    /// Stays with the current queue while it has frames and credit, else moves to the next lower
+    /// one.
     fn round_robin(&mut self, below: u8, weights: [u8; MAX]) -> u8 {
         if self.turn >= below {
             self.turn = below - 1;
@@ -196,12 +195,12 @@ impl EgressQueues {
         self.waiting
     }
 
-    /// Returns octets that wait.
+    /// Returns the octets waiting.
     pub(crate) const fn backlog(&self) -> u64 {
         self.backlog
     }
 
-    /// Returns the most octets that ever waited.
+    /// Returns the largest backlog so far, in octets.
     pub(crate) const fn backlog_max(&self) -> Bytes {
         Bytes::new(self.backlog_max)
     }
@@ -230,7 +229,8 @@ mod tests {
         }
     }
 
-    /// Fills every queue with `each` frames and returns the order in which `take` of them leave.
+    /// Fills every queue with `each` frames and returns the queues of the first `take` frames to
+    /// leave.
     fn order(selection: Selection, count: u8, each: u32, take: usize) -> Vec<u8> {
         let mut pool = Pool::default();
         let mut queues = EgressQueues::new(count, selection, Bytes::new(1_000_000));
@@ -282,7 +282,7 @@ mod tests {
             });
             queues.push(&mut pool, id, 0, 100);
         }
-        // Due: 11, 5, 14, 8 and 11, the last of these after the one that came earlier.
+        // Due: 11, 5, 14, 8 and 11; of equal ones, the earlier arrival first.
         let sent: Vec<(i64, u32)> = core::iter::from_fn(|| queues.pop(&pool))
             .map(|(id, _)| (pool.get(id).mark, pool.get(id).flow))
             .collect();

@@ -1,14 +1,14 @@
-//! Random draws that are the same on every machine.
+//! Random draws that are identical on every machine.
 //!
-//! One generator per (seed, name, purpose): a node or flow that is added moves no draw of another.
-//! Logarithms come from `libm`, which computes in software, so that no C library and no processor
-//! changes a result.
+//! One generator per (seed, name, purpose): adding a node or flow changes no draw of another.
+//! Logarithms come from `libm`, which computes in software, so that results do not depend on C
+//! library or processor.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rtether_model::network::{Jitter, Spread};
 
-/// What a generator is for.
+/// Purpose of a generator.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
     /// Release times of a flow.
@@ -37,7 +37,7 @@ pub(crate) fn seed_of(seed: u64, name: &str, purpose: Purpose) -> u64 {
     hash(name.bytes().chain(words))
 }
 
-/// Returns a seed from several numbers.
+/// Returns a seed derived from several numbers.
 pub(crate) fn mix(words: &[u64]) -> u64 {
     hash(words.iter().flat_map(|word| word.to_le_bytes()))
 }
@@ -58,12 +58,12 @@ impl Draw {
         Self::seeded(seed_of(seed, name, purpose))
     }
 
-    /// Creates the generator of this seed.
+    /// Creates a generator from a seed.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Returns a seed for a generator that an engine has of its own.
+    /// Returns a seed for an engine with its own generator.
     pub(crate) fn seed(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -83,8 +83,8 @@ impl Draw {
         part > 0 && self.up_to(i64::from(whole) - 1) < i64::from(part)
     }
 
-    /// Returns an exponentially distributed time of this mean, at most 37 means (`53 * ln 2` is
-    /// 36.7), and [`i64::MAX`] where that is larger.
+    /// Returns an exponentially distributed time with this mean, at most 37 means (`53 * ln 2` is
+    /// 36.7), saturating at [`i64::MAX`].
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -96,7 +96,7 @@ impl Draw {
         (-libm::log(uniform) * mean as f64) as i64
     }
 
-    /// Returns what jitter adds to a cost.
+    /// Returns the jitter to add to a cost.
     pub(crate) fn jitter(&mut self, jitter: &Jitter, is_outbound: bool) -> i64 {
         let everyday = match &jitter.spread {
             Spread::None => 0,
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn draws_have_the_quantiles_of_the_table() {
-        // Oracle: order statistics. Of 100 000 draws the number at most as large as a quantile is
+        // Oracle: order statistics. The number of 100 000 draws at most as large as a quantile is
         // binomial; within 5 standard errors, at most 791 for a share of a half.
         let points = [
             (0, 0),
@@ -160,7 +160,7 @@ mod tests {
                 let found = drawn.iter().filter(|drawn| **drawn <= limit).count();
                 let found = i64::try_from(found).expect("few");
                 let due = i64::from(per_million) / 10;
-                // The variance is due * (1 - share), and no draw is impossible at the ends.
+                // The variance is due * (1 - share); at the ends, where it is zero, one is added.
                 let variance = due * (1_000_000 - i64::from(per_million)) / 1_000_000;
                 let error = 5 * (variance.isqrt() + 1);
                 assert!(

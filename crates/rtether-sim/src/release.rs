@@ -1,4 +1,4 @@
-//! Release times for hosts that send real packets: those of the simulator's flows.
+//! Release times of the simulator's flows, for hosts that send real packets.
 
 use rtether_model::flow::Flow;
 use rtether_model::quantity::Instant;
@@ -6,16 +6,16 @@ use rtether_model::quantity::Instant;
 use crate::agenda::NEVER;
 use crate::source::Source;
 
-/// When a flow releases its packets, counted from the start of the run.
+/// Release times of a flow, counted from the start of the run.
 ///
-/// The same flow and seed give the same times as in a [`crate::Simulation`]; only requests that
-/// wait for answers depend on when these come.
+/// The same flow and seed give the same times as in a [`crate::Simulation`]; only adaptive requests
+/// depend on when their answers arrive.
 pub struct Releases {
     source: Source,
 }
 
 impl Releases {
-    /// Returns the times of one flow; a bulk flow has none.
+    /// Returns the release times of a flow; a bulk flow has none.
     pub fn new(flow: &Flow, seed: u64) -> Self {
         Self {
             source: Source::new(flow, seed),
@@ -27,13 +27,13 @@ impl Releases {
         at(self.source.first())
     }
 
-    /// Returns the release after the one that was due at `now`. For a request that waits for an
-    /// answer it is the time at which it is given up.
+    /// Returns the release after the one due at `now`. For an adaptive request this is the time at
+    /// which it is given up.
     pub fn next(&mut self, now: Instant) -> Option<Instant> {
         at(self.source.next(now.as_ps()))
     }
 
-    /// Returns the request that follows an answer at `now`.
+    /// Returns the release that follows an answer at `now`.
     pub fn after_answer(&self, now: Instant) -> Option<Instant> {
         at(self.source.after_answer(now.as_ps()))
     }
@@ -43,7 +43,7 @@ impl Releases {
         self.source.is_adaptive()
     }
 
-    /// Returns the packets of each release.
+    /// Returns the number of packets per release.
     pub fn burst(&self) -> u32 {
         self.source.burst()
     }

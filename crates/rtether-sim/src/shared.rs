@@ -1,10 +1,10 @@
-//! Shared media: drives the CSMA/CD engine of each collision domain and passes on what it carries.
+//! Shared media: drives the CSMA/CD engine of each collision domain and distributes its frames.
 //!
-//! A port on a medium gives it the frame at the head of its queue and nothing more until that one
-//! is sent or given up. What a station sends leaves through every hub of the domain by all other
-//! ports; each of those is an egress port like that of a switch, so that a copy is on its way
-//! through the port that faces its receiver. Frames that a station's interface ignores are counted
-//! and not simulated.
+//! A port on a medium gives it the frame at the head of its queue, and the next one when that frame
+//! has been sent or given up. A frame leaves through every hub of the domain by all other ports;
+//! each of those is an egress port like that of a switch, so that a copy travels through the port
+//! that faces its receiver. Frames that a station's interface ignores are counted and not simulated
+//! further.
 
 use alloc::vec::Vec;
 
@@ -22,14 +22,14 @@ use crate::port::{OVERHEAD, Owner, PREAMBLE};
 /// One collision domain.
 pub(crate) struct Shared {
     pub(crate) medium: Medium,
-    /// Attachments, in the order of the medium's stations.
+    /// Indices of the attachments, in the order of the medium's stations.
     pub(crate) attachments: Vec<u32>,
     pub(crate) hubs: Vec<HubState>,
     pub(crate) slot: u32,
-    /// Seed of back-offs that are drawn anew for each frame; `None` to draw them one after the
-    /// other.
+    /// Seed from which the back-offs of each frame are drawn separately; `None` draws all from one
+    /// sequence.
     pub(crate) seed_of_frames: Option<u64>,
-    /// Events of the medium that are being handled.
+    /// Buffer for the medium's events while they are handled.
     pub(crate) events: Vec<Event>,
 }
 
@@ -38,11 +38,11 @@ pub(crate) struct HubState {
     pub(crate) node: NodeId,
     /// Ports with a link in use.
     pub(crate) ports: Vec<u32>,
-    /// By station of the medium: the port by which its frames come in.
+    /// By station of the medium: the port at which its frames enter.
     pub(crate) ingress: Vec<u32>,
     pub(crate) arrived: u64,
     pub(crate) copied: u64,
-    /// Frames that came by its only port.
+    /// Frames that arrived at the only port in use.
     pub(crate) filtered: u64,
     pub(crate) discarded: u64,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Attachment {
     /// Collision domain, and number of the station within it.
     pub(crate) domain: u32,
     pub(crate) station: u32,
-    /// Frame that the medium has, or [`NONE`].
+    /// Frame held by the medium, or [`NONE`].
     pub(crate) frame: u32,
     /// Queue it comes from.
     pub(crate) queue: u8,
@@ -72,7 +72,7 @@ impl Shared {
         }
     }
 
-    /// Returns what one station has counted.
+    /// Returns the counters of one station.
     pub(crate) fn access(&self, station: u32) -> AccessRecord {
         let counts = self.medium.station_statistics(station);
         AccessRecord {
@@ -85,15 +85,15 @@ impl Shared {
 }
 
 impl Simulation {
-    /// Gives the medium the next frame of a port, if it has none of it and one waits.
+    /// Gives the medium the next waiting frame of a port, unless it already holds one of it.
     pub(crate) fn offer_next(&mut self, index: u32) {
         if let Some(domain) = self.hand_over(index) {
             self.set_medium_slot(domain);
         }
     }
 
-    /// As [`Self::offer_next`], without setting the timer of the medium, which is returned if it
-    /// has got a frame.
+    /// Like [`Self::offer_next`], but does not set the timer of the medium; returns the medium if
+    /// it got a frame.
     fn hand_over(&mut self, index: u32) -> Option<u32> {
         let number = self.ports[index as usize].attachment;
         let attachment = self.attachments[number as usize];
@@ -140,12 +140,12 @@ impl Simulation {
         self.agenda.set(shared.slot, due);
     }
 
-    /// Somebody starts or ends a transmission on a medium.
+    /// Handles the timer of a medium: a transmission starts or ends.
     pub(crate) fn wake_medium<O: Observer>(&mut self, domain: u32, observer: &mut O) {
         let now = self.now();
         let shared = &mut self.shared[domain as usize];
         shared.medium.handle_timeout(now);
-        // All events are taken before anybody offers the next frame.
+        // Take all events before any station offers its next frame.
         let mut events = core::mem::take(&mut shared.events);
         while let Some(event) = shared.medium.poll_event() {
             events.push(event);
@@ -208,7 +208,7 @@ impl Simulation {
         }
     }
 
-    /// Counts a frame that reached the next node in pieces.
+    /// Counts a garbled frame at the next node, which discards it.
     fn discard_garbled(&mut self, domain: u32, sender: u32) {
         let peer = self.ports[sender as usize].peer;
         let hubs = self.shared[domain as usize].hubs.iter_mut();
@@ -231,8 +231,8 @@ impl Simulation {
         }
     }
 
-    /// The port may send its next frame; the timer of the medium is set when all events are
-    /// handled.
+    /// Frees an attachment and hands over the next frame of its port; the timer of the medium is
+    /// set once all events are handled.
     fn free_attachment<O: Observer>(&mut self, number: u32, attempts: u32, observer: &mut O) {
         let attachment = &mut self.attachments[number as usize];
         attachment.frame = NONE;
@@ -243,7 +243,7 @@ impl Simulation {
         }
     }
 
-    /// The last bit of a frame has left its station: books what it took.
+    /// Books the time a frame took when its last bit leaves its station.
     fn book_access<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         if O::ACTIVE {
             self.tell_transmitted(index, id, observer);
@@ -261,7 +261,7 @@ impl Simulation {
         self.maybe_corrupt(index, id);
     }
 
-    /// The bit errors of the link behind a port hit the frame or not.
+    /// Corrupts the frame if the link behind a port has a bit error.
     fn maybe_corrupt(&mut self, index: u32, id: u32) {
         if !self.ports[index as usize].is_faulty {
             return;
@@ -273,12 +273,12 @@ impl Simulation {
         }
     }
 
-    /// Sends copies of a frame on their way to those who want it.
+    /// Sends copies of a frame to the nodes that take it in.
     fn distribute<O: Observer>(&mut self, domain: u32, from: u32, id: u32, observer: &mut O) {
         let frame_size = self.pool.get(id).frame_size();
         self.repeat(domain, from, frame_size);
         let members = self.shared[domain as usize].attachments.len();
-        // The last one gets the frame itself.
+        // The last receiver gets the frame itself, not a copy.
         let mut last = None;
         for station in (0u32..).take(members).filter(|&station| station != from) {
             let number = self.shared[domain as usize].attachments[station as usize];
@@ -303,7 +303,7 @@ impl Simulation {
         self.end_superfluous(id, node, observer);
     }
 
-    /// Counts a frame at the hubs.
+    /// Counts a frame at the hubs, and at the ports it leaves by.
     fn repeat(&mut self, domain: u32, from: u32, frame_size: i64) {
         for hub in &mut self.shared[domain as usize].hubs {
             let ingress = hub.ingress[from as usize];
@@ -321,7 +321,7 @@ impl Simulation {
         }
     }
 
-    /// Returns whether the node of a port takes the frame in; a station that does not counts it,
+    /// Returns whether the node of a port takes the frame in. A station that does not counts it,
     /// and its layer hears it.
     fn wants(&mut self, receiver: u32, id: u32) -> bool {
         let Owner::Station(number) = self.ports[receiver as usize].owner else {
@@ -344,12 +344,12 @@ impl Simulation {
         is_addressed
     }
 
-    /// A frame that has just left its station is on its way to a receiver.
+    /// Starts the flight of a frame, which has just left its station, to a receiver.
     fn fly(&mut self, domain: u32, from: u32, to: u32, receiver: u32, id: u32) {
         let shared = &self.shared[domain as usize];
         let sender = self.attachments[shared.attachments[from as usize] as usize].port;
         let way = shared.medium.propagation(from, to).as_ps();
-        // The port that faces the receiver: a hub's, or without hubs the sender's own.
+        // The port facing the receiver: a hub's, or without hubs the sender's own.
         let facing = self.ports[receiver as usize].peer;
         if facing != sender {
             self.maybe_corrupt(facing, id);

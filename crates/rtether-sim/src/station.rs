@@ -1,8 +1,8 @@
 //! End stations: applications, the protocol stack and its servers.
 //!
-//! The stack is one FIFO server for both directions or one for each (catalogue 0.3). Below it lies
-//! the driver queue, which is the port's. What waits in the stack is limited; more is dropped.
-//! Stations with application tasks or priority queues take the turns of [`crate::layer`].
+//! The stack is one FIFO server for both directions or one for each (catalogue 0.3). Below it is
+//! the driver queue, which belongs to the port. The queue of the stack is limited; further packets
+//! are dropped. Stations with application tasks or priority queues are handled by [`crate::layer`].
 
 use rtether_model::network::NodeId;
 use rtether_model::quantity::{Bytes, Instant};
@@ -12,16 +12,16 @@ use crate::kernel::{Carrier, Simulation};
 use crate::observe::{Delivery, DropReason, Observer};
 use crate::packet::{CORRUPTED, COUNTED, GROUP, NONE, OUTBOUND, REVERSE, TAGGED};
 
-/// What every packet needs of an end station, in one cache line; its stack is elsewhere, since many
-/// plants are simulated without.
+/// The state of an end station that every packet needs, in one cache line. The stack is stored
+/// separately, since many plants are simulated without one.
 #[repr(align(64))]
 pub(crate) struct Station {
     pub(crate) node: NodeId,
     /// Its port; [`NONE`] without one.
     pub(crate) port: u32,
-    /// Its place among the stations with tasks or a layer; [`NONE`] without them.
+    /// Index among the stations with tasks or a layer; [`NONE`] without them.
     pub(crate) layer: u32,
-    /// Servers of its stack; zero for a stack that takes no time.
+    /// Number of servers of its stack; zero for zero processing time.
     pub(crate) servers: u8,
     pub(crate) released: u64,
     pub(crate) delivered: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Station {
 const _: () = assert!(size_of::<Station>() == 64, "a station is one cache line");
 
 impl Simulation {
-    /// An application hands a packet to its stack.
+    /// Hands a packet of an application to its stack.
     #[inline]
     pub(crate) fn send<O: Observer>(&mut self, station: u32, id: u32, observer: &mut O) {
         self.stations[station as usize].released += 1;
@@ -52,7 +52,7 @@ impl Simulation {
         }
     }
 
-    /// A frame arrives at a station over the link behind port `from`.
+    /// Receives a frame at a station over the link behind port `from`.
     #[inline]
     pub(crate) fn receive<O: Observer>(
         &mut self,
@@ -107,8 +107,8 @@ impl Simulation {
         }
     }
 
-    /// Returns whether a station is in the group to which frames of a flow go; those of a flow over RTPS
-    /// are discovery, which is for all that take part.
+    /// Returns whether a station is in the group of a flow; the groups of a flow over RTPS are for
+    /// discovery and include all participants.
     #[inline]
     pub(crate) fn is_in_group(&self, station: u32, flow: u32) -> bool {
         let flow = &self.flows[flow as usize];
@@ -126,7 +126,7 @@ impl Simulation {
         self.pool.remove(id);
     }
 
-    /// A packet comes to a stack that is first in, first out.
+    /// Adds a packet to a FIFO stack.
     #[inline]
     pub(crate) fn enter_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let now = self.now;
@@ -152,7 +152,7 @@ impl Simulation {
         }
     }
 
-    /// Ends a packet that the stack or a task has no room for.
+    /// Drops a packet because the queue of the stack or of a task is full.
     #[cold]
     pub(crate) fn refuse<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &mut self.stations[index as usize];
@@ -162,8 +162,9 @@ impl Simulation {
         self.lose(id, node, place, DropReason::StackFull, observer);
     }
 
-    /// Returns the port that stands for a packet inside a stack, for those who ask which listeners
-    /// depend on it: its own port on the way out, the last port before it on the way in.
+    /// Returns the port that represents a packet inside a stack when looking up which listeners
+    /// depend on it: the station's own port for an outbound packet, its peer for an inbound one.
+    /// `None` for unicast.
     pub(crate) fn stack_place(&self, index: u32, id: u32) -> Option<u32> {
         let port = self.stations[index as usize].port;
         let packet = self.pool.get(id);
@@ -176,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// Returns what a packet costs the stack, jitter included.
+    /// Returns the cost of a packet in the stack, jitter included.
     #[inline]
     pub(crate) fn stack_cost(&mut self, index: u32, id: u32) -> i64 {
         let packet = self.pool.get(id);
@@ -222,7 +223,7 @@ impl Simulation {
         }
     }
 
-    /// A server is done with a packet and takes the next.
+    /// Completes the service of a packet and begins the next one.
     pub(crate) fn complete_service<O: Observer>(
         &mut self,
         index: u32,
@@ -249,7 +250,7 @@ impl Simulation {
         self.leave_stack(index, id, observer);
     }
 
-    /// Takes the packet that a server serves next.
+    /// Removes and returns the packet that a server serves next.
     #[inline]
     fn next_in_stack<O: Observer>(
         &mut self,
@@ -269,7 +270,7 @@ impl Simulation {
         self.select_packet(index, server, observer)
     }
 
-    /// A packet leaves the stack for the port or the application.
+    /// Passes a packet from the stack to the port or the application.
     #[inline]
     pub(crate) fn leave_stack<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &self.stations[index as usize];
@@ -283,7 +284,7 @@ impl Simulation {
         }
     }
 
-    /// A packet reaches the application.
+    /// Delivers a packet to the application.
     #[inline]
     pub(crate) fn deliver<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let station = &mut self.stations[index as usize];
@@ -324,7 +325,7 @@ impl Simulation {
         }
     }
 
-    /// Books a delivery and ends the packet. `payload` is given where packets differ.
+    /// Books a delivery and ends the packet. `payload` is given where packets differ in size.
     pub(crate) fn book_delivery<O: Observer>(
         &mut self,
         id: u32,
@@ -354,7 +355,7 @@ impl Simulation {
         self.pool.remove(id);
     }
 
-    /// The listener's application takes its time and answers.
+    /// Schedules the answer of the listener's application.
     pub(crate) fn reply<O: Observer>(
         &mut self,
         flow_index: u32,
@@ -385,7 +386,7 @@ impl Simulation {
         reply.pending.push(&mut self.pool, id);
     }
 
-    /// Sends the replies that are due.
+    /// Sends the reply that is due.
     pub(crate) fn send_replies<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let Some(reply) = &mut self.flows[index as usize].reply else {
             return;
@@ -413,7 +414,7 @@ impl Simulation {
     }
 }
 
-/// Returns the octets of a frame as the kernel stores them.
+/// Returns a frame size as the kernel stores it; `None` if it does not fit.
 pub(crate) fn frame_octets(size: Bytes) -> Option<u16> {
     u16::try_from(size.get()).ok()
 }

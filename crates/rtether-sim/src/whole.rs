@@ -1,4 +1,4 @@
-//! Messages that are no packets of their own: the time they have spent, and how they are booked.
+//! Messages, files and samples that are more than one packet: how their latency is booked.
 
 use rtether_model::record::Segment;
 
@@ -6,7 +6,7 @@ use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::packet::{COUNTED, Packet};
 
-/// The parts of a latency, and the largest with its place.
+/// Parts of a latency, and the largest part with its place.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Spent {
     segments: [i64; Segment::COUNT],
@@ -36,22 +36,22 @@ impl Spent {
     }
 }
 
-/// A message as the application released it.
+/// A message as released by the application.
 #[derive(Clone, Copy)]
 pub(crate) struct Released {
     pub(crate) at: i64,
     pub(crate) number: u32,
     pub(crate) is_counted: bool,
-    /// Time spent on the way to the listener and in its application, if it was answered.
+    /// Time spent on the way to the listener and in its application, if the listener answers.
     pub(crate) spent: Spent,
 }
 
 impl Simulation {
-    /// Books a message of a talker's station that packet `id` completed; the packet remains. `payload` is
-    /// given where messages differ.
+    /// Books a message of station `talker` that packet `id` completed; the packet remains.
+    /// `payload` is given where messages differ in size.
     ///
-    /// What its latency has beyond the parts of the packet was spent by the protocol: it waited for a
-    /// window, for a repetition, or for what was lost before it.
+    /// Latency beyond the parts of the packet was spent in the protocol, waiting for a window, a
+    /// retransmission, or earlier lost data.
     pub(crate) fn book_whole<O: Observer>(
         &mut self,
         id: u32,
@@ -67,7 +67,8 @@ impl Simulation {
         let latency = self.now - released.at;
         let in_protocol = latency - packet.segments.iter().sum::<i64>();
         if in_protocol < 0 {
-            // Sent before the message was written and overtaken by it: its way says nothing.
+            // The packet was sent before the message was written, so its parts say nothing about
+            // the message.
             packet.segments = [0; Segment::COUNT];
             packet.worst = 0;
         }
@@ -85,7 +86,7 @@ impl Simulation {
         self.book_delivery(copy, payload, observer);
     }
 
-    /// Counts a message of a stream that will never be delivered.
+    /// Counts a message of a stream as lost.
     pub(crate) fn book_lost_message(&mut self, stream: u32, is_counted: bool) {
         if is_counted {
             let stats = &mut self.streams[stream as usize];

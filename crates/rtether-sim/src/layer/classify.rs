@@ -1,4 +1,4 @@
-//! What the layer sees of a packet: kind, class, size.
+//! How the layer sees a packet: kind, class, size.
 
 use core::net::{IpAddr, Ipv4Addr};
 
@@ -14,19 +14,18 @@ use crate::kernel::{Carrier, Simulation};
 use crate::packet::{GROUP, REVERSE, TAGGED};
 use crate::trace::frame;
 
-/// What a task or a real-time stack charges a packet for.
+/// Kinds of packets with a cost of their own in a task or a real-time stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A message in a packet of its own.
+    /// A message in one packet or fragment.
     Message,
-    /// A segment with data of a connection for messages: a message to the task, and a segment to
-    /// the stack.
+    /// A data segment of a connection for messages: to the task a message, to the stack a segment.
     MessageSegment,
-    /// A segment of a bulk flow with data.
+    /// A data segment of a bulk flow.
     Data,
     /// A TCP segment without data.
     Control,
-    /// What participants of RTPS say without a sample; no task has to do with it.
+    /// An RTPS datagram without a sample; tasks ignore it.
     Middleware,
 }
 
@@ -62,7 +61,7 @@ impl From<Content> for Kind {
 }
 
 impl Simulation {
-    /// Returns what kind of packet this is.
+    /// Returns the kind of a packet.
     pub(crate) fn packet_kind(&self, id: u32) -> Kind {
         if let Some(visitor) = self.visitor(id) {
             return visitor.headers.content.into();
@@ -88,14 +87,14 @@ impl Simulation {
         }
     }
 
-    /// Returns the class that the station's layer gives a packet.
+    /// Returns the class of a packet in the station's layer.
     pub(super) fn class_of(&self, index: u32, id: u32) -> u8 {
         let layer = self.stations[index as usize].layer;
         let classifier = &self.layers[layer as usize].classifier;
         classifier.classify(&self.frame_key(id)).class
     }
 
-    /// Returns the header fields that captures show ([`frame`]).
+    /// Returns the header fields of a packet, as captures show them ([`frame`]).
     pub(super) fn frame_key(&self, id: u32) -> FrameKey {
         let packet = self.pool.get(id);
         let tag = packet.has(TAGGED).then(|| {
@@ -143,7 +142,7 @@ impl Simulation {
             address(239, packet.destination & !GROUP)
         };
         let ports = frame::ports(packet.flow, packet.has(REVERSE)).map(Some);
-        // Only the first fragment has the header of UDP.
+        // Only the first fragment has a UDP header.
         let has_ports = protocol != ICMP && packet.fragment == 0;
         let [source_port, destination_port] = if has_ports { ports } else { [None; 2] };
         FrameKey {
@@ -158,7 +157,8 @@ impl Simulation {
         }
     }
 
-    /// Returns what a smoother charges for a packet and its class there; `None` if it is not IP.
+    /// Returns the octets a smoother charges for a packet, and its class there; `None` if it is not
+    /// IP.
     pub(super) fn datagram(&self, id: u32, rule: Rule) -> Option<(Bytes, smoother::Class)> {
         if let Some(Visitor { headers, .. }) = self.visitor(id) {
             let class = smoother::classify(rule, headers.tos?, headers.protocol?);
@@ -175,7 +175,7 @@ impl Simulation {
         if frame > wire::MIN_FRAME {
             return Some((whole, class));
         }
-        // Padding is no part of the datagram.
+        // Padding does not belong to the datagram.
         if let Some(message) = message {
             let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
             let headers = Encapsulation::Udp.header_size();

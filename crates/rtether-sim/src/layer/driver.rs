@@ -1,6 +1,6 @@
-//! Between stack and port: hosts [`rtether_proto::egress`].
+//! Between stack and port: the engines of [`rtether_proto::egress`].
 //!
-//! The ring is the queue of the port. A frame is in it from the moment the engines hand it out
+//! The ring is the queue of the port. It holds a frame from the moment the engines hand it out
 //! until the port reports that the wire is free again, gap included.
 
 use alloc::string::{String, ToString};
@@ -17,7 +17,7 @@ use crate::observe::Observer;
 use crate::port::Owner;
 use crate::random::{Draw, Purpose};
 
-/// Returns what lies between stack and port of a station; `rate` is that of its link.
+/// Returns the egress of a station; `rate` is that of its link.
 pub(super) fn egress(
     layer: &Layer,
     name: &str,
@@ -31,7 +31,7 @@ pub(super) fn egress(
         return Err("no simulated node sends probes or marks packets".to_string());
     }
     let mut draw = Draw::new(seed, name, Purpose::Smoother);
-    // The NT variant draws first, for a generator of its own.
+    // The NT variant draws first, to seed its own generator.
     let is_nt = smoothing.is_some_and(|smoothing| matches!(smoothing.config.mode, Mode::Nt(_)));
     let jitter = if is_nt { draw.seed() } else { 0 };
     let seeds = Seeds {
@@ -43,12 +43,13 @@ pub(super) fn egress(
 }
 
 impl Simulation {
-    /// A packet leaves the stack for the port.
+    /// Passes a packet from the stack to the port.
     pub(super) fn hand_down<O: Observer>(&mut self, index: u32, id: u32, observer: &mut O) {
         let now = self.now();
         self.pool.get_mut(id).mark = self.now;
         if self.layer(index).egress.is_plain() {
-            // Nobody would take it off the ring: such a port does not report completions.
+            // Such a port reports no completions, so the frame would stay in the ring of the
+            // egress.
             let port = self.stations[index as usize].port;
             self.enqueue_at(port, id, 0, observer);
             return;
@@ -58,7 +59,7 @@ impl Simulation {
         self.hand_out(index, observer);
     }
 
-    /// Returns what the engines need to know of a packet.
+    /// Returns the properties of a packet for the egress.
     fn offered(&mut self, index: u32, id: u32) -> Offered {
         let egress = &self.layer(index).egress;
         let (has_queues, rule) = (egress.has_queues(), egress.rule());
@@ -73,7 +74,7 @@ impl Simulation {
         }
     }
 
-    /// Moves what may go to the port, and ends what there was no room for.
+    /// Moves the frames that may be sent to the port, and drops refused packets.
     fn hand_out<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         loop {
@@ -90,7 +91,7 @@ impl Simulation {
         }
     }
 
-    /// Hands a frame to the port; `false` if its buffer is too small.
+    /// Hands a frame to the port; `false` if the port dropped it.
     fn put_into_ring<O: Observer>(
         &mut self,
         index: u32,
@@ -107,7 +108,8 @@ impl Simulation {
         self.port_rests[port as usize].dropped == dropped
     }
 
-    /// A port that reports completions begins to send a frame of a ring, or gives it to its medium.
+    /// Called when a port that reports completions begins to send a frame of a ring, or gives it to
+    /// its medium.
     #[cold]
     pub(crate) fn transmission_begins(&mut self, port: u32, ring: u8) {
         let now = self.now();
@@ -116,7 +118,7 @@ impl Simulation {
         }
     }
 
-    /// An attempt to send the frame that the medium has of such a port begins.
+    /// Called when the medium begins an attempt to send a frame of such a port.
     #[cold]
     pub(crate) fn attempt_begins(&mut self, port: u32) {
         let now = self.now();
@@ -125,9 +127,9 @@ impl Simulation {
         }
     }
 
-    /// A port that reports completions is done with a frame, after so many attempts.
+    /// Called when a port that reports completions is done with a frame after `attempts` attempts.
     ///
-    /// A frame that is given up is reported too: it collided, and its place in the ring is free.
+    /// This includes frames given up: they collided, and their place in the ring is free.
     #[cold]
     pub(crate) fn transmission_complete<O: Observer>(
         &mut self,
@@ -144,8 +146,9 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// A station with a layer hears a frame, whoever it is for. On a shared medium frames for
-    /// others are heard as they leave their sender, a propagation too early.
+    /// Tells the layer of a station that a frame was heard, whatever its destination. On a shared
+    /// medium frames for others are heard when they leave their sender, one propagation delay too
+    /// early.
     #[cold]
     pub(crate) fn hear(&mut self, index: u32, id: u32) {
         let now = self.now();
@@ -153,7 +156,7 @@ impl Simulation {
         self.layer(index).egress.hear(now, wire::wire_size(size));
     }
 
-    /// Does what is due in transmit queues and smoother.
+    /// Handles the timers of transmit queues and smoother.
     pub(super) fn driver_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         self.layer(index).egress.handle_timeout(now);

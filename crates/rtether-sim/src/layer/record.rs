@@ -1,4 +1,4 @@
-//! What a layer tells: packets in it, counters, invariants.
+//! Inspection of a layer: its packets, counters and invariants.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use super::stack::StackSide;
 use super::tasks::TaskProcessor;
 
 impl LayerState {
-    /// Visits every packet in the tasks, before or in the stack, and between stack and port.
+    /// Visits every packet in the tasks, waiting for or in the stack, and between stack and port.
     pub(crate) fn for_each_packet(&self, mut visit: impl FnMut(u32)) {
         let tasks = self.tasks.iter().flat_map(TaskProcessor::packets);
         let sending = self.egress.frames().copied();
@@ -30,8 +30,8 @@ impl LayerState {
         }
     }
 
-    /// Visits packets that cannot be kept from leaving the station's tasks, or stack instances above
-    /// which there are none, with the times at which they do; of both directions.
+    /// Visits the packets, in both directions, whose departure from the station's tasks can no
+    /// longer change, with its time; without tasks, those in stack instances.
     pub(crate) fn for_each_certain(&self, mut visit: impl FnMut(u32, Instant)) {
         if let Some(tasks) = &self.tasks {
             tasks
@@ -51,13 +51,12 @@ impl LayerState {
         count
     }
 
-    /// Returns the packets that were refused.
+    /// Returns the number of packets refused.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Returns the time stack instances have worked, up to their last completions or
-    /// interruptions.
+    /// Returns the busy time of stack instances, up to their last completions or interruptions.
     pub(crate) fn instances_busy(&self) -> Duration {
         match &self.stack {
             Some(StackSide::Instances(engines)) => engines.iter().map(StackInstances::busy).sum(),
@@ -65,7 +64,7 @@ impl LayerState {
         }
     }
 
-    /// Returns the counters of the layer; `None` if there are tasks only.
+    /// Returns the counters of the layer; `None` if the station has only tasks.
     pub(crate) fn record(&self) -> Option<LayerRecord> {
         self.is_layered.then(|| LayerRecord {
             receive: self.stack.as_ref().map_or_else(Vec::new, receive_records),
@@ -74,10 +73,11 @@ impl LayerState {
         })
     }
 
-    /// Returns how many frames are in the rings, for the port to compare.
+    /// Checks the engines, and returns the number of frames in the rings for comparison with the
+    /// port.
     ///
     /// # Panics
-    /// If a packet got lost or came from nowhere.
+    /// If an engine has lost or duplicated a packet.
     pub(crate) fn invariants(&self, now: Instant) -> usize {
         if let Some(tasks) = &self.tasks {
             tasks.invariants(now);

@@ -1,4 +1,4 @@
-//! The stack of a station that tells classes apart: receive queues or stack instances.
+//! The stack of a station with classes: receive queues or stack instances.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,14 +13,14 @@ use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::packet::OUTBOUND;
 
-/// How packets get through the stack.
+/// Queueing discipline of the stack.
 pub(super) enum StackSide {
     Queues(Box<Directions>),
-    /// One processor for both directions, or one for each, sending first.
+    /// One processor for both directions, or one for each, the sending one first.
     Instances(Vec<StackInstances<Job>>),
 }
 
-/// A packet that waits, with the class in which it came.
+/// A waiting packet, with its class on arrival.
 #[derive(Clone, Copy)]
 pub(super) struct Waiting {
     pub(super) id: u32,
@@ -34,23 +34,23 @@ pub(super) struct Job {
     cost: i64,
 }
 
-/// One of the two ways through a stack.
+/// Direction through a stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     In = 0,
     Out = 1,
 }
 
-/// Packets that wait for a stack in both directions.
+/// Packets waiting for a stack, in both directions.
 pub(super) struct Directions {
     pub(super) inbound: ReceiveQueues<Waiting>,
     pub(super) outbound: ReceiveQueues<Waiting>,
-    /// By way and class, as they came.
+    /// Waiting packets by direction and by class on arrival.
     counts: [[u32; MAX_CLASSES]; 2],
-    /// Frames that found the input queue full, by class: the engine does not tell.
+    /// Frames that found the input queue full, by class, which the engine does not count.
     pub(super) input_dropped: [u64; MAX_CLASSES],
     was_outbound: bool,
-    /// Most packets to be sent that may wait.
+    /// Limit of waiting packets to be sent.
     limit: u64,
     lost: Vec<u32>,
 }
@@ -59,7 +59,7 @@ impl StackSide {
     pub(super) fn new(receive: &Receive, station: &EndStation) -> Result<Self, ConfigError> {
         match receive {
             Receive::Queues(config) => {
-                // The limit is on all classes together and kept by the host.
+                // One limit covers all classes; `queue_by_class` enforces it.
                 let outbound = ReceiveConfig {
                     input_limit: u32::MAX,
                     queue_limits: alloc::vec![u32::MAX; config.queue_limits.len()],
@@ -80,7 +80,7 @@ impl StackSide {
                     Stack::Linear(linear) if linear.servers == Servers::PerDirection => 2,
                     Stack::Zero | Stack::IpRate { .. } | Stack::Linear(_) | Stack::Rtos(_) => 1,
                 };
-                // The one in service is not waiting; the engine counts it.
+                // The packet in service does not wait, but the engine counts it.
                 let limits = queue_limits.iter().map(|limit| limit.saturating_add(1));
                 let limits: Vec<u32> = limits.collect();
                 let engines = (0..processors).map(|_| StackInstances::new(&limits));
@@ -89,7 +89,7 @@ impl StackSide {
         }
     }
 
-    /// Returns when the stack is to be looked at, though nothing comes or goes.
+    /// Returns when the stack has to be polled without a packet coming or leaving.
     pub(super) fn due(&self, is_receiver_idle: bool) -> Option<Instant> {
         match self {
             Self::Queues(queues) if is_receiver_idle => {
@@ -129,7 +129,7 @@ impl Directions {
         self.drain();
     }
 
-    /// Returns the next packet for a server that serves these ways.
+    /// Removes and returns the next packet for a server that serves these directions.
     fn select(&mut self, now: Instant, ways: &[Way]) -> Option<u32> {
         let top = |way: Way| {
             let counts = &self.counts[way as usize];
@@ -160,7 +160,7 @@ impl Directions {
         None
     }
 
-    /// Keeps what the engines refused for [`Simulation::lose_refused`].
+    /// Stores packets refused by the engines for [`Simulation::lose_refused`].
     fn drain(&mut self) {
         let ways = [(&mut self.inbound, Way::In), (&mut self.outbound, Way::Out)];
         for (engine, way) in ways {
@@ -175,7 +175,7 @@ impl Directions {
 }
 
 impl Simulation {
-    /// A packet of class `class` comes to the stack, from above or from below.
+    /// Passes a packet of class `class` to the stack, from above or from below.
     pub(super) fn pass_stack<O: Observer>(
         &mut self,
         index: u32,
@@ -229,7 +229,8 @@ impl Simulation {
         stack.waiting_max = stack.waiting_max.max(waiting);
     }
 
-    /// Gives an idle server its next packet; a stack that takes no time takes all it can get.
+    /// Gives an idle server its next packet; a stack with zero processing time takes all it can
+    /// get.
     fn serve<O: Observer>(&mut self, index: u32, server: u8, observer: &mut O) {
         let takes_time = self.stations[index as usize].servers > 0;
         while let Some(id) = self.select_packet(index, server, observer) {
@@ -244,8 +245,7 @@ impl Simulation {
         }
     }
 
-    /// Chooses the next packet for a server of a station with receive queues; `None` also if it
-    /// has none.
+    /// Chooses the next packet for a server; `None` also if the station has no receive queues.
     #[cold]
     pub(crate) fn select_packet<O: Observer>(
         &mut self,
@@ -267,7 +267,7 @@ impl Simulation {
         next
     }
 
-    /// Ends the packets that the receive queues had no room for.
+    /// Drops the packets that the receive queues refused.
     fn lose_refused<O: Observer>(&mut self, index: u32, observer: &mut O) {
         while let Some(StackSide::Queues(queues)) = &mut self.layer(index).stack
             && let Some(id) = queues.lost.pop()
@@ -297,7 +297,8 @@ impl Simulation {
         }
     }
 
-    /// Lets go what instances are done with, and asks the receive queues of an idle stack again.
+    /// Completes the due packets of stack instances, or asks the receive queues of an idle stack
+    /// again.
     pub(super) fn stack_timeout<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         let stack = &self.stacks[index as usize];

@@ -1,13 +1,13 @@
 //! Application tasks on the station's application processor.
 //!
-//! A message is in its task before it enters the sending stack and after it has left the receiving
-//! one, whole: it is fragmented below the sending task, and put together before the receiving one. Of a
-//! message over a connection each segment with data is. So is a data segment of a bulk
-//! flow on the sending side, and segments of its talker without data go along without cost, lest
-//! they overtake it. On the receiving side TCP is part of the stack: it has the segment at once and
-//! so has its record; the program that reads the file then keeps the processor busy, but nothing
-//! waits for it. A reader that falls behind by more than the limit reads no slower: what it cannot
-//! queue is not counted. Acknowledgements concern no task.
+//! A message passes its task whole, before it enters the sending stack and after it has left the
+//! receiving one: it is fragmented below the sending task, and reassembled before the receiving
+//! one. For messages over a connection, each data segment passes the task. On the sending side so
+//! does each data segment of a bulk flow; its talker's segments without data pass at zero cost, so
+//! that they do not overtake data. On the receiving side TCP is part of the stack: it has the
+//! segment at once and so has its record; the program that reads the file then keeps the processor
+//! busy, but nothing waits for it. A reader that falls behind by more than the limit does not slow
+//! the sender: the work it cannot queue is not counted. Acknowledgements pass no task.
 
 use rtether_model::network::Tasks;
 use rtether_model::quantity::{Duration, Instant};
@@ -19,11 +19,11 @@ use crate::kernel::Simulation;
 use crate::observe::Observer;
 use crate::packet::{NONE, OUTBOUND, REVERSE};
 
-/// Task of the file programs, and of everything if messages have none of their own.
+/// Task of the file programs, and of all packets if messages have no separate task.
 const FILES: u8 = 0;
 const MESSAGES: u8 = 1;
 
-/// The processor of a station's applications.
+/// The application processor of a station.
 pub(super) struct TaskProcessor {
     /// Packets, or [`NONE`] for work that no packet waits for.
     engine: StackInstances<u32>,
@@ -33,7 +33,7 @@ pub(super) struct TaskProcessor {
 
 impl TaskProcessor {
     pub(super) fn new(tasks: &Tasks, limit: u32) -> Result<Self, ConfigError> {
-        // The one in service is not waiting.
+        // The packet in service does not wait.
         let limits = [limit.saturating_add(1); 2];
         let classes = if tasks.messages_first { 2 } else { 1 };
         Ok(Self {
@@ -47,13 +47,13 @@ impl TaskProcessor {
         self.engine.poll_timeout().map(|(due, _)| due)
     }
 
-    /// Returns the packet in its task and when that is done, if no other can interrupt it.
+    /// Returns the packet in service and when it is done, if nothing can interrupt it.
     pub(super) fn certain(&self) -> Option<(u32, Instant)> {
         let found = self.engine.certain().map(|(&id, due)| (id, due));
         found.filter(|&(id, _)| id != NONE)
     }
 
-    /// Returns the packets in it.
+    /// Returns its packets.
     pub(super) fn packets(&self) -> impl Iterator<Item = u32> {
         self.engine.frames().copied().filter(|&id| id != NONE)
     }
@@ -62,7 +62,8 @@ impl TaskProcessor {
         self.engine.invariants(now);
     }
 
-    /// Hands a packet, or work without one, to its task; returns a packet that found it full.
+    /// Hands a packet, or work without one, to a task; returns the packet if the task's queue was
+    /// full.
     fn take(&mut self, now: Instant, id: u32, class: u8, cost: Duration) -> Option<u32> {
         self.engine.handle_frame(now, id, class, cost);
         let mut refused = None;
@@ -76,7 +77,7 @@ impl TaskProcessor {
 }
 
 impl Simulation {
-    /// Puts a packet into the task that sends it; `false` if there is none.
+    /// Queues a packet for its sending task; `false` if it passes no task.
     pub(super) fn queue_for_sending_task<O: Observer>(
         &mut self,
         index: u32,
@@ -98,8 +99,8 @@ impl Simulation {
         true
     }
 
-    /// Puts a received message into its task, and the work of a data segment into the task that
-    /// reads it; `false` if the packet waits for no task.
+    /// Queues a received message for its task, or the work of a data segment for the task that
+    /// reads it; `false` if the packet does not wait for a task.
     pub(super) fn queue_for_receiving_task<O: Observer>(
         &mut self,
         index: u32,
@@ -143,7 +144,7 @@ impl Simulation {
         }
     }
 
-    /// Lets go what the tasks are done with.
+    /// Passes on the packets that the tasks have completed.
     pub(super) fn complete_tasks<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now();
         while let Some(tasks) = &mut self.layer(index).tasks {

@@ -12,7 +12,7 @@ use rtether_model::wire::Encapsulation;
 use super::*;
 use crate::observe::NoObserver;
 
-/// Two stations on a cable, the first with this layer, and a flow of full frames every 2 ms.
+/// Two stations on a link, the first with this layer, and a flow of full frames every 2 ms.
 fn simulation(layer: Layer) -> Simulation {
     let node = |name: &str, layer: Option<Box<Layer>>| Node {
         name: name.to_string(),
@@ -83,7 +83,7 @@ fn a_frame_that_collided_slows_its_station_down() {
         let mut simulation = simulation(layer.clone());
         let at = |us| Instant::ZERO + Duration::from_us(us);
         simulation.run_until(at(100), &mut NoObserver);
-        // What a shared medium reports; the port of this link knows of no collision.
+        // What a shared medium would report; this link has no collisions.
         simulation.transmission_complete(0, attempts, &mut NoObserver);
         simulation.run_until(at(2_100), &mut NoObserver);
         let statistics = simulation.layers[0].egress.smoother_statistics();

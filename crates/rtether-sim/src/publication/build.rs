@@ -26,15 +26,15 @@ use crate::kernel::{BuildError, Carrier, Simulation};
 use crate::packet::NONE;
 use crate::trace::frame;
 
-/// The type of all samples.
+/// Type name of all samples.
 const TYPE: &str = "rtether::Octets";
-/// Octets of a datagram that fits a frame: 1500 less the headers of IPv4 and UDP.
+/// Largest datagram that fits a frame, in octets: 1500 less the headers of IPv4 and UDP.
 const DATAGRAM_MAX: usize = 1_472;
 
-/// Octets of a sample that the engine takes, less a little for what goes around them.
+/// Largest sample that the engine accepts, less a margin for headers, in octets.
 const MAX_SAMPLE: Bytes = Bytes::new((16 << 20) - 1_024);
 
-/// Returns whether a flow is published, and if so, whether lost samples are sent again.
+/// Returns whether lost samples of a flow are sent again; `None` if it is not published.
 const fn is_reliable(flow: &Flow) -> Option<bool> {
     if let Encapsulation::Rtps { is_reliable } = flow.encapsulation {
         Some(is_reliable)
@@ -49,7 +49,7 @@ fn largest(flow: &Flow) -> Bytes {
         .max(flow.payload)
 }
 
-/// Returns what keeps a flow from being published.
+/// Returns why a flow cannot be published, if it cannot.
 fn obstacle(flow: &Flow) -> Option<&'static str> {
     if matches!(flow.traffic, Traffic::Bulk(_)) {
         Some("it is a transfer")
@@ -74,7 +74,7 @@ fn qos(is_reliable: bool, dscp: u8, is_writer: bool) -> Qos {
         (Reliability::BestEffort, History::KeepLast(1))
     };
     if !is_writer {
-        // What comes is taken at once.
+        // Readers take samples at once.
         qos.history = History::KeepAll;
     }
     qos.transport_priority = i32::from(dscp);
@@ -101,12 +101,12 @@ const fn named(topic: &str) -> TopicName<'_> {
 }
 
 impl Simulation {
-    /// Makes the participants, writers and readers of all flows over RTPS.
+    /// Creates the participants, writers and readers of all flows over RTPS.
     pub(crate) fn add_publications(&mut self, flows: &[Flow]) -> Result<(), BuildError> {
         if !flows.iter().any(|flow| is_reliable(flow).is_some()) {
             return Ok(());
         }
-        // Discovery goes to a group for each participant, behind those of the flows.
+        // Each participant has a discovery group, numbered after the groups of the flows.
         self.broadcasts_from = u32::try_from(self.flows.len()).map_err(|_| BuildError::TooLarge)?;
         self.publications.by_station = vec![NONE; self.stations.len()];
         for (index, flow) in (0u32..).zip(flows) {
@@ -127,8 +127,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Tells switches that manage groups where the discovery of each participant goes: along the ways to
-    /// the others, since what is flooded would go round in a ring of switches.
+    /// Adds the discovery group of each participant to switches with managed multicast, along the
+    /// paths to the other participants: flooding would loop in a ring of switches.
     fn add_groups(&mut self, flows: &[Flow]) {
         let parties = self.publications.parties.iter();
         let nodes = parties.map(|party| self.stations[party.station as usize].node);
@@ -164,7 +164,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the participant of a station, which is made if there is none.
+    /// Returns the participant of a station; creates it if needed.
     fn party(&mut self, station: u32, flow: u32) -> u32 {
         if let Some(party) = self.publications.party_of(station) {
             return party;
@@ -189,7 +189,8 @@ impl Simulation {
         config.networks = vec![(Ipv4Addr::new(10, 0, 0, 0), 8)];
         config.datagram_max = DATAGRAM_MAX;
         config.may_multicast = false;
-        // A plant may have more of both than strangers on a wire are trusted with.
+        // A plant may exceed the default limits, which protect against unknown peers on a real
+        // network.
         config.participants_max = config.participants_max.max(self.stations.len());
         config.endpoints_max = u32::MAX >> 8;
         config.remote_endpoints_max = usize::MAX;
@@ -248,8 +249,8 @@ impl Simulation {
         Some(())
     }
 
-    /// Makes what a listener has of a topic, and what the talker has of its answers; the stream is not
-    /// known yet.
+    /// Creates the endpoints of a listener for a topic, and those of the talker for its answers;
+    /// the stream is set later.
     fn add_listener(
         &mut self,
         [talker, own]: [u32; 2],

@@ -1,4 +1,4 @@
-//! What is known of a datagram by what it says.
+//! RTPS datagrams in packets, and what their contents tell.
 
 use alloc::sync::Arc;
 
@@ -8,22 +8,22 @@ use rtether_rtps::wire::{self, Submessage};
 use crate::observe::Datagram;
 use crate::trace::frame;
 
-/// A datagram in a packet.
+/// The datagram in a packet.
 #[derive(Clone)]
 pub(crate) struct Message {
     pub(crate) octets: Arc<[u8]>,
     /// Differentiated services code point.
     pub(crate) dscp: u8,
-    /// Port of the receiver.
+    /// Destination port.
     pub(crate) port: u16,
-    /// Whether it has a sample of an application, or a part of one.
+    /// Whether it carries a sample of an application, or a part of one.
     pub(crate) is_sample: bool,
-    /// The writer of the application that it is from or for; none in discovery.
+    /// Application writer it is from or for; `None` in discovery.
     pub(super) writer: Option<Guid>,
 }
 
 impl Message {
-    /// Reads what a participant of this name sends.
+    /// Parses a datagram sent by participant `from`.
     pub(super) fn new(octets: &[u8], from: GuidPrefix, dscp: u8, port: u16) -> Self {
         let mut message = Self {
             octets: Arc::from(octets),
@@ -62,7 +62,7 @@ impl Message {
         message
     }
 
-    /// Returns what observers are told.
+    /// Returns the description for observers.
     pub(crate) fn datagram(&self) -> Datagram<'_> {
         Datagram {
             octets: &self.octets,

@@ -1,23 +1,23 @@
-//! Publications over RTPS 2.5: the engine of [`rtether_rtps`] in the nodes of the simulation.
+//! Publications over RTPS 2.5: the engine of [`rtether_rtps`] in the stations of the simulation.
 //!
-//! Each station that talks or listens in a flow over RTPS has one participant, which is there from the
-//! start of the run and finds the others by multicast, as on a wire: what the engine sends are frames
-//! with these very octets. A flow is a topic of its own with one writer and a reader at each listener;
-//! its answers are a topic for each listener, so that a round trip is that of the Dolejs paper
-//! (publication 1, subscription 2, publication 2, subscription 1; catalogue D6, R153).
+//! Each station that talks or listens in a flow over RTPS has one participant, which exists from
+//! the start of the run and discovers the others by multicast, as on a real network: every datagram
+//! of the engine becomes a frame with these octets. A flow is a topic with one writer and a reader
+//! at each listener; its answers are one topic per listener, so that a round trip is that of the
+//! Dolejs paper (publication 1, subscription 2, publication 2, subscription 1; catalogue D6, R153).
 //!
-//! **When it begins.** An application publishes once its readers are matched, as `rtether pub` does;
-//! releases before are not made. A flow whose readers are never found releases nothing.
+//! **Start.** An application publishes once its readers are matched, as `rtether pub` does; earlier
+//! releases are skipped. A flow whose readers are never found releases nothing.
 //!
-//! **What is booked.** A stream counts samples: what is sent again is no loss. Latency runs from the
-//! release to the moment at which the reader hands the sample out, in order. Its parts are those of the
-//! datagram that completed the sample; what else passes (waiting for a repetition, or for what was lost
-//! before) is booked as talker stack, at the talker. The engine itself takes no time: what a
-//! middleware costs belongs to the stack of the station.
+//! **What is booked.** A stream counts samples: a retransmission is not a loss. Latency runs from
+//! the release to the moment at which the reader hands the sample out, in order. Its parts are
+//! those of the datagram that completed the sample; the remaining time (waiting for a
+//! retransmission, or for earlier lost data) is booked as talker stack, at the talker. The engine
+//! itself takes no time: the cost of a middleware belongs to the stack of the station.
 //!
-//! **Limits.** Those of the engine: a writer keeps at most 4096 samples that are not acknowledged,
-//! further ones are refused and count as dropped. Of samples that nobody acknowledges 100 000 are kept
-//! account of for a reader; older ones count as dropped.
+//! **Limits.** Those of the engine: a writer keeps at most 4096 unacknowledged samples; further
+//! ones are refused and count as dropped. At most 100 000 samples in transit are tracked per
+//! reader; older ones count as dropped.
 
 mod build;
 mod message;
@@ -39,52 +39,52 @@ use crate::agenda::NEVER;
 use crate::packet::NONE;
 use crate::whole::Released;
 
-/// All that publish or subscribe.
+/// All RTPS participants and topics.
 #[derive(Default)]
 pub(crate) struct Publications {
     pub(crate) parties: Vec<Party>,
-    /// By station: its place in `parties`, or [`NONE`].
+    /// By station: its index in `parties`, or [`NONE`].
     by_station: Vec<u32>,
     /// By address: its station.
     by_address: BTreeMap<Ipv4Addr, u32>,
     pub(crate) topics: Vec<Topic>,
-    /// By writer: its topic, and for that of answers the position of the listener.
+    /// By writer: its topic, and for a writer of answers the index of the listener.
     by_writer: BTreeMap<Guid, Role>,
     buffer: Vec<u8>,
 }
 
-/// What a writer of an application writes, or a reader reads.
+/// The topic of a writer or reader, and its direction.
 #[derive(Clone, Copy)]
 struct Role {
     topic: u32,
-    /// Position of the listener that answers; none for the publication itself.
+    /// Index of the listener that answers; `None` for the publication itself.
     answers: Option<u32>,
 }
 
-/// A station that takes part.
+/// A station with a participant.
 pub(crate) struct Party {
     participant: Participant,
     station: u32,
     pub(crate) slot: u32,
-    /// The first of its flows, which stands for all in discovery.
+    /// The first of its flows, which carries its discovery.
     flow: u32,
-    /// Its readers: what they read, and the position of the listener.
+    /// Its readers: their role, and the index of the listener.
     readers: Vec<(Role, u32)>,
-    /// Numbers its datagrams.
+    /// Number of its last datagram.
     number: u32,
-    /// Answers by the time at which they are due and by their order.
+    /// Answers by due time and order.
     due: BTreeMap<(i64, u64), Answer>,
     planned: u64,
 }
 
-/// An answer that is being thought of.
+/// An answer that is not due yet.
 struct Answer {
     topic: u32,
     listener: u32,
     released: Released,
 }
 
-/// A flow.
+/// The topic of a flow.
 pub(crate) struct Topic {
     flow: u32,
     talker: u32,
@@ -93,11 +93,11 @@ pub(crate) struct Topic {
     payload: Vec<u8>,
     pub(crate) listeners: Vec<Listener>,
     answer: Option<AnswerOf>,
-    /// Whether all have found each other.
+    /// Whether all endpoints have matched.
     is_matched: bool,
 }
 
-/// What listeners answer.
+/// The answers of the listeners.
 struct AnswerOf {
     payload: Vec<u8>,
     after: i64,
@@ -109,21 +109,21 @@ pub(crate) struct Listener {
     stream: u32,
     reader: ReaderId,
     samples: Series,
-    /// Its writer, and the reader of the talker.
+    /// The listener's writer of answers, and the talker's reader for them.
     back: Option<(WriterId, ReaderId)>,
     answers: Series,
 }
 
 impl Publications {
-    /// Returns the place of a station among those that take part.
+    /// Returns the index of a station among the participants.
     #[inline]
     pub(crate) fn party_of(&self, station: u32) -> Option<u32> {
         let party = self.by_station.get(station as usize).copied()?;
         (party != NONE).then_some(party)
     }
 
-    /// Calls `note` with the stream of each listener and how many of its samples are on the way for
-    /// longer than the deadline that `deadline` returns.
+    /// Calls `note` with the stream of each listener and how many of its samples have been in
+    /// transit for longer than `deadline` of that stream.
     pub(crate) fn overdue(
         &self,
         now: i64,
@@ -140,7 +140,8 @@ impl Publications {
 }
 
 impl Party {
-    /// Returns when it has something to do, never before `after`: time goes on, whatever it says.
+    /// Returns when it has to wake up; `after` at the earliest for timers of the engine, so that
+    /// time advances.
     pub(crate) fn wake_at(&self, after: i64) -> i64 {
         let timeout = self.participant.poll_timeout();
         let timeout = if timeout == Instant::NEVER {
@@ -153,7 +154,7 @@ impl Party {
     }
 }
 
-/// Returns what the clock of a participant shows.
+/// Converts a simulated time to the participant's clock.
 fn clock(ps: i64) -> Instant {
     Instant::from_ns(ps / 1_000)
 }

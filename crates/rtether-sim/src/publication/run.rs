@@ -1,4 +1,4 @@
-//! Datagrams in and out, samples and answers.
+//! Sending and receiving of datagrams, samples and answers.
 
 use rtether_model::quantity::Bytes;
 use rtether_model::record::Segment;
@@ -16,7 +16,7 @@ use crate::station::frame_octets;
 use crate::whole::{Released, Spent};
 
 impl Simulation {
-    /// Returns whether the readers of a topic are known to its writer and know it.
+    /// Returns whether the writer of a topic and all its readers have matched, in both directions.
     pub(crate) fn is_matched(&mut self, topic: u32) -> bool {
         let publications = &mut self.publications;
         let (parties, topic) = (
@@ -40,7 +40,7 @@ impl Simulation {
         topic.is_matched
     }
 
-    /// The talker's application publishes a sample.
+    /// Publishes a sample of the talker's application.
     pub(crate) fn publish<O: Observer>(&mut self, index: u32, number: u32, observer: &mut O) {
         let now = self.now;
         let released = Released {
@@ -69,7 +69,7 @@ impl Simulation {
         self.drain_party(party, observer);
     }
 
-    /// A participant has something to do, or answers are due.
+    /// Writes the answers that are due and handles timers of the participant.
     pub(crate) fn wake_party<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now;
         loop {
@@ -88,7 +88,7 @@ impl Simulation {
         self.drain_party(index, observer);
     }
 
-    /// Takes what readers of a participant have without a datagram.
+    /// Takes the samples that became available to a participant's readers without a datagram.
     fn take_held<O: Observer>(&mut self, party: u32, observer: &mut O) {
         for index in 0..self.publications.parties[party as usize].readers.len() {
             let (role, place) = self.publications.parties[party as usize].readers[index];
@@ -96,7 +96,7 @@ impl Simulation {
         }
     }
 
-    /// A datagram reached the application's end of a station.
+    /// Handles a datagram that has left the receiving stack.
     pub(crate) fn deliver_datagram<O: Observer>(
         &mut self,
         station: u32,
@@ -114,7 +114,7 @@ impl Simulation {
         let origin = Origin::Ip(address_of(node).into());
         let participant = &mut self.publications.parties[party as usize].participant;
         participant.handle_datagram(now, origin, &message.octets);
-        // Nobody is told of what happens besides.
+        // Events are not used.
         while participant.poll_event().is_some() {}
         let roles = &self.publications.by_writer;
         let role = message
@@ -137,7 +137,7 @@ impl Simulation {
         self.drain_party(party, observer);
     }
 
-    /// Takes the samples of one reader, of which packet `id` completed the last.
+    /// Takes the samples of one reader; packet `id` completed the last one.
     fn take_of<O: Observer>(&mut self, role: Role, place: u32, id: Option<u32>, observer: &mut O) {
         let now = clock(self.now);
         loop {
@@ -157,7 +157,7 @@ impl Simulation {
         }
     }
 
-    /// An application gets a sample.
+    /// Hands a sample to an application.
     fn hand_sample<O: Observer>(
         &mut self,
         role: Role,
@@ -199,7 +199,7 @@ impl Simulation {
         }
     }
 
-    /// A listener's application takes its time before it answers.
+    /// Schedules the answer of a listener's application.
     fn think(&mut self, topic: u32, listener: u32, released: Released, after: i64) {
         let party = self.publications.topics[topic as usize].listeners[listener as usize].party;
         let answer = Answer {
@@ -234,7 +234,7 @@ impl Simulation {
         }
     }
 
-    /// Sends what a participant has to send, and sets its timer.
+    /// Sends what a participant has ready and sets its timer.
     fn drain_party<O: Observer>(&mut self, index: u32, observer: &mut O) {
         let now = self.now;
         let mut buffer = core::mem::take(&mut self.publications.buffer);
@@ -286,7 +286,7 @@ impl Simulation {
             None => (party.flow, true),
         };
         let state = &self.flows[flow as usize];
-        // Discovery goes where the flows of the station go, without their priority.
+        // Discovery uses the VLAN of the station's flow, without its priority.
         let is_tagged = state.flags & TAGGED != 0 && !(is_discovery && state.vid == 0);
         let octets = u64::try_from(message.octets.len()).unwrap_or(u64::MAX);
         let frame = wire::frame_size(Bytes::new(octets), Encapsulation::Udp);

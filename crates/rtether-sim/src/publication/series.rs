@@ -1,4 +1,4 @@
-//! Samples of a writer on their way to one reader.
+//! Samples of a writer in transit to one reader.
 
 use alloc::collections::VecDeque;
 
@@ -6,21 +6,21 @@ use rtether_rtps::sequence::SequenceNumber;
 
 use crate::whole::Released;
 
-/// Samples that may be on the way to a reader; only those that may be lost come near it, where nothing
-/// gets through any more.
+/// Largest number of samples in transit to a reader. Only best-effort samples can reach it, when
+/// none is delivered any more.
 const LIMIT: usize = 100_000;
 
-/// What a writer has written and a reader has not got, in the order of writing.
+/// Samples that a writer has written and a reader has not received, in the order of writing.
 #[derive(Default)]
 pub(super) struct Series {
-    /// Number of the oldest one.
+    /// Sequence number of the oldest one.
     first: i64,
     waiting: VecDeque<Released>,
 }
 
 impl Series {
-    /// Takes in what the writer has written under the number after the last one; returns the oldest
-    /// sample if there are too many, which then counts as lost.
+    /// Adds a sample with the next sequence number; returns the oldest one if there are too many,
+    /// which then counts as lost.
     #[must_use]
     pub(super) fn push(
         &mut self,
@@ -38,7 +38,7 @@ impl Series {
         self.waiting.pop_front()
     }
 
-    /// Takes a sample out; those before it never come and are handed to `lose`.
+    /// Removes a sample; earlier ones will never arrive and are passed to `lose`.
     pub(super) fn take(
         &mut self,
         sequence: SequenceNumber,
@@ -68,7 +68,7 @@ mod tests {
     use crate::whole::Spent;
     use alloc::vec::Vec;
 
-    /// Oracle: by hand. What is passed by is lost, what has been passed by is unknown.
+    /// Oracle: by hand. Skipped samples are lost; a skipped or taken sequence number is unknown.
     #[test]
     fn what_is_passed_by_is_lost() {
         let mut series = Series::default();
