@@ -1,14 +1,14 @@
-//! UDP datagrams above one frame: IP cuts them, and the receiving stack puts them together (RFC 791,
-//! 2.3 and 3.2).
+//! UDP datagrams above one frame: IP fragments them, and the receiving stack reassembles them (RFC
+//! 791, 2.3 and 3.2).
 //!
-//! Each fragment is a packet of its own to stacks, queues, links and switches. The tasks of an
-//! application have the whole datagram: it is cut behind the sending task, and put together before
-//! the receiving one. All fragments of a datagram have the time of its release, so that the parts of
-//! the one that completes it add up to the latency of the datagram.
+//! Each fragment is a packet of its own to stacks, queues, links and switches. Application tasks
+//! see the whole datagram: it is cut below the sending task, and reassembled before the receiving
+//! one. All fragments of a datagram have its release time, so that the parts of the one that
+//! completes it add up to the latency of the datagram.
 //!
-//! **Loss.** A fragment that is lost takes its datagram with it, which counts once. What has arrived
-//! of it stays with the receiver for [`TIMEOUT`], in memory of which a station has [`MEMORY`] for all
-//! datagrams together; fragments for which there is no room are refused.
+//! **Loss.** A lost fragment loses its datagram, which counts once. Fragments already received stay
+//! with the receiver for [`TIMEOUT`]; a station has [`MEMORY`] for the fragments of all datagrams
+//! and refuses further ones.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -22,40 +22,40 @@ use crate::observe::{FragmentInfo, Observer};
 use crate::packet::{COUNTED, GROUP, Packet, REVERSE};
 use crate::station::frame_octets;
 
-/// Stands for the whole datagram in [`Packet::fragment`], where it is not cut yet or not any more.
+/// Value of [`Packet::fragment`] for a whole datagram, before cutting or after reassembly.
 pub(crate) const WHOLE: u8 = u8::MAX;
-/// How long fragments wait for the others: `ipfrag_time` of Linux.
+/// How long fragments wait for the rest: `ipfrag_time` of Linux.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Octets of frames that wait for others in one station: `ipfrag_high_thresh` of Linux.
+/// Octets of frames waiting for reassembly in one station: `ipfrag_high_thresh` of Linux.
 const MEMORY: u64 = 4 << 20;
 
 /// The datagrams of one flow.
 pub(crate) struct FragmentedFlow {
-    /// Of a datagram, and of an answer.
+    /// Frames of a datagram, and of an answer.
     frames: [Frames; 2],
-    /// Those that count and are under way, by stream and number: one at least of the fragments of each
-    /// is in the network, or its answer is being thought of.
+    /// Counted datagrams in transit, by stream and number: at least one fragment of each is in the
+    /// network, or its answer is pending.
     under_way: BTreeMap<(u32, u32), UnderWay>,
 }
 
-/// A datagram, or the answer to it, on its way to one end.
+/// A datagram, or the answer to it, in transit to one end.
 struct UnderWay {
     released_at: i64,
     is_answer: bool,
     is_lost: bool,
-    /// Fragments that have arrived or have been lost.
+    /// Number of fragments received or lost.
     ended: u32,
 }
 
-/// What a datagram is known by: flow, sender, direction, number.
+/// Key of a datagram: flow, sender, direction, number.
 type Key = (u32, u32, bool, u32);
 
-/// Datagrams of which a station has some fragments.
+/// Datagrams partially received by a station.
 #[derive(Default)]
 pub(crate) struct Reassembly {
     held: u64,
     begun: u64,
-    /// In the order in which they began.
+    /// In the order of their first fragments.
     partial: BTreeMap<u64, Partial>,
     by_key: BTreeMap<Key, u64>,
 }
@@ -65,11 +65,11 @@ struct Partial {
     stream: u32,
     since: i64,
     octets: u64,
-    /// By number.
+    /// Bit mask by fragment number.
     arrived: u64,
 }
 
-/// What a fragment does to its datagram.
+/// Effect of a fragment on its datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Taken {
     Completes,
@@ -90,7 +90,7 @@ impl FragmentedFlow {
         &self.frames[usize::from(is_answer)]
     }
 
-    /// Returns the streams of datagrams that have been under way for longer than their deadline.
+    /// Returns the streams of datagrams in transit for longer than their deadline.
     pub(crate) fn overdue(
         &self,
         now: i64,
@@ -105,7 +105,7 @@ impl FragmentedFlow {
 }
 
 impl Reassembly {
-    /// Takes a fragment of a datagram of `count`.
+    /// Adds a fragment of a datagram with `count` fragments.
     fn take(&mut self, now: i64, key: Key, count: u32, packet: &Packet) -> Taken {
         let octets = u64::from(packet.size);
         let has_room = self.held + octets <= MEMORY;
@@ -131,7 +131,7 @@ impl Reassembly {
         };
         let arrived = partial.arrived | 1u64 << u32::from(packet.fragment).min(63);
         if arrived.count_ones() >= count {
-            // The last one need not be kept.
+            // The completing fragment need not be stored.
             self.forget(number);
             return Taken::Completes;
         }
@@ -153,7 +153,7 @@ impl Reassembly {
         Some(partial)
     }
 
-    /// Takes out a datagram that has waited for too long.
+    /// Removes and returns a datagram that has waited too long.
     fn expire(&mut self, now: i64) -> Option<Partial> {
         let (&number, oldest) = self.partial.first_key_value()?;
         let is_over = now - oldest.since > TIMEOUT.as_ps();
@@ -162,7 +162,7 @@ impl Reassembly {
 }
 
 impl Simulation {
-    /// Returns the datagrams of a flow that is fragmented.
+    /// Returns the fragmentation state of a flow, if it has one.
     #[inline]
     fn fragmented_of(&self, flow: u32) -> Option<u32> {
         match self.flows[flow as usize].carrier {
@@ -174,7 +174,7 @@ impl Simulation {
         }
     }
 
-    /// Returns what observers are told of a fragment.
+    /// Returns the description of a fragment for observers.
     #[cold]
     pub(crate) fn fragment_info(&self, position: u32, packet: &Packet) -> Option<FragmentInfo> {
         let frames = self.fragmented[position as usize].frames(packet.has(REVERSE));
@@ -185,7 +185,7 @@ impl Simulation {
         })
     }
 
-    /// The talker's application releases a datagram for each listener, or one for all of them.
+    /// Releases a datagram for each listener, or one for all of them.
     #[cold]
     pub(crate) fn release_datagrams<O: Observer>(
         &mut self,
@@ -212,7 +212,7 @@ impl Simulation {
         }
     }
 
-    /// Notes that a datagram or its answer is on its way.
+    /// Notes that a datagram or its answer has been sent.
     fn set_out(&mut self, position: u32, packet: &Packet, stream: u32) {
         let under_way = UnderWay {
             released_at: packet.released_at,
@@ -224,7 +224,7 @@ impl Simulation {
         all.insert((stream, packet.number), under_way);
     }
 
-    /// Hands a datagram to its station: whole to a task, else in fragments to the stack.
+    /// Sends a datagram from its station: whole to a task, otherwise in fragments to the stack.
     pub(crate) fn send_datagram_of<O: Observer>(
         &mut self,
         position: u32,
@@ -251,8 +251,8 @@ impl Simulation {
         }
     }
 
-    /// A packet leaves the task of its application: a datagram in as many packets as it takes. Returns
-    /// them, the first one with the number that it had.
+    /// Cuts a packet that leaves its application task into fragments if it is a datagram. Returns
+    /// the packets; the first one keeps its index.
     pub(crate) fn cut<O: Observer>(&mut self, station: u32, id: u32, observer: &mut O) -> Vec<u32> {
         let whole = *self.pool.get(id);
         let Some(position) = self.fragmented_of(whole.flow) else {
@@ -277,8 +277,8 @@ impl Simulation {
         ids
     }
 
-    /// The stack of a station that has tasks is done with a packet. Returns whether there is something
-    /// for the application: a fragment that completes no datagram ends here.
+    /// Returns whether a packet that leaves the stack of a station with tasks goes on to the
+    /// application: a fragment that completes no datagram ends here.
     pub(crate) fn is_for_application<O: Observer>(
         &mut self,
         station: u32,
@@ -303,7 +303,7 @@ impl Simulation {
         false
     }
 
-    /// A fragment, or a datagram from a task, reaches the application's end of the stack.
+    /// Handles a fragment, or a datagram from a task, that has reached the application.
     #[cold]
     pub(crate) fn deliver_fragment<O: Observer>(
         &mut self,
@@ -336,7 +336,7 @@ impl Simulation {
         }
     }
 
-    /// Writes the stream of the listener into a packet that went to a group.
+    /// Sets the stream of a packet to a group to that of the listener.
     fn tell_stream(&mut self, station: u32, id: u32) {
         let packet = self.pool.get(id);
         if packet.destination & GROUP == 0 {
@@ -350,7 +350,7 @@ impl Simulation {
         self.pool.get_mut(id).stream = stream;
     }
 
-    /// Puts a fragment to the others; returns whether it completes the datagram.
+    /// Adds a fragment to its datagram; returns whether the datagram is complete.
     fn assemble(&mut self, position: u32, station: u32, id: u32) -> bool {
         let now = self.now;
         while let Some(partial) = self.reassemblies[station as usize].expire(now) {
@@ -376,7 +376,7 @@ impl Simulation {
         taken == Taken::Completes
     }
 
-    /// A fragment of a datagram has come to its end, one way or the other.
+    /// Notes that a fragment of a datagram has been received or lost.
     fn note_end(&mut self, position: u32, stream: u32, packet: &Packet) {
         let own = &mut self.fragmented[position as usize];
         let key = (stream, packet.number);
@@ -401,7 +401,7 @@ impl Simulation {
         }
     }
 
-    /// Counts the loss of a fragment on its way to these streams.
+    /// Counts the loss of a fragment for these streams.
     #[cold]
     pub(crate) fn book_lost_fragment(&mut self, position: u32, id: u32, streams: &[usize]) {
         let packet = *self.pool.get(id);
@@ -412,7 +412,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the octets of the IP datagram in a fragment, padding left out.
+    /// Returns the octets of the IP packet in a fragment, padding excluded.
     pub(crate) fn fragment_octets(&self, position: u32, packet: &Packet, flow: &Flow) -> Bytes {
         let is_answer = packet.has(REVERSE);
         let answer = flow.reply.filter(|_| is_answer);
@@ -444,7 +444,7 @@ mod tests {
         }
     }
 
-    /// Oracle: by hand: the limit, and the time-out.
+    /// Oracle: by hand: the limit, and the timeout.
     #[test]
     fn a_station_keeps_so_many_fragments_for_so_long() {
         let mut own = Reassembly::default();
@@ -456,10 +456,10 @@ mod tests {
         }
         let late = own.take(1, key(room), 2, &fragment(0, 1_518));
         assert_eq!(late, Taken::Refused, "there is no room for another");
-        // What has begun may be completed, and makes room.
+        // A datagram already begun may be completed, and frees memory.
         assert_eq!(own.take(1, key(7), 2, &fragment(1, 64)), Taken::Completes);
         assert_eq!(own.take(1, key(room), 2, &fragment(1, 64)), Taken::Waits);
-        // A fragment that comes twice is one.
+        // A repeated fragment counts once.
         assert_eq!(own.take(1, key(room), 2, &fragment(1, 64)), Taken::Waits);
         assert!(own.expire(TIMEOUT.as_ps()).is_none());
         let mut expired = 0;

@@ -1,4 +1,4 @@
-//! Deliveries on shared media and in layered stations that are certain before they happen.
+//! Deliveries on shared media and in stations with a layer, known before they happen.
 
 use alloc::vec::Vec;
 
@@ -10,15 +10,15 @@ use crate::observe::Observer;
 use crate::packet::{NONE, OUTBOUND};
 use crate::port::Owner;
 
-/// What has been said of one collision domain.
+/// Deliveries already reported in one collision domain.
 pub(super) struct Ahead {
     domain: usize,
-    /// By station of the medium: the end of the last transmission that was told of.
+    /// By station of the medium: the end of the last transmission reported.
     told: Vec<Instant>,
 }
 
 impl Ahead {
-    /// Returns one for each domain without bit errors, which are drawn only at the end of a frame.
+    /// Returns one for each domain without bit errors; errors are drawn only at the end of a frame.
     pub(super) fn of_all(simulation: &Simulation) -> Vec<Self> {
         let has_errors = |number: u32| {
             let port = &simulation.ports[simulation.attachments[number as usize].port as usize];
@@ -37,7 +37,7 @@ impl Ahead {
         certain.map(new).collect()
     }
 
-    /// Tells of frames that have become certain.
+    /// Reports frames whose delivery has become certain.
     pub(super) fn look(&mut self, simulation: &Simulation, frames: &mut Frames) {
         let shared = &simulation.shared[self.domain];
         for (from, told) in (0u32..).zip(&mut self.told) {
@@ -65,7 +65,7 @@ impl Ahead {
     }
 }
 
-/// Tells of frames that tasks or stack instances will be done with for certain.
+/// Reports frames whose departure from tasks or stack instances is certain.
 pub(super) fn look_into_layers(simulation: &Simulation, frames: &mut Frames) {
     for station in simulation
         .stations

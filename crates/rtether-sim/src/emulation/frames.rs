@@ -1,4 +1,4 @@
-//! Frames under way and how many copies there are of each.
+//! Frames in transit, and the number of copies of each.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -9,42 +9,42 @@ use rtether_model::quantity::Instant;
 use super::Output;
 use crate::observe::{DropReason, Observer, PacketInfo};
 
-/// One frame. Its place in the list is the number of its packets.
+/// One frame. Its index in the list is the number of its packets.
 #[derive(Clone, Copy)]
 struct Frame {
     token: u64,
     copies: u32,
-    /// Whether any copy has been told of.
+    /// Whether an outcome of any copy has been reported.
     is_told: bool,
 }
 
-/// When it is certain that a frame reaches a station.
+/// When the arrival of a frame at a station is certain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// When it is put on the station's own link.
     Switched,
-    /// When nothing can collide with it.
+    /// When no collision is possible any more.
     Shared,
     /// When the station's stack serves it.
     Emulated,
 }
 
-/// A copy that is all but at its station.
+/// A copy about to arrive at its station.
 #[derive(Clone, Copy)]
 struct Near {
     tag: Option<(u8, u16)>,
     is_told: bool,
 }
 
-/// Listens to the simulation and writes down what becomes of the frames.
+/// Observes the simulation and records the outcomes of frames.
 #[derive(Default)]
 pub(super) struct Frames {
     /// By node.
     places: Vec<Place>,
     /// Listeners of the known groups, by flow.
     groups: Vec<Vec<NodeId>>,
-    /// Copies that have been told of before they are at stations on shared media, and all that are
-    /// in emulated stations.
+    /// Copies reported before they arrive at stations on shared media, and all copies inside
+    /// emulated stations.
     near: BTreeMap<(u32, NodeId), Near>,
     all: Vec<Frame>,
     free: Vec<u32>,
@@ -61,7 +61,7 @@ impl Frames {
         }
     }
 
-    /// Takes in a frame and returns the number of its packets.
+    /// Adds a frame and returns the number of its packets.
     pub(super) fn insert(&mut self, token: u64) -> u32 {
         let frame = Frame {
             token,
@@ -107,7 +107,7 @@ impl Frames {
         self.places.get(station.index()).copied()
     }
 
-    /// A frame will arrive at a station on a shared medium for certain.
+    /// Reports that a frame will arrive at a station on a shared medium.
     pub(super) fn foresee(&mut self, due: Instant, station: NodeId, packet: &PacketInfo) {
         let key = (packet.number, station);
         let is_next = self.place(station) == Some(Place::Shared) && self.is_for(station, packet);
@@ -134,7 +134,7 @@ impl Frames {
         self.tell(packet.number, output);
     }
 
-    /// A copy has come to its end at `node`.
+    /// Notes that a copy has ended at `node`.
     fn end(&mut self, number: u32, node: NodeId, at: Instant) {
         let frame = &mut self.all[number as usize];
         frame.copies -= 1;
@@ -176,7 +176,7 @@ impl Observer for Frames {
             tag: packet.tag,
             is_told: false,
         };
-        // On a shared medium it may have been foreseen.
+        // On a shared medium it may have been reported already.
         self.near.entry((packet.number, station)).or_insert(near);
     }
 
@@ -202,7 +202,7 @@ impl Observer for Frames {
     }
 
     fn dropped(&mut self, now: Instant, node: NodeId, packet: &PacketInfo, reason: DropReason) {
-        // Copies that nobody wants are part of how switches and hubs work.
+        // Superfluous copies are normal for switches and hubs.
         if reason != DropReason::Filtered {
             let output = Output::Dropped {
                 token: self.all[packet.number as usize].token,
@@ -217,7 +217,7 @@ impl Observer for Frames {
     }
 
     fn collided(&mut self, now: Instant, port: PortId, packet: &PacketInfo) {
-        // A switch on the medium collides too; its station is that of the frame only at first.
+        // Switches on a medium collide too; only collisions of the frame's source are reported.
         if port.node == packet.source {
             self.outputs.push_back(Output::Collision {
                 token: self.all[packet.number as usize].token,

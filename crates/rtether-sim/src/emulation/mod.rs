@@ -1,24 +1,25 @@
-//! Networks for frames from outside: the switches, hubs and links of the simulator without flows
-//! of its own.
+//! Networks for frames from outside: the switches, hubs and links of the simulator, without
+//! simulated traffic.
 //!
-//! A driver says when a frame has been handed to the interface of a station; the emulation says
-//! where and when its copies arrive, or where they end. Nothing here reads a clock, and nothing
-//! decides twice: ports, queues, switches and media are those of [`crate::Simulation`].
+//! A driver reports when a frame was handed to the interface of a station; the emulation reports
+//! where and when its copies arrive, or where they end. The emulation reads no clock and has no
+//! forwarding logic of its own: ports, queues, switches and media are those of
+//! [`crate::Simulation`].
 //!
-//! **Scope.** All that the simulator knows between two driver queues. Stations cost nothing: they
-//! are real ones, with stacks of their own. But those that are to be emulated
-//! ([`rtether_model::network::EndStation::emulate`]) keep what they have: frames come in above their tasks and stack, pass
-//! their layer and driver, and arrive when the receiving side is done with them. Not here: loops of
-//! switches without standby links, since broadcasts would circulate for ever, queues sorted by
-//! deadlines, since nobody knows those of a foreign frame, and layers with rules on addresses or
-//! ports.
+//! **Scope.** Everything between two driver queues that the simulator models. Stations take no
+//! time: they are real ones, with their own stacks. Emulated stations
+//! ([`rtether_model::network::EndStation::emulate`]) keep theirs: frames enter above their tasks
+//! and stack, pass their layer and driver, and arrive when the receiving side is done with them.
+//! Not supported: loops of switches without standby links, where broadcasts would circulate
+//! forever; queues sorted by deadlines, which frames from outside do not have; and layers with
+//! rules on addresses or ports.
 //!
-//! **Groups.** Those of multicast flows are known if they are named ([`Setup::groups`]), and switches
-//! that manage multicast forward to their listeners alone. All else that is for many goes to all of
-//! its VLAN, as broadcasts do and frames of groups that a switch has not registered.
+//! **Groups.** Groups of multicast flows are known if listed ([`Setup::groups`]), and switches with
+//! managed multicast forward them to their listeners only. All other multicast goes to the whole
+//! VLAN, as do broadcasts and frames of groups not registered in a switch.
 //!
-//! **Late frames.** An arrival before the time that has been reached is taken as if it came now,
-//! and counted. [`Recording`] keeps the true times, and its replay says what the lateness changed.
+//! **Late frames.** A frame whose time has already passed is handled as if it came now, and
+//! counted. [`Recording`] keeps the true times, and its replay shows what the lateness changed.
 
 mod ahead;
 mod frames;
@@ -50,50 +51,50 @@ pub use recording::{Arrival, Comparison, Recording};
 pub(crate) use visitor::Visitor;
 pub use visitor::{Content, Headers};
 
-/// Octets of the longest untagged frame, addresses to FCS.
+/// Longest untagged frame, addresses to FCS, in octets.
 const MAX_FRAME: Bytes = Bytes::new(HEADER.get() + MAX_FRAME_PAYLOAD.get() + 4);
 
-/// A frame that is not of this simulation.
+/// A frame from outside the simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
     /// Octets from addresses to FCS, without tag.
     pub size: Bytes,
-    /// Who is to get it.
+    /// Destination.
     pub destination: Destination,
     /// Priority and VLAN of its tag.
     pub tag: Option<(Pcp, Vid)>,
-    /// What emulated stations look at; of no account without them.
+    /// Header fields for emulated stations; ignored without them.
     pub headers: Headers,
     /// The driver's name for it.
     pub token: u64,
 }
 
-/// Who is to get a frame.
+/// Destination of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The station with this address.
     One(NodeId),
-    /// The listeners of the flow at this position in [`Setup::groups`].
+    /// The listeners of the flow at this index in [`Setup::groups`].
     Group(FlowId),
-    /// Everybody but the sender: broadcast, and multicast of groups that nobody has named.
+    /// All stations but the sender: broadcast, and multicast of groups that are not listed.
     All,
 }
 
-/// What is emulated, and how.
+/// The network to emulate, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// The network.
     pub network: &'a Network,
-    /// Flows whose groups are known; those that are not multicast have none.
+    /// Flows whose groups are known; flows that are not multicast have none.
     pub groups: &'a [Flow],
-    /// Seed of all that is drawn.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// How it is drawn.
+    /// How random values are drawn.
     pub draws: Draws,
 }
 
 impl<'a> Setup<'a> {
-    /// Returns a network without known groups, drawn by frame.
+    /// Returns the setup of a network without known groups, drawn by frame.
     pub const fn new(network: &'a Network, seed: u64) -> Self {
         Self {
             network,
@@ -104,24 +105,24 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// What became of a frame, in order of time but for [`Output::Delivered`].
+/// Outcome of a frame. Outputs are in order of time, except [`Output::Delivered`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A copy arrives. Told as soon as it is certain: when its transmission to the station begins
-    /// on a full-duplex link, when nothing can collide with it any more on a shared medium, when the
-    /// stack of an emulated station, or its task, begins to serve it and nothing can interrupt that.
-    /// So a driver that asks often knows it ahead.
+    /// A copy arrives. Reported as soon as it is certain: on a full-duplex link when its
+    /// transmission to the station begins, on a shared medium when no collision is possible any
+    /// more, and at an emulated station when its stack or task has begun to serve it and cannot be
+    /// interrupted. A driver that polls often enough thus learns of it in advance.
     Delivered {
         /// The driver's name for the frame.
         token: u64,
-        /// Where.
+        /// Receiving station.
         station: NodeId,
-        /// When its last bit was there; at an emulated station when the application has it.
+        /// When its last bit arrives; at an emulated station, when it reaches the application.
         at: Instant,
-        /// The tag it arrived with; switches add, change and take off tags.
+        /// The tag it arrives with; switches add, change and remove tags.
         tag: Option<(Pcp, Vid)>,
     },
-    /// A copy has been lost; or the frame got nowhere, as [`DropReason::Filtered`].
+    /// A copy was lost, or the frame reached no station ([`DropReason::Filtered`]).
     Dropped {
         /// The driver's name for the frame.
         token: u64,
@@ -132,32 +133,32 @@ pub enum Output {
         /// Why.
         reason: DropReason,
     },
-    /// A station's transmission has collided on a shared medium, and its jam is over.
+    /// A transmission of a station on a shared medium has collided, and its jam has ended.
     Collision {
         /// The driver's name for the frame.
         token: u64,
-        /// Who has sent it.
+        /// Sending station.
         station: NodeId,
         /// When.
         at: Instant,
     },
-    /// No copy of the frame is under way any more.
+    /// No copy of the frame is in transit any more.
     Finished {
         /// The driver's name for the frame.
         token: u64,
     },
 }
 
-/// How back-offs and the jitter of stacks are drawn. Bit errors, and what smoothers and their
-/// detectors draw, come one after the other in any case.
+/// How back-offs and the jitter of stacks are drawn. Bit errors, and the draws of smoothers and
+/// their detectors, always come from one sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draws {
     /// By frame: back-offs from the seed, the station and the time at which the frame was handed
-    /// over, jitter from the seed, the stations and the number of frames that the sender had handed
-    /// over before. A frame that comes late changes those it meets and no others.
+    /// over, jitter from the seed, the stations and the number of frames handed over by the sender
+    /// before. A late frame changes only the frames it meets.
     #[default]
     ByFrame,
-    /// One after the other, as a simulation does: equal arrivals give what the simulation gives.
+    /// From one sequence, as in a simulation: equal arrivals give the results of the simulation.
     InOrder,
 }
 
@@ -167,19 +168,19 @@ pub enum EmulationError {
     /// The simulator refuses it.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Broadcasts would circulate for ever.
+    /// Broadcasts would circulate forever.
     #[error("switch `{switch}` is part of a loop; put one of its links on standby")]
     Loop {
         /// Name of one of the switches.
         switch: String,
     },
-    /// Nobody knows the deadline of a foreign frame.
+    /// Frames from outside have no deadlines.
     #[error("switch `{switch}` sorts by deadlines, which frames from outside do not have")]
     Deadlines {
         /// Name of the switch.
         switch: String,
     },
-    /// Real hosts have addresses and ports of their own.
+    /// The addresses and ports of real hosts differ from those of the plant.
     #[error(
         "a rule of `{station}` looks at addresses or ports, which are others on real hosts; tell \
          packets apart by tag, DSCP, protocol or EtherType"
@@ -190,13 +191,13 @@ pub enum EmulationError {
     },
 }
 
-/// Why a frame is not taken.
+/// Why a frame is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// It comes from a node that does not send, or has no link in use.
+    /// It comes from a node that is not an end station or has no link in use.
     #[error("the sender is no end station with a link in use")]
     Sender,
-    /// It is for a node that is no end station, or a group that its sender does not send to.
+    /// It is for a node that is not an end station, or for a group of another talker.
     #[error("the destination is no end station, and no group of the sender")]
     Destination,
     /// It is shorter than 64 octets or longer than 1518.
@@ -204,16 +205,16 @@ pub enum Refusal {
     Size,
 }
 
-/// What an emulation has counted.
+/// Counters of an emulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Frames taken in.
+    /// Frames accepted.
     pub injected: u64,
-    /// Those of them that came after their time had passed.
+    /// Accepted frames whose time had already passed.
     pub late: u64,
-    /// The latest of them.
+    /// Largest lateness.
     pub lateness_max: Duration,
-    /// Frames not taken, for their sender, destination or size.
+    /// Frames refused because of sender, destination or size.
     pub refused: u64,
 }
 
@@ -224,21 +225,21 @@ pub struct Emulation {
     stations: Vec<Option<u32>>,
     /// By position in [`Setup::groups`]: the simulated flow.
     groups: Vec<Option<u32>>,
-    /// By station: frames it has handed over.
+    /// By station: number of frames it has handed over.
     sent: Vec<u64>,
-    /// Seed of what is drawn by frame.
+    /// Seed of draws by frame.
     seed_of_frames: Option<u64>,
-    /// First of the timer slots whose events come after releases at the same time.
+    /// First of the timer slots whose events follow releases of the same time.
     release_slot: u32,
     frames: Frames,
-    /// Shared media of which something can be said ahead.
+    /// Shared media whose deliveries can be predicted.
     ahead: Vec<Ahead>,
     counters: Counters,
 }
 
 impl Emulation {
-    /// Builds the network. Stacks, tasks and layers of its stations are left out but where
-    /// [`rtether_model::network::EndStation::emulate`] says otherwise.
+    /// Builds the network, without the stacks, tasks and layers of its stations except where
+    /// [`rtether_model::network::EndStation::emulate`] is set.
     ///
     /// # Errors
     /// If the simulator refuses the network, switches form a loop, one sorts by deadlines, or an
@@ -291,21 +292,21 @@ impl Emulation {
         })
     }
 
-    /// Returns the time that has been reached.
+    /// Returns the time reached.
     pub const fn now(&self) -> Instant {
         self.simulation.now()
     }
 
-    /// Returns what has been counted.
+    /// Returns the counters.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// A frame has been handed to `station` at `at`, to its driver or, if it is emulated, to all it
-    /// has above: handles all events before, and takes the frame in.
+    /// Injects a frame handed over at `at` to the driver of `station` or, if that is emulated, to
+    /// its application side: handles all earlier events and takes the frame in.
     ///
     /// # Errors
-    /// If the frame or its addresses are not of this network; it is counted.
+    /// If the frame or its addresses do not fit this network; the refusal is counted.
     pub fn inject(&mut self, station: NodeId, at: Instant, frame: Foreign) -> Result<(), Refusal> {
         let packet = self.packet(station, &frame);
         let (source, packet) = packet.inspect_err(|_| self.counters.refused += 1)?;
@@ -315,7 +316,7 @@ impl Emulation {
             self.counters.lateness_max = self.counters.lateness_max.max(lateness);
         }
         self.counters.injected += 1;
-        // In the order of the simulation: what arrives at that very time comes before.
+        // As in the simulation: arrivals of the same time come first.
         self.simulation
             .run_before(at, self.release_slot, &mut self.frames);
         let number = self.frames.insert(frame.token);
@@ -346,7 +347,7 @@ impl Emulation {
         if self.simulation.stations[source as usize].port == NONE {
             return Err(Refusal::Sender);
         }
-        // Each station has a group of its own: all others.
+        // Each station has a group of all others.
         let all = self.simulation.broadcasts_from + source;
         let (flow, destination) = match frame.destination {
             Destination::One(node) => (all, number(node).ok_or(Refusal::Destination)?),
@@ -374,9 +375,9 @@ impl Emulation {
         Ok((source, packet))
     }
 
-    /// Handles all events before `until`; earlier times change nothing.
+    /// Handles all events before `until`; a time already passed changes nothing.
     ///
-    /// Take the outputs with [`Self::poll_output`] before the next call: they wait in memory.
+    /// Take the outputs with [`Self::poll_output`] before the next call: they accumulate in memory.
     pub fn run_until(&mut self, until: Instant) {
         self.simulation.run_until(until, &mut self.frames);
         for ahead in &mut self.ahead {
@@ -385,22 +386,22 @@ impl Emulation {
         look_into_layers(&self.simulation, &mut self.frames);
     }
 
-    /// Returns when something happens next, if no frame comes before; `None` if nothing will.
+    /// Returns the time of the next event unless a frame comes before; `None` if there is no event.
     pub fn next_event(&self) -> Option<Instant> {
         let (time, _) = self.simulation.agenda.first();
         (time != NEVER).then(|| Instant::from_ps(time))
     }
 
-    /// Returns what has become of a frame.
+    /// Returns the next outcome of a frame.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
         self.frames.poll()
     }
 
-    /// Checks that no frame got lost or came from nowhere.
+    /// Checks that frames are conserved.
     ///
     /// # Errors
-    /// The first rule that does not hold.
+    /// The first rule violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
         self.simulation.invariants()?;
         let counters = self.counters;

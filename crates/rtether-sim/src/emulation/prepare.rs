@@ -1,4 +1,4 @@
-//! The network between the hosts, ready for frames from outside.
+//! Prepares the network between the hosts for frames from outside.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ use crate::source::Source;
 
 impl Simulation {
     /// Gives every station a flow to all others that never releases: packets from outside belong to
-    /// it, or to the flow of their group. They do not count in any stream, of which there are none.
+    /// it, or to the flow of their group. All streams are removed, so packets count in none.
     pub(super) fn open_to_all(&mut self) {
         self.streams.clear();
         self.broadcasts_from = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
@@ -43,8 +43,8 @@ impl Simulation {
     }
 }
 
-/// Returns the multicast flows, made such that they release nothing, and for each flow its position
-/// among them.
+/// Returns the multicast flows, modified to release nothing, and for each flow its index among
+/// them.
 pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
     let mut groups = Vec::new();
     let position = |flow: &Flow| {
@@ -69,7 +69,7 @@ pub(super) fn known_groups(flows: &[Flow]) -> (Vec<Flow>, Vec<Option<u32>>) {
     (groups, positions)
 }
 
-/// Returns the slot that the first release would have.
+/// Returns the slot of the first release, or the one in its place.
 pub(super) fn release_slot(simulation: &Simulation) -> u32 {
     let comes_after = |action: &Action| match action {
         Action::Release(_) | Action::Medium(_) | Action::Wake(_) => true,
@@ -88,14 +88,15 @@ pub(super) fn release_slot(simulation: &Simulation) -> u32 {
     u32::try_from(position.unwrap_or(actions.len())).unwrap_or(u32::MAX)
 }
 
-/// Returns whether a rule depends on what differs between a plant and the hosts that play it.
+/// Returns whether a rule uses addresses or ports, which differ between the plant and its real
+/// hosts.
 fn looks_at_hosts(rule: &Rule) -> bool {
     let addresses = [rule.source, rule.destination];
     let ports = [rule.source_port, rule.destination_port];
     addresses.iter().any(Option::is_some) || ports.iter().any(Option::is_some)
 }
 
-/// Returns the network as it is between the hosts: stations that are not emulated take no time.
+/// Returns the network between the hosts: stations that are not emulated have zero processing time.
 pub(super) fn bare(network: &Network) -> Result<Network, EmulationError> {
     let mut network = network.clone();
     let routing = Routing::new(&network);

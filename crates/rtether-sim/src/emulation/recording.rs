@@ -1,4 +1,4 @@
-//! Recordings of what came and what became of it, and their replay.
+//! Recordings of arrivals and outcomes, and their replay.
 
 use alloc::vec::Vec;
 
@@ -9,14 +9,14 @@ use rtether_model::quantity::{Duration, Instant};
 use super::{Emulation, EmulationError, Foreign, Output, Setup};
 use crate::observe::DropReason;
 
-/// A frame that has been handed to the driver of a station.
+/// A frame handed to the driver of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// The station.
     pub station: NodeId,
-    /// When, by the clock of the driver.
+    /// When, by the driver's clock.
     pub at: Instant,
-    /// What. Tokens must differ.
+    /// The frame. Tokens must differ.
     pub frame: Foreign,
 }
 
@@ -30,21 +30,21 @@ struct Ending {
     at: Instant,
 }
 
-/// What came and what became of it, up to a limit.
+/// Arrivals and outcomes, up to a limit.
 ///
-/// Arrivals are kept with their true times, even those that the emulation took late.
+/// Arrivals have their true times, even those that the emulation took late.
 #[derive(Clone, Debug)]
 pub struct Recording {
     arrivals: Vec<Arrival>,
     endings: Vec<Ending>,
     limit: usize,
-    /// Before this time everything is there.
+    /// The recording is complete before this time.
     whole_before: Instant,
 }
 
 impl Recording {
-    /// Returns an empty recording that takes `limit` arrivals and as many endings of copies; what
-    /// comes then is left out, and so is all after it of comparisons.
+    /// Returns an empty recording of at most `limit` arrivals and as many endings of copies. Later
+    /// ones are not recorded, and comparisons stop there.
     pub const fn new(limit: usize) -> Self {
         Self {
             arrivals: Vec::new(),
@@ -54,13 +54,13 @@ impl Recording {
         }
     }
 
-    /// Makes room for all it will take, so that none has to be found later.
+    /// Allocates memory for the whole recording, so that none is allocated later.
     pub fn reserve(&mut self) {
         self.arrivals.reserve_exact(self.limit);
         self.endings.reserve_exact(self.limit);
     }
 
-    /// Notes an arrival.
+    /// Records an arrival.
     pub fn note_arrival(&mut self, arrival: Arrival) {
         if self.arrivals.len() < self.limit {
             self.arrivals.push(arrival);
@@ -69,7 +69,7 @@ impl Recording {
         }
     }
 
-    /// Notes what became of a copy of a frame.
+    /// Records an outcome of a frame.
     pub fn note_output(&mut self, output: &Output) {
         let Some(ending) = Ending::of(output) else {
             return;
@@ -81,21 +81,21 @@ impl Recording {
         }
     }
 
-    /// Returns the arrivals in the order in which they were noted.
+    /// Returns the arrivals in the order of recording.
     pub fn arrivals(&self) -> &[Arrival] {
         &self.arrivals
     }
 
-    /// Returns the time before which nothing has been left out; `None` if nothing has.
+    /// Returns the time before which the recording is complete; `None` if all of it is.
     pub fn whole_before(&self) -> Option<Instant> {
         (self.whole_before != Instant::from_ps(i64::MAX)).then_some(self.whole_before)
     }
 
-    /// Injects all arrivals at their true times, in order of time, into a network that is built
-    /// anew, and returns what becomes of them before `until`.
+    /// Injects all arrivals at their true times, in order of time, into a newly built network, and
+    /// returns the outcomes before `until`.
     ///
     /// # Errors
-    /// As [`Emulation::new`]. Frames that the emulation refuses are refused here too.
+    /// As [`Emulation::new`]. Frames that the emulation refused are refused here too.
     pub fn replay(&self, setup: &Setup<'_>, until: Instant) -> Result<Vec<Output>, EmulationError> {
         let mut emulation = Emulation::new(setup)?;
         let mut arrivals = self.arrivals.clone();
@@ -110,8 +110,8 @@ impl Recording {
         Ok(outputs)
     }
 
-    /// Replays the recording and compares what became of the frames before `until`, the time that
-    /// the recorded emulation had reached at its end.
+    /// Replays the recording and compares the outcomes before `until`, the time that the recorded
+    /// emulation had reached at its end.
     ///
     /// # Errors
     /// As [`Emulation::new`].
@@ -162,16 +162,16 @@ impl Ending {
 /// How a recorded run differs from its replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Frames that came.
+    /// Frames that arrived.
     pub frames: u64,
-    /// Those of them for which anything differs: a place, a time, a loss. As order follows from
-    /// times, a frame that overtakes another one counts.
+    /// Frames with any difference: a place, a time, a loss. Since order follows from times, this
+    /// includes frames that overtake another one.
     pub differing: u64,
-    /// Those of the differing that ended elsewhere or were lost in one run only.
+    /// Differing frames that ended elsewhere or were lost in one run only.
     pub elsewhere: u64,
-    /// How far apart the times are of the others that differ; the largest of each frame's copies.
+    /// Time differences of the other differing frames; the largest over each frame's copies.
     pub apart: Histogram,
-    /// The frames that differ, by token.
+    /// Tokens of the differing frames.
     pub tokens: Vec<u64>,
 }
 
@@ -213,7 +213,7 @@ fn next_token(left: &[Ending], right: &[Ending]) -> Option<u64> {
     tokens.map(|ending| ending.token).min()
 }
 
-/// Takes the endings of one frame off the front.
+/// Removes and returns the endings of one frame from the front.
 fn take<'a>(endings: &mut &'a [Ending], token: u64) -> &'a [Ending] {
     let count = endings.partition_point(|ending| ending.token <= token);
     let (own, rest) = endings.split_at(count);

@@ -1,12 +1,12 @@
-//! What stations that are emulated have to know of a frame from outside.
+//! Properties of frames from outside that emulated stations use.
 
 use rtether_model::quantity::Bytes;
 
 use crate::kernel::Simulation;
 
-/// What the headers of a frame say, for stacks that charge by kind of packet and for layers.
+/// Header fields of a frame, for layers and for stacks that charge by kind of packet.
 ///
-/// Addresses and ports are missing: those of real hosts are not those of the plant.
+/// Without addresses and ports: those of real hosts differ from those of the plant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Headers {
     /// `EtherType` after the tag; `None` for a length.
@@ -15,13 +15,13 @@ pub struct Headers {
     pub tos: Option<u8>,
     /// Protocol above IP.
     pub protocol: Option<u8>,
-    /// Octets of the IP packet, its header included, padding not.
+    /// Octets of the IP packet, header included, padding excluded.
     pub datagram: Option<Bytes>,
-    /// What kind of packet it is.
+    /// Kind of the packet.
     pub content: Content,
 }
 
-/// A kind of packet for stacks that charge by it.
+/// Kind of a packet, for stacks that charge by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// Anything but TCP.
@@ -33,16 +33,16 @@ pub enum Content {
     Acknowledgement,
 }
 
-/// A frame from outside that is under way.
+/// A frame from outside in transit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Visitor {
     pub(crate) headers: Headers,
-    /// Seed of what stacks draw for it; `None` to draw one after the other.
+    /// Seed of the stacks' draws for it; `None` to draw from one sequence.
     pub(crate) seed: Option<u64>,
 }
 
 impl Simulation {
-    /// Returns what is known of a packet if it is from outside.
+    /// Returns the properties of a packet from outside; `None` for other packets.
     #[inline]
     pub(crate) fn visitor(&self, id: u32) -> Option<&Visitor> {
         self.visitors.get(self.pool.get(id).number as usize)

@@ -15,9 +15,9 @@ impl Dice {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// Returns how many slots to wait after the frame's `collisions`-th collision.
+    /// Returns how many slots to wait after the `collisions`-th collision of a frame.
     ///
-    /// Uniform; for counts that are no power of two uneven by less than 2^-53.
+    /// Uniform; with a bias below 2^-53 where the number of values is not a power of two.
     pub(super) fn slots(&mut self, rule: Backoff, collisions: u32) -> i64 {
         let choices = u128::from(choices(rule, collisions));
         let scaled = (u128::from(self.0.next_u64()) * choices) >> 64;

@@ -1,15 +1,16 @@
-//! What is certain before it happens.
+//! Transmissions known to succeed before they end.
 
 use rtether_model::quantity::Instant;
 
 use super::{Medium, NEVER, Phase};
 
 impl Medium {
-    /// Returns the frame that a station sends and when its last bit leaves, if it is certain at `now`
-    /// that nothing will collide with it; what is due before `now` has been handled.
+    /// Returns the frame that a station is sending and when its last bit leaves, if at `now` no
+    /// collision with it is possible any more; all events before `now` have been handled.
     ///
-    /// All others have heard it then, and who was in a gap, in which carrier is not looked at
-    /// (4.2.3.2.2), has begun or will not. Always `None` on a segment that is too long.
+    /// By then all other stations have heard it, and a station that was in the part of the gap that
+    /// ignores carrier (4.2.3.2.2) has either started or will defer. Always `None` on a segment
+    /// that is too long.
     pub fn committed(&self, now: Instant, station: u32) -> Option<(u32, Instant)> {
         let index = station as usize;
         let state = &self.stations[index];

@@ -1,4 +1,4 @@
-//! What a shared segment is made of, and its constants as times.
+//! Parameters of a shared segment, and its constants as times.
 
 use rtether_model::network::Backoff;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -10,8 +10,8 @@ pub const ATTEMPT_LIMIT: u32 = 16;
 /// Collisions after which the range of the back-off stops growing (`backoffLimit`, 4.4.2).
 pub(super) const BACKOFF_LIMIT: u32 = 10;
 
-/// Bits of the slot, of the jam and of the inter-frame gap (4.4.2), and of the part of the gap in
-/// which carrier starts it anew: two thirds (4.2.3.2.2).
+/// Bits of the slot, of the jam, of the inter-frame gap (4.4.2), and of the part of the gap in
+/// which carrier restarts it: two thirds (4.2.3.2.2).
 const SLOT_BITS: i64 = 512;
 const JAM_BITS: i64 = 32;
 const GAP_BITS: i64 = 96;
@@ -22,7 +22,7 @@ const _: () = assert!(
     "the constants above are those of the wire"
 );
 
-/// Returns how many values the number of slots can take after `collisions` of one frame.
+/// Returns the number of possible slot counts after `collisions` collisions of a frame.
 pub(super) fn choices(backoff: Backoff, collisions: u32) -> u32 {
     let power = 1 << collisions.min(BACKOFF_LIMIT);
     match backoff {
@@ -47,17 +47,17 @@ pub struct Config {
 pub struct Attachment {
     /// One-way delay between the station and the repeater, interface included.
     pub distance: Duration,
-    /// Seed of the station's own back-off generator. Stations with equal seeds draw alike.
+    /// Seed of the station's back-off generator. Stations with equal seeds draw alike.
     pub seed: u64,
 }
 
 /// Why a segment cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum MediumError {
-    /// Half duplex is defined here for 10 and 100 Mbit/s.
+    /// Half duplex is modeled at 10 and 100 Mbit/s only.
     #[error("a shared segment runs at 10 or 100 Mbit/s, found {0}")]
     Rate(BitRate),
-    /// A delay is below zero.
+    /// A delay is negative.
     #[error("a delay below zero at station {station}, or of the repeater")]
     Negative {
         /// Number of the station.
@@ -66,7 +66,7 @@ pub enum MediumError {
     /// Two stations are further apart than a slot, one way.
     #[error("the two most distant stations are {0} apart, more than a slot of 512 bit times")]
     TooLong(Duration),
-    /// More stations than can be numbered.
+    /// Too many stations: more than 65536 at one repeater, or 4096 with several.
     #[error("a shared segment has at most 65536 stations, found {0}")]
     Crowded(usize),
 }
@@ -83,7 +83,7 @@ pub(super) struct Timing {
 }
 
 impl Timing {
-    /// Returns the times at `rate`, `None` at a rate without half duplex in this model.
+    /// Returns the times at `rate`; `None` at a rate without half duplex in this model.
     pub(super) fn at(rate: BitRate) -> Option<Self> {
         if ![10_000_000, 100_000_000].contains(&rate.as_bps()) {
             return None;

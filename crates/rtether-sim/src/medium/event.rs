@@ -1,4 +1,4 @@
-//! What a shared segment tells its driver, and what it counts.
+//! Events of a shared segment, and its counters.
 
 use rtether_model::quantity::{Duration, Instant};
 
@@ -22,10 +22,10 @@ pub enum EventKind {
     Collision {
         /// Transmissions of this frame so far, this one included.
         attempts: u32,
-        /// When the station noticed.
+        /// When the station detected it.
         detected: Instant,
     },
-    /// The last bit has left the station, which saw no collision; it may offer its next frame.
+    /// The last bit has left the station, which detected no collision; it may offer its next frame.
     Sent {
         /// Transmissions of this frame; 1 if it never collided.
         attempts: u32,
@@ -35,8 +35,8 @@ pub enum EventKind {
         /// Transmissions of this frame; 1 if it never collided.
         attempts: u32,
     },
-    /// The frame met another at the repeater although its sender saw no collision: nobody
-    /// receives it. Only on a segment that is too long.
+    /// The frame overlapped with another at the repeater although its sender detected no collision:
+    /// no station receives it. Only on a segment that is too long.
     Garbled {
         /// Transmissions of this frame.
         attempts: u32,
@@ -50,20 +50,20 @@ pub enum EventKind {
     },
 }
 
-/// Something that happened on the segment.
+/// An event on the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// When; never later than the `now` of the call that brought it about.
+    /// When; never later than the `now` of the call that caused it.
     pub at: Instant,
-    /// Number of the station whose frame it is, in the order of attachment.
+    /// Number of the station that offered the frame, in the order of attachment.
     pub station: u32,
-    /// What the driver called the frame.
+    /// The driver's name for the frame.
     pub frame: u32,
-    /// What.
+    /// What happened.
     pub kind: EventKind,
 }
 
-/// What the segment has counted.
+/// Counters of the segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Transmissions that collided, by number of the attempt: the first entry counts first
@@ -71,17 +71,17 @@ pub struct Statistics {
     pub collisions: [u64; ATTEMPT_LIMIT as usize],
     /// Collisions a slot or more after the first bit; also in `collisions`.
     pub late_collisions: u64,
-    /// Frames sent, but received by nobody.
+    /// Frames sent, but received by no station.
     pub garbled: u64,
-    /// Time of frames that were sent, preamble included, gap excluded. Divided by the length of
-    /// the run it is the utilization.
+    /// Time of frames sent, preamble included, gap excluded. Divided by the length of the run it is
+    /// the utilization.
     pub carried: Duration,
-    /// Time that stations spent on transmissions that collided, jam included; stations that
-    /// collide with each other count each.
+    /// Time that stations spent on transmissions that collided, jam included; each station in a
+    /// collision counts.
     pub wasted: Duration,
 }
 
-/// What one station has counted.
+/// Counters of one station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationStatistics {
     /// Frames offered.
@@ -99,7 +99,7 @@ pub struct StationStatistics {
 }
 
 impl StationStatistics {
-    /// Returns frames dropped for either reason.
+    /// Returns the frames dropped for either reason.
     pub const fn dropped(&self) -> u64 {
         self.excessive_collisions + self.late_collisions
     }

@@ -1,44 +1,44 @@
-//! Shared segment: stations on a repeater (hub) at half duplex, one frame at a time or a collision.
+//! Shared segment: half-duplex stations on a repeater (hub), one frame at a time or a collision.
 //!
 //! # Scope and limitations
 //!
-//! One collision domain of 10 or 100 Mbit/s is one engine. Modelled, after IEEE 802.3-2022, clause
-//! 4: carrier sense with the delay between each two stations, 1-persistent deference and the
-//! inter-frame gap in two parts (4.2.3.2.1, 4.2.3.2.2), detection of collisions and the jam after
-//! a completed preamble (4.2.3.2.3, 4.2.3.2.4), truncated binary exponential back-off and the limit
+//! One engine is one collision domain of 10 or 100 Mbit/s. Modeled, after IEEE 802.3-2022, clause
+//! 4: carrier sense with the delay between each pair of stations, 1-persistent deference and the
+//! inter-frame gap in two parts (4.2.3.2.1, 4.2.3.2.2), collision detection and the jam after a
+//! completed preamble (4.2.3.2.3, 4.2.3.2.4), truncated binary exponential back-off and the limit
 //! of 16 attempts (4.2.3.2.5), late collisions, with the parameters of 4.4.2.
 //!
-//! The repeater passes on what it hears to all other ports after a fixed delay. A station that
-//! transmits therefore notices a collision when the signal of another station reaches it, and a
-//! jam travels like everything else. Left out, on purpose:
+//! The repeater passes on what it hears to all other ports after a fixed delay. A transmitting
+//! station therefore detects a collision when the signal of another station reaches it, and a jam
+//! propagates like any other signal. Left out on purpose:
 //! - extension of fragments to 96 bits (nothing here is shorter), jabber and partition, loss of
 //!   preamble bits, and different delays for data and for collisions in the repeater;
-//! - receivers do not filter: whoever drives the engine looks at addresses;
+//! - address filtering at receivers: the driver of the engine looks at addresses;
 //! - bit errors, frames below 64 octets, bursts and carrier extension of 1000 Mbit/s.
 //!
-//! A half-duplex link without a repeater is a segment of two stations, half of the cable each, and
-//! a repeater delay of zero.
+//! A half-duplex link without a repeater is a segment of two stations, each half the cable from its
+//! middle, and a repeater delay of zero.
 //!
 //! One deviation: a frame with a late collision is dropped, as network interfaces do; the
 //! procedures in 4.2.8 would try again at these rates. "Late" means 512 bit times or more after the
-//! first bit of the preamble. It takes a segment of half a slot or more, one way; see
+//! first bit of the preamble. Late collisions need a segment of half a slot or more, one way; see
 //! [`Medium::is_within_slot`]. Up to a whole slot is accepted.
 //!
 //! # Model
 //!
-//! The engine reads no clock and does no input or output. A station offers the frame at the head
-//! of its own queue with [`Medium::offer`], and the next one after [`EventKind::Sent`] or
-//! [`EventKind::Dropped`]. After each call the driver takes all events with
-//! [`Medium::poll_event`]; then [`Medium::poll_timeout`] says when to call
-//! [`Medium::handle_timeout`]. `now` may never decrease. A driver that comes late gets events with
-//! the times at which they were due: the segment itself is never late.
+//! The engine reads no clock and does no input or output. A station offers the frame at the head of
+//! its queue with [`Medium::offer`], and the next one after [`EventKind::Sent`] or
+//! [`EventKind::Dropped`]. After each call the driver takes all events with [`Medium::poll_event`];
+//! then [`Medium::poll_timeout`] says when to call [`Medium::handle_timeout`]. `now` may never
+//! decrease. A driver that calls late gets events with the times at which they were due: the
+//! segment itself is never late.
 //!
-//! What happens between two transmissions is computed, not stepped through: the engine wakes at
-//! the start and at the end of each transmission, however long the cable. When a transmission
-//! starts, every station that it meets is known, and so is when each of them will notice and how
-//! its own transmission will end; a later start can only shorten that. Deference is evaluated for
-//! stations that have something to send. Nothing is allocated once the lists have grown to what one
-//! instant needs. A step costs time in proportion to the number of stations.
+//! Time between transmissions is computed, not stepped through: the engine wakes at the start and
+//! at the end of each transmission, regardless of cable length. When a transmission starts, every
+//! station that it collides with is known, and so is when each of them will detect that and how its
+//! own transmission will end; a later start can only shorten that. Deference is evaluated for
+//! stations with a frame to send. Nothing is allocated once the lists have reached the size that
+//! one instant needs. The cost of a step is proportional to the number of stations.
 //!
 //! # Validation
 //!
@@ -48,15 +48,15 @@
 //!
 //! # Order of simultaneous events
 //!
-//! Time is not slotted, yet back-off is, so exact ties are common. What counts is causality:
-//! - carrier that reaches a station at the instant at which it decides is not sensed yet, so
-//!   stations that start together, or exactly one delay apart, collide;
+//! Time is not slotted, yet back-off is, so exact ties are common. Causality decides:
+//! - carrier that reaches a station at the instant of its decision is not sensed yet, so stations
+//!   that start together, or exactly one delay apart, collide;
 //! - a signal that ends at an instant does not overlap with one that starts there;
-//! - carrier at the end of the first part of the gap does not start it anew.
+//! - carrier at the end of the first part of the gap does not restart it.
 //!
-//! So no outcome depends on the order in which events of one instant are handled, nor on whether
-//! an offer comes before or after them. They are reported in the order (time, ends before starts,
-//! number of the station). Each station draws from its own generator.
+//! So no outcome depends on the order in which events of one instant are handled, nor on whether an
+//! offer comes before or after them. They are reported in the order (time, ends before starts,
+//! number of the station). Each station has its own random generator.
 
 mod backoff;
 mod certain;
@@ -80,14 +80,14 @@ use backoff::Dice;
 use config::Timing;
 use signal::{Cables, Signal, Wire};
 
-/// Later than everything.
+/// Later than any time.
 const NEVER: i64 = i64::MAX;
-/// Stations of a segment with several repeaters: their delays are a square table.
+/// Most stations of a segment with several repeaters, whose delays form a square table.
 const MOST_WITH_PATHS: u32 = 4096;
-/// Signals that are kept before the engine looks one by one which of them are still needed.
+/// Number of signals from which on the engine checks individually which are still needed.
 const KEPT: usize = 6;
 
-/// What a station is doing with the frame it has offered.
+/// State of a station and the frame it has offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// No frame.
@@ -101,17 +101,17 @@ enum Phase {
 struct Station {
     phase: Phase,
     frame: u32,
-    /// Time that a complete transmission takes.
+    /// Duration of a complete transmission.
     length: i64,
     /// Transmissions of this frame.
     attempts: u32,
-    /// From when on the station wants to send.
+    /// Time from which the station wants to send.
     ready: i64,
     /// Start of its transmission.
     start: i64,
-    /// When it notices a collision; [`NEVER`] as far as is known.
+    /// When it detects a collision; [`NEVER`] if none is known.
     detected: i64,
-    /// Since when it has been watching for carrier; signals before that are of no concern.
+    /// Since when it has been watching for carrier; earlier signals no longer matter.
     watch: i64,
     dice: Dice,
     statistics: StationStatistics,
@@ -124,9 +124,9 @@ pub struct Medium {
     backoff: Backoff,
     wire: Wire,
     stations: Vec<Station>,
-    /// When each station starts or ends its transmission, as far as is known.
+    /// When each station starts or ends its transmission, as currently known.
     due: Vec<i64>,
-    /// The earliest of them.
+    /// The earliest time in `due`.
     next: i64,
     now: i64,
     events: VecDeque<Event>,
@@ -137,8 +137,8 @@ impl Medium {
     /// Returns an idle segment with these stations, numbered in order.
     ///
     /// # Errors
-    /// If the rate has no half duplex, a delay is negative, or a delay between two stations is
-    /// longer than a slot.
+    /// If the rate has no half duplex, there are too many stations, a delay is negative, or a delay
+    /// between two stations is longer than a slot.
     pub fn new(config: &Config, attachments: &[Attachment]) -> Result<Self, MediumError> {
         let timing = Timing::at(config.rate).ok_or(MediumError::Rate(config.rate))?;
         if attachments.len() > 1 << 16 {
@@ -159,7 +159,7 @@ impl Medium {
     }
 
     /// Returns an idle segment with several repeaters: `between` gives the one-way delay from one
-    /// station to another, in both directions the same. The distance of an attachment is that to
+    /// station to another, the same in both directions. The distance of an attachment is that to
     /// the first repeater; the repeater delay of `config` is not used.
     ///
     /// # Errors
@@ -216,8 +216,8 @@ impl Medium {
         })
     }
 
-    /// Hands over the frame at the head of a station's queue; `frame` is the driver's name for it,
-    /// `frame_size` from the addresses to the check sequence.
+    /// Offers the frame at the head of a station's queue; `frame` is the driver's name for it,
+    /// `frame_size` counts from the addresses to the check sequence.
     ///
     /// # Panics
     /// If the station has a frame already, or the frame is shorter than 64 octets.
@@ -243,19 +243,19 @@ impl Medium {
 
     /// Gives a station a new generator for its next back-offs.
     ///
-    /// Back-offs are else drawn one after the other, so that two runs in which one collision differs
-    /// differ ever after. A driver that compares runs seeds by frame.
+    /// Otherwise back-offs are drawn from one sequence, so that two runs that differ in one
+    /// collision differ from then on. A driver that compares runs seeds by frame.
     pub fn reseed(&mut self, station: u32, seed: u64) {
         self.stations[station as usize].dice = Dice::new(seed);
     }
 
-    /// Does what is due up to and including `now`.
+    /// Handles everything due up to and including `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.advance_clock(now);
         self.run_until(now);
     }
 
-    /// Returns when to call [`Self::handle_timeout`]; `None` while nobody has anything to send.
+    /// Returns when to call [`Self::handle_timeout`]; `None` while no station has a frame to send.
     pub fn poll_timeout(&self) -> Option<Instant> {
         (self.next != NEVER).then(|| Instant::from_ps(self.next))
     }
@@ -271,23 +271,23 @@ impl Medium {
         Duration::from_ps(self.wire.cables.propagation(from, to))
     }
 
-    /// Returns whether every collision is noticed within a slot: twice the delay between the most
+    /// Returns whether every collision is detected within a slot: twice the delay between the most
     /// distant stations is less than 512 bit times (4.2.3.2.3, 4.4.2).
     pub fn is_within_slot(&self) -> bool {
         2 * self.wire.diameter() < self.timing.slot
     }
 
-    /// Returns what the segment has counted.
+    /// Returns the counters of the segment.
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Returns what a station has counted.
+    /// Returns the counters of a station.
     pub fn station_statistics(&self, station: u32) -> StationStatistics {
         self.stations[station as usize].statistics
     }
 
-    /// Returns the first rule of the model that does not hold.
+    /// Checks the rules of the model; returns the first one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
         if self.due.iter().min().copied().unwrap_or(NEVER) != self.next {
             return Err("the next timeout is not the earliest");
@@ -313,7 +313,7 @@ impl Medium {
         if totals.collisions != collisions.iter().sum::<u64>() {
             return Err("collisions of stations and of the segment differ");
         }
-        // A late collision at the last attempt counts as late.
+        // A late collision at the last attempt counts as late, not as excessive.
         if totals.excessive_collisions > collisions[ATTEMPT_LIMIT as usize - 1] {
             return Err("a frame was dropped before its last attempt");
         }
@@ -342,9 +342,9 @@ impl Medium {
         }
     }
 
-    /// Does everything that is due at `at`.
+    /// Handles everything due at `at`.
     fn step(&mut self, at: i64) {
-        // Nobody who ends a transmission starts one at once: there is a gap.
+        // No station starts at the end of its own transmission: the gap comes first.
         let mut has_starters = false;
         for (station, index) in (0..).zip(0..self.due.len()) {
             if self.due[index] == at {
@@ -366,7 +366,7 @@ impl Medium {
         self.next = self.due.iter().min().copied().unwrap_or(NEVER);
     }
 
-    /// Begins a transmission and tells how it will end, and how those that it meets will end.
+    /// Begins a transmission; determines how it will end, and how those it collides with will end.
     fn start(&mut self, station: u32, at: i64) {
         let Timing { preamble, jam, .. } = self.timing;
         let length = self.stations[station as usize].length;
@@ -379,7 +379,7 @@ impl Medium {
             if other.end + delay > at {
                 detected = detected.min(at.max(other.start + delay));
             }
-            // Still sending when it hears this one.
+            // The other station is still sending when it hears this one.
             let heard = at + delay;
             if heard < other.end {
                 let state = &mut self.stations[other.station as usize];
@@ -390,7 +390,7 @@ impl Medium {
                 }
             }
         }
-        // What is under way now is heard before the end: no delay is as long as a frame.
+        // Signals now in transit are heard before the end: every delay is shorter than a frame.
         let end = if detected == NEVER {
             at + length
         } else {
@@ -410,7 +410,7 @@ impl Medium {
         self.report(station, at, EventKind::Started);
     }
 
-    /// Says again when each waiting station may send.
+    /// Recomputes when each waiting station may send.
     fn plan(&mut self) {
         let horizon = self.wire.horizon();
         let waiting = (0..).zip(&self.stations).zip(&mut self.due);
@@ -425,7 +425,7 @@ impl Medium {
         }
     }
 
-    /// Forgets signals that every station has taken into account.
+    /// Forgets signals that all stations have taken into account.
     fn forget(&mut self, now: i64) {
         let stations = &mut self.stations;
         if now >= self.wire.horizon() {
@@ -447,7 +447,7 @@ impl Medium {
         }
     }
 
-    /// A station has sent its last bit, of the frame or of the jam.
+    /// Handles the last bit sent by a station, of a frame or of a jam.
     fn end(&mut self, station: u32, at: i64) {
         let index = station as usize;
         self.due[index] = NEVER;
@@ -474,7 +474,7 @@ impl Medium {
         self.report(station, at, fate);
     }
 
-    /// Back-off, or the frame is given up.
+    /// Starts the back-off after a collision, or gives up the frame.
     fn end_of_jam(&mut self, station: u32, at: i64) {
         let index = station as usize;
         let state = &mut self.stations[index];

@@ -1,19 +1,19 @@
-//! Signals on their way, and what each station makes of the carrier it hears.
+//! Signals in transit, and the carrier that each station senses.
 //!
 //! The process *Deference* of IEEE 802.3-2022, 4.2.8 runs in every station all the time; here it is
-//! evaluated only when somebody wants to know. A station watches for carrier; with the first
-//! carrier (its own transmission included) it begins to defer; when all is quiet it times the gap;
-//! then it may send at once, carrier or not, and watches again. So all that has to be remembered is
-//! since when a station has been watching, and the signals that reach it after that.
+//! evaluated only on demand. A station watches for carrier; with the first carrier (its own
+//! transmission included) it begins to defer; after all carrier has ended it times the gap; then it
+//! may send at once, with or without carrier, and watches again. So the only state is since when a
+//! station has been watching, and the signals that reach it after that.
 
 use alloc::vec::Vec;
 
 use super::config::Timing;
 
-/// Stations at one repeater whose delays are looked up: 8 KiB. Those of more are added up.
+/// Most stations at one repeater with a table of delays, 8 KiB; above that, delays are summed.
 const MOST_IN_TABLE: u32 = 32;
 
-/// One transmission, in the time of its station. The end may still move while it lies ahead.
+/// One transmission, in times at its station. A future end may still move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signal {
     pub(super) station: u32,
@@ -24,24 +24,24 @@ pub(super) struct Signal {
 /// The cables and the repeaters.
 #[derive(Clone, Debug)]
 pub(super) struct Cables {
-    /// From each station to the repeater; with several, to the first.
+    /// From each station to the repeater, or to the first of several.
     distance: Vec<i64>,
     repeater: i64,
-    /// From each station to each other one, row by row; empty for many stations at one repeater.
+    /// Between each pair of stations, row by row; empty for many stations at one repeater.
     between: Vec<i64>,
 }
 
-/// The cables and the signals on them that still matter to somebody.
+/// The cables, and the signals on them that still matter.
 #[derive(Clone, Debug)]
 pub(super) struct Wire {
     pub(super) cables: Cables,
     diameter: i64,
     gap: i64,
     gap_first: i64,
-    /// In the order in which they began.
+    /// In the order of their starts.
     pub(super) signals: Vec<Signal>,
-    /// Position of the first signal of the present busy period: the last whose station began it
-    /// after a gap in which it heard none of those before.
+    /// Index of the first signal of the current busy period: the last signal whose station began it
+    /// a full gap after all earlier ones had passed it.
     period: usize,
 }
 
@@ -60,7 +60,7 @@ impl Cables {
         cables
     }
 
-    /// Returns cables whose delays between two stations are given, row by row.
+    /// Returns cables with given delays between stations, row by row.
     pub(super) const fn with_paths(distance: Vec<i64>, between: Vec<i64>) -> Self {
         Self {
             distance,
@@ -69,7 +69,7 @@ impl Cables {
         }
     }
 
-    /// Returns the one-way delay between two stations; none from a station to itself.
+    /// Returns the one-way delay between two stations; zero from a station to itself.
     #[inline]
     pub(super) fn propagation(&self, a: u32, b: u32) -> i64 {
         if !self.between.is_empty() {
@@ -115,7 +115,7 @@ impl Wire {
         }
     }
 
-    /// Takes in a signal that begins now.
+    /// Adds a signal that begins now.
     pub(super) fn begin(&mut self, signal: Signal) {
         let mut others = self.signals.iter();
         if others.all(|other| self.sensed(other, signal.station).1 + self.gap <= signal.start) {
@@ -130,12 +130,12 @@ impl Wire {
         self.period = 0;
     }
 
-    /// Returns whether the present busy period has reached every station by `now`, each of them
-    /// after it had timed the gap after all signals of earlier periods.
+    /// Returns whether the current busy period has reached every station by `now`, each a full gap
+    /// after all signals of earlier periods.
     ///
-    /// Those need not be known any more if each station watches since then: it heard nothing just
-    /// before, and would be sending if it had wanted to. That the gap is over at the station that
-    /// began does not decide for the others, since delays may be anything.
+    /// Those may then be forgotten if each station watches from that arrival on: it heard nothing
+    /// just before, and would be sending had it wanted to. The gap must be over at every station,
+    /// not only at the one that began, since delays are arbitrary.
     pub(super) fn has_new_period(&self, now: i64) -> bool {
         let (earlier, present) = self.signals.split_at(self.period);
         let Some(first) = present.first() else {
@@ -152,7 +152,7 @@ impl Wire {
             && stations.all(|(number, _)| is_past(number))
     }
 
-    /// Returns when the first signal of the present busy period reaches a station.
+    /// Returns when the current busy period first reaches a station.
     pub(super) fn arrival_of_period(&self, station: u32) -> i64 {
         let present = self.signals[self.period..].iter();
         let arrivals = present.map(|signal| self.sensed(signal, station).0);
@@ -165,7 +165,7 @@ impl Wire {
         self.period = 0;
     }
 
-    /// Returns whether a signal meets another one at the repeater.
+    /// Returns whether a signal overlaps with another one at the repeater.
     pub(super) fn meets_another(&self, station: u32, start: i64, end: i64) -> bool {
         let distance = |station: u32| self.cables.distance[station as usize];
         let own = distance(station);
@@ -177,17 +177,17 @@ impl Wire {
         })
     }
 
-    /// Returns from when on every station watches again and nothing is under way, unless somebody
-    /// starts before.
+    /// Returns the time from which every station watches again and no signal is in transit, unless
+    /// a station starts before.
     pub(super) fn horizon(&self) -> i64 {
         let last = self.signals.iter().map(|signal| signal.end).max();
         last.map_or(i64::MIN, |end| end + self.diameter + self.gap)
     }
 
     /// Returns when `station`, watching since `watch`, may send if it wants to from `ready` on and
-    /// nothing changes.
+    /// no further signal comes.
     ///
-    /// Carrier that comes at the very instant of the decision is not sensed yet.
+    /// Carrier that arrives at the very instant of the decision is not sensed yet.
     pub(super) fn may_send(&self, station: u32, mut watch: i64, ready: i64) -> i64 {
         while let Some(carrier) = self.first_carrier(station, watch) {
             if ready.max(watch) <= carrier {
@@ -198,8 +198,8 @@ impl Wire {
         ready.max(watch)
     }
 
-    /// Returns since when `station`, watching since `watch`, has been watching at `now`, or was
-    /// before what it is deferring to.
+    /// Returns since when `station`, watching since `watch`, has been watching at `now`; if it is
+    /// deferring at `now`, since when it was watching before.
     pub(super) fn watching_since(&self, station: u32, mut watch: i64, now: i64) -> i64 {
         while let Some(carrier) = self.first_carrier(station, watch) {
             let end = self.gap_end(station, carrier);
@@ -211,7 +211,7 @@ impl Wire {
         watch
     }
 
-    /// Forgets signals that had passed every station when it last began to watch, at `watch`.
+    /// Forgets signals that had passed every station when it last began to watch (`watch`).
     pub(super) fn forget(&mut self, watch: impl Fn(usize) -> i64) {
         self.period = 0;
         let cables = &self.cables;
@@ -222,14 +222,14 @@ impl Wire {
         });
     }
 
-    /// Returns from when to when `station` senses a signal.
+    /// Returns when a signal starts and ends at `station`.
     #[inline]
     fn sensed(&self, signal: &Signal, station: u32) -> (i64, i64) {
         let delay = self.cables.propagation(signal.station, station);
         (signal.start + delay, signal.end + delay)
     }
 
-    /// Returns when, not before `watch`, a station first senses carrier.
+    /// Returns when a station first senses carrier, at `watch` or later.
     #[inline]
     fn first_carrier(&self, station: u32, watch: i64) -> Option<i64> {
         let later = self.signals.iter().filter_map(|signal| {
@@ -239,7 +239,7 @@ impl Wire {
         later.min()
     }
 
-    /// Returns the end of the gap after the carrier that a station senses at `carrier`.
+    /// Returns the end of the gap after carrier that a station senses at `carrier`.
     fn gap_end(&self, station: u32, carrier: i64) -> i64 {
         let mut quiet = carrier;
         let mut has_sent = false;
@@ -258,7 +258,7 @@ impl Wire {
             if quiet > before {
                 continue;
             }
-            // A station that has just transmitted does not look for carrier in the gap (4.2.8,
+            // A station that has just transmitted ignores carrier in the gap (4.2.8,
             // `wasTransmitting`).
             match restart {
                 Some(from) if !has_sent => quiet = from,
@@ -301,24 +301,24 @@ mod tests {
         assert_eq!(may_send(&[first], 2), 2, "carrier of this instant");
         assert_eq!(may_send(&[first], 3), 196);
         assert_eq!(may_send(&[first], 197), 197);
-        // Sensed from 163, in part one: 300 + 96. At 164 it is too late to matter.
+        // Sensed from 163, in part one: 300 + 96. From 164 it no longer matters.
         assert_eq!(may_send(&[first, (2, 161, 298)], 3), 396);
         assert_eq!(may_send(&[first, (2, 162, 298)], 3), 196);
-        // The station itself did not want to send at 196, and finds carrier there.
+        // The station did not want to send at 196, and senses carrier there.
         assert_eq!(may_send(&[first, (2, 162, 298)], 197), 396);
-        // No silence between.
+        // No silence in between.
         assert_eq!(may_send(&[first, (2, 98, 298)], 3), 396);
     }
 
     #[test]
     fn the_gap_after_a_transmission_of_its_own() {
-        // Oracle: 4.2.8, `wasTransmitting`: carrier in part one is not looked at. Its own signal
-        // lasts to 96, the other's to 100.
+        // Oracle: 4.2.8, `wasTransmitting`: carrier in part one is ignored. The station's own
+        // signal lasts to 96, the other's to 100.
         let fragment = [(0, 0, 96), (1, 0, 98)];
         let again = |start| [fragment[0], fragment[1], (2, start, 298)];
         assert_eq!(may_send(&fragment, 3), 196);
         assert_eq!(may_send(&again(120), 3), 196);
-        // Its own signal is covered by one that began before, ignored at the end of a gap.
+        // Its own signal is covered by one that began before, which it ignored at the end of a gap.
         let covered = [(1, 0, 98), (2, 180, 400), (0, 196, 292), (1, 440, 600)];
         assert_eq!(may_send(&covered, 197), 402 + 96);
     }

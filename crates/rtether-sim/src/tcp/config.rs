@@ -2,7 +2,7 @@
 
 use rtether_model::quantity::Duration;
 
-/// The most out-of-order ranges a receiver can hold.
+/// Largest number of out-of-order ranges a receiver can hold.
 pub const MAX_RANGES: usize = 64;
 
 /// What limits the sender besides the receiver's window.
@@ -32,7 +32,7 @@ pub enum InitialWindow {
     Rfc6928,
     /// Four segments, at most 4380 octets or two segments (RFC 3390, 1).
     Rfc3390,
-    /// So many octets, but at least one segment.
+    /// This many octets, but at least one segment.
     Octets(u32),
 }
 
@@ -107,9 +107,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns why no engine can run with these values: a size, a count or a timeout is zero, the
-    /// floor of the retransmission timeout is above its ceiling, or more than [`MAX_RANGES`] ranges
-    /// are asked for.
+    /// Returns why the engines cannot run with these values: a size, a count or a timeout is zero,
+    /// the floor of the retransmission timeout is above its ceiling, or more than [`MAX_RANGES`]
+    /// ranges are requested.
     pub(crate) fn obstacle(&self) -> Option<&'static str> {
         [
             (self.mss == 0, "the MSS is zero"),

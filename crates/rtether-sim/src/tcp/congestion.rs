@@ -1,5 +1,5 @@
-//! Congestion window and slow-start threshold: RFC 5681, RFC 3465 and the window arithmetic of
-//! RFC 6582. When to call what is the sender's business.
+//! Congestion window and slow-start threshold: RFC 5681, RFC 3465 and the window arithmetic of RFC
+//! 6582. The sender decides when to call each function.
 
 use super::{Config, CongestionControl, Counting};
 
@@ -14,14 +14,14 @@ pub(super) struct Window {
     mss: u64,
     initial: u64,
     counting: Counting,
-    /// False: `congestion` stays unlimited.
+    /// If false, `congestion` stays unlimited.
     controlled: bool,
     congestion: u64,
     threshold: u64,
     /// Octets acknowledged in congestion avoidance and not yet turned into window (RFC 3465, 2.1).
     counted: u64,
-    /// From a timeout until everything sent before it is acknowledged, one acknowledgement adds
-    /// at most one segment (RFC 3465, 2.3): it may tell of octets that left long ago.
+    /// From a timeout until everything sent before it is acknowledged, one acknowledgement adds at
+    /// most one segment (RFC 3465, 2.3): it may cover octets that left the network long ago.
     after_timeout: bool,
 }
 
@@ -123,7 +123,7 @@ impl Window {
 
     /// Falls to the loss window after a timeout (RFC 5681, 3.1, equation 4).
     ///
-    /// `first`: the lost segment was not yet sent again by the timer, so the threshold moves.
+    /// `first`: the timer has not retransmitted the lost segment before, so the threshold moves.
     pub(super) fn on_timeout(&mut self, flight: u64, first: bool) {
         if !self.controlled {
             return;
@@ -136,19 +136,19 @@ impl Window {
         self.after_timeout = true;
     }
 
-    /// Everything sent before the last timeout is acknowledged.
+    /// Notes that everything sent before the last timeout is acknowledged.
     pub(super) fn on_timeout_repaired(&mut self) {
         self.after_timeout = false;
     }
 
-    /// More than one SYN was lost: start with one segment (RFC 6928, 2).
+    /// Starts with one segment, because more than one SYN was lost (RFC 6928, 2).
     pub(super) fn on_lost_syns(&mut self) {
         if self.controlled {
             self.congestion = self.mss;
         }
     }
 
-    /// Nothing was sent for an RTO: fall back to the restart window (RFC 5681, 4.1).
+    /// Falls back to the restart window, because nothing was sent for an RTO (RFC 5681, 4.1).
     pub(super) fn on_idle(&mut self) {
         if self.controlled {
             self.congestion = self.congestion.min(self.initial);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(w.size(), 10 * MSS);
         (0..5).for_each(|_| w.on_ack(2 * MSS));
         assert_eq!(w.size(), 20 * MSS);
-        // RFC 5681 alone: one segment an acknowledgement, 10 -> 15.
+        // RFC 5681 alone: one segment per acknowledgement, 10 -> 15.
         let mut w = window(Counting::Acknowledgements);
         (0..5).for_each(|_| w.on_ack(2 * MSS));
         assert_eq!(w.size(), 15 * MSS);
@@ -195,7 +195,7 @@ mod tests {
         // Slow start in steps of one segment until the threshold.
         (0..3).for_each(|_| w.on_ack(2 * MSS));
         assert_eq!(w.size(), 4 * MSS);
-        // Four segments acknowledged are one round, whatever the number of acknowledgements.
+        // Four segments acknowledged are one round, regardless of the number of acknowledgements.
         w.on_ack(2 * MSS);
         assert_eq!(w.size(), 4 * MSS);
         w.on_ack(2 * MSS);

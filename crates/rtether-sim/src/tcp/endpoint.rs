@@ -1,8 +1,8 @@
 //! One end of a connection that carries data both ways.
 //!
 //! Joins the engines of the two directions: a segment with data also carries the acknowledgement of
-//! the other direction, so that an answer sent soon enough costs no segment of its own (RFC 1122,
-//! 4.2.3.2). The connection has been open for long and never ends; there is no handshake and no FIN.
+//! the other direction, so that an answer sent soon enough needs no separate one (RFC 1122,
+//! 4.2.3.2). The connection has long been open and never ends; there is no handshake and no FIN.
 
 use rtether_model::quantity::{Bytes, Instant};
 
@@ -11,8 +11,9 @@ use super::{Config, Receiver, Sender, SenderStatistics};
 
 /// Sends and receives.
 ///
-/// The drain rule of the engines holds, with one exception: what the application writes at once
-/// because of a segment may follow `handle_segment` directly, and then carries its acknowledgement.
+/// The drain rule of the engines holds, with one exception: data that the application writes at
+/// once in response to a segment may follow `handle_segment` directly, and then carries its
+/// acknowledgement.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     sender: Sender,
@@ -20,7 +21,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns one end of an open, idle connection, the other end of which has the same parameters.
+    /// Returns one end of an open, idle connection whose other end has the same parameters.
     ///
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
@@ -36,13 +37,13 @@ impl Endpoint {
         self.sender.write(now, size);
     }
 
-    /// Takes in a segment of the other end.
+    /// Handles a segment of the other end.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.sender.handle_segment(now, segment);
         self.receiver.handle_segment(now, segment);
     }
 
-    /// Acts on the timers whose time has come.
+    /// Handles the timers that are due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.sender.handle_timeout(now);
         self.receiver.handle_timeout(now);
@@ -50,8 +51,8 @@ impl Endpoint {
 
     /// Returns the next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        // Only a segment without data counts as a duplicate acknowledgement (RFC 5681, 2), and
-        // that is what the other end needs to see of a hole.
+        // Only a segment without data counts as a duplicate acknowledgement (RFC 5681, 2), and the
+        // other end needs those to detect a hole.
         if self.receiver.has_holes()
             && let Some(duplicate) = self.poll_ack(now)
         {
@@ -80,12 +81,12 @@ impl Endpoint {
         self.sender.backlog()
     }
 
-    /// Returns the counters and estimates of the direction that leaves here.
+    /// Returns the counters and estimates of the sending direction.
     pub fn statistics(&self) -> SenderStatistics {
         self.sender.statistics()
     }
 
-    /// Checks what must hold after every call; the error names what does not.
+    /// Checks the invariants after a call; the error names the one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
         self.sender.invariants()?;
         self.receiver.invariants()
@@ -113,7 +114,7 @@ mod tests {
         [(); 2].map(|()| Endpoint::connected(config))
     }
 
-    /// Writes and returns the one segment this causes.
+    /// Writes `octets` and returns the one segment this causes.
     fn say(end: &mut Endpoint, now: Instant, octets: u64) -> Segment {
         end.write(now, Bytes::new(octets));
         let segment = end.poll_transmit(now).unwrap();
@@ -136,7 +137,7 @@ mod tests {
         a.handle_segment(START, &answer);
         assert_eq!((a.delivered().get(), a.backlog().get()), (50, 0));
 
-        // Nothing to say: the acknowledgement waits, then goes alone, with the next number.
+        // Without data to send, the acknowledgement waits, then goes alone, with the next number.
         let due = a.poll_timeout().unwrap();
         assert_eq!(due, START + Duration::from_ms(40));
         assert_eq!(a.poll_transmit(START), None);

@@ -3,16 +3,16 @@
 //! # Scope and limitations
 //!
 //! A [`Sender`] and a [`Receiver`] carry data one way; an [`Endpoint`] has one of each and carries
-//! it both ways, acknowledging with its data (RFC 9293, 3.4). Modelled: the opening
-//! handshake, slow start and congestion avoidance (RFC 5681, RFC 3465), fast retransmit and
-//! `NewReno` recovery (RFC 6582), limited transmit (RFC 3042), the retransmission timer with Karn's
-//! rule and back-off (RFC 6298), delayed acknowledgements (RFC 1122, 4.2.3.2; RFC 5681, 4.2),
-//! Nagle's rule (RFC 1122, 4.2.3.4), the initial window (RFC 6928, RFC 3390), the restart after
-//! idleness (RFC 5681, 4.1), the receive window, and the sender's FIN.
+//! it both ways, acknowledging with its data (RFC 9293, 3.4). Modeled: the opening handshake, slow
+//! start and congestion avoidance (RFC 5681, RFC 3465), fast retransmit and `NewReno` recovery (RFC
+//! 6582), limited transmit (RFC 3042), the retransmission timer with Karn's rule and back-off (RFC
+//! 6298), delayed acknowledgements (RFC 1122, 4.2.3.2; RFC 5681, 4.2), Nagle's rule (RFC 1122,
+//! 4.2.3.4), the initial window (RFC 6928, RFC 3390), the restart after idleness (RFC 5681, 4.1),
+//! the receive window, and the sender's FIN.
 //!
-//! Left out, on purpose:
+//! Left out on purpose:
 //! - data or a FIN from a receiver alone; a connection is half closed when it ends;
-//! - the handshake and the end of a connection between endpoints, which is open for good;
+//! - handshake and end of a connection between endpoints, which is always open;
 //! - the zero window: the receiving application reads at once, so the window is constant;
 //! - SACK, timestamps, ECN, window scaling as an option (windows are simply 32 bits wide), RST,
 //!   path MTU discovery, pacing, urgent data, keep-alive;

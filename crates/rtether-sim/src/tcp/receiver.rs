@@ -1,15 +1,15 @@
 //! The receiving end: reassembly and acknowledgements (RFC 9293, 3.10.7.4; RFC 5681, 4.2).
 //!
-//! The application reads at once, so that the window is constant and there is no window update.
-//! Nothing is retransmitted here: a lost SYN-ACK is sent again when the SYN comes again, a lost
-//! acknowledgement is overtaken by the next or asked for by a retransmission.
+//! The application reads at once, so that the window is constant and there is no window update. The
+//! receiver retransmits nothing: a lost SYN-ACK is sent again when the SYN comes again, and a lost
+//! acknowledgement is replaced by the next one or requested by a retransmission.
 
 use rtether_model::quantity::{Bytes, Instant};
 
 use super::config::{Config, MAX_RANGES};
 use super::segment::{Flags, Segment};
 
-/// Sequence number of the receiver's own segments: 0 for its SYN, 1 ever after.
+/// Sequence number of the receiver's own segments: 0 for its SYN, 1 afterwards.
 const OWN_SEQ: u64 = 1;
 
 /// Sequence numbers from `start` up to, not including, `end`.
@@ -19,16 +19,16 @@ struct Range {
     end: u64,
 }
 
-/// What a receiver has counted.
+/// Counters of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStatistics {
     /// Segments received, of any kind.
     pub segments_received: u64,
-    /// Acknowledgements sent, SYN-ACKs included; not those that data of the other direction carries.
+    /// Acknowledgements sent, SYN-ACKs included; not those carried by data of the other direction.
     pub acks_sent: u64,
-    /// Segments with nothing new in them.
+    /// Segments with no new data.
     pub duplicates: u64,
-    /// Segments that came before something missing.
+    /// Segments that arrived after a gap in the sequence.
     pub out_of_order: u64,
     /// Segments refused for lack of a free range.
     pub refused_ranges: u64,
@@ -43,21 +43,21 @@ pub struct Receiver {
     open: bool,
     /// The first sequence number missing.
     next: u64,
-    /// Received beyond `next`: the first `range_count`, ascending, apart from one another.
+    /// Ranges received beyond `next`: the first `range_count`, ascending, not touching one another.
     ranges: [Range; MAX_RANGES],
     range_count: usize,
     /// Sequence number of the FIN, once one was seen.
     fin: Option<u64>,
     syn_ack_due: bool,
     ack_due: bool,
-    /// Segments taken in order and not yet acknowledged.
+    /// Segments received in order and not yet acknowledged.
     unacknowledged: u32,
     delayed_until: Option<Instant>,
     statistics: ReceiverStatistics,
 }
 
 impl Receiver {
-    /// Returns a receiver that waits for a SYN.
+    /// Returns a receiver waiting for a SYN.
     ///
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
@@ -78,7 +78,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the receiver of a connection that has been open for long, without a handshake.
+    /// Returns the receiver of a connection that has long been open, without a handshake.
     ///
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
@@ -90,11 +90,11 @@ impl Receiver {
         }
     }
 
-    /// Takes in a segment of the sender.
+    /// Handles a segment of the sender.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         self.statistics.segments_received += 1;
         if segment.flags.syn {
-            // Also for a SYN that comes again: the sender has missed our answer.
+            // Also for a repeated SYN: the sender has missed our answer.
             if !self.open {
                 self.open = true;
                 self.next = segment.end();
@@ -106,7 +106,7 @@ impl Receiver {
         debug_assert!(self.invariants().is_ok(), "{:?}", self.invariants());
     }
 
-    /// Sends the delayed acknowledgement if its time has come.
+    /// Sends the delayed acknowledgement if it is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.delayed_until.is_some_and(|at| at <= now) {
             self.delayed_until = None;
@@ -128,7 +128,7 @@ impl Receiver {
         self.statistics.acks_sent += 1;
         Some(Segment {
             seq,
-            // Either segment acknowledges everything.
+            // Either segment acknowledges everything received.
             ack: self.take_ack(),
             len: 0,
             window: self.config.receive_window,
@@ -140,8 +140,8 @@ impl Receiver {
         })
     }
 
-    /// Returns the acknowledgement number for a segment that leaves now with data of the other
-    /// direction. No acknowledgement is due any more.
+    /// Returns the acknowledgement number for a data segment of the other direction that leaves
+    /// now. No acknowledgement is due afterwards.
     pub const fn take_ack(&mut self) -> u64 {
         self.ack_due = false;
         self.unacknowledged = 0;
@@ -149,7 +149,7 @@ impl Receiver {
         self.next
     }
 
-    /// Returns whether something is missing before data that has arrived.
+    /// Returns whether data before the last data received is missing.
     pub const fn has_holes(&self) -> bool {
         self.range_count > 0
     }
@@ -174,7 +174,7 @@ impl Receiver {
         self.statistics
     }
 
-    /// Checks what must hold after every call; the error names what does not.
+    /// Checks the invariants after a call; the error names the one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
         let ranges = &self.ranges[..self.range_count];
         if ranges.iter().any(|r| r.start >= r.end) {
@@ -195,12 +195,12 @@ impl Receiver {
         Ok(())
     }
 
-    /// The first sequence number not accepted; one more than the window, for the FIN.
+    /// First sequence number not accepted: one beyond the window, to admit the FIN.
     fn right_edge(&self) -> u64 {
         self.next + u64::from(self.config.receive_window) + 1
     }
 
-    /// Takes in a segment with data or a FIN and decides when to acknowledge it.
+    /// Processes a segment with data or a FIN and decides when to acknowledge it.
     fn take(&mut self, now: Instant, segment: &Segment) {
         let arrived = Range {
             start: segment.seq.max(self.next),
@@ -235,21 +235,21 @@ impl Receiver {
         }
     }
 
-    /// Moves `next` to `end` and over every range it reaches.
+    /// Advances `next` to `end` and over every range it reaches.
     fn advance(&mut self, end: u64) {
         self.next = end;
         let ranges = &self.ranges[..self.range_count];
         let reached = ranges.iter().take_while(|r| r.start <= end).count();
         if let Some(last) = reached.checked_sub(1) {
-            // Ranges lie apart, so that the last one reached is the only one to reach further.
+            // Ranges do not touch, so only the last one reached can extend further.
             self.next = end.max(ranges[last].end);
-            // It may now touch nothing else: the next range starts beyond its end.
+            // It cannot touch another one: the next range starts beyond its end.
             self.ranges.copy_within(reached..self.range_count, 0);
             self.range_count -= reached;
         }
     }
 
-    /// Adds a range beyond `next`, joined with those it touches.
+    /// Adds a range beyond `next`, merged with those it touches.
     fn store(&mut self, arrived: Range) {
         let ranges = &self.ranges[..self.range_count];
         let first = ranges.partition_point(|r| r.end < arrived.start);
@@ -323,7 +323,7 @@ mod tests {
         receiver
     }
 
-    /// Gives a segment and returns the acknowledgement it caused at once.
+    /// Passes a segment to the receiver and returns the acknowledgement sent at once.
     fn give(receiver: &mut Receiver, now: Instant, segment: Segment) -> Option<u64> {
         receiver.handle_segment(now, &segment);
         let ack = receiver.poll_transmit(now).map(|s| s.ack);
@@ -399,7 +399,7 @@ mod tests {
             assert_eq!(give(&mut r, START, data(seq, 100)), Some(1));
         }
         assert_eq!((r.range_count, r.statistics().refused_ranges), (2, 1));
-        // What touches a known range needs no new one.
+        // Data that touches a known range needs no new one.
         assert_eq!(give(&mut r, START, data(401, 100)), Some(1));
         assert_eq!(r.statistics().refused_ranges, 1);
         assert_eq!(give(&mut r, START, data(1, 100)), Some(201));

@@ -1,8 +1,8 @@
 //! Retransmission timeout from round-trip times, RFC 6298, in integer picoseconds.
 //!
-//! The clock has no granularity worth the name, so that G of the RFC is zero. Divisions round
-//! towards zero, by under 1 ps a measurement. Karn's rule, not to measure what was sent twice, is
-//! kept by the caller.
+//! The clock granularity is negligible, so G of the RFC is zero. Divisions round towards zero, by
+//! less than 1 ps per measurement. The caller applies Karn's rule, not to measure retransmitted
+//! segments.
 
 use rtether_model::quantity::Duration;
 
@@ -19,7 +19,7 @@ pub(super) struct Estimator {
 }
 
 impl Estimator {
-    /// Returns an estimator that has measured nothing (RFC 6298, 2.1).
+    /// Returns an estimator without a measurement (RFC 6298, 2.1).
     pub(super) fn new(config: &Config) -> Self {
         Self {
             smoothed: None,
@@ -30,7 +30,7 @@ impl Estimator {
         }
     }
 
-    /// Takes in one measured round-trip time (RFC 6298, 2.2 and 2.3); undoes all back-off.
+    /// Adds a measured round-trip time (RFC 6298, 2.2 and 2.3); undoes all back-off.
     pub(super) fn measure(&mut self, round_trip: Duration) {
         debug_assert!(!round_trip.is_negative(), "a round trip of {round_trip}");
         let smoothed = match self.smoothed {
@@ -53,9 +53,9 @@ impl Estimator {
         );
     }
 
-    /// Doubles the timeout after it passed (RFC 6298, 5.5).
+    /// Doubles the timeout after it has expired (RFC 6298, 5.5).
     pub(super) fn back_off(&mut self) {
-        // Compare before doubling: a ceiling near the end of time must not overflow.
+        // Compare before doubling: a very large ceiling must not overflow.
         self.rto = if self.rto > self.ceiling / 2 {
             self.ceiling
         } else {
@@ -68,7 +68,7 @@ impl Estimator {
         self.rto = Ord::min(self.rto.max(Duration::from_secs(3)), self.ceiling);
     }
 
-    /// Returns the timeout to arm a timer with.
+    /// Returns the timeout for arming a timer.
     pub(super) const fn rto(&self) -> Duration {
         self.rto
     }
@@ -121,7 +121,7 @@ mod tests {
             e.back_off();
             assert_eq!(e.rto(), Duration::from_ms(expected_ms));
         }
-        // A measurement of something sent once ends the back-off.
+        // Measuring a segment sent once ends the back-off.
         e.measure(Duration::from_ms(1));
         assert_eq!(e.rto(), Duration::from_ms(200));
     }

@@ -1,4 +1,4 @@
-//! What two TCP engines exchange: a header without bytes.
+//! Segments between two TCP engines: headers without bytes.
 
 use rtether_model::quantity::Bytes;
 
@@ -20,9 +20,9 @@ pub struct Segment {
     pub seq: u64,
     /// The next sequence number that the sender of this segment expects.
     pub ack: u64,
-    /// Octets of data.
+    /// Data size in octets.
     pub len: u32,
-    /// Octets that the sender of this segment accepts from `ack` on, not scaled.
+    /// Octets that the sender of this segment accepts from `ack` on, unscaled.
     pub window: u32,
     /// Control bits.
     pub flags: Flags,
@@ -39,12 +39,12 @@ impl Segment {
         self.seq + self.len as u64 + self.flags.syn as u64 + self.flags.fin as u64
     }
 
-    /// Returns whether the segment does nothing but acknowledge.
+    /// Returns whether the segment only acknowledges.
     pub const fn is_pure_ack(&self) -> bool {
         self.len == 0 && self.flags.ack && !self.flags.syn && !self.flags.fin
     }
 
-    /// Returns the octets of data, to be given to the frame arithmetic as payload.
+    /// Returns the data size, the payload for the frame arithmetic.
     pub const fn payload_size(&self) -> Bytes {
         Bytes::new(self.len as u64)
     }

@@ -1,10 +1,10 @@
-//! The sending end: what to send, what to send again, and when.
+//! The sending end: transmission, retransmission and their timing.
 //!
 //! RFC 9293 (handshake, windows), RFC 5681 and RFC 6582 (loss detection and recovery), RFC 3042
-//! (limited transmit), RFC 6298 (timer), RFC 1122, 4.2.3.4 (Nagle, silly window). The arithmetic
-//! of window and timeout lives in `congestion` and `rto`. After a timeout the sender goes back to
-//! the first unacknowledged octet and sends all again in slow start, skipping what is acknowledged
-//! meanwhile; a receiver without SACK leaves no better way.
+//! (limited transmit), RFC 6298 (timer), RFC 1122, 4.2.3.4 (Nagle, silly window). The arithmetic of
+//! window and timeout is in `congestion` and `rto`. After a timeout the sender goes back to the
+//! first unacknowledged octet and resends everything in slow start, skipping what is acknowledged
+//! meanwhile; without SACK at the receiver there is no better way.
 
 mod transmit;
 
@@ -17,12 +17,12 @@ use super::congestion::Window;
 use super::rto::Estimator;
 use super::segment::{Flags, Segment};
 
-/// Duplicate acknowledgements that mean a loss (RFC 5681, 3.2).
+/// Number of duplicate acknowledgements that indicate a loss (RFC 5681, 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// Sequence number of the first octet of data, after the SYN.
 const FIRST_DATA: u64 = 1;
 
-/// How far a connection has come, seen from the sender.
+/// State of a connection at the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Not opened yet.
@@ -37,12 +37,12 @@ pub enum State {
     Failed,
 }
 
-/// What a sender has counted and what it believes.
+/// Counters and estimates of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStatistics {
     /// Segments sent, of any kind.
     pub segments_sent: u64,
-    /// Segments sent that begin with something sent before.
+    /// Segments sent that begin with octets sent before.
     pub retransmissions: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -54,7 +54,7 @@ pub struct SenderStatistics {
     pub smoothed_rtt: Option<Duration>,
     /// Retransmission timeout, back-off included.
     pub rto: Duration,
-    /// Congestion window; without congestion control beyond every receive window.
+    /// Congestion window; without congestion control larger than any receive window.
     pub congestion_window: Bytes,
     /// Slow-start threshold, `None` before the first loss.
     pub slow_start_threshold: Option<Bytes>,
@@ -86,11 +86,11 @@ struct Due {
 pub struct Sender {
     config: Config,
     state: State,
-    /// First octet not acknowledged.
+    /// First unacknowledged octet.
     unacknowledged: u64,
-    /// Next to send; goes back after a timeout.
+    /// Next octet to send; goes back after a timeout.
     next: u64,
-    /// End of everything ever sent.
+    /// End of everything sent so far.
     highest: u64,
     /// End of the data the application has written.
     written: u64,
@@ -102,8 +102,8 @@ pub struct Sender {
     /// The congestion window, not the application or the receiver, stopped the last transmission.
     congestion_limited: bool,
     recovery: Recovery,
-    /// End of what was sent before the last timeout; duplicates of it prove no loss
-    /// (RFC 6582, 3.2, step 1).
+    /// End of what was sent before the last timeout; duplicates below it do not prove a loss (RFC
+    /// 6582, 3.2, step 1).
     timeout_guard: u64,
     duplicates: u32,
     estimator: Estimator,
@@ -121,7 +121,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Returns a sender that has not opened its connection.
+    /// Returns a sender with its connection not opened yet.
     ///
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
@@ -154,9 +154,9 @@ impl Sender {
         }
     }
 
-    /// Returns a sender whose connection has been open for long, without a handshake.
+    /// Returns a sender whose connection has long been open, without a handshake.
     ///
-    /// Nothing is known of the round-trip time yet. `peer_window` is what the receiver accepts.
+    /// The round-trip time is unknown. `peer_window` is the receiver's window, in octets.
     ///
     /// # Panics
     /// If `config` has a size, a count or a timeout of zero.
@@ -182,7 +182,7 @@ impl Sender {
     /// Makes `size` more octets available for sending, before or after the handshake.
     ///
     /// # Panics
-    /// If the sender was told that there is no more data.
+    /// If [`Self::finish`] was called.
     pub fn write(&mut self, _now: Instant, size: Bytes) {
         assert!(!self.finished, "data after the end of data");
         self.written += size.get();
@@ -193,14 +193,14 @@ impl Sender {
         self.finished = true;
     }
 
-    /// Takes in a segment of the receiver.
+    /// Handles a segment of the receiver.
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
         match self.state {
             State::SynSent if segment.flags.syn && segment.ack == FIRST_DATA => {
                 self.establish(now, segment);
             }
             State::Established if segment.flags.syn => {
-                // The receiver has not seen our acknowledgement of its SYN.
+                // The receiver has missed our acknowledgement of its SYN.
                 self.due.ack = true;
             }
             State::Established if segment.flags.ack => self.handle_ack(now, segment),
@@ -213,7 +213,7 @@ impl Sender {
         );
     }
 
-    /// Acts on the retransmission timer if its time has come (RFC 6298, 5.4 to 5.7).
+    /// Handles the retransmission timer if it is due (RFC 6298, 5.4 to 5.7).
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.timer.is_none_or(|at| at > now) {
             return;
@@ -225,7 +225,7 @@ impl Sender {
         }
         self.timeouts += 1;
         self.estimator.back_off();
-        // Karn: what is sent twice is not timed.
+        // Karn: retransmitted segments are not timed.
         self.timed = None;
         if self.state == State::SynSent {
             self.due.syn = true;
@@ -290,7 +290,7 @@ impl Sender {
         self.state
     }
 
-    /// Returns the sequence number after everything ever sent.
+    /// Returns the sequence number after everything sent so far.
     pub const fn end_of_sent(&self) -> u64 {
         self.highest
     }
@@ -322,7 +322,7 @@ impl Sender {
         }
     }
 
-    /// Checks what must hold after every call; the error names what does not.
+    /// Checks the invariants after a call; the error names the one violated.
     pub fn invariants(&self) -> Result<(), &'static str> {
         let end = self.written + u64::from(self.finished);
         if self.unacknowledged > self.next || self.next > self.highest {
@@ -350,7 +350,7 @@ impl Sender {
         Ok(())
     }
 
-    /// The receiver has answered the SYN.
+    /// Handles the receiver's answer to the SYN.
     fn establish(&mut self, now: Instant, segment: &Segment) {
         self.state = State::Established;
         self.due.syn = false;
@@ -373,7 +373,7 @@ impl Sender {
 
     fn handle_ack(&mut self, now: Instant, segment: &Segment) {
         if segment.ack > self.highest {
-            // Acknowledges what was never sent (RFC 9293, 3.10.7.4): not from our receiver.
+            // Acknowledges octets never sent (RFC 9293, 3.10.7.4): not from our receiver.
             return;
         }
         if segment.ack > self.unacknowledged {
@@ -386,7 +386,7 @@ impl Sender {
         }
     }
 
-    /// `ack` acknowledges something new.
+    /// Handles `ack`, which acknowledges new octets.
     fn advance(&mut self, now: Instant, ack: u64) {
         let acked = ack - self.unacknowledged;
         self.unacknowledged = ack;
@@ -440,9 +440,9 @@ impl Sender {
             self.window.on_duplicate();
             return;
         }
-        // What was sent before a timeout comes back as duplicates when it is sent again; they prove
-        // no loss. RFC 6582 also keeps quiet after a fast recovery; there, nothing that had arrived
-        // was sent again, and duplicates do prove a loss.
+        // Segments sent before a timeout arrive again when resent, and cause duplicates that do not
+        // prove a loss. RFC 6582 also ignores duplicates after a fast recovery; but there, nothing
+        // that had arrived was resent, and duplicates do prove a loss.
         if self.duplicates != DUPLICATE_THRESHOLD || self.unacknowledged <= self.timeout_guard {
             return;
         }

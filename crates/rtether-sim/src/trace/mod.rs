@@ -7,7 +7,7 @@
 //! their real octets. [`Capture`] writes them to a pcapng file, one interface per port, with times
 //! in nanoseconds (simulated picoseconds are rounded down). Captures carry no FCS, no preamble and
 //! no bit errors. IPv6, ARP and the dynamic content of GOOSE, sampled values and PROFINET are left
-//! out: their payload of zeros is not valid in those protocols.
+//! out: a payload of zeros is not valid in those protocols.
 
 mod datagram;
 pub mod frame;

@@ -65,8 +65,8 @@ fn at_100_mbit_everything_is_ten_times_as_fast() {
 
 #[test]
 fn a_start_after_the_carrier_has_come_defers() {
-    // Delay 10 + 5 + 20 = 35 bits. At 36 the other station senses it, and waits for the end at
-    // 576 + 35 and the gap.
+    // Delay 10 + 5 + 20 = 35 bits. At 36 the other station senses it, and waits for the end at 576
+    // + 35 and the gap.
     let mut medium = segment(Backoff::Standard, 5, &[(10, 1), (20, 2)]);
     let events = run(
         &mut medium,
@@ -80,8 +80,9 @@ fn a_start_after_the_carrier_has_come_defers() {
 
 #[test]
 fn a_start_before_the_carrier_has_come_collides() {
-    // Station 1 starts at 35, when the carrier comes: it notices at once, completes its preamble
-    // and jams: 35 + 64 + 32. Station 0 notices at 35 + 35 = 70, after its preamble: 70 + 32.
+    // Station 1 starts at 35, when the carrier arrives: it detects the collision at once, completes
+    // its preamble and jams: 35 + 64 + 32. Station 0 detects it at 35 + 35 = 70, after its
+    // preamble: 70 + 32.
     for first in [true, false] {
         let mut medium = segment(Backoff::Standard, 5, &[(10, 1), (20, 2)]);
         let events = run(
@@ -115,7 +116,7 @@ fn a_jam_by_three() {
     let seen: Vec<_> = all.iter().map(|t| (t.start, t.detected, t.end)).collect();
     let expected = [(0, Some(40), 96), (10, Some(30), 106), (40, Some(70), 136)];
     assert_eq!(seen[..3], expected);
-    // Nobody starts before silence and a gap: 0 hears 2 until 206, 1 hears it until 196, and 2
+    // No station starts before silence and a gap: 0 hears 2 until 206, 1 hears it until 196, and 2
     // hears the others until 166.
     assert_eq!(medium.statistics().collisions[0], 3);
     assert_eq!(medium.statistics().wasted, Duration::from_ps(288 * BIT));
@@ -141,7 +142,7 @@ fn simultaneous_stations_share_no_draw_and_no_order() {
     }
     for (n, (a, b)) in (1u32..).zip(all.iter().step_by(2).zip(all.iter().step_by(2).skip(1))) {
         let wait = b.start - a.end;
-        // Carrier of the other lasts 4 bits longer.
+        // The other station's carrier lasts 4 bits longer.
         assert!(wait == 4 + 96 || wait % 512 == 0, "{wait}");
         assert!(wait < 512 << n.min(10), "{wait}");
     }
@@ -149,7 +150,7 @@ fn simultaneous_stations_share_no_draw_and_no_order() {
     let last = all.last().unwrap();
     assert_eq!(last.end_of_frame, Some(End::Excessive));
     assert_eq!(medium.station_statistics(1).excessive_collisions, 1);
-    // The next frame begins with the first attempt.
+    // The next frame starts over with its first attempt.
     let end = last.end + 10_000;
     let events = run(&mut medium, &[offer(end, 0, 64)], end + 9999, true);
     assert_eq!(transmissions(&events)[0].end_of_frame, Some(End::Sent(1)));
@@ -157,7 +158,7 @@ fn simultaneous_stations_share_no_draw_and_no_order() {
 
 #[test]
 fn a_late_collision_is_counted_and_not_retried() {
-    // Delay 300 bits one way. The second station starts just before the carrier comes, and is
+    // Delay 300 bits one way. The second station starts just before the carrier arrives, and is
     // heard at 300 + 299 = 599, after 512 bits but before the end at 1088.
     let mut medium = segment(Backoff::Standard, 0, &[(150, 1), (150, 2)]);
     assert!(!medium.is_within_slot());
@@ -170,7 +171,7 @@ fn a_late_collision_is_counted_and_not_retried() {
     let all = transmissions(&events);
     assert_eq!((all[0].detected, all[0].end), (Some(599), 631));
     assert_eq!(all[0].end_of_frame, Some(End::Late));
-    // The second notices at 300 and tries again after the carrier has gone.
+    // The second detects it at 300 and tries again after the carrier has ended.
     assert_eq!((all[1].detected, all[1].end), (Some(300), 299 + 96));
     assert_eq!(medium.statistics().late_collisions, 1);
     assert_eq!(all.last().unwrap().end_of_frame, Some(End::Sent(2)));
@@ -178,7 +179,7 @@ fn a_late_collision_is_counted_and_not_retried() {
 
 #[test]
 fn a_frame_shorter_than_the_segment_is_garbled_unseen() {
-    // 576 bits against 2 x 350: the first is done before it hears the second.
+    // 576 bits against 2 x 350: the first ends before it hears the second.
     let mut medium = segment(Backoff::Standard, 0, &[(175, 1), (175, 2)]);
     let events = run(
         &mut medium,
@@ -198,7 +199,7 @@ fn a_frame_shorter_than_the_segment_is_garbled_unseen() {
 
 #[test]
 fn a_late_driver_changes_no_time() {
-    // Oracle: the same offers, driven in time.
+    // Oracle: the same offers, driven on time.
     let stations = [(3, 1), (4, 2), (5, 3)];
     let offers = [offer(0, 0, 64), offer(0, 1, 64), offer(0, 2, 64)];
     let mut in_time = segment(Backoff::Standard, 1, &stations);

@@ -12,7 +12,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
 use super::{Attachment, Backoff, Config, DropReason, Event, EventKind, Medium};
 
-/// Bit time at 10 Mbit/s, the rate of all tests that do not say otherwise.
+/// Bit time at 10 Mbit/s, the rate of all tests unless they give another.
 const BIT: i64 = 100_000;
 
 /// A frame that a station wants to send.
@@ -33,7 +33,7 @@ struct Transmission {
     end_of_frame: Option<End>,
 }
 
-/// What became of a frame.
+/// Outcome of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Sent(u32),
@@ -57,8 +57,8 @@ fn segment(backoff: Backoff, repeater_bits: i64, stations: &[(i64, u64)]) -> Med
     Medium::new(&config, &attachments).unwrap()
 }
 
-/// Runs offers, sorted by time, through stations with queues of their own until `until`, all times
-/// in bits; `offers_first` says whether offers come before or after what is due at the same time.
+/// Runs offers, sorted by time, through stations with queues until `until`, all times in bits;
+/// `offers_first` says whether an offer comes before or after other events of the same time.
 fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) -> Vec<Event> {
     let mut events = Vec::new();
     let mut queues = std::vec![VecDeque::<u64>::new(); medium.stations.len()];
@@ -106,7 +106,7 @@ fn run(medium: &mut Medium, offers: &[Offer], until: i64, offers_first: bool) ->
     }
 }
 
-/// What was certain comes true: nothing else is heard of the station before.
+/// Asserts that the next event of a station with a committed frame is its end, as predicted.
 fn check_committed(committed: &mut [Option<(u32, Instant)>], events: &[Event]) {
     for event in events {
         if let Some((frame, end)) = committed[event.station as usize].take() {
@@ -125,7 +125,7 @@ fn bits(at: Instant) -> i64 {
     at.as_ps() / BIT
 }
 
-/// Returns the transmissions that `events` tell of, in the order of their starts.
+/// Returns the transmissions in `events`, in the order of their starts.
 fn transmissions(events: &[Event]) -> Vec<Transmission> {
     let mut all: Vec<Transmission> = Vec::new();
     for event in events {

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use super::super::Backoff;
 use super::{Offer, reference, run, segment, transmissions};
 
-/// Offers with gaps that often fall together.
+/// Offers with gaps that often coincide.
 fn offers() -> impl Strategy<Value = Vec<Offer>> {
     let gap = prop_oneof![3 => Just(0), 3 => 0i64..30, 2 => 0i64..700, 1 => 0i64..4000];
     let one = (gap, 0u32..4, 64u64..130);
@@ -44,7 +44,7 @@ fn compare(
     let expected = reference::run(backoff, repeater, stations, &offers, until);
     prop_assert_eq!(found, expected);
 
-    // Conservation: what was offered has one fate; the rest is in the queues.
+    // Conservation: each offered frame has one outcome; the rest is in the queues.
     let totals: Vec<_> = (0..)
         .take(stations.len())
         .map(|s| medium.station_statistics(s))
@@ -63,7 +63,8 @@ fn compare(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Oracle: the bit-by-bit model; the order of offers and timeouts of one instant is nothing.
+    /// Oracle: the bit-by-bit model; the order of offers and timeouts of one instant must not
+    /// matter.
     #[test]
     fn agrees_with_the_model_in_bits(
         stations in proptest::collection::vec((0i64..100, any::<u64>()), 2..=4),
@@ -76,7 +77,7 @@ proptest! {
         compare(backoff, repeater, &stations, offers, offers_first)?;
     }
 
-    /// The same where propagation is nothing and everything falls together.
+    /// The same with zero propagation, where everything coincides.
     #[test]
     fn agrees_with_the_model_without_delay(
         seeds in proptest::collection::vec(0u64..3, 2..=4),

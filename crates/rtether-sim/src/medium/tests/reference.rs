@@ -1,4 +1,4 @@
-//! The same rules stepped bit by bit, each station with its own processes, as 4.2.8 writes them.
+//! The same rules stepped bit by bit, with separate processes per station, as written in 4.2.8.
 //!
 //! Every quantity is a whole number of bit times. In each bit a station first decides, knowing
 //! what it sensed in the bits before, and then senses the bit.

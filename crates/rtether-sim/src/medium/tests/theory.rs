@@ -29,7 +29,7 @@ fn the_winner_of_a_collision_tends_to_win_the_next() {
         let mut medium = segment(Backoff::Standard, 2, &[(5, 2 * trial), (5, 2 * trial + 1)]);
         medium.offer(Instant::ZERO, 0, 0, octets);
         medium.offer(Instant::ZERO, 1, 0, octets);
-        // Each station always has another frame. What counts: the second time they meet.
+        // Each station always has another frame. The second encounter counts.
         let mut order = Vec::new();
         while order.len() < 8 {
             let due = medium.poll_timeout().unwrap();
@@ -47,7 +47,8 @@ fn the_winner_of_a_collision_tends_to_win_the_next() {
                 !matches!(kind, EventKind::Started | EventKind::Delivered { .. })
             });
         }
-        // Two collisions, a win, two collisions, and what follows; without ties at first.
+        // Two collisions, a win, two collisions, and the outcome; cases with a first tie are
+        // skipped.
         let (Some(&(winner, EventKind::Sent { attempts: 2 })), Some(next)) =
             (order.get(2), order.get(5))
         else {
@@ -90,7 +91,7 @@ fn saturate(stations: u32, octets: u64, bits: i64) -> Medium {
 }
 
 /// Mean time, in bits, from the end of the jam of the `n`-th collision of two stations to the end
-/// of the second frame; all pairs of draws enumerated.
+/// of the second frame, over all pairs of draws.
 fn mean_resolution(n: u32, frame: i64, delay: i64) -> f64 {
     if n == 8 {
         return 0.0; // 2^-28 of all cases
@@ -143,9 +144,9 @@ fn time_to_resolve_a_collision_of_two() {
 
 #[test]
 fn stations_share_in_the_long_run_and_starve_in_the_short() {
-    // Symmetry: 10 equal stations, each within a fifth of its tenth after 1e5 frames. Capture:
-    // the same station sends several times running far more often than one time in ten, while
-    // others use up their attempts.
+    // Symmetry: 10 equal stations, each within 20 % of its share after 1e5 frames. Capture: more
+    // than half of all frames are sent without any collision, while other stations use up their
+    // attempts.
     let medium = saturate(10, 512, 600_000_000);
     let all: Vec<_> = (0..10).map(|s| medium.station_statistics(s)).collect();
     let total: u64 = all.iter().map(|s| s.sent).sum();

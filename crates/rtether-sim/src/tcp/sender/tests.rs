@@ -30,7 +30,7 @@ fn drain(sender: &mut Sender, now: Instant) -> Vec<Segment> {
     core::iter::from_fn(|| sender.poll_transmit(now)).collect()
 }
 
-/// Returns which segments, counted from 0, are sent.
+/// Returns the indices of the segments sent, counted from 0.
 fn sent(sender: &mut Sender, now: Instant) -> Vec<u64> {
     drain(sender, now)
         .iter()
@@ -38,7 +38,7 @@ fn sent(sender: &mut Sender, now: Instant) -> Vec<u64> {
         .collect()
 }
 
-/// A sender established at 10 ms, with a round-trip time of 10 ms and so much to send.
+/// A sender established at 10 ms, with a round-trip time of 10 ms and `size` octets to send.
 fn established(config: Config, size: u64) -> Sender {
     let mut sender = Sender::new(config);
     sender.open(at_ms(0));
@@ -92,7 +92,7 @@ fn an_empty_connection_sends_the_third_segment_of_the_handshake() {
     assert_eq!(segments.len(), 1);
     assert!(segments[0].is_pure_ack());
     assert_eq!(s.poll_timeout(), None);
-    // The SYN-ACK comes again: so does the acknowledgement.
+    // The SYN-ACK comes again and is acknowledged again.
     s.handle_segment(at_ms(11), &syn_ack());
     assert_eq!(drain(&mut s, at_ms(11)).len(), 1);
 }
@@ -146,7 +146,7 @@ fn the_receiver_window_limits_and_stops_growth() {
             ..syn_ack()
         },
     );
-    // Five segments fit 7300 octets.
+    // 7300 octets hold five segments.
     assert_eq!(sent(&mut s, at_ms(10)), [0, 1, 2, 3, 4]);
     for n in 1..100 {
         s.handle_segment(at_ms(20), &ack_of(n));
@@ -230,9 +230,9 @@ fn timeouts_back_off_and_go_back() {
     // 1 to 4 had arrived: go on at 5, with 1 + 1 segments (RFC 3465, 2.3).
     s.handle_segment(at_ms(1_420), &ack_of(5));
     assert_eq!(sent(&mut s, at_ms(1_420)), [5, 6]);
-    // Karn: the RTO stays backed off until something sent once is measured.
+    // Karn: the RTO stays backed off until a segment sent once is measured.
     assert_eq!(s.poll_timeout(), Some(at_ms(1_420 + 1_600)));
-    // Duplicates of what was sent before the timeout prove nothing.
+    // Duplicates of segments sent before the timeout do not prove a loss.
     for _ in 0..3 {
         s.handle_segment(at_ms(1_421), &ack_of(5));
     }
@@ -302,7 +302,7 @@ fn an_idle_connection_restarts_slowly() {
         s.handle_segment(at_ms(20), &ack_of(acked));
     }
     assert!(window_segments(&s) > 3);
-    // RTO 200 ms: at 220 ms not yet idle for longer, at 221 ms three segments again.
+    // RTO 200 ms: not yet idle for longer at 220 ms; at 221 ms three segments again.
     let mut prompt = s.clone();
     prompt.write(at_ms(220), Bytes::new(50 * MSS));
     assert!(sent(&mut prompt, at_ms(220)).len() > 3);

@@ -1,4 +1,4 @@
-//! Which segment leaves next, and what follows from its leaving.
+//! Choice of the next segment, and bookkeeping when it is sent.
 
 use core::mem;
 
@@ -9,11 +9,11 @@ use crate::tcp::segment::{Flags, Segment};
 
 /// Segments beyond the window that duplicate acknowledgements may release (RFC 3042, 2).
 const LIMITED_TRANSMIT: u32 = 2;
-/// What the sender, which receives no data, always expects: the octet after the receiver's SYN.
+/// Next sequence number expected by the sender, which receives no data: after the receiver's SYN.
 const PEER_NEXT: u64 = 1;
 
 impl Sender {
-    /// The first unacknowledged segment, if recovery asks for it.
+    /// Returns the first unacknowledged segment, if recovery asks for it.
     pub(super) fn next_retransmission(&mut self) -> Option<Segment> {
         if !mem::take(&mut self.due.retransmit) {
             return None;
@@ -24,7 +24,7 @@ impl Sender {
         Some(self.segment(self.unacknowledged, len, fin))
     }
 
-    /// The next segment in sequence, new or, after a timeout, again.
+    /// Returns the next segment in sequence, new or resent after a timeout.
     pub(super) fn next_data(&mut self, now: Instant) -> Option<Segment> {
         let unsent = self.written.saturating_sub(self.next);
         let fin_due = self.finished && self.next <= self.written;
@@ -38,8 +38,8 @@ impl Sender {
         let edge = self.unacknowledged + allowance.min(peer_window);
         let open = edge.saturating_sub(self.next);
         let len = self.capped(unsent.min(open));
-        // A full segment, or all there is unless Nagle holds it, or whatever the window of a
-        // quiet connection allows (RFC 1122, 4.2.3.4).
+        // A full segment, or all remaining data unless Nagle holds it, or as much as the window of
+        // an idle connection allows (RFC 1122, 4.2.3.4).
         let quiet = self.next == self.unacknowledged;
         let all = u64::from(len) == unsent && (quiet || self.finished || !self.config.nagle);
         if (len == self.config.mss || all || (quiet && len > 0)) && (len > 0 || fin_due) {
@@ -50,10 +50,10 @@ impl Sender {
         None
     }
 
-    /// Octets beyond the first unacknowledged one that congestion control allows.
+    /// Returns the octets beyond the first unacknowledged one that congestion control allows.
     fn congestion_allowance(&self) -> u64 {
         let window = self.window.size();
-        // Only new data is a case for limited transmit (RFC 3042, 2).
+        // Limited transmit applies to new data only (RFC 3042, 2).
         if self.recovery == Recovery::None && self.next == self.highest {
             let segments = self.duplicates.min(LIMITED_TRANSMIT);
             window + u64::from(segments) * u64::from(self.config.mss)
@@ -90,22 +90,22 @@ impl Sender {
         }
     }
 
-    /// Moves the sequence numbers and the timer for a segment that leaves now.
+    /// Advances the sequence numbers and the timer for a segment sent now.
     pub(super) fn record_sent(&mut self, now: Instant, segment: &Segment) {
         self.segments_sent += 1;
         let end = segment.end();
         if end == segment.seq {
             return;
         }
-        // Everything that occupies sequence numbers also acknowledges, except the SYN, before
-        // which there is nothing to acknowledge.
+        // Every segment that occupies sequence numbers also acknowledges, except the SYN, which has
+        // nothing to acknowledge.
         self.due.ack = false;
         self.last_data = Some(now);
         let again = segment.seq < self.highest || (segment.flags.syn && self.timeouts > 0);
         if again {
             self.retransmissions += 1;
         } else if self.timed.is_none() && self.recovery == Recovery::None {
-            // In recovery, the acknowledgement would wait for the hole to be filled.
+            // In recovery, the acknowledgement would come only after the hole is filled.
             self.timed = Some((end, now));
         }
         if segment.flags.syn {
