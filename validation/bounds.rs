@@ -32,8 +32,8 @@ fn bounds(scenario: &Scenario, flows: &[Flow]) -> Vec<Bound> {
 /// Three messages of a CAN bus as frames of three priorities that leave a switch by one port.
 ///
 /// A frame of 105 octets, tag included, takes 125 octets with preamble and gap: 1 ms at 1 Mbit/s,
-/// the transmission time of each message in the example. Each comes over a link of its own, a
-/// thousand times as fast, so that it reaches the queue as it is released.
+/// the transmission time of each message in the example. Each arrives over its own link, a thousand
+/// times as fast, so that it reaches the queue as it is released.
 fn can() -> Scenario {
     let mut text = "rtether: 1\nname: CAN\nnodes:\n  sink: { stack: zero }\n".to_owned();
     let mut links = "links:\n  - { ends: [sink, 'sw:4'], rate: 10 Mbit/s }\n".to_owned();
@@ -55,15 +55,15 @@ fn can() -> Scenario {
     text += &flows;
     text += "run: { for: 100 ms, seeds: 1 }\n";
     let mut scenario = load(&text);
-    // Slower than any Ethernet, so it cannot be written in a scenario.
+    // Slower than any Ethernet, so a scenario cannot express it.
     scenario.network.links[0].rate = BitRate::from_bps(1_000_000);
     scenario
 }
 
 /// Oracle: R. I. Davis, A. Burns, R. J. Bril, J. J. Lukkien: Controller Area Network (CAN)
 /// schedulability analysis: Refuted, revisited and revised, Real-Time Systems 35(3), 2007: response
-/// times 2, 3 and 3.5 ms, the last in the second instance of a busy period; the first takes 3 ms,
-/// which was published before as the worst case.
+/// times 2, 3 and 3.5 ms, the last in the second instance of a busy period; the first instance
+/// takes 3 ms, which earlier work gave as the worst case.
 #[test]
 fn can_messages_of_davis() {
     let scenario = can();
@@ -77,7 +77,7 @@ fn can_messages_of_davis() {
         println!("{:<7}  {expected:>9}  {response}", flow.name);
         assert_eq!(response, expected, "{}", flow.name);
     }
-    // The simulator finds the second instance, if A and B come as C begins and A again at 2.5 ms.
+    // The simulator finds the second instance if A and B arrive as C begins, and A again at 2.5 ms.
     let results = run::simulate(&scenario, &Progress::default()).unwrap();
     for (stream, bound) in results.record.streams.iter().zip(&found) {
         assert!(stream.latency.max <= bound.latency);
@@ -92,7 +92,7 @@ const LATENCY_NS: i64 = 16_000;
 const GAP_NS: i64 = 960;
 
 /// Five virtual links with a bandwidth allocation gap of 4 ms through three switches. v1 meets v2
-/// at the first switch, and v3 and v5, which come over two other links, at the last one.
+/// at the first switch, and v3 and v5, which arrive over two other links, at the last one.
 fn avionics() -> Scenario {
     let mut text = "rtether: 1\nname: five virtual links\nnodes:\n".to_owned();
     for number in 1..=7 {
@@ -139,13 +139,14 @@ fn avionics() -> Scenario {
 
 /// Oracle: H. Bauer, J.-L. Scharbarg, C. Fraboul: Improving the Worst-Case Delay Analysis of an
 /// AFDX Network Using an Optimized Trajectory Approach, IEEE Transactions on Industrial Informatics
-/// 6(4), 2010, second-hand: 272 us for v1 by trajectories; 276.02 us by total flow analysis with line
-/// shaping and packet term, with public tools on a reconstruction. The simulator gives the lower end.
+/// 6(4), 2010, second-hand: 272 us for v1 by trajectories; 276.02 us by total flow analysis with
+/// line shaping and packet term, with public tools on a reconstruction. The simulator gives the
+/// lower end.
 #[test]
 fn five_virtual_links() {
     let scenario = avionics();
     let found = bounds(&scenario, &scenario.flows);
-    // Three frames in front and three times its own, with gaps as published; two latencies.
+    // Three frames ahead and its own three times, with gaps as published; two latencies.
     let published = Duration::from_ns(6 * FRAME_NS + 2 * LATENCY_NS);
     assert_eq!(published, Duration::from_us(272));
     let gaps = Duration::from_ns(3 * GAP_NS);
@@ -153,7 +154,8 @@ fn five_virtual_links() {
 
     let hop = FRAME_NS - GAP_NS + LATENCY_NS;
     let late = 1;
-    // v2 is at its switch just before v1, v3 and v5 just before v1 has waited for v2.
+    // v2 reaches the first switch just before v1; v3 and v5 reach the last one just before v1, which
+    // has waited for v2.
     let at_last = hop + FRAME_NS + hop;
     let phases = [late, 0, at_last - 2 * hop - 1, 2_000_000, at_last - hop - 1];
     let mut worst = scenario.clone();
@@ -168,7 +170,7 @@ fn five_virtual_links() {
     let seen = results.record.streams[0].latency.max + gaps;
     println!("v1: simulated {seen}, bound {bound}, trajectory 272 us, total flow 276.02 us");
     assert!(seen <= bound);
-    // A few nanoseconds between the frames is what the phases above leave.
+    // The phases above leave a few nanoseconds between the frames.
     assert!(seen >= published - Duration::from_ns(10), "{seen}");
     assert!(bound <= Duration::from_ns(276_020), "{bound}");
     assert_eq!(

@@ -13,9 +13,9 @@ use rtether_sim::medium::{Attachment, Backoff, Config, EventKind, Medium};
 
 /// Bit time at 10 Mbit/s, in picoseconds.
 const BIT: i64 = 100_000;
-/// Octets of the frames of Boggs, Mogul and Kent; theirs go up to 4000, beyond the standard.
+/// Frame sizes of Boggs, Mogul and Kent; theirs go up to 4000 octets, beyond the standard.
 const SIZES: [u64; 6] = [64, 128, 256, 512, 1024, 1518];
-/// Stations that always have a frame.
+/// Numbers of stations that always have a frame.
 const STATIONS: [u32; 7] = [1, 2, 3, 5, 10, 24, 50];
 
 /// Returns a hub of 10 Mbit/s with stations about 50 m away.
@@ -38,12 +38,12 @@ fn real(count: u64) -> f64 {
     f64::from(u32::try_from(count).expect("a small count"))
 }
 
-/// Lets two stations begin together again and again; returns how often the first n attempts
-/// collided, n from 1.
+/// Lets two stations start together repeatedly; returns how often the first n attempts collided, n
+/// from 1.
 fn collisions_in_a_row(backoff: Backoff, trials: u32) -> [u64; 16] {
     let mut medium = hub(backoff, 2);
     for trial in 0..i64::from(trials) {
-        // Further apart than 16 back-offs.
+        // Further apart than 16 back-offs take.
         let at = Instant::from_ps(trial * 30_000_000 * BIT);
         medium.offer(at, 0, 0, MIN_FRAME);
         medium.offer(at, 1, 0, MIN_FRAME);
@@ -87,11 +87,11 @@ fn collisions_of_two_stations() {
     }
 }
 
-/// Length of a run with stations that always have a frame, in bits.
+/// Length of a run with saturated stations, in bits.
 const BITS: i64 = 40_000_000;
 
-/// Share of the time in which frames are carried, preamble included and gap excluded, while
-/// stations always have a frame.
+/// Share of the time in which frames are carried, preamble included and gap excluded, by saturated
+/// stations.
 fn efficiency(stations: u32, octets: u64) -> f64 {
     let mut medium = hub(Backoff::Standard, stations);
     for station in 0..stations {
@@ -121,7 +121,7 @@ fn frame_bits(octets: u64) -> f64 {
     real((octets + 8) * 8)
 }
 
-/// Bits of the inter-frame gap, which the paper does not have.
+/// Bits of the inter-frame gap, which the paper does not include.
 const GAP: f64 = 96.0;
 /// Bits of a slot.
 const SLOT: f64 = 512.0;
@@ -138,8 +138,8 @@ fn metcalfe_boggs(stations: u32, octets: u64) -> f64 {
 }
 
 /// Oracle: Metcalfe and Boggs 1976. Lower bound: the formula, whose collisions cost a whole slot
-/// each (here a fragment and a gap) and whose stations do not tend to win again. Upper bound:
-/// frames back to back, which one station reaches but for the frame that the end cuts off.
+/// each (here a fragment and a gap) and whose stations show no capture effect. Upper bound: frames
+/// back to back, which one station reaches except for the frame cut off at the end.
 #[test]
 fn throughput_of_metcalfe_and_boggs() {
     println!("share of the time that carries frames, stations always ready");
@@ -167,8 +167,8 @@ fn points() -> impl Iterator<Item = (u32, u64)> {
     all.flat_map(|stations| SIZES.map(|octets| (stations, octets)))
 }
 
-/// Oracle: Boggs, Mogul and Kent 1988: longer frames are carried better, more
-/// stations a little worse, and the network does not break down. Bound: from 10 stations on, five
+/// Oracle: Boggs, Mogul and Kent 1988: efficiency rises with frame length and falls slightly with
+/// the number of stations, and the network does not break down. Bound: from 10 stations on, five
 /// times as many cost less than one slot a frame more, since contention after Metcalfe and Boggs
 /// grows from 1.58 to at most e - 1 = 1.72 slots.
 #[test]
@@ -210,7 +210,7 @@ fn capacity_by_frame_size_and_number_of_stations() {
     }
 }
 
-/// By hand: two stations take half of the slots, so that a frame waits for one slot in the mean.
+/// By hand: two stations take half of the slots, so that a frame waits one slot on average.
 #[test]
 fn the_formula_by_hand() {
     let expected = 576.0 / (576.0 + 96.0 + 512.0);

@@ -1,7 +1,8 @@
-//! Instructions of whole runs, counted by callgrind: the same on a busy machine as on a quiet one.
+//! Instructions of whole runs, counted by callgrind: independent of other load on the machine.
 //!
-//! Needs valgrind and `gungraun-runner` of the version in `Cargo.lock`. Building the plant is not
-//! counted. Divide by the packets in the name; those of the hub are the mean of a random number.
+//! Needs valgrind and `gungraun-runner` in the version of `Cargo.lock`. Building the plant is not
+//! counted. Divide by the packets in the name; for the hub their number is random, and the name has
+//! the mean.
 #![allow(
     missing_docs,
     clippy::exit,

@@ -1,4 +1,4 @@
-//! Drives a 100 Mbit/s hub with 10 Poisson senders and prints how fast that goes.
+//! Runs a 100 Mbit/s hub with 10 Poisson senders and prints the speed of the simulation.
 //!
 //! Arguments, each with a default: packets per second of all senders together (50 000), seconds
 //! (40), octets per frame (128), nanoseconds from each station to the repeater (25).
@@ -64,7 +64,7 @@ fn main() {
 /// One Poisson process that picks a sender for each packet: ten Poisson processes.
 struct Load {
     frame: Bytes,
-    /// Release times per sender; the first is with the medium.
+    /// Release times per sender; the medium has the packet of the first one.
     queues: Vec<VecDeque<Instant>>,
     offered: u64,
     delay_sum: Duration,
@@ -139,7 +139,7 @@ impl Load {
     }
 }
 
-/// Returns the processor time of this thread as Linux counts it, elsewhere the time of the wall.
+/// Returns the processor time of this thread on Linux, elsewhere the wall-clock time.
 fn cpu_seconds() -> f64 {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = counted.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());

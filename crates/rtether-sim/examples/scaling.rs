@@ -1,6 +1,7 @@
 //! Cost of a run against the size of the plant: `scaling` prints the table of `benches/README.md`.
 //!
-//! Each row is a process of its own (`scaling STATIONS PACKETS`), so that its memory is known.
+//! Each row runs in its own process (`scaling STATIONS PACKETS`), so that its memory can be
+//! measured.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 #[path = "../benches/workload/mod.rs"]
@@ -11,8 +12,7 @@ use rtether_model::quantity::Duration;
 use std::process::Command;
 
 const SIZES: [u32; 4] = [10, 100, 1_000, 10_000];
-/// A row is repeated until it has had this much processor time, in nanoseconds: the clock is
-/// coarse.
+/// Processor time for which a row is repeated at least, in nanoseconds: the clock is coarse.
 const ENOUGH: f64 = 2e9;
 
 fn main() {
@@ -29,8 +29,8 @@ fn main() {
     }
 }
 
-/// Ten simulated seconds each: a million packets in all, then 1 000 packets for each station, then
-/// 1 000 stations with more and more packets.
+/// Ten simulated seconds each: a million packets in total, then 1 000 packets per station, then 1
+/// 000 stations with increasing numbers of packets.
 fn table() {
     println!(
         "| stations | packets | events per packet | ns per packet | build ms | peak RSS MiB |"
@@ -77,14 +77,14 @@ fn to_f64(value: u64) -> f64 {
     value as f64
 }
 
-/// Nanoseconds that this process has had a processor, on Linux.
+/// Returns the processor time of this process in nanoseconds, on Linux.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/self/schedstat").expect("a Linux system");
     let first = text.split_whitespace().next().expect("three numbers");
     first.parse().expect("a number")
 }
 
-/// The most memory this process ever had, on Linux.
+/// Returns the peak memory of this process, on Linux.
 fn peak_mebibytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

@@ -1,4 +1,4 @@
-//! Captures read by somebody else: `tshark`, where it is installed.
+//! Captures read by an independent decoder: `tshark`, where it is installed.
 
 #![allow(clippy::print_stdout, reason = "a test says when it is skipped")]
 
@@ -11,12 +11,12 @@ use rtether_model::wire::Encapsulation;
 use rtether_sim::tcp::{Config, Receiver, Segment, Sender};
 use rtether_sim::trace::{Capture, Destination, FrameDescription, Tag};
 
-/// The decoder: what the variable names, or whatever the search path has.
+/// The decoder: the command in `RTETHER_TSHARK`, or `tshark` in the search path.
 fn tshark() -> Command {
     Command::new(std::env::var_os("RTETHER_TSHARK").unwrap_or_else(|| "tshark".into()))
 }
 
-/// Says, where it is counted, that a test could not run.
+/// Returns whether `tshark` is missing; if so, prints and logs that a test was skipped.
 fn tshark_is_missing(test: &str) -> bool {
     let is_missing = tshark().arg("--version").output().is_err();
     if is_missing {
@@ -33,7 +33,7 @@ fn tshark_is_missing(test: &str) -> bool {
     is_missing
 }
 
-/// Writes the capture and returns the lines that `tshark` prints of it.
+/// Writes the capture and returns the lines that `tshark` prints for it.
 fn read(name: &str, capture: &[u8], arguments: &[&str]) -> Vec<String> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, capture).expect("the directory for temporary files");
@@ -249,7 +249,7 @@ fn tshark_finds_nothing_to_object_to_in_a_tcp_transfer() {
         "tcp.analysis.flags || tcp.checksum.status == 0 || _ws.malformed",
     ];
     assert_eq!(read("clean.pcapng", &capture, &problems), [] as [&str; 0]);
-    // 100000 octets, counted by somebody else.
+    // 100000 octets, counted by `tshark`.
     let lens = read("clean.pcapng", &capture, &fields(&["tcp.len"]));
     let total: u64 = lens
         .iter()

@@ -1,4 +1,4 @@
-//! Plants whose runs are timed.
+//! Plants for timed runs.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 use rtether_model::flow::{Delivery, Flow, Phase, Traffic};
@@ -13,7 +13,7 @@ use rtether_model::wire::Encapsulation;
 use rtether_sim::observe::NoObserver;
 use rtether_sim::{Config, Simulation};
 
-/// Something to simulate, and for how long.
+/// A plant with its traffic, and the duration of the run.
 pub(crate) struct Workload {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
@@ -76,7 +76,7 @@ impl Workload {
         )
     }
 
-    /// Joins two nodes; switches grow a port.
+    /// Joins two nodes; a switch gets a new port.
     fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) {
         let ends = [a, b].map(|node| {
             let port = match &mut self.network.nodes[node.index()].kind {
@@ -138,7 +138,7 @@ pub(crate) fn run(mut simulation: Simulation, duration: Duration) -> Record {
     simulation.finish()
 }
 
-/// Returns the packets that all streams delivered.
+/// Returns the number of packets delivered by all streams.
 pub(crate) fn delivered(record: &Record) -> u64 {
     record.streams.iter().map(|stream| stream.delivered).sum()
 }
@@ -169,8 +169,8 @@ pub(crate) fn star(stack: &Stack, duration: Duration) -> Workload {
     star
 }
 
-/// Eleven stations at a hub of 100 Mbit/s, as in `benches/scenarios/hub.yaml`: ten send 5000 packets
-/// a second of 128 octets to the other one, as Poisson processes.
+/// Eleven stations at a hub of 100 Mbit/s, as in `benches/scenarios/hub.yaml`: ten send 5000
+/// packets of 128 octets a second to the eleventh, as Poisson processes.
 pub(crate) fn hub(duration: Duration) -> Workload {
     let mut plant = empty(duration);
     let hub = plant.node(
@@ -202,9 +202,9 @@ pub(crate) fn hub(duration: Duration) -> Workload {
     plant
 }
 
-/// A tree of switches with 24 ports at the stations and 48 above, 100 Mbit/s at the stations and
-/// 1 Gbit/s above. Each station has a flow; one in four crosses the tree, the others stay at their
-/// switch or near it. `packets` is the number in the whole run, rounded to whole flows.
+/// A tree of switches with 24 ports at the stations and 48 above, 100 Mbit/s at the stations and 1
+/// Gbit/s above. Each station has a flow; one in four crosses the tree, the others stay at or near
+/// their switch. `packets` is the number in the whole run, rounded to whole flows.
 pub(crate) fn tree(stations: u32, packets: u64, duration: Duration, stack: &Stack) -> Workload {
     let mut tree = empty(duration);
     let mut level = Vec::new();

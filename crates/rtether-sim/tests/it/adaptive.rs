@@ -24,7 +24,7 @@ fn ping(pause: Duration, timeout: Duration, after: Duration) -> Plant {
     plant
 }
 
-/// Times of the requests.
+/// Release times of the requests.
 #[derive(Default)]
 struct Requests(Vec<Instant>);
 
@@ -38,7 +38,7 @@ impl Observer for Requests {
 
 #[test]
 fn as_many_requests_as_round_trips_and_pauses_fit() {
-    // Oracle: one at 0 and every round trip plus pause; 1 s / 1036.48 us = 964.8.
+    // Oracle: one at 0 and after every round trip plus pause; 1 s / 1036.48 us = 964.8.
     let (ms, zero) = (Duration::from_ms, Duration::ZERO);
     let record = ping(ms(1), ms(100), zero).run(1_000);
     let stream = &record.streams[0];
@@ -92,7 +92,7 @@ fn a_late_answer_counts_and_moves_nothing() {
 #[test]
 fn all_listeners_are_waited_for() {
     // Oracle: the farther listener sets the pace. Its request waits for the nearer one's frame,
-    // 10.08 us with the gap, and 1 ms of cable lies in each direction.
+    // 10.08 us with the gap, and has 1 ms of cable in each direction.
     let ms = Duration::from_ms;
     let mut plant = ping(ms(1), ms(100), Duration::ZERO);
     let far = plant.station(Stack::Zero);

@@ -1,4 +1,4 @@
-//! Files sent again and again, against closed forms.
+//! Repeated files, against closed forms.
 
 use rtether_model::flow::{Bulk, Bursts, TcpParameters, Traffic, Transfer};
 use rtether_model::network::Stack;
@@ -11,7 +11,7 @@ use crate::support::{Plant, periodic, plain_switch};
 const US: fn(i64) -> Duration = Duration::from_us;
 const NS: fn(i64) -> Duration = Duration::from_ns;
 
-/// Files of so many octets over a switch with two links of 10 Mbit/s, full duplex.
+/// Files of `size` octets over a switch with two links of 10 Mbit/s, full duplex.
 fn files(size: u64, mean_gap: Option<Duration>) -> Plant {
     let mut plant = Plant::default();
     let switch = plant.switch(plain_switch());
@@ -47,10 +47,10 @@ fn run(plant: &Plant, ms: i64) -> Vec<TransferRecord> {
     record.streams[0].transfers.clone()
 }
 
-/// Takes of a file of one megabyte: to its last octet, and until the talker knows.
+/// Duration of a file of one megabyte: to its last octet, and until the talker knows.
 ///
-/// Handshake: two frames of 64 octets, 57.6 us on each link. Then 684 segments of 1460 octets, 1230.4 us
-/// each with the gap, and one of 1360 octets, 1140.8 us, none of which waits for the window. The
+/// Handshake: two frames of 64 octets, 57.6 us on each link. Then 684 segments of 1460 octets,
+/// 1230.4 us each with the gap, and one of 1360 octets, 1140.8 us; the window never blocks. The
 /// first frame reaches the switch after 1220.8 us; the last one waits there for its predecessor.
 /// The acknowledgement takes two times 57.6 us.
 fn megabyte() -> (Duration, Duration) {
@@ -111,7 +111,7 @@ fn random_files_come_as_often_as_they_should() {
     );
     let end = Instant::ZERO + Duration::from_ms(100_000);
     assert!(transfers.iter().all(|t| t.started_at < end));
-    // Only the transmission is measured, not the wait for the predecessor: all take the same.
+    // Only the transmission is measured, not the wait for the predecessor: all take equally long.
     // Frames: 64 for the handshake, 1058 octets twice 852.8 us.
     let time = NS(57_600) * 4 + NS(852_800) * 2;
     for transfer in &transfers {
@@ -123,14 +123,15 @@ fn random_files_come_as_often_as_they_should() {
         .map(|pair| pair[1].started_at - pair[0].started_at);
     let waited = gaps.clone().filter(|&gap| gap == cycle).count();
     assert!(gaps.clone().all(|gap| gap >= cycle));
-    // A file waits if its predecessor runs: of Poisson arrivals a share of rho = 2.05 ms / 10 ms.
+    // A file waits if its predecessor is running: a share rho = 2.05 ms / 10 ms of Poisson
+    // arrivals.
     let share = 100 * waited / transfers.len();
     assert!((18..=23).contains(&share), "{share} %");
 }
 
 #[test]
 fn files_that_come_too_often_follow_each_other() {
-    // Oracle: the run without gaps, once the first one is there.
+    // Oracle: the run without gaps, shifted to the first file.
     let greedy = run(&files(1_000_000, None), 10_000);
     let swamped = run(&files(1_000_000, Some(Duration::from_ms(1))), 10_000);
     assert_eq!(swamped.len(), greedy.len());

@@ -14,7 +14,7 @@ const WARMUP: Duration = Duration::from_ms(500);
 /// Data octets per octet of wire of full segments: 1460 / 1538.
 const EFFICIENCY: f64 = 1_460.0 / 1_538.0;
 
-/// An endless transfer with a window of so many segments, each acknowledged.
+/// An endless transfer with a window of `segments` segments, each acknowledged.
 fn endless(name: &str, talker: NodeId, listener: NodeId, segments: u64) -> Flow {
     Flow {
         encapsulation: Encapsulation::Tcp,
@@ -35,7 +35,7 @@ fn endless(name: &str, talker: NodeId, listener: NodeId, segments: u64) -> Flow 
     }
 }
 
-/// Two stations of 100 Mbit/s with 2 ms of cable each, and a transfer between them.
+/// Two stations at 100 Mbit/s with 2 ms of cable each, and a transfer between them.
 fn far_apart(stack: &Stack, segments: u64) -> Plant {
     let mut plant = Plant::default();
     let switch = plant.switch(plain_switch());
@@ -47,7 +47,7 @@ fn far_apart(stack: &Stack, segments: u64) -> Plant {
     plant
 }
 
-/// Runs for two seconds and returns what counts after warm-up.
+/// Runs for two seconds and returns the record after warm-up.
 fn record(plant: &Plant) -> Record {
     let config = Config {
         seed: 1,
@@ -61,8 +61,8 @@ fn record(plant: &Plant) -> Record {
     simulation.finish()
 }
 
-/// Bits of payload per second that a stream got. What was released between the end of the warm-up
-/// and one latency before the end of the run counts.
+/// Goodput of a stream in bit/s. Packets released between the end of the warm-up and one latency
+/// before the end of the run count.
 fn goodput(record: &Record, stream: usize) -> f64 {
     let stream = &record.streams[stream];
     let time = record.duration - WARMUP - stream.latency.mean().unwrap_or_default();
@@ -98,7 +98,7 @@ fn a_window_limits_to_window_over_round_trip_time() {
     let stack = Stack::IpRate { service };
     let alone = goodput(&record(&far_apart(&stack, 1)), 0);
     assert_within(alone / formula(1), 0.994, 1.006);
-    // Eight leave one service apart, and so do their acknowledgements: none waits for another.
+    // Eight leave one service apart, and so do their acknowledgements: none has to wait.
     let several = goodput(&record(&far_apart(&stack, 8)), 0);
     assert_within(several / formula(8), 0.994, 1.006);
 }
@@ -139,15 +139,15 @@ fn two_transfers_share_a_link_by_tail_drop() {
     for (end, cable_us) in [(sink, 0), (a, 100), (b, 130)] {
         plant.join(switch, end, 100).propagation = Duration::from_us(cable_us);
     }
-    // Both windows are larger than the buffer, else the first one there would keep it.
+    // Both windows exceed the buffer, otherwise the flow that fills it first would keep it.
     plant.flow(endless("a", a, sink, 100));
     plant.flow(endless("b", b, sink, 100));
     let record = record(&plant);
     let shares = [0, 1].map(|stream| goodput(&record, stream) / (EFFICIENCY * 1e8));
-    // All of the link, but for repeated segments, which count in a stream only once they arrive.
+    // The whole link, except for retransmissions, which count in a stream only on arrival.
     assert_within(shares[0] + shares[1], 0.98, 1.002);
-    // Not a fair share: with exact timing, tail drop prefers whoever comes first after a departure
-    // (phase effects; Floyd and Jacobson, 1992).
+    // Not a fair share: with exact timing, tail drop favors the flow that comes first after a
+    // departure (phase effects; Floyd and Jacobson, 1992).
     assert!(shares.iter().all(|&share| share > 0.01), "{shares:?}");
     assert!(record.streams.iter().any(|stream| stream.dropped > 0));
     let busy = port(
@@ -182,7 +182,7 @@ fn many_to_one(utilization_percent: i64) -> Plant {
     plant
 }
 
-/// 106 octets of frame, preamble and gap at 100 Mbit/s.
+/// A frame of 106 octets with preamble and gap at 100 Mbit/s.
 const SERVICE: Duration = Duration::from_ns(10_080);
 
 #[test]

@@ -73,7 +73,7 @@ fn one_server_serves_both_directions_in_order() {
     for stream in &record.streams {
         assert_eq!(stream.latency.max, US(200) + FRAME * 2);
     }
-    // A second packet released by `b` at 110 us is in front of the one that arrives at 118.24.
+    // A second packet released by `b` at 110 us is ahead of the one that arrives at 118.24.
     plant.flow(periodic("busy", b, a)).start = US(110);
     let record = plant.run(10);
     let waited = US(110 + 100) - (US(100) + FRAME * 2);
@@ -140,8 +140,8 @@ fn a_more_urgent_frame_waits_for_one_frame_at_most() {
     late.tag = tag(7, 0);
     late.start = US(200);
     let record = plant.run(10);
-    // First bulk frame: 12.208 us over 1 Gbit/s, then 123.04 us a frame with its gap. At 200 us +
-    // 9.44 us (110 octets) the second is under way until 12.208 + 2 * 123.04.
+    // First bulk frame: 12.208 us over 1 Gbit/s, then 123.04 us per frame with its gap. At 200 us +
+    // 9.44 us (110 octets) the second is being sent, until 12.208 + 2 * 123.04.
     let arrival = US(200) + NS(9_440);
     let free = NS(12_208) + NS(123_040) * 2;
     assert_eq!(
@@ -212,7 +212,7 @@ fn vlans_keep_floods_apart() {
     flow.delivery = Delivery::Multicast;
     let record = plant.run(10);
     assert_eq!(record.streams[0].delivered, 10);
-    // Flooded to `b` and `c` of VLAN 10; `d` hears nothing.
+    // Flooded to `b` and `c` of VLAN 10; `d` receives nothing.
     let arrived = |node: rtether_model::network::NodeId| record.nodes[node.index()].arrived;
     assert_eq!([arrived(b), arrived(c), arrived(d)], [10, 10, 0]);
     assert_eq!(record.nodes[c.index()].filtered, 10);
@@ -237,7 +237,7 @@ fn a_learning_switch_floods_until_it_knows() {
     plant.flow(periodic("back", b, a)).start = Duration::from_us(4_500);
     let record = plant.run(10);
     assert_eq!(record.streams[0].delivered, 10);
-    // `b` speaks at 4.5 ms: five frames were flooded before.
+    // `b` sends at 4.5 ms: five frames were flooded before.
     assert_eq!(record.nodes[c.index()].filtered, 5);
 }
 
@@ -279,8 +279,8 @@ fn a_full_buffer_drops_the_tail() {
 
 #[test]
 fn a_priority_tag_belongs_to_no_vlan() {
-    // The first switch knows VLANs at another port only; its tag passes as it came, so that the
-    // second one takes the frame for its access port's VLAN.
+    // The first switch has a VLAN at another port only, so the priority tag passes unchanged, and
+    // the second switch assigns the frame to the VLAN of its access port.
     let mut plant = Plant::default();
     let [first, second] = [(); 2].map(|()| plant.switch(plain_switch()));
     let [a, b, c] = [(); 3].map(|()| plant.station(Stack::Zero));

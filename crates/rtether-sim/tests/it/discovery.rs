@@ -1,7 +1,7 @@
-//! Discovery of many participants over a switch: how long it takes, and what it costs.
+//! Discovery of many participants over a switch: duration and cost.
 //!
-//! Oracle: all samples come once everybody knows everybody, and the datagrams of discovery grow no
-//! faster than the pairs of participants. Figures are printed with `--nocapture`.
+//! Oracle: samples flow once all endpoints are matched, and the number of discovery datagrams grows
+//! no faster than the pairs of participants. Figures are printed with `--nocapture`.
 #![allow(clippy::print_stdout, reason = "figures")]
 
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use rtether_sim::observe::{Datagram, Delivery, Observer, PacketInfo};
 
 use crate::support::{Plant, periodic, plain_switch};
 
-/// Writers of each station, and readers.
+/// Number of writers per station, and of readers.
 const TOPICS: usize = 5;
-/// Datagrams for each ordered pair of participants, at most: announcements, and for each of the three
-/// built-in writers samples, heartbeats and acknowledgments.
+/// Limit of datagrams per ordered pair of participants: announcements, and samples, heartbeats and
+/// acknowledgments of each of the three built-in writers.
 const PER_PAIR_MAX: u64 = 40;
 
 #[derive(Default)]
 struct Seen {
-    /// What the next frame has of discovery.
+    /// Octets of the next frame, if it is discovery.
     next: Option<usize>,
     datagrams: u64,
     octets: usize,
-    /// When the first sample of each stream came.
+    /// When the first sample of each stream arrived.
     first: BTreeMap<usize, Instant>,
 }
 
@@ -51,7 +51,7 @@ impl Observer for Seen {
     }
 
     fn transmitted(&mut self, _: Instant, port: PortId, _: &PacketInfo) {
-        // The switch is the first node: what it passes on has been counted.
+        // The first node is the switch; the frames it forwards have been counted before.
         let next = self.next.take().filter(|_| port.node != NodeId(0));
         self.datagrams += u64::from(next.is_some());
         self.octets += next.unwrap_or(0);
@@ -62,7 +62,7 @@ impl Observer for Seen {
     }
 }
 
-/// Stations with as many writers as readers, each topic between two of them, at 100 Mbit/s.
+/// Stations with equally many writers and readers, each topic between two of them, at 100 Mbit/s.
 fn plant(stations: usize) -> Plant {
     let mut plant = Plant::default();
     let switch = plant.switch(plain_switch());

@@ -1,4 +1,4 @@
-//! Frames from outside: what is refused, what comes late, and what a recording says of it.
+//! Frames from outside: refusals, late frames, and recordings of them.
 
 mod stacks;
 
@@ -50,7 +50,7 @@ fn star(stations: usize) -> (Plant, Vec<NodeId>) {
     (plant, stations)
 }
 
-/// Gives the stations of a plant this stack, to be emulated.
+/// Gives the stations of a plant this stack, and emulates them.
 fn emulate(plant: &mut Plant, stack: &Stack) {
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
@@ -93,8 +93,8 @@ fn a_broadcast_by_hand() {
     assert_eq!(emulation.next_event(), None);
 }
 
-/// Oracle: by hand. A switch that manages multicast sends a group's frame to its listeners and a
-/// broadcast to all; one that does not sends both to all, and stations take what they listen to.
+/// Oracle: by hand. A switch with managed multicast sends a frame of a group to its listeners and a
+/// broadcast to all; one without sends both to all, and stations filter.
 #[test]
 fn a_managed_group_goes_to_its_listeners_alone() {
     for (multicast, sent) in [
@@ -122,7 +122,7 @@ fn a_managed_group_goes_to_its_listeners_alone() {
         inject(nodes[0], 1, group).unwrap();
         inject(nodes[0], 2, Destination::All).unwrap();
         inject(nodes[3], 3, Destination::One(nodes[0])).unwrap();
-        // Not of this sender, not multicast, not there.
+        // Wrong sender, not multicast, unknown.
         let refused = Err(Refusal::Destination);
         assert_eq!(inject(nodes[1], 4, group), refused);
         assert_eq!(inject(nodes[0], 4, Destination::Group(FlowId(0))), refused);
@@ -153,7 +153,7 @@ fn a_managed_group_goes_to_its_listeners_alone() {
     }
 }
 
-/// Oracle: 802.1Q: access ports take tags off, trunks put them on; VLANs do not mix.
+/// Oracle: 802.1Q: access ports remove tags, trunks add them; VLANs do not mix.
 #[test]
 fn tags_leave_as_the_switch_sends_them() {
     let (mut plant, nodes) = star(4);
@@ -200,7 +200,7 @@ fn tags_leave_as_the_switch_sends_them() {
 }
 
 /// Oracle: strict priority by hand. Four frames of 1518 octets take 123.04 us each on the way out;
-/// the urgent one, which comes last, waits for the one that is being sent.
+/// the urgent one, which comes last, waits for the frame being sent.
 #[test]
 fn priority_passes_what_waits() {
     let (mut plant, nodes) = star(3);
@@ -257,7 +257,7 @@ fn what_is_not_of_this_network_is_refused_and_counted() {
         refuse(nodes[0], odd, Refusal::Size);
     }
     assert_eq!(emulation.counters().refused, 10);
-    // A station without a link is a destination that no switch has a port for.
+    // No switch has a port towards a station without a link.
     emulation.inject(nodes[0], at(1), to(alone)).unwrap();
     let expected = [
         Output::Dropped {
@@ -318,8 +318,8 @@ fn networks_that_cannot_be_emulated_are_refused() {
     );
 }
 
-/// Stations on a hub of 10 Mbit/s at a load of about one half, frames of 84 to 1500 octets, that
-/// often send together.
+/// Stations on a hub of 10 Mbit/s at a load of about one half, frames of 84 to 1500 octets, often
+/// sent at the same time.
 fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
     let mut plant = Plant::default();
     let hub = plant.hub(10, Duration::ZERO);
@@ -351,8 +351,8 @@ fn hub_traffic(frames: u64) -> (Plant, Vec<Arrival>) {
     (plant, arrivals)
 }
 
-/// One frame in a hundred comes after what it should have met: those around it differ, and no
-/// others do. Oracle: the replay of the true times.
+/// One frame in a hundred comes too late to meet the frames it should have met: only those around
+/// it differ. Oracle: the replay of the true times.
 #[test]
 fn a_late_frame_spoils_few_others() {
     let (plant, arrivals) = hub_traffic(4_000);
@@ -390,7 +390,7 @@ fn a_late_frame_spoils_few_others() {
         "{counters:?}"
     );
     let (_, in_order) = run(Draws::InOrder, US * 20);
-    // Each late frame is one itself; drawn in order, back-offs never agree again.
+    // Each late frame differs itself; drawn in order, back-offs never agree again.
     assert!(by_frame.differing >= counters.late, "{by_frame:?}");
     assert!(
         by_frame.differing < 10 * counters.late,
@@ -407,7 +407,7 @@ fn a_late_frame_spoils_few_others() {
     assert_eq!(apart, by_frame.differing);
 }
 
-/// Oracle: counting. A recording that is full compares what came before.
+/// Oracle: counting. A full recording compares the frames before its limit.
 #[test]
 fn a_full_recording_says_until_when_it_is_whole() {
     let (plant, arrivals) = hub_traffic(500);

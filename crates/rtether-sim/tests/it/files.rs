@@ -10,7 +10,7 @@ use crate::support::{Plant, two_stations};
 
 const MS: fn(i64) -> Duration = Duration::from_ms;
 
-/// Files at these times, in ms, of so many octets.
+/// Files at these times, in ms, with these sizes, in octets.
 fn files(listed: &[(i64, u64)]) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
@@ -30,7 +30,7 @@ fn files(listed: &[(i64, u64)]) -> Plant {
     plant
 }
 
-/// Files as they were told: number, release, latency.
+/// Delivered files: number, release, latency.
 #[derive(Default)]
 struct Log(Vec<(u32, Instant, Duration)>);
 
@@ -43,8 +43,8 @@ impl Observer for Log {
     }
 }
 
-/// Oracle: by hand. SYN, SYN and ACK, then 1000 octets: frames of 64, 64 and 1058 octets over two links
-/// each; what acknowledges the handshake is the segment with the octets.
+/// Oracle: by hand. SYN, SYN-ACK, then 1000 octets: frames of 64, 64 and 1058 octets over two links
+/// each; the data segment also acknowledges the handshake.
 #[test]
 fn a_small_file_by_hand() {
     let mut log = Log::default();
@@ -62,8 +62,8 @@ fn a_small_file_by_hand() {
     assert_eq!(log.0, [(0, due(0), by_hand), (1, due(20), by_hand)]);
 }
 
-/// Oracle: the record of the transfers, which does not come from the books of the stream. The second
-/// file is due while the first one is sent, and its time runs from then on.
+/// Oracle: the records of the transfers, which are independent of the stream's statistics. The
+/// second file is due while the first one is sent, and its latency runs from then on.
 #[test]
 fn a_file_that_waits_for_another_is_late_from_when_it_was_due() {
     let mut log = Log::default();
@@ -80,14 +80,14 @@ fn a_file_that_waits_for_another_is_late_from_when_it_was_due() {
     ];
     let seen: Vec<Duration> = log.0.iter().map(|file| file.2).collect();
     assert_eq!(seen, latencies);
-    // One megabyte takes 80 ms at least.
+    // One megabyte takes at least 80 ms.
     assert!(latencies[0] > MS(80) && latencies[1] > MS(79));
     assert_eq!(
         (stream.released, stream.delivered, stream.missed),
         (2, 2, 2)
     );
     assert_eq!(stream.payload_bytes, 1_010_000);
-    // Without a deadline the stream counts segments, as ever.
+    // Without a deadline the stream counts segments.
     let mut plant = files(&[(0, 1_000_000), (1, 10_000)]);
     plant.flows[0].deadline = None;
     let segments = &plant.run(1_000).streams[0];
@@ -105,7 +105,7 @@ fn files_that_have_not_arrived_are_late() {
     assert_eq!((stream.in_flight, stream.missed), (2, 2));
 }
 
-/// Oracle: the files themselves: each begins when its predecessor is through, and none waits.
+/// Oracle: the files themselves: each begins when its predecessor ends, and none waits.
 #[test]
 fn files_without_gaps_are_due_one_after_the_other() {
     let mut plant = files(&[]);
@@ -128,7 +128,7 @@ fn files_without_gaps_are_due_one_after_the_other() {
     assert_eq!(stream.missed, 0);
 }
 
-/// Oracle: the link: losses are made good, and no file is lost.
+/// Oracle: the link: losses are repaired, and no file is lost.
 #[test]
 fn lost_segments_make_files_late_and_lose_none() {
     let listed: Vec<(i64, u64)> = (0..20).map(|number| (500 * number, 50_000)).collect();

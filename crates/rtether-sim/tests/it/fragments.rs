@@ -13,13 +13,13 @@ use rtether_sim::{BuildError, Config, Simulation};
 use crate::support::{Plant, plain_switch, tag, two_stations};
 
 const NS: fn(i64) -> Duration = Duration::from_ns;
-/// An octet at 100 Mbit/s.
+/// Time of an octet at 100 Mbit/s, in nanoseconds.
 const OCTET: i64 = 80;
-/// A full fragment on the wire, with preamble, and with the gap as well.
+/// A full fragment on the wire with preamble, and with preamble and gap.
 const FULL: i64 = 1_526 * OCTET;
 const NEXT: i64 = 1_538 * OCTET;
 
-/// Datagrams of so many octets every 10 ms.
+/// Datagrams with `payload` octets every 10 ms.
 fn datagrams(stack: &Stack, payload: u64) -> Plant {
     let mut plant = two_stations(stack);
     plant.flows[0].payload = Bytes::new(payload);
@@ -31,12 +31,12 @@ fn datagrams(stack: &Stack, payload: u64) -> Plant {
     plant
 }
 
-/// What happened to datagrams, and to their fragments.
+/// Outcomes of datagrams and of their fragments.
 #[derive(Default)]
 struct Log {
     fragments: u32,
     delivered: Vec<u32>,
-    /// Numbers of datagrams of which a fragment was lost.
+    /// Numbers of datagrams with a lost fragment.
     lost: BTreeSet<u32>,
     dropped: u32,
 }
@@ -64,9 +64,9 @@ fn latency(record: &Record) -> Duration {
     stream.latency.max
 }
 
-/// Oracle: by hand. 5008 octets of UDP are three fragments of 1480 and one of 568: three full frames
-/// and one of 606 octets. The first link is busy with all of them; at the switch the last one finds the
-/// one before it, which has just arrived, and leaves after it.
+/// Oracle: by hand. 5008 octets of UDP are three fragments of 1480 and one of 568: three full
+/// frames and one of 606 octets. The first link carries all of them; at the switch the last one
+/// waits for the one before it, which has just arrived.
 #[test]
 fn the_last_fragment_completes_a_datagram() {
     let mut log = Log::default();
@@ -83,19 +83,19 @@ fn the_last_fragment_completes_a_datagram() {
     assert_eq!(record.nodes[1].released, 400, "stacks see packets");
 }
 
-/// Oracle: by hand. A datagram of two frames, of which the second is padded, with a tag of 4 octets.
+/// Oracle: by hand. A datagram of two frames, the second one padded, with a tag of 4 octets.
 #[test]
 fn a_fragment_of_one_octet_is_padded_and_tagged() {
     let mut plant = datagrams(&Stack::Zero, 1_473);
     plant.flows[0].tag = tag(5, 0);
     let by_hand = FULL + 4 * OCTET + NEXT + 4 * OCTET + (64 + 4 + 8) * OCTET;
     assert_eq!(latency(&plant.run(100)), NS(by_hand));
-    // One octet less, and there is nothing to fragment.
+    // With one octet less nothing is fragmented.
     plant.flows[0].payload = Bytes::new(1_472);
     assert_eq!(latency(&plant.run(100)), NS(2 * (FULL + 4 * OCTET)));
 }
 
-/// Oracle: by hand. The stack takes 200 us for a packet, longer than a link: four packets follow each
+/// Oracle: by hand. The stack takes 200 us per packet, longer than a link: four packets follow each
 /// other through both stacks.
 #[test]
 fn a_stack_takes_its_time_for_each_fragment() {
@@ -117,7 +117,7 @@ fn a_stack_takes_its_time_for_each_fragment() {
     assert_eq!(latency(&record), NS(third.max(fourth) + 200_000));
 }
 
-/// Oracle: by hand. An application has a datagram whole: one task to send it, one to receive it.
+/// Oracle: by hand. Tasks handle whole datagrams: one to send, one to receive.
 #[test]
 fn a_task_has_a_datagram_whole() {
     let mut plant = datagrams(&Stack::Zero, 5_000);
@@ -156,7 +156,7 @@ fn an_answer_is_fragmented_too() {
     let stream = &record.streams[0];
     assert_eq!((stream.released, stream.delivered), (100, 100));
     assert_eq!((stream.missed, stream.payload_bytes), (100, 300_000));
-    // And a fragmented request has a short answer.
+    // A fragmented request with a short answer.
     plant.flows[0].payload = Bytes::new(3_000);
     plant.flows[0].reply = Some(Reply {
         payload: Bytes::new(100),
@@ -165,7 +165,7 @@ fn an_answer_is_fragmented_too() {
     assert_eq!(latency(&plant.run(1_000)), NS(request + answer));
 }
 
-/// Oracle: the fragments that were seen to be lost. A datagram lacks none of them or is lost, once.
+/// Oracle: the fragments observed to be lost. A datagram is complete, or lost once.
 #[test]
 fn one_lost_fragment_loses_the_datagram() {
     let mut plant = datagrams(&Stack::Zero, 20_000);
@@ -185,8 +185,8 @@ fn one_lost_fragment_loses_the_datagram() {
     );
 }
 
-/// Oracle: by hand. Half of 100 datagrams a second lack something, and what is there of each waits for
-/// 30 s: about 20 kB, of which 4 MiB has room for 220 or so. After 10 s the station takes no more.
+/// Oracle: by hand. Half of 100 datagrams a second are incomplete, and their fragments wait for 30
+/// s: about 20 kB each, so 4 MiB hold about 220. After 10 s the station refuses fragments.
 #[test]
 fn what_waits_for_lost_fragments_fills_the_memory() {
     let mut plant = datagrams(&Stack::Zero, 20_000);
@@ -200,7 +200,7 @@ fn what_waits_for_lost_fragments_fills_the_memory() {
     assert!(last.is_some_and(|last| last < 700), "{last:?}");
 }
 
-/// Oracle: the end of the run: what is under way is late or not, and is counted once.
+/// Oracle: the end of the run: a datagram in transit is late or not, and counts once.
 #[test]
 fn what_is_under_way_at_the_end_counts_once() {
     let mut plant = datagrams(&Stack::Zero, 60_000);
@@ -214,7 +214,7 @@ fn what_is_under_way_at_the_end_counts_once() {
     assert_eq!((stream.in_flight, stream.missed), (1, 0));
 }
 
-/// Oracle: symmetry: each listener of a group has every datagram, at the same time.
+/// Oracle: symmetry: each listener of a group gets every datagram, at the same time.
 #[test]
 fn each_listener_of_a_group_puts_its_own_together() {
     let mut plant = Plant::default();
@@ -236,7 +236,7 @@ fn each_listener_of_a_group_puts_its_own_together() {
     assert_eq!(record.nodes[1].released, 40, "one copy for both");
 }
 
-/// Oracle: the medium, which is free: a hub repeats bit by bit, so fragments pass it once.
+/// Oracle: an idle medium: a hub repeats bit by bit, so fragments occupy it once.
 #[test]
 fn fragments_pass_a_hub() {
     let mut plant = Plant::default();

@@ -16,7 +16,7 @@ use rtether_sim::observe::Fingerprint;
 
 use crate::support::{Plant, periodic, plain_switch, tag};
 
-/// Runs for 200 ms and writes down what came out.
+/// Runs for 200 ms and returns the results as text.
 fn table(plant: &Plant) -> String {
     let mut fingerprint = Fingerprint::default();
     let record = plant.run_with(200, 1, &mut fingerprint);

@@ -1,4 +1,4 @@
-//! Shared media in a network: delays by hand, ways through hubs and switches, books that balance.
+//! Shared media in a network: delays by hand, paths through hubs and switches, conservation.
 
 mod late;
 
@@ -19,7 +19,7 @@ const CONFIG: Config = Config {
     bucket: Duration::ZERO,
 };
 
-/// Runs and checks the books after every step of a tenth.
+/// Runs in ten steps and checks the invariants after each.
 fn run(plant: &Plant, config: &Config, length: Duration) -> Record {
     let mut simulation = Simulation::new(&plant.network, &plant.flows, config).unwrap();
     for step in 1..=10 {
@@ -41,7 +41,7 @@ fn stations(plant: &mut Plant, hub: NodeId, count: usize, mbps: u64) -> Vec<Node
 #[test]
 fn one_frame_by_hand() {
     // 60 octets over UDP are a frame of 106: 114 octets with preamble, 91.2 us at 10 Mbit/s. Two
-    // cables of 50 ns and 400 ns in the hub: 91.7 us. Nothing else is sent.
+    // cables of 50 ns and 400 ns in the hub: 91.7 us. There is no other traffic.
     let mut plant = Plant::default();
     let hub = plant.hub(10, Duration::from_ns(400));
     let ends = stations(&mut plant, hub, 3, 10);
@@ -52,7 +52,7 @@ fn one_frame_by_hand() {
     assert_eq!(stream.latency.min, Duration::from_ns(91_700));
     assert_eq!(stream.latency.max, Duration::from_ns(91_700));
     assert_eq!(stream.segments_ps[Segment::MediumAccess.index()], 0);
-    // The third station heard everything and took nothing in.
+    // The third station heard everything and filtered it.
     assert_eq!(record.nodes[3].filtered, 100);
     let media = &record.media[0];
     assert_eq!(media.carried, Duration::from_ns(91_200) * 100);
@@ -63,7 +63,7 @@ fn one_frame_by_hand() {
 fn a_switch_costs_one_more_frame_time_than_a_hub() {
     // Oracle: a switch stores and forwards (catalogue 5d.5). Hub: 9.12 us at 100 Mbit/s and two
     // cables of 50 ns each way, and the answer waits for the gap of 0.96 us. Switch: two
-    // serializations and cables each way, and nothing waits.
+    // serializations and cables each way, without waiting.
     let mean = |is_hub: bool| {
         let mut plant = Plant::default();
         let middle = if is_hub {
@@ -89,8 +89,8 @@ fn a_switch_costs_one_more_frame_time_than_a_hub() {
 
 #[test]
 fn half_duplex_takes_turns() {
-    // Both send a full frame at the same instant: they collide, and once that is resolved the later
-    // one waits for the earlier. Full duplex knows neither.
+    // Both send a full frame at the same instant: they collide, and then the later one waits for
+    // the earlier. At full duplex neither happens.
     let collisions = |duplex: Duplex| {
         let mut plant = Plant::default();
         let ends = [(); 2].map(|()| plant.station(Stack::Zero));
@@ -125,8 +125,8 @@ fn half_duplex_takes_turns() {
 
 #[test]
 fn a_frame_crosses_hub_switch_and_hub() {
-    // Two hubs joined by a switch: two collision domains, two serializations. The hubs of each side
-    // hear only what has to pass.
+    // Two hubs joined by a switch: two collision domains, two serializations. Each side's hub hears
+    // only frames that have to pass.
     let mut plant = Plant::default();
     let left = plant.hub(10, Duration::ZERO);
     let right = plant.hub(100, Duration::ZERO);
@@ -244,7 +244,7 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
         let mbps = dice.pick(&[10, 100]);
         let is_hub = index == 0 || dice.chance(60);
         let joined = (index > 0).then(|| dice.pick(&places));
-        // Hubs that are joined run at one rate.
+        // Joined hubs have one rate.
         let mbps = joined.map_or(mbps, |(_, rate)| rate);
         let node = if is_hub {
             plant.hub(mbps, Duration::from_ns(dice.time(0, 400)))
@@ -262,7 +262,7 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
         }
         places.push((node, mbps));
     }
-    // Now and then so far apart that collisions come late, yet within a slot of 51.2 us.
+    // Some are so far apart that collisions come late, yet within a slot of 51.2 us.
     let is_long = dice.chance(30);
     let mut ends = Vec::new();
     for _ in 0..dice.between(2, 8) {
@@ -310,7 +310,7 @@ pub(crate) fn random_plant(number: u64) -> (Plant, Duration) {
     (plant, length)
 }
 
-/// Packets that ended early, by reason.
+/// Dropped packets by reason.
 #[derive(Default)]
 struct Drops([u64; 8]);
 
@@ -323,8 +323,8 @@ impl Observer for Drops {
 #[test]
 fn books_balance_on_random_plants() {
     // Oracle: `Simulation::invariants` after every step (each port, node, link and medium); once
-    // everything has drained, each release is delivered or dropped, and nothing is under way. Late
-    // collisions and frames that nobody receives are among what happens.
+    // everything has drained, each release is delivered or dropped, and nothing is in transit. Late
+    // collisions and garbled frames must occur.
     let end = Instant::ZERO + Duration::from_secs(1_000);
     let cases = if std::env::var_os("RTETHER_NIGHTLY").is_some() {
         10_000

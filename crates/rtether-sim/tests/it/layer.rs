@@ -25,7 +25,7 @@ const NS: fn(i64) -> Duration = Duration::from_ns;
 const FRAME: Duration = Duration::from_ns(9_120);
 const TAGGED_FRAME: Duration = Duration::from_ns(9_440);
 
-/// Two stations and a cable.
+/// Two stations and a link.
 fn cable(stacks: [Stack; 2]) -> (Plant, NodeId, NodeId) {
     let mut plant = Plant::default();
     let [a, b] = stacks.map(|stack| plant.station(stack));
@@ -129,7 +129,7 @@ fn rtos() -> Stack {
 
 #[test]
 fn a_real_time_stack_charges_by_kind() {
-    // Oracle: catalogue 1b, stack costs. A passage of a message takes 101 us; segments and
+    // Oracle: catalogue 1b, stack costs. A message costs 101 us per stack; segments and
     // acknowledgements are counted by an observer, and each passes two stacks.
     let (mut plant, a, b) = cable([rtos(), rtos()]);
     plant.flow(once("message", a, b, US(50_000)));
@@ -151,7 +151,7 @@ fn a_real_time_stack_charges_by_kind() {
 
 #[test]
 fn messages_preempt_files_or_wait_for_them() {
-    // By hand: SYN and its answer take 5.76 us each, so ten segments are written from 11.52 us on,
+    // By hand: SYN and SYN-ACK take 5.76 us each, so ten segments are written from 11.52 us on,
     // until 511.52 us. The message of 100 us comes in between or after them.
     for (messages_first, waited) in [(true, Duration::ZERO), (false, NS(411_520))] {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
@@ -201,8 +201,8 @@ fn served(layer: Layer, frames: &[(&str, i64)]) -> (String, u64) {
 
 #[test]
 fn receive_algorithms_on_a_flooded_station() {
-    // By hand, catalogue S8. The first frame is served at once, where the algorithm lets it; the
-    // others wait, and h2 comes when the first two services are over.
+    // By hand, catalogue S8. The first frame is served at once, if the algorithm allows; the others
+    // wait, and h2 comes when the first two services are over.
     let frames = [("l1", 0), ("l2", 0), ("h1", 0), ("h2", 150), ("l3", 150)];
     let promoting = ReceiveSelection::Promoting {
         picks: NonZeroU32::MIN,
@@ -213,16 +213,16 @@ fn receive_algorithms_on_a_flooded_station() {
     };
     for (selection, expected, left) in [
         (ReceiveSelection::HighestFirst, "l1 h1 h2 l2 l3", 0),
-        // l2 rises with the first pick after its arrival and is in front of h2.
+        // l2 rises with the first pick after its arrival and is ahead of h2.
         (promoting, "l1 h1 l2 h2 l3", 0),
-        // Nothing goes before h1; it sets the flag for one low frame, as h2 does.
+        // Nothing precedes h1; it sets the flag for one low frame, as h2 does.
         (low_flag(LowTurn::AllQueues), "h1 l1 h2 l2", 1),
         (low_flag(LowTurn::BelowTop), "h1 l1 h2 l2", 1),
     ] {
         let seen = served(queues(selection), &frames);
         assert_eq!(seen, (expected.to_string(), left), "{selection:?}");
     }
-    // Without a layer in order of arrival.
+    // Without a layer, in order of arrival.
     let plain = served(Layer::default(), &frames);
     assert_eq!(plain, ("l1 l2 h1 h2 l3".to_string(), 0));
 }
@@ -257,7 +257,7 @@ fn an_instance_is_interrupted() {
 #[test]
 fn urgent_messages_overtake_in_both_directions() {
     // By hand: low frames arrive every 50 us, and a stack of 100 us begins with one at 9.12 us and
-    // every 100 us from there. A message of 1000 us waits for the one in service only; in a plain
+    // every 100 us from there. A message of 1000 us waits only for the one in service; in a plain
     // stack it waits for all that have arrived: 20 frames until 950 us, which end at 2009.12 us.
     let service = US(100);
     for (layer, until) in [(true, NS(1_009_120)), (false, NS(2_009_120))] {
@@ -358,8 +358,8 @@ fn transmit_strategies_on_a_link() {
 
 #[test]
 fn idle_releases_let_low_traffic_through() {
-    // Oracle: R78 and R80. Without any high traffic each low frame waits 1 ms at most, in the
-    // sending and in the receiving station, and all arrive.
+    // Oracle: R78 and R80. Without high traffic each low frame waits at most 1 ms, in the sending
+    // and in the receiving station, and all arrive.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service: US(10) }]);
     plant.flow(periodic("low", a, b)).traffic = Traffic::Poisson {
         mean_interval: Duration::from_ms(5),
@@ -401,8 +401,8 @@ fn full_queues_are_counted() {
 
 #[test]
 fn instances_have_room_for_those_that_wait() {
-    // By hand: of six frames that come at once one is served, one waits, and four find no room, as
-    // where receive queues hold one.
+    // By hand: of six simultaneous frames one is served, one waits, and four are dropped, as with
+    // receive queues that hold one.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::IpRate { service: US(100) }]);
     for name in ["1", "2", "3", "4", "5", "6"] {
         plant.flow(once(name, a, b, US(0)));

@@ -16,7 +16,7 @@ const NS: fn(i64) -> Duration = Duration::from_ns;
 /// 100 octets over TCP: a frame of 158, 13.28 us at 100 Mbit/s.
 const FRAME: Duration = Duration::from_ns(13_280);
 
-/// Messages of 100 octets every `period`, with an echo after `after` if there is one.
+/// Messages of 100 octets every `period`, with an echo after `after` if given.
 fn messages(period: Duration, after: Option<Duration>) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
@@ -35,13 +35,13 @@ fn messages(period: Duration, after: Option<Duration>) -> Plant {
     plant
 }
 
-/// Segments that the two stations sent.
+/// Segments sent by the two stations.
 fn sent(record: &Record) -> [u64; 2] {
     let count = |node: &NodeRecord| node.released;
     [count(&record.nodes[1]), count(&record.nodes[2])]
 }
 
-/// Numbers of the messages in the order in which they arrived, and segments by direction.
+/// Message numbers in order of arrival, and segments by direction.
 #[derive(Default)]
 struct Log {
     delivered: Vec<u32>,
@@ -100,7 +100,7 @@ fn an_echo_takes_four_frame_times_and_carries_acknowledgements() {
 
 #[test]
 fn acknowledgements_that_wait_too_long_go_alone() {
-    // Oracle: 40 ms of delay. The next message is later, so each answer is acknowledged alone.
+    // Oracle: 40 ms of delay. The next message is later, so each answer is acknowledged separately.
     let record = messages(MS(100), Some(Duration::ZERO)).run(1_000);
     assert_eq!(sent(&record), [20, 10]);
     // So is each message if its answer takes longer.
@@ -111,7 +111,7 @@ fn acknowledgements_that_wait_too_long_go_alone() {
     let application = stream.segments_ps[Segment::Application.index()];
     assert_eq!(application, 5 * 60_000_000_000);
     assert_eq!(stream.segments_ps[Segment::TalkerStack.index()], 0);
-    // The acknowledgement in between changes no latency.
+    // The acknowledgement in between does not change latency.
     let record = messages(MS(200), Some(MS(39))).run(1_000);
     assert_eq!(sent(&record), [10, 5]);
     assert_eq!(record.streams[0].latency.max, FRAME * 4 + MS(39));
@@ -157,8 +157,8 @@ fn a_long_message_is_cut_into_segments() {
 #[test]
 fn a_window_makes_messages_wait_in_the_talker() {
     // Oracle: a window of two segments, each acknowledged. The third segment leaves when the
-    // acknowledgement of the first is back: two frames of 122.08 us and two of 5.76 us; behind it
-    // are two more frame times.
+    // acknowledgement of the first is back: two frames of 122.08 us and two of 5.76 us; two more
+    // frame times follow.
     let mut plant = messages(MS(10), None);
     plant.flows[0].payload = Bytes::new(4_380);
     plant.flows[0].connection = Some(TcpParameters {
@@ -178,7 +178,7 @@ fn a_window_makes_messages_wait_in_the_talker() {
     );
 }
 
-/// Echoes for 5 s over links that lose 3 % of the frames, and time to repeat them all.
+/// Echoes for 5 s over links that lose 3 % of the frames, and time to retransmit them all.
 fn lossy(seed: u64) -> (Record, Log, Fingerprint) {
     let mut plant = messages(MS(5), Some(Duration::from_us(300)));
     for link in &mut plant.network.links {
@@ -240,14 +240,14 @@ fn messages_that_never_arrive_are_overdue_or_on_the_way() {
 
 #[test]
 fn messages_beyond_the_limit_are_dropped() {
-    // Oracle: 100 000 are on the way at most.
+    // Oracle: at most 100 000 are in transit.
     let mut plant = messages(Duration::from_us(5), None);
     plant.network.links[0].errors_per_billion = 1_000_000_000;
     plant.flows[0].deadline = Some(MS(50));
     let stream = &plant.run(600).streams[0];
     assert_eq!((stream.released, stream.delivered), (120_000, 0));
     assert_eq!((stream.dropped, stream.in_flight), (20_000, 100_000));
-    // All that were refused, and those on the way that are older than 50 ms: all of them.
+    // All refused messages, and those in transit older than 50 ms: all of them.
     assert_eq!(stream.missed, 120_000);
 }
 

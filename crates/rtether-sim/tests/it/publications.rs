@@ -1,4 +1,4 @@
-//! Samples over RTPS against arithmetic by hand, and what a lossy link makes of them.
+//! Samples over RTPS against arithmetic by hand, and over lossy links.
 
 use rtether_model::flow::{Delivery, Phase, Reply, Traffic};
 use rtether_model::network::{NodeKind, PortVlan, Stack, Vid};
@@ -16,7 +16,7 @@ fn over(is_reliable: bool) -> Encapsulation {
     Encapsulation::Rtps { is_reliable }
 }
 
-/// 1024 octets every 10 ms from station 1 to station 2, not when participants announce themselves.
+/// 1024 octets every 10 ms from station 1 to station 2, at times without announcements.
 fn issues(is_reliable: bool) -> Plant {
     let mut plant = two_stations(&Stack::Zero);
     let flow = &mut plant.flows[0];
@@ -45,7 +45,7 @@ fn two_links(payload: u64, is_reliable: bool) -> Duration {
     wire::wire_time(frame, FAST) * 2
 }
 
-/// Oracle: two serializations by `wire`, whose headers are those of the standard.
+/// Oracle: two serializations by `wire`, with the headers of the standard.
 #[test]
 fn a_sample_takes_two_serializations() {
     for is_reliable in [false, true] {
@@ -59,7 +59,7 @@ fn a_sample_takes_two_serializations() {
     }
 }
 
-/// Oracle: the sum of both ways and what the application takes.
+/// Oracle: the sum of both ways and the application's time.
 #[test]
 fn a_round_trip_is_both_ways_and_the_application() {
     let mut plant = issues(true);
@@ -76,7 +76,7 @@ fn a_round_trip_is_both_ways_and_the_application() {
     assert_eq!(stream.dropped, 0);
 }
 
-/// Numbers of delivered samples by stream, and what is said on the wire.
+/// Numbers of delivered samples by stream, and datagrams on the wire.
 #[derive(Default)]
 struct Seen {
     numbers: Vec<Vec<u32>>,
@@ -117,7 +117,8 @@ fn lossy(is_reliable: bool, listeners: usize) -> Plant {
     plant
 }
 
-/// Oracle: strict reliability (D4, R139): each sample once, in order, whatever the links lose.
+/// Oracle: strict reliability (D4, R139): each sample once, in order, regardless of losses on
+/// links.
 #[test]
 fn reliable_samples_survive_a_lossy_network() {
     for seed in 1..=5 {
@@ -129,14 +130,15 @@ fn reliable_samples_survive_a_lossy_network() {
             assert_eq!(stream.dropped, 0);
             assert!(numbers.is_sorted_by(|a, b| a + 1 == *b), "{numbers:?}");
             assert!(stream.released > 300, "{}", stream.released);
-            // All but the last are there.
+            // All but the last ones are delivered.
             assert!(stream.latency.count + 20 > stream.released);
             assert!(stream.latency.max > Duration::from_ms(1), "none was lost");
         }
     }
 }
 
-/// Oracle: what is released is delivered, lost, or still under way; none comes twice or late.
+/// Oracle: each released sample is delivered, lost, or still in transit; none is delivered twice or
+/// out of order.
 #[test]
 fn best_effort_samples_are_lost_and_counted() {
     let mut seen = Seen::default();
@@ -151,7 +153,7 @@ fn best_effort_samples_are_lost_and_counted() {
     }
 }
 
-/// Oracle: the same seed, the same trajectory; another one, another.
+/// Oracle: the same seed gives the same trajectory, another seed another one.
 #[test]
 fn runs_are_repeated_octet_by_octet() {
     let run = |seed| {
@@ -163,7 +165,7 @@ fn runs_are_repeated_octet_by_octet() {
     assert_ne!(run(3), run(4));
 }
 
-/// Oracle: a talker in another VLAN never finds its listener, and so has nothing to release.
+/// Oracle: a talker in another VLAN never finds its listener, and so releases nothing.
 #[test]
 fn who_is_not_found_gets_nothing() {
     let mut plant = issues(true);
@@ -178,7 +180,7 @@ fn who_is_not_found_gets_nothing() {
     assert!(matches!(error(&plant), BuildError::NoRoute { .. }));
 }
 
-/// Oracle: what the documentation says cannot be.
+/// Oracle: the restrictions in the documentation.
 #[test]
 fn what_cannot_be_published_is_refused() {
     let mut plant = issues(true);
@@ -189,8 +191,8 @@ fn what_cannot_be_published_is_refused() {
     assert!(matches!(error(&plant), BuildError::Publication { .. }));
 }
 
-/// Oracle: the octets, which take their time on each link, and headers of at most a fifth of them, since
-/// a fragment has 1024 octets; of lost fragments the repetition.
+/// Oracle: the octets, which take their time on each link, and at most a fifth of them for headers,
+/// since a fragment has 1024 octets; plus retransmissions of lost fragments.
 #[test]
 fn samples_above_a_datagram_are_put_together() {
     for is_reliable in [false, true] {
@@ -212,7 +214,7 @@ fn samples_above_a_datagram_are_put_together() {
             "{}",
             stream.latency.max
         );
-        // Some hundred frames get lost.
+        // A few hundred frames are lost.
         plant.network.links[0].errors_per_billion = 20_000_000;
         let stream = plant.run(2_000).streams.remove(0);
         assert!(stream.released > 150);
@@ -227,8 +229,8 @@ fn samples_above_a_datagram_are_put_together() {
     }
 }
 
-/// Oracle: many topics between the same stations, and others of which they know nothing, do not meet;
-/// a flow of packets on the same links is not disturbed but by the frames there are.
+/// Oracle: topics between the same stations, and others unknown to them, do not mix; a flow of
+/// packets on the same links is affected only by the additional frames.
 #[test]
 fn topics_keep_apart_and_share_their_participants() {
     let mut plant = Plant::default();
@@ -265,13 +267,14 @@ fn topics_keep_apart_and_share_their_participants() {
     let NodeKind::Switch(_) = plant.network.nodes[0].kind else {
         panic!("the first node is the switch");
     };
-    // Those who do not take part say nothing, and hear nothing behind a switch that manages groups.
+    // Stations without a participant send no RTPS, and receive none behind a switch with managed
+    // multicast.
     assert_eq!(record.nodes[stations[4].index()].released, 100);
     assert_eq!(record.nodes[stations[5].index()].arrived, 100);
     assert!(seen.datagrams > 800 && seen.sizes > 100 * 800);
 }
 
-/// Oracle: what is sent to a group comes once, also where three switches form a ring.
+/// Oracle: a frame to a group is delivered once, also where three switches form a ring.
 #[test]
 fn discovery_does_not_go_round_in_a_ring() {
     let mut plant = Plant::default();
@@ -289,7 +292,8 @@ fn discovery_does_not_go_round_in_a_ring() {
     for stream in &record.streams {
         assert_eq!((stream.released, stream.dropped), (100, 0));
     }
-    // Samples, heartbeats, acknowledgments and discovery of three; a storm has a hundred thousand.
+    // Samples, heartbeats, acknowledgments and discovery of three; a storm would have a hundred
+    // thousand.
     let arrived: u64 = record.nodes.iter().map(|node| node.arrived).sum();
     assert!(arrived < 4_000, "{arrived} frames");
 }

@@ -1,6 +1,6 @@
-//! Random plants: the books balance, nothing overtakes, and runs repeat.
+//! Random plants: conservation, order, and repeatable runs.
 //!
-//! Each case is made from its number. A failure prints the line that repeats it;
+//! Each case is generated from its number. A failure prints the command that repeats it;
 //! `RTETHER_NIGHTLY=1` runs many more cases.
 
 mod closed_loop;
@@ -36,12 +36,12 @@ const NIGHTLY_CASES: u64 = 20_000;
 /// Long enough for the longest queue and the last retransmission.
 const DRAINED: Duration = Duration::from_secs(10_000);
 
-/// One random plant and how it is run.
+/// One random plant and its configuration.
 struct Case {
     number: u64,
     plant: Plant,
     config: Config,
-    /// Whether all traffic ends, and the run lasts until nothing is under way.
+    /// Whether all traffic ends, and the run lasts until nothing is in transit.
     drains: bool,
     until: Instant,
 }
@@ -80,7 +80,7 @@ impl Case {
     }
 }
 
-/// Prints how to repeat a case if it fails.
+/// Prints how to repeat a failed case.
 struct Repeat(u64);
 
 impl Drop for Repeat {
@@ -95,7 +95,7 @@ impl Drop for Repeat {
     }
 }
 
-/// Runs `property` on many cases, or on the one that the environment names.
+/// Runs `property` on many cases, or on the one named by the environment.
 fn for_each_case(property: impl Fn(&Case)) {
     let variable = |name| std::env::var(name).ok();
     let numbers = match variable("RTETHER_CASE") {
@@ -113,7 +113,7 @@ fn for_each_case(property: impl Fn(&Case)) {
     }
 }
 
-/// Oracles: the books and the wires of observers that know the network, not the simulator.
+/// Oracles: ledger and wires, observers that know the network, not the simulator.
 #[test]
 fn the_books_balance_after_every_step() {
     let rarities = RefCell::new(BTreeSet::new());
@@ -166,8 +166,8 @@ fn steps_do_not_matter_and_runs_repeat() {
     });
 }
 
-/// Oracle: the committed snapshot. A fingerprint that moves means that results may change, in nodes
-/// with layers above all: few scenarios have those, and many of these plants.
+/// Oracle: the committed snapshot. A moved fingerprint means that results may change, especially in
+/// nodes with layers: few scenarios have those, and many of these plants.
 #[test]
 fn trajectories_of_random_plants() {
     let mut table = String::new();
@@ -199,7 +199,8 @@ fn warm_up_takes_packets_out_and_moves_none() {
         let warm = case.run(&mut all);
         let mut cold_case = Case::new(case.number);
         cold_case.config.warmup = Duration::ZERO;
-        // The books of the cold run, counting from the end of the warm-up, are the warm record.
+        // The ledger of the cold run, counted from the end of the warm-up, must equal the warm
+        // record.
         let mut observer = (
             Fingerprint::default(),
             Ledger::new(&case.plant, case.config.warmup).indifferent(),
@@ -222,7 +223,7 @@ impl Observer for Releases {
     }
 }
 
-/// Oracle: the run without them. Random draws go by name, ties by order.
+/// Oracle: the run without the additional nodes. Random draws depend on names, ties on order.
 #[test]
 fn strangers_change_nothing() {
     for_each_case(|case| {
@@ -247,7 +248,7 @@ fn strangers_change_nothing() {
     });
 }
 
-/// Oracle: the arithmetic of wire times and base costs, exact where nothing else is on the way.
+/// Oracle: the arithmetic of wire times and base costs, exact where there is no other traffic.
 #[test]
 fn a_lonely_packet_takes_what_its_path_takes() {
     for_each_case(|case| {
@@ -291,7 +292,7 @@ fn a_lonely_packet_takes_what_its_path_takes() {
     });
 }
 
-/// Takes errors, jitter and queues that hold frames back away.
+/// Removes errors, jitter and queues that hold frames back.
 fn make_quiet(plant: &mut Plant) {
     for link in &mut plant.network.links {
         link.errors_per_billion = 0;

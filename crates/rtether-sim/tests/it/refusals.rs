@@ -1,4 +1,4 @@
-//! Flows that no simulation can be built of: the reason instead of a panic or a run without end.
+//! Flows that cannot be simulated: a reason instead of a panic or an endless run.
 
 use rtether_model::flow::{Bulk, Bursts, Flow, Phase, Reply, TcpParameters, Traffic};
 use rtether_model::network::Stack;
@@ -47,7 +47,7 @@ fn refused(reason: &str) -> String {
 
 #[test]
 fn times_of_zero_are_refused() {
-    // Oracle: what would release without end at one instant, by hand.
+    // Oracle: flows that would release endlessly at one instant, by hand.
     let zero = Duration::ZERO;
     let periodic = Traffic::Periodic {
         period: zero,
@@ -108,7 +108,7 @@ fn files_that_make_no_sense_are_refused() {
 
 #[test]
 fn unusable_parameters_of_connections_are_refused() {
-    // Oracle: what the engines of `tcp` take.
+    // Oracle: the limits of the engines of `tcp`.
     let plain = TcpParameters::default();
     let zero = Duration::ZERO;
     for (tcp, expected) in [

@@ -107,7 +107,7 @@ impl Plant {
         id
     }
 
-    /// Joins two nodes by their next free ports; switches grow one.
+    /// Joins two nodes by their next free ports; a switch gets a new one.
     pub(crate) fn join(&mut self, a: NodeId, b: NodeId, mbps: u64) -> &mut Link {
         let ends = [a, b].map(|node| {
             let kind = &mut self.network.nodes[node.index()].kind;

@@ -1,4 +1,4 @@
-//! One direction of a wire: a rate, a tail-drop queue, a propagation delay, and seeded mischief.
+//! One direction of a wire: a rate, a tail-drop queue, a propagation delay, and seeded impairments.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 use rtether_model::wire;
 
-/// What a wire does to frames. Shares are per million.
+/// Properties of a wire. Shares are per million.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wire {
     pub(crate) rate: BitRate,
@@ -16,7 +16,7 @@ pub(crate) struct Wire {
     pub(crate) queue: usize,
     pub(crate) loss_ppm: u64,
     pub(crate) duplication_ppm: u64,
-    /// Frames are held back by up to so much, one by one, and so overtake each other.
+    /// Frames are delayed individually by up to this time, and so overtake each other.
     pub(crate) jitter: Duration,
 }
 
@@ -33,11 +33,11 @@ impl Wire {
     }
 }
 
-/// A wire at work.
+/// A wire in operation.
 pub(crate) struct Bottleneck {
     wire: Wire,
     random: Xoshiro256PlusPlus,
-    /// When the frames queued or in transmission will have left, gap included.
+    /// When the frames queued or in transmission will have been sent, gap included.
     departures: VecDeque<Instant>,
     pub(crate) tail_drops: u64,
 }
@@ -52,7 +52,7 @@ impl Bottleneck {
         }
     }
 
-    /// Takes a frame with `ip_packet` octets and returns when copies of it arrive.
+    /// Sends a frame with `ip_packet` octets and returns when its copies arrive.
     pub(crate) fn offer(&mut self, now: Instant, ip_packet: Bytes) -> [Option<Instant>; 2] {
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();
@@ -90,7 +90,7 @@ impl Bottleneck {
     }
 }
 
-/// What is under way, in order of arrival and, at equal times, of sending.
+/// Entries in transit, in order of arrival and, at equal times, of sending.
 pub(crate) struct Agenda<T> {
     entries: BTreeMap<(Instant, u64), T>,
     count: u64,
@@ -113,7 +113,7 @@ impl<T> Agenda<T> {
         self.entries.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// Takes the first entry if it is due.
+    /// Removes and returns the first entry if it is due.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<T> {
         (self.next()? <= now).then(|| self.entries.pop_first().expect("looked at").1)
     }

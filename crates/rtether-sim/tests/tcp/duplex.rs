@@ -11,7 +11,7 @@ const HEADERS: Bytes = Bytes::new(40);
 
 struct Pair {
     ends: [Endpoint; 2],
-    /// From each end to the other.
+    /// The wire from each end to the other.
     wires: [Bottleneck; 2],
     /// Segments and the end at which they arrive.
     agenda: Agenda<(usize, rtether_sim::tcp::Segment)>,
@@ -49,7 +49,7 @@ impl Pair {
         }
     }
 
-    /// Does all that is due up to and at `until`.
+    /// Handles all events up to and at `until`.
     fn run(&mut self, until: Instant) {
         loop {
             let timers = self.ends.iter().map(Endpoint::poll_timeout);
@@ -74,7 +74,7 @@ impl Pair {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Oracle: the sums of what was written.
+    /// Oracle: the totals written.
     #[test]
     fn both_directions_arrive(
         (mss, receive_window, delayed) in (1..1_461_u32, 1..70_000_u32, 1..4_u32),
@@ -114,7 +114,7 @@ proptest! {
 
 #[test]
 fn a_dialogue_needs_no_pure_acknowledgements() {
-    // Oracle: one segment for each sentence, and one acknowledgement of the last.
+    // Oracle: one segment per write, and one acknowledgement of the last.
     let wire = Wire::new(BitRate::from_mbps(10), Duration::from_us(500));
     let mut pair = Pair::new(Config::default(), wire, 1);
     for round in 0..100 {

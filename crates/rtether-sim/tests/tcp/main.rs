@@ -1,5 +1,5 @@
-//! TCP engines against each other over a scripted wire in virtual time, and the same wire under
-//! `smoltcp` as oracle.
+//! TCP engines against each other over a scripted wire in virtual time, with `smoltcp` over the
+//! same wire as oracle.
 
 mod bottleneck;
 mod duplex;

@@ -2,10 +2,10 @@
 //!
 //! `smoltcp` moves real bytes between two interfaces in virtual time. Ours is set to its
 //! parameters: RTO floor 1 s, initial window 2048 octets, growth by acknowledgements (RFC 5681),
-//! acknowledgement delay 10 ms, 4 out-of-order ranges, no restart after idleness. What remains
-//! different, and why the bands for lossy cases are wide: `smoltcp` leaves fast recovery at the
-//! first new acknowledgement (Reno, not `NewReno`), has no limited transmit, times in whole
-//! milliseconds, and lets its congestion window grow when the receiver's limits.
+//! acknowledgement delay 10 ms, 4 out-of-order ranges, no restart after idleness. The remaining
+//! differences, which the wide bands of lossy cases allow for: `smoltcp` leaves fast recovery at
+//! the first new acknowledgement (Reno, not `NewReno`), has no limited transmit, times in whole
+//! milliseconds, and lets its congestion window grow while the receiver's limits.
 
 use std::ops::RangeInclusive;
 
@@ -27,14 +27,14 @@ struct Case {
     window: u32,
     control: CongestionControl,
     seeds: u64,
-    /// Ours over theirs in thousandths, of all the time and of the time outside silences: the
-    /// bands that must hold.
+    /// Bands of ours over theirs in thousandths, for the whole time and for the time outside
+    /// silences.
     bands: [RangeInclusive<u64>; 2],
-    /// Ours and theirs in kbit/s as measured when the test was written.
+    /// Ours and theirs in kbit/s, as measured when the test was written.
     recorded: [u64; 2],
 }
 
-/// What one run, or the mean of several, delivered.
+/// Deliveries of one run, or the mean of several.
 #[derive(Clone, Copy, Default)]
 struct Outcome {
     octets: u64,
@@ -151,7 +151,7 @@ const BASE: Case = Case {
     window: 65_535,
     control: CongestionControl::NewReno,
     seeds: 1,
-    // No loss: only the microsecond clock and the start of the window tell them apart.
+    // No loss: the only differences are the microsecond clock and the start of the window.
     bands: [990..=1_010, 990..=1_010],
     recorded: [0, 0],
 };
@@ -175,7 +175,7 @@ fn limited(name: &'static str, window: u32, delay_ms: i64, recorded: [u64; 2]) -
 }
 
 /// Slow start overshoots the queue once and loses many segments of one window. Reno waits for its
-/// timeout, 1 s of the 10; `NewReno` repairs one segment a round trip while the link idles, under
+/// timeout, 1 s of the 10; `NewReno` repairs one segment per round trip while the link idles, under
 /// half a second (over 20 s both differences halve).
 fn tail_drop(name: &'static str, queue: usize, recorded: [u64; 2]) -> Case {
     Case {
@@ -189,8 +189,8 @@ fn tail_drop(name: &'static str, queue: usize, recorded: [u64; 2]) -> Case {
     }
 }
 
-/// Two losses in one window cost Reno a timeout and `NewReno` a round trip, the more often the more
-/// losses; outside the silences both follow the same law, as far as eight runs show it.
+/// Two losses in one window cost Reno a timeout and `NewReno` a round trip, more often with more
+/// losses; outside the silences both follow the same law, as far as eight runs can show.
 fn lossy(
     name: &'static str,
     loss_ppm: u64,
@@ -245,7 +245,7 @@ fn cases() -> [Case; 11] {
     ]
 }
 
-/// Returns the line of the table for `case`, and the complaint if it is not as it should be.
+/// Returns the line of the table for `case`, and an error message if it is out of its bands.
 fn compare(case: &Case) -> (String, Option<String>) {
     let both = [case.all(Case::ours), case.all(Case::theirs)];
     let time = TIME * i64::try_from(case.seeds).expect("a few");

@@ -13,7 +13,7 @@ enum Arrival {
     AtSender(Segment),
 }
 
-/// What the receiver should have delivered, kept in the plainest way there is.
+/// Expected deliveries of the receiver, in the simplest form.
 #[derive(Default)]
 struct Ledger {
     arrived: Vec<bool>,
@@ -40,7 +40,7 @@ impl Ledger {
     }
 }
 
-/// Adds up the times without delivery that only a timeout explains.
+/// Sum of the times without delivery that only a timeout explains.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence {
     last: Instant,
@@ -55,7 +55,7 @@ impl Silence {
         self.last = now;
     }
 
-    /// Returns the sum up to `now`, a silence under way included.
+    /// Returns the sum up to `now`, including a silence that has not ended.
     pub(crate) fn until(&self, now: Instant) -> Duration {
         let gap = now - self.last;
         if gap > Self::THRESHOLD {
@@ -91,7 +91,7 @@ impl Pair {
         }
     }
 
-    /// Checks every delivery against what has arrived.
+    /// Checks every delivery against the segments that have arrived.
     pub(crate) fn checked(mut self) -> Self {
         self.ledger = Some(Ledger::default());
         self
@@ -124,7 +124,7 @@ impl Pair {
             .min()
     }
 
-    /// Does all that is due up to and at `until`.
+    /// Handles all events up to and at `until`.
     pub(crate) fn run(&mut self, until: Instant) {
         self.transmit();
         while let Some(at) = self.next().filter(|at| *at <= until) {

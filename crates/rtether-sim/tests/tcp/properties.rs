@@ -1,4 +1,4 @@
-//! Under loss, duplication and reordering, everything arrives once and in order, and it ends.
+//! Under loss, duplication and reordering, everything arrives once and in order, and transfers end.
 
 use proptest::prelude::*;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -7,9 +7,9 @@ use rtether_sim::tcp::{Config, CongestionControl, Counting, State};
 use crate::bottleneck::Wire;
 use crate::pair::Pair;
 
-/// Later than any transfer here can take: a run that reaches it hangs. Without a buffer on the way
-/// and without congestion control one segment gets through for each timeout, and these grow to a
-/// minute, so that a transfer may have thousands of segments and no more.
+/// Longer than any transfer here can take: a run that reaches it hangs. Without a buffer on the
+/// path and without congestion control one segment gets through per timeout, and timeouts grow to a
+/// minute, so transfers are limited to thousands of segments.
 const DEADLINE: Instant = Instant::from_ps(40 * 86_400 * 1_000_000_000_000);
 
 fn wires() -> impl Strategy<Value = Wire> {
@@ -106,7 +106,7 @@ proptest! {
 
 #[test]
 fn rare_paths_are_visited() {
-    // A property says nothing about code it never ran.
+    // Make sure that the properties covered the code they are about.
     let mut config = Config {
         max_retries: 1_000,
         reassembly_ranges: 4,

@@ -15,7 +15,7 @@ use crate::pair::Silence;
 /// The delay of acknowledgements, `smoltcp`'s default.
 pub(crate) const ACK_DELAY_MS: u32 = 10;
 /// Polls without effect after which a stack that asks for "now" waits for the next event: in some
-/// runs `poll_at` does so millions of times.
+/// runs `poll_at` would ask millions of times.
 const PATIENCE: u32 = 16;
 
 /// An interface whose packets stay in two queues.
@@ -137,15 +137,14 @@ impl Node {
         self.port.received.push_back(packet);
     }
 
-    /// Lets the stack and the application work until neither does anything more, and returns the
-    /// packets sent.
+    /// Lets the stack and the application work until both are idle, and returns the packets sent.
     pub(crate) fn work(&mut self, now: Instant, writes: bool) -> VecDeque<Vec<u8>> {
         let mut effect = !self.port.received.is_empty();
         for _ in 0..PATIENCE {
             let before = self.port.sent.len();
             let mut moved = false;
-            // Read before acknowledging, or the stack advertises the window without what it has
-            // just received.
+            // Read before acknowledging, or the stack advertises a window reduced by the data just
+            // received.
             let time = stack_time(now);
             while self
                 .interface
@@ -175,7 +174,7 @@ impl Node {
         std::mem::take(&mut self.port.sent)
     }
 
-    /// Reads all there is, and fills the transmit buffer; returns whether anything moved.
+    /// Reads all available data and fills the transmit buffer; returns whether anything moved.
     fn application(&mut self, now: Instant, writes: bool) -> bool {
         let socket = self.sockets.get_mut::<tcp::Socket>(self.handle);
         let mut moved = 0;

@@ -6,7 +6,7 @@ use rtether_sim::tcp::{Config, Counting};
 use crate::bottleneck::Wire;
 use crate::pair::Pair;
 
-/// Runs a transfer without end and returns what was delivered.
+/// Runs an endless transfer and returns the octets delivered.
 fn delivered(config: Config, forward: Wire, time: Duration, seed: u64) -> f64 {
     let backward = Wire {
         loss_ppm: 0,
@@ -36,7 +36,7 @@ fn a_saturated_link_carries_1460_of_1538_octets() {
 
 #[test]
 fn a_window_limited_flow_carries_one_window_a_round_trip() {
-    // Four segments a window, each second one acknowledged. The second one of a pair leaves the
+    // Four segments per window, each second one acknowledged. The second one of a pair leaves the
     // sender one frame time after the first, so that a round takes, beside the propagation, two
     // full frames and one acknowledgement: 2 * 123.04 - 0.96 + 5.76 us.
     let wire = Wire::new(BitRate::from_mbps(100), Duration::from_ms(5));
@@ -53,10 +53,10 @@ fn a_window_limited_flow_carries_one_window_a_round_trip() {
 #[test]
 fn random_loss_gives_the_square_root_law() {
     // Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, CCR 27(3),
-    // 1997: MSS / RTT * C / sqrt(p). C is sqrt(3/2) when the window grows by a segment a round trip
-    // (octets counted, or no delayed acknowledgements) and sqrt(3/4) when delayed acknowledgements
-    // are counted. The law ignores timeouts, recovery rounds and the discrete window; at 0.1 % and
-    // a window near 39 segments, 20 % is what it is good for.
+    // 1997: MSS / RTT * C / sqrt(p). C is sqrt(3/2) when the window grows by a segment per round
+    // trip (octets counted, or no delayed acknowledgements) and sqrt(3/4) when delayed
+    // acknowledgements are counted. The law ignores timeouts, recovery rounds and the discrete
+    // window; at 0.1 % and a window near 39 segments it is accurate to 20 %.
     let time = Duration::from_secs(400);
     let mut wire = Wire::new(BitRate::from_mbps(1_000), Duration::from_ms(10));
     wire.loss_ppm = 1_000;

@@ -1,4 +1,4 @@
-//! Stations whose stacks are emulated too.
+//! Stations with emulated stacks.
 
 use super::*;
 
@@ -17,8 +17,8 @@ fn linear(send_us: i64, receive_us: i64, jitter: Jitter) -> Stack {
     })
 }
 
-/// Oracle: by hand. 500 us to send, (8 + 64) octets of 80 ns twice, 4 more with a tag, 700 us to
-/// receive; the second frame waits for both servers.
+/// Oracle: by hand. 500 us to send, (8 + 64) octets of 80 ns twice, 4 octets more with a tag, 700
+/// us to receive; the second frame waits for both servers.
 #[test]
 fn an_emulated_stack_takes_its_time_and_tells_ahead() {
     let (mut plant, nodes) = star(2);
@@ -39,14 +39,14 @@ fn an_emulated_stack_takes_its_time_and_tells_ahead() {
         at,
         tag: tagged(5, 0),
     };
-    // Told when the stack begins with it, to the picosecond.
+    // Reported when the stack begins to serve it, to the picosecond.
     let told = outputs(&mut emulation, at(505) + wire + Duration::from_ps(1));
     assert_eq!(told, [delivered(7, at(1_205) + wire)]);
     let finished = |token| Output::Finished { token };
     let told = outputs(&mut emulation, at(1_205) + wire + Duration::from_ps(1));
     assert_eq!(told, [delivered(8, at(1_905) + wire), finished(7)]);
     assert_eq!(outputs(&mut emulation, at(3_000)), [finished(8)]);
-    // A station that is not emulated costs nothing, whatever its stack.
+    // A station that is not emulated takes no time, regardless of its stack.
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
             station.emulate = false;
@@ -64,8 +64,8 @@ fn an_emulated_stack_takes_its_time_and_tells_ahead() {
     assert_eq!(outputs(&mut emulation, at(100)), [expected, finished(9)]);
 }
 
-/// Oracle: by hand. A task that nothing can interrupt is told ahead, one that messages may
-/// interrupt only when it is done.
+/// Oracle: by hand. In either order nothing can interrupt a message in its task, so its delivery is
+/// reported ahead.
 #[test]
 fn tasks_are_told_ahead_where_that_is_certain() {
     for messages_first in [true, false] {
@@ -95,7 +95,7 @@ fn tasks_are_told_ahead_where_that_is_certain() {
     }
 }
 
-/// Oracle: what a stack cannot hold is lost there, and the books balance.
+/// Oracle: frames that do not fit the queue of a stack are dropped there; frames are conserved.
 #[test]
 fn an_emulated_stack_drops_what_it_cannot_hold() {
     let (mut plant, nodes) = star(2);
@@ -124,9 +124,9 @@ fn an_emulated_stack_drops_what_it_cannot_hold() {
     assert_eq!(dropped, [(2, nodes[1], full), (3, nodes[1], full)]);
 }
 
-/// One frame in a hundred comes late into stacks that hold one frame, so that others are lost than
-/// in the replay of the true times, which is the oracle. Drawn by frame, the jitter of the rest is
-/// the same; drawn in order, it is that of other frames from the first such loss on.
+/// One frame in a hundred comes late into stacks that hold one frame, so that different frames are
+/// lost than in the replay of the true times, which is the oracle. Drawn by frame, the jitter of
+/// the others is unchanged; drawn in order, it shifts to other frames from the first such loss on.
 #[test]
 fn a_late_frame_changes_no_jitter_of_others() {
     let (mut plant, nodes) = star(10);
@@ -180,7 +180,7 @@ fn a_late_frame_changes_no_jitter_of_others() {
     };
     let (late, by_frame) = run(Draws::ByFrame);
     assert!(late > 20, "{late}");
-    // Each late frame is one, unless it is lost in both, and it may change the fate of another.
+    // Each late frame differs, unless it is lost in both, and may change the fate of another.
     let differing = by_frame.differing;
     assert!(
         (late / 2..3 * late).contains(&differing),

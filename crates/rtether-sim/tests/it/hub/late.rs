@@ -1,4 +1,4 @@
-//! Media so long that collisions come late, and what a layer learns from a medium.
+//! Media so long that collisions come late, and what a layer detects on a medium.
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Flow;
@@ -22,7 +22,7 @@ fn once(name: &str, talker: NodeId, listener: NodeId, at: Duration, payload: u64
     }
 }
 
-/// What left which node when, and what was dropped.
+/// Transmissions with node and time, and dropped frames.
 #[derive(Default)]
 struct Seen {
     sent: Vec<(u32, Duration)>,
@@ -63,8 +63,8 @@ fn far_apart(is_hub: bool, payload: u64) -> (Plant, [NodeId; 2]) {
 #[test]
 fn a_late_collision_by_hand() {
     // Oracle: 4.2.3.2.3. The second station hears the first at 40 us, early, and tries again. The
-    // first hears the second at 70 us, after the slot of 51.2 us, and gives its frame up when the
-    // jam of 3.2 us is out.
+    // first hears the second at 70 us, after the slot of 51.2 us, and gives its frame up at the end
+    // of the jam of 3.2 us.
     for is_hub in [false, true] {
         let (plant, ends) = far_apart(is_hub, 1_000);
         let mut seen = Seen::default();
@@ -86,8 +86,8 @@ fn a_late_collision_by_hand() {
 #[test]
 fn a_garbled_frame_by_hand() {
     // Oracle: a frame of 64 octets and its preamble take 57.6 us, and the sender is done before it
-    // hears the other one at 70 us. In the middle, 20 us away from both, the first is there until
-    // 77.6 us and the second from 50 us on.
+    // hears the other one at 70 us. In the middle, 20 us from both, the first signal ends at 77.6
+    // us and the second begins at 50 us.
     for is_hub in [false, true] {
         let (plant, ends) = far_apart(is_hub, 1);
         let mut seen = Seen::default();
@@ -98,7 +98,7 @@ fn a_garbled_frame_by_hand() {
         };
         assert_eq!((first.delivered, first.dropped), (0, 1));
         assert_eq!((second.delivered, second.dropped), (1, 0));
-        // The frame was sent, and the next node has pieces of it.
+        // The frame was sent, and the next node received fragments of it.
         let port = |node: NodeId| record.ports.iter().find(|port| port.port.node == node);
         let port = port(ends[0]).unwrap();
         assert_eq!((port.sent, port.dropped), (1, 0));
@@ -133,9 +133,9 @@ const NO_DETECTOR: Detector = Detector::ClearingRate {
 
 #[test]
 fn a_place_follows_the_start_of_a_transmission() {
-    // Oracle: mode `rtether`, the next turn comes a period and a guard of 150 us after the start of
-    // a frame that had to wait: here for a frame beside the smoother, which keeps the link for
-    // 1538 octets, 1230.4 us.
+    // Oracle: in mode `rtether`, the next turn comes a period and a guard of 150 us after the start
+    // of a frame that had to wait: here for a frame that bypasses the smoother and occupies the
+    // link for 1538 octets, 1230.4 us.
     let mut plant = Plant::default();
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     plant.join(a, b, 10);
@@ -154,9 +154,9 @@ fn a_place_follows_the_start_of_a_transmission() {
 
 #[test]
 fn a_place_follows_the_last_attempt_of_a_frame_given_up() {
-    // Oracle: as above. A frame of the other station keeps the first bulk packet waiting until its
-    // end is there and the gap is over: 1220.8 + 40 + 9.6 us. 30 us later the other one begins
-    // again, and the collision is late: the packet is given up.
+    // Oracle: as above. A frame of the other station delays the first bulk packet until its end has
+    // arrived and the gap is over: 1220.8 + 40 + 9.6 us. 30 us later the other station sends again,
+    // and the collision is late: the packet is given up.
     let mut plant = Plant::default();
     let [a, b] = [(); 2].map(|()| plant.station(Stack::Zero));
     let link = plant.join(a, b, 10);
@@ -172,7 +172,7 @@ fn a_place_follows_the_last_attempt_of_a_frame_given_up() {
     plant.run_with(50, 1, &mut seen);
     let given_up = start + US(70) + NS(3_200);
     assert_eq!(seen.dropped, [(1, given_up, DropReason::LateCollision)]);
-    // On a medium the last bit is told.
+    // On a medium the observer is told of the last bit.
     let next = start + US(150) + US(20_000) + NS(1_220_800);
     assert_eq!(seen.sent.last(), Some(&(2, next)));
 }
@@ -180,7 +180,7 @@ fn a_place_follows_the_last_attempt_of_a_frame_given_up() {
 #[test]
 fn a_detector_hears_frames_for_others() {
     // Oracle: 114 octets every 100 us are nine tenths of 10 Mbit/s; a quarter of that is less than
-    // one half. The listener of the load and a bystander hear the same.
+    // one half. The listener of this load and a bystander hear the same.
     let threshold_percent = 50;
     let window = Duration::from_ms(10);
     let detector = Detector::Utilization {

@@ -1,4 +1,4 @@
-//! Messages over connections in stations with tasks, stacks of real-time systems and smoothers.
+//! Messages over connections in stations with tasks, real-time stacks and smoothers.
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::{Flow, TcpParameters};
@@ -23,7 +23,7 @@ fn messages(talker: NodeId, listener: NodeId) -> Flow {
     }
 }
 
-/// Segments by their talker's station: with data, without, and octets of their IP datagrams.
+/// Segments with data and without, and octets of the IP datagrams that the first station sends.
 #[derive(Default)]
 struct Count {
     data: i64,
@@ -40,7 +40,7 @@ impl Observer for Count {
             self.control += 1;
         }
         if packet.source.0 == 0 {
-            // Headers of IP and TCP.
+            // IP and TCP headers.
             self.from_first += 40 + u64::from(len);
         }
     }
@@ -72,8 +72,8 @@ fn a_real_time_stack_charges_segments_of_messages_as_segments() {
 
 #[test]
 fn a_task_charges_segments_of_messages_as_messages() {
-    // Oracle: docs/models/stations.md. 10 us for each of two segments; a cost of 70 us for those of
-    // files shows in no message.
+    // Oracle: docs/models/stations.md. 10 us for each of two segments; the cost of 70 us for file
+    // segments applies to no message.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
     plant.flow(messages(a, b));
     station(&mut plant, a).tasks = Some(Tasks {
@@ -87,16 +87,17 @@ fn a_task_charges_segments_of_messages_as_messages() {
         run(&plain).0.streams[0].latency.min
     };
     let (record, _) = run(&plant);
-    // Written together, so the second waits for the first, and its frame then finds the link busy
-    // with the first for most of its own 10 us: the first frame ends 10 us later than without.
+    // Both are written together, so the second waits for the first, and its frame then finds the
+    // link busy with the first for most of its own 10 us: the first frame ends 10 us later than
+    // without.
     let more = record.streams[0].latency.min - plain;
     assert_eq!(more, US(10));
 }
 
 #[test]
 fn a_smoother_charges_what_a_segment_carries() {
-    // Oracle: headers of 40 octets and the data of each segment, counted by an observer; the
-    // padding of a frame of 64 octets is no part of it.
+    // Oracle: headers of 40 octets and the data of each segment, counted by an observer; padding to
+    // a frame of 64 octets is not included.
     let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
     plant.flow(messages(a, b));
     station(&mut plant, a).layer = Some(Box::new(Layer {

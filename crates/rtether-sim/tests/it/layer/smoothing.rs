@@ -1,4 +1,4 @@
-//! Smoothers on a wire.
+//! Smoothers on a link.
 
 use rtether_model::endnode::{Detector, Layer, Smoothing};
 use rtether_model::flow::Traffic;
@@ -27,7 +27,7 @@ fn smoother(mode: Mode, ring: u32, detector: Detector) -> Layer {
     }
 }
 
-/// A station that has more to send than its smoother lets go, in packets of several sizes.
+/// A station with more to send than its smoother lets through, in packets of several sizes.
 fn greedy(mode: Mode, ring: u32, detector: Detector) -> (Plant, NodeId, NodeId) {
     let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
     plant.network.links[0].rate = BitRate::from_mbps(10);
@@ -43,7 +43,7 @@ fn greedy(mode: Mode, ring: u32, detector: Detector) -> (Plant, NodeId, NodeId) 
     (plant, a, b)
 }
 
-/// Sizes of the IP datagrams that leave a node, with the times.
+/// Sizes of the IP datagrams that leave a node, with their times.
 struct Wire(NodeId, Vec<(i64, i64)>);
 
 impl Observer for Wire {
@@ -59,8 +59,8 @@ impl Observer for Wire {
 #[test]
 fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
     // Oracle: the theorem of the smoother: 2 * CBD - 1 + MTU + CBD * floor(t / P) in any window of
-    // length t, over all pairs of frames. With one frame below the smoother the wire shows it. And
-    // a greedy station uses all credits: CBD for each period at least, less one MTU.
+    // length t, over all pairs of frames. With one frame below the smoother, this is visible on the
+    // wire. A greedy station uses all credits: at least CBD per period, less one MTU.
     for (depth, ms) in [(1_500, 5), (1_500, 36), (4_000, 10)] {
         let fixed = Fixed {
             depth: Bytes::new(depth),
@@ -87,7 +87,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
             .unwrap()
             .smoother
             .unwrap();
-        // The last frame may have been handed to the port and not be on the wire yet.
+        // The last frame may have been handed to the port and not be sent yet.
         let total = u64::try_from(total).unwrap();
         assert_eq!(
             (smoother.bulk.get(), smoother.real_time),
@@ -100,7 +100,7 @@ fn a_fixed_rate_never_exceeds_its_curve_on_the_wire() {
 #[test]
 fn real_time_packets_wait_for_one_frame_only() {
     // Oracle: W1. Below the smoother is one frame; the largest occupies 10 Mbit/s for 1.2304 ms.
-    // Urgent packets take 88 octets a millisecond of 300, bulk what is left.
+    // Urgent packets take 88 octets per millisecond of 300, bulk the rest.
     let fixed = Mode::Fixed(Fixed {
         period: Duration::from_ms(5),
         ..Fixed::PAPER
@@ -108,7 +108,7 @@ fn real_time_packets_wait_for_one_frame_only() {
     let (mut plant, a, b) = greedy(fixed, 1, EVERY_COLLISION);
     let urgent = plant.flow(periodic("urgent", a, b));
     urgent.dscp = 46;
-    // Not IP: passes by the smoother, behind what is in the ring.
+    // Not IP: bypasses the smoother and queues behind the frames in the ring.
     let raw = plant.flow(periodic("raw", a, b));
     raw.encapsulation = Encapsulation::Raw;
     raw.start = US(333);
@@ -181,7 +181,7 @@ fn detectors_of_full_duplex_links_report() {
 #[test]
 fn stations_with_one_configuration_do_not_lock_in_step() {
     // Oracle: catalogue 3b, timer jitter. Two stations with the same NT smoother and traffic send
-    // at different times; each repeats itself.
+    // at different times; each repeats its own times in a second run.
     let mode = Mode::Nt(Nt::paper(1));
     let run = || {
         let (mut plant, a, b) = cable([Stack::Zero, Stack::Zero]);
@@ -199,7 +199,7 @@ fn stations_with_one_configuration_do_not_lock_in_step() {
 
 #[test]
 fn adaptive_smoothers_speed_up_without_collisions() {
-    // Oracle: W5. The period starts at its shortest, 3 ms, and nothing lengthens it: 1500 octets
+    // Oracle: W5. The period starts at its minimum, 3 ms, and nothing lengthens it: 1500 octets
     // every 3 ms, less what the first and the last refresh cut off.
     let (mut plant, a, b) = greedy(Mode::Adaptive(Adaptive::HIMD), 2, EVERY_COLLISION);
     plant.flow(periodic("more", a, b)).payload = Bytes::new(1_472);
@@ -216,7 +216,7 @@ fn adaptive_smoothers_speed_up_without_collisions() {
     );
 }
 
-/// Ten stations on a hub that always have something to send, each with a smoother.
+/// Ten stations on a hub that always have packets to send, each with a smoother.
 fn crowd(mode: Mode) -> Plant {
     let mut plant = Plant::default();
     let hub = plant.hub(10, Duration::ZERO);
@@ -238,8 +238,8 @@ fn crowd(mode: Mode) -> Plant {
 
 #[test]
 fn a_completion_and_a_signal_come_at_the_same_instant() {
-    // Oracle: the engine, which in debug builds refuses a mutation before the events of the last one
-    // are drained. With mode rtether a completion can change the state, and the signal that the
+    // Oracle: the engine, which in debug builds refuses a mutation before the events of the last
+    // one are drained. In mode rtether a completion can change the state, and the signal that the
     // detector derives from the same completion follows at once.
     let record = crowd(Mode::Rtether(Places::DEFAULT)).run(5_000);
     let smoothers = record.nodes.iter().filter_map(|node| node.layer.as_ref());

@@ -2,8 +2,8 @@
 //! requests, bursts of files.
 //!
 //! Limits: at most 5 % of frames are lost on a link, and every queue has room for a few frames;
-//! beyond that TCP may need longer than the time that a run is given. No case comes near the limit
-//! of messages on the way in a connection, 100 000.
+//! beyond that TCP may need longer than the run lasts. No case comes near the limit of 100 000
+//! messages in transit per connection.
 
 use std::cell::RefCell;
 
@@ -22,9 +22,9 @@ use super::network::{pcp, vid};
 use super::{Case, for_each_case};
 use crate::support::{Plant, periodic};
 
-/// Where much is lost on the way, a minute passes between repetitions.
+/// With heavy losses, a minute passes between retransmissions.
 const DRAINED: Duration = Duration::from_secs(500_000);
-/// Frames lost on a link, per billion, at most: with more, even that is too short.
+/// Largest loss on a link, in frames per billion: with more, even `DRAINED` is too short.
 const LOST: u32 = 50_000_000;
 
 /// Replaces the flows of a case.
@@ -56,13 +56,13 @@ fn closed_loop(number: u64) -> Case {
 }
 
 /// Makes room for a few frames everywhere: where none can wait, retransmissions of two connections
-/// that have fallen into step collide for ever, since clocks do not drift.
+/// in step collide forever, since clocks do not drift.
 fn give_room(plant: &mut Plant) {
     for node in &mut plant.network.nodes {
         match &mut node.kind {
             NodeKind::EndStation(station) => {
                 station.stack_queue = station.stack_queue.max(8);
-                // Some layers let low classes starve, as they are meant to; and smoothers tick.
+                // Some layers let low classes starve by design; and smoothers tick.
                 station.layer = None;
             }
             NodeKind::Switch(switch) => {
@@ -149,7 +149,7 @@ fn flow(dice: &mut Dice, name: &str, template: &Flow) -> Flow {
     flow
 }
 
-/// Numbers and times of what arrived, by stream.
+/// Numbers and times of deliveries, by stream.
 struct Arrivals<'a> {
     plant: &'a Plant,
     next: Vec<u32>,
@@ -177,7 +177,7 @@ impl Observer for Arrivals<'_> {
     }
 }
 
-/// Runs in steps that the number of the case decides, and until nothing is under way.
+/// Runs in steps chosen by the case number, until nothing is in transit.
 fn run(case: &Case) -> (Record, Fingerprint) {
     let mut dice = Dice::new(case.number);
     let streams = case.plant.flows.iter().map(|flow| flow.listeners.len());
@@ -198,7 +198,7 @@ fn run(case: &Case) -> (Record, Fingerprint) {
 }
 
 /// Oracles: messages have consecutive numbers, the parts of each latency add up to it, at the end
-/// nothing is under way, and the second run is the first.
+/// nothing is in transit, and the second run equals the first.
 #[test]
 fn whatever_waits_goes_on_in_the_end() {
     // Messages, adaptive answers, bursts, and streams that waited in TCP.

@@ -1,4 +1,4 @@
-//! Random choices of the generator, independent of the simulator's own.
+//! Random choices of the test generator, independent of the simulator's.
 
 /// `SplitMix64`: any seed gives a good sequence, so case numbers can be seeds.
 pub(crate) struct Dice(u64);
@@ -26,12 +26,12 @@ impl Dice {
         low + i64::try_from(self.between(0, (high - low).unsigned_abs())).unwrap()
     }
 
-    /// A position in a list of `len`.
+    /// An index into a list of `len`.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.between(0, len as u64 - 1)).unwrap()
     }
 
-    /// Whether something of this many percent happens.
+    /// Whether an event of this percentage happens.
     pub(crate) fn chance(&mut self, percent: u64) -> bool {
         self.between(1, 100) <= percent
     }

@@ -21,16 +21,16 @@ use super::{CASES, Case, for_each_case};
 use crate::hub::random_plant;
 use crate::support::Plant;
 
-/// What an observer knows a packet by; copies that TCP sends again are alike.
+/// Identity of a packet for an observer; TCP retransmissions share it.
 type Name = (u32, NodeId, Option<NodeId>, u32, bool, Option<Segment>);
 
-/// Where a packet ended: by name, node and reason, since several losses may happen at one place.
+/// End of a packet: name, node, time and reason, since several losses may happen at one place.
 type Ending = (usize, NodeId, Instant, Option<DropReason>);
 
-/// What a simulation's applications hand to their stations, and what becomes of it.
+/// Packets that a simulation's applications hand to their stations, and their outcomes.
 struct Seen<'a> {
     flows: &'a [Flow],
-    /// Tokens are positions.
+    /// Tokens are indices.
     arrivals: Vec<Arrival>,
     /// By token: the first packet of the same name.
     alike: Vec<usize>,
@@ -62,7 +62,7 @@ impl<'a> Seen<'a> {
         *self.names.entry(format!("{name:?}")).or_insert(next)
     }
 
-    /// Returns what the octets of such a packet would say.
+    /// Returns the headers such a packet would have.
     fn headers(&self, packet: &PacketInfo, frame: Bytes) -> Headers {
         let flow = &self.flows[packet.flow.index()];
         let (ethertype, protocol) = match flow.encapsulation {
@@ -129,7 +129,7 @@ impl Observer for Seen<'_> {
     }
 }
 
-/// Makes the stations cost nothing.
+/// Gives all stations zero processing time.
 fn simplify(mut plant: Plant) -> Plant {
     for node in &mut plant.network.nodes {
         if let NodeKind::EndStation(station) = &mut node.kind {
@@ -142,14 +142,14 @@ fn simplify(mut plant: Plant) -> Plant {
     plant
 }
 
-/// Whether a release brings several packets.
+/// Whether a release has several packets.
 fn sends_at_once(flow: &Flow) -> bool {
     let is_burst = matches!(flow.traffic, Traffic::Sporadic { burst: 2.., .. });
     is_burst || flow.listeners.len() > 1
 }
 
-/// A timer without delay goes off between packets of one instant where they come one by one, and
-/// after them where one release brings all.
+/// Avoids timers without delay: they expire between packets of one instant that are injected one by
+/// one, but after all packets of one release.
 fn without_zero_timers(station: &mut EndStation) {
     if let Stack::IpRate { service } = &mut station.stack {
         *service = Duration::from_ns(1).max(*service);
@@ -165,7 +165,7 @@ fn without_zero_timers(station: &mut EndStation) {
     }
 }
 
-/// Lets every station keep what it has, but for what frames from outside do not tell.
+/// Keeps the stations, except for properties that frames from outside do not have.
 fn keep(mut plant: Plant) -> Plant {
     let is_tcp = |flow: &Flow| flow.encapsulation == Encapsulation::Tcp;
     let has_tcp = plant.flows.iter().any(is_tcp);
@@ -202,7 +202,7 @@ fn ending(output: &Output) -> Option<(u64, NodeId, Instant, Option<DropReason>)>
     }
 }
 
-/// Copies that nobody wants are no news of an emulation, unless they are all there is.
+/// Omits superfluous copies, which an emulation reports only if there is no other copy.
 fn without_filtered(endings: &[Ending]) -> Vec<Ending> {
     let is_news = |ending: &&Ending| ending.3 != Some(DropReason::Filtered);
     let mut endings: Vec<Ending> = endings.iter().filter(is_news).copied().collect();
@@ -240,7 +240,7 @@ fn emulate(
     Ok(outputs)
 }
 
-/// Every frame is finished once, after all else that is said of it.
+/// Every frame is finished once, after all its other outputs.
 fn check_finished(outputs: &[Output]) {
     let mut finished = BTreeMap::new();
     for (position, output) in outputs.iter().enumerate() {
@@ -253,8 +253,8 @@ fn check_finished(outputs: &[Output]) {
     }
 }
 
-/// Simulates and emulates a plant; returns the frames that came and the collisions of stations, or
-/// `None` if the plant is none that can be emulated.
+/// Simulates and emulates a plant; returns the number of frames and of collisions of stations, or
+/// `None` if the plant cannot be emulated.
 fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     let setup = Setup {
         network: &plant.network,
@@ -282,7 +282,7 @@ fn compare(plant: &Plant, seed: u64, until: Instant) -> Option<(u64, usize)> {
     };
     let simulated = without_filtered(&seen.endings);
     assert_eq!(fates(&outputs), simulated);
-    // Who looks often is told earlier, and of the same.
+    // Polling more often reports the same outcomes earlier.
     let step = Some(Duration::from_us(7));
     let stepped = emulate(&setup, &seen.arrivals, until, step).unwrap();
     check_finished(&stepped);

@@ -12,7 +12,7 @@ use super::dice::Dice;
 use super::network::{pcp, vid};
 use crate::support::{Plant, periodic};
 
-/// Adds flows between `stations`; those without a route are left out.
+/// Adds flows between `stations`; flows without a route are left out.
 pub(super) fn flows(dice: &mut Dice, plant: &mut Plant, stations: &[NodeId], drains: bool) {
     let count = dice.between(1, 8);
     let has_bulk = dice.chance(50);
@@ -90,7 +90,7 @@ fn flow(dice: &mut Dice, name: &str, stations: &[NodeId], has_bulk: bool, drains
         flow.delivery = Delivery::Unicast;
         flow.encapsulation = Encapsulation::Tcp;
         flow.payload = Bytes::new(1_000);
-        // Segments have none; what becomes of files is looked at in `sizes`.
+        // Segments have no deadline; files with one are tested in `sizes`.
         flow.deadline = None;
     }
     flow

@@ -13,7 +13,7 @@ use rtether_model::smoother::{self, Adaptive, Config, Fixed, Limits, Mode, Nt, P
 use super::dice::Dice;
 use super::network::{Style, cost, jitter};
 
-/// Gives a station tasks and a layer, now and then.
+/// Gives a station tasks and a layer, with some probability.
 pub(super) fn equip(dice: &mut Dice, station: &mut EndStation, style: &Style) {
     if dice.chance(30) {
         station.tasks = Some(Tasks {
@@ -27,12 +27,12 @@ pub(super) fn equip(dice: &mut Dice, station: &mut EndStation, style: &Style) {
     }
 }
 
-/// Gives a station a layer whose queues hold whatever comes and let it go in the end.
+/// Gives a station a layer whose queues drop nothing and empty in the end.
 pub(crate) fn equip_amply(dice: &mut Dice, station: &mut EndStation) {
     station.layer = Some(Box::new(layer(dice, &Style::ample())));
 }
 
-/// Makes a layer that delays nothing on a quiet network.
+/// Makes a layer add no delay on a quiet network.
 pub(super) fn calm(layer: &mut Layer) {
     if let Some(Receive::Queues(queues)) = &mut layer.receive {
         queues.selection = ReceiveSelection::HighestFirst;
@@ -114,7 +114,7 @@ fn limits(dice: &mut Dice, style: &Style) -> Vec<u32> {
     (0..dice.between(1, 4)).map(|_| limit(dice)).collect()
 }
 
-/// An idle release; what must not wait for ever gets one.
+/// An idle release; always set where frames must not wait forever.
 fn idle_release(dice: &mut Dice, style: &Style) -> Option<Duration> {
     let is_literal = !style.drains && dice.chance(30);
     (!is_literal).then(|| Duration::from_us(dice.pick(&[0, 50, 1_000])))
@@ -167,7 +167,7 @@ fn transmit(dice: &mut Dice, style: &Style) -> TransmitConfig {
 }
 
 fn smoothing(dice: &mut Dice, style: &Style) -> Smoothing {
-    // Timers run for ever, and a run that drains is long.
+    // Timers never stop, and a run that drains is long.
     let (tick, period) = if style.drains { (200, 300) } else { (1, 3) };
     let [tick, period] = [tick, period].map(Duration::from_ms);
     let depth = Bytes::new(dice.pick(&[1_500, 6_000]));

@@ -1,4 +1,4 @@
-//! An observer that keeps its own books of every stream, to be compared with the record.
+//! An observer with its own accounts of every stream, for comparison with the record.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use rtether_sim::observe::{Delivery, DropReason, Observer, PacketInfo};
 use super::path::Floors;
 use crate::support::Plant;
 
-/// What was seen of one stream.
+/// Accounts of one stream.
 #[derive(Default)]
 struct Line {
     flow: usize,
@@ -24,13 +24,13 @@ struct Line {
     latencies: Vec<i64>,
     ethernet: i128,
     segments: [i128; Segment::COUNT],
-    /// Release times of counted packets that were neither delivered nor seen to drop, by number.
+    /// Release times of counted packets neither delivered nor observed to drop, by number.
     open: BTreeMap<u32, Instant>,
     /// Release time and number of the last delivery.
     last: Option<(Instant, u32)>,
 }
 
-/// What was seen of one node.
+/// Accounts of one node.
 #[derive(Clone, Copy, Default)]
 struct NodeLine {
     released: u64,
@@ -38,10 +38,10 @@ struct NodeLine {
     lost: [u64; REASONS],
 }
 
-/// Reasons to drop a packet.
+/// Number of reasons to drop a packet.
 const REASONS: usize = DropReason::Garbled as usize + 1;
 
-/// The books.
+/// The accounts.
 pub(super) struct Ledger<'a> {
     plant: &'a Plant,
     floors: Floors<'a>,
@@ -50,7 +50,7 @@ pub(super) struct Ledger<'a> {
     /// First stream of each flow.
     first: Vec<usize>,
     nodes: Vec<NodeLine>,
-    /// Whether copies on ways that lead nowhere can be dropped.
+    /// Whether copies on paths without a listener can be dropped.
     has_floods: bool,
     /// Whether the simulator agrees on which packets count.
     checks_counting: bool,
@@ -79,7 +79,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Counts by its own warm-up whatever the simulator counts.
+    /// Counts by its own warm-up, regardless of the simulator's.
     pub(super) fn indifferent(mut self) -> Self {
         self.checks_counting = false;
         self
@@ -89,7 +89,7 @@ impl<'a> Ledger<'a> {
         &self.plant.flows[packet.flow.index()]
     }
 
-    /// Streams a packet belongs to; none for acknowledgements and TCP without data.
+    /// Streams a packet belongs to; empty for acknowledgements and TCP without data.
     fn streams_of(&self, packet: &PacketInfo) -> std::ops::Range<usize> {
         let first = self.first[packet.flow.index()];
         let flow = self.flow(packet);
@@ -113,7 +113,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whether a stream counts files: what is sent and lost are segments.
+    /// Whether a stream counts files, although segments are sent and lost.
     fn counts_files(&self, packet: &PacketInfo) -> bool {
         counts_files(self.flow(packet))
     }
@@ -122,7 +122,7 @@ impl<'a> Ledger<'a> {
         packet.released_at.since_start() >= self.warmup
     }
 
-    /// Compares the books with what the simulator says.
+    /// Compares the accounts with the record.
     pub(super) fn compare(&self, record: &Record, drained: bool) {
         for (line, stream) in self.streams.iter().zip(&record.streams) {
             self.compare_stream(line, stream, record, drained);
@@ -150,7 +150,8 @@ impl<'a> Ledger<'a> {
                         DropReason::LateCollision,
                     ]),
                 ),
-                // Pieces of a frame are discarded by the node that gets them; here are no media.
+                // Garbled frames are discarded by the node that receives them; these plants have no
+                // media.
                 (
                     node.discarded,
                     seen_lost(&[DropReason::FrameError, DropReason::Garbled]),
@@ -169,7 +170,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Names the rare things that happened.
+    /// Names the rare events that occurred.
     pub(super) fn rarities(&self, record: &Record) -> Vec<&'static str> {
         let lost = |reason: DropReason| self.nodes.iter().any(|n| n.lost[reason as usize] > 0);
         let streams = &record.streams;
@@ -252,7 +253,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Missed: late, lost, or still under way after the deadline.
+    /// Missed: late, lost, or still in transit after the deadline.
     fn compare_missed(&self, line: &Line, stream: &StreamRecord, end: Duration) {
         let flow = &self.plant.flows[line.flow];
         let Some(deadline) = flow.deadline else {
@@ -273,7 +274,8 @@ impl<'a> Ledger<'a> {
                 .values()
                 .filter(|at| end - at.since_start() > deadline);
             let is_multicast = flow.delivery == rtether_model::flow::Delivery::Multicast;
-            // A lost multicast packet stays in the list: it is not told for whom it was lost.
+            // A lost multicast packet stays in the list: the observer is not told which listeners
+            // lose it.
             let lost = if is_multicast { line.late } else { certain };
             let expected = lost + overdue.count() as u64;
             assert!(
@@ -290,7 +292,7 @@ fn counts_files(flow: &Flow) -> bool {
     matches!(flow.traffic, Traffic::Bulk(_)) && flow.deadline.is_some()
 }
 
-/// When the files of a flow are due, and their octets, in the order in which they are sent.
+/// Due times and sizes of the files of a flow, in the order of sending.
 fn files(flow: &Flow) -> Vec<(Duration, u64)> {
     let Traffic::Bulk(bulk) = &flow.traffic else {
         panic!("files of a flow that has none")
@@ -342,7 +344,7 @@ fn compare_buckets(stream: &StreamRecord, record: &Record) {
     assert_eq!(max.unwrap_or(Duration::ZERO), stream.latency.max);
 }
 
-/// Whether a switch may send frames where no listener is.
+/// Whether a switch may send frames to ports without a listener.
 fn has_floods(network: &Network) -> bool {
     network.nodes.iter().any(|node| match &node.kind {
         NodeKind::EndStation(_) | NodeKind::Hub(_) => false,
@@ -357,7 +359,7 @@ impl Observer for Ledger<'_> {
     fn released(&mut self, now: Instant, packet: &PacketInfo) {
         self.nodes[packet.source.index()].released += 1;
         let is_reply = packet.is_reverse && packet.tcp.is_none();
-        // Tasks have a datagram whole; its fragments are made below them.
+        // Tasks handle whole datagrams; their fragments are created below them, later.
         let is_made = packet.fragment.is_some_and(|fragment| fragment.number > 0);
         assert!(is_reply || is_made || packet.released_at == now);
         let is_first = packet.fragment.is_none_or(|fragment| fragment.number == 0);

@@ -1,4 +1,4 @@
-//! Random networks: cables, stars, lines, trees and rings with every kind of node and link.
+//! Random networks: single links, stars, lines, trees and rings with every kind of node and link.
 
 use rtether_model::empirical::{Empirical, Quantile, Quantiles};
 use rtether_model::network::{
@@ -12,7 +12,7 @@ use super::dice::Dice;
 use super::layers;
 use crate::support::{Plant, plain_switch};
 
-/// How switches hang together.
+/// Topology of the switches.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Cable,
@@ -22,21 +22,21 @@ enum Shape {
     Ring { is_open: bool },
 }
 
-/// Who is in which VLAN.
+/// Assignment of VLANs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Vlans {
     None,
     /// Stations are split between two VLANs, trunks join the switches.
     Split,
-    /// Every port for itself; most pairs of stations cannot talk.
+    /// Every port independently; most pairs of stations cannot communicate.
     Wild,
 }
 
-/// What all nodes and links of one plant have in common.
+/// Properties shared by all nodes and links of a plant.
 pub(super) struct Style {
     has_loop: bool,
     vlans: Vlans,
-    /// Frames of a billion that are corrupted, on the links that corrupt any.
+    /// Corrupted frames per billion, on links with errors.
     errors: u32,
     /// Whether buffers and queues may be small.
     pub(super) is_tight: bool,
@@ -57,7 +57,7 @@ impl Style {
     }
 }
 
-/// Builds a network without flows; the stations are returned.
+/// Builds a network without flows and returns its stations.
 pub(super) fn network(dice: &mut Dice, plant: &mut Plant, drains: bool) -> Vec<NodeId> {
     let shape = dice.pick(&[
         Shape::Cable,
@@ -143,7 +143,7 @@ fn connect(dice: &mut Dice, plant: &mut Plant, style: &Style, a: NodeId, b: Node
     let is_trunk = ends
         .iter()
         .all(|end| plant.network.switch(end.node).is_some());
-    // Both ends of a trunk agree, unless every port is for itself.
+    // Both ends of a trunk agree, unless ports are independent.
     let shared = vlan(dice, style, is_trunk);
     for end in ends {
         let own = if style.vlans == Vlans::Wild {

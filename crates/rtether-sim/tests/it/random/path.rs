@@ -1,4 +1,4 @@
-//! The least time a path takes, by the arithmetic of the wire and the base costs of the stacks.
+//! Minimum time of a path, by the arithmetic of the wire and the base costs of the stacks.
 
 use rtether_model::flow::{Flow, Traffic};
 use rtether_model::network::{Cost, ForwardingMode, Network, NodeId, Stack};
@@ -23,8 +23,8 @@ impl<'a> Floors<'a> {
         }
     }
 
-    /// The least latency of a frame of a stream; `frame` is its untagged size, and that of the
-    /// reply comes from the flow.
+    /// Minimum latency of a frame of a stream; `frame` is its untagged size, and that of the reply
+    /// comes from the flow.
     pub(super) fn latency(&self, flow: &Flow, listener: NodeId, frame: Bytes) -> Duration {
         let hops = self.routing.flow_path(self.network, flow, listener);
         let is_bulk = matches!(flow.traffic, Traffic::Bulk(_));
@@ -42,18 +42,18 @@ impl<'a> Floors<'a> {
             + self.hops(&back.unwrap(), frame)
     }
 
-    /// The untagged frames of a flow; the shortest one for bulk flows.
+    /// Untagged frame size of a flow; the shortest one for bulk flows.
     pub(super) fn frame(flow: &Flow) -> Bytes {
         if matches!(flow.traffic, Traffic::Bulk(_)) {
             wire::MIN_FRAME
         } else {
-            // The fragment that completes a datagram is the last one, or a full one.
+            // The fragment that completes a datagram is the last one or a full one.
             let frames = flow.frames(flow.payload);
             frames.full.min(frames.last)
         }
     }
 
-    /// What stacks and tasks at both ends take.
+    /// Time in stacks and tasks at both ends.
     fn nodes(&self, from: NodeId, to: NodeId, frame: Bytes, is_bulk: bool) -> Duration {
         let [from, to] = [from, to].map(|node| self.network.end_station(node).unwrap());
         // TCP has a segment before the program that reads the file.
@@ -67,7 +67,7 @@ impl<'a> Floors<'a> {
         tasks + stacks.into_iter().sum::<Duration>()
     }
 
-    /// What the network interface of a node adds to a frame; nothing for a switch.
+    /// Time that the network interface of a node adds to a frame; zero for a switch.
     pub(super) fn interface(&self, node: NodeId, frame: Bytes) -> Duration {
         match self.network.end_station(node).map(|station| &station.stack) {
             Some(Stack::Linear(linear)) => linear.interface.of(frame),

@@ -1,4 +1,4 @@
-//! The random plants with datagrams above one frame, and files with deadlines.
+//! Random plants with datagrams above one frame, and files with deadlines.
 
 use rtether_model::flow::{Flow, Reply, Traffic};
 use rtether_model::quantity::{Bytes, Duration, Instant};
@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::wires::Wires;
 use super::{Case, DRAINED, for_each_case};
 
-/// Makes messages of flows larger: datagrams, answers and files.
+/// Enlarges the messages of flows: datagrams, answers and files.
 fn enlarge(dice: &mut Dice, flow: &mut Flow) {
     let size = |dice: &mut Dice| match dice.between(0, 3) {
         0 => Bytes::new(dice.between(1_473, 1_500)),
@@ -38,8 +38,8 @@ fn enlarge(dice: &mut Dice, flow: &mut Flow) {
     }
 }
 
-/// Oracles: as for frames: the books and the wires of observers that know the network, not the
-/// simulator. The parts of every latency add up, and no datagram is lost that lacks no fragment.
+/// Oracles: as for frames, ledger and wires, observers that know the network, not the simulator.
+/// The parts of every latency add up, and only datagrams with a missing fragment are lost.
 #[test]
 fn the_books_of_large_messages_balance() {
     for_each_case(|case| {

@@ -1,7 +1,7 @@
-//! An observer that knows when frames leave ports and works out when each one could have left.
+//! An observer of transmissions that works out when each frame could have left its port.
 //!
-//! Only transmissions are looked at. From the one at the port before follows when a frame reaches
-//! a switch and with which priority; from that what a work-conserving port must do.
+//! It looks only at transmissions. The one at the previous port determines when a frame reaches a
+//! switch and with which priority; from that follows what a work-conserving port must do.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use rtether_sim::observe::{Observer, PacketInfo};
 use super::path::{CUT_THROUGH_HEADER, Floors};
 use crate::support::Plant;
 
-/// What tells packets apart: flow, number, direction, ends, release, TCP sequence numbers.
+/// Identity of a packet: flow, number, direction, ends, release, TCP sequence numbers.
 type Key = (
     u32,
     u32,
@@ -25,7 +25,7 @@ type Key = (
     (u64, u64, u32),
 );
 
-/// A frame that has come to a switch.
+/// A frame that has reached a switch.
 #[derive(Clone, Copy)]
 struct Arrival {
     /// When a cut-through switch can forward it, and when any switch can.
@@ -35,26 +35,25 @@ struct Arrival {
     pcp: Pcp,
 }
 
-/// A frame that was sent.
+/// A transmission of a frame.
 #[derive(Clone, Copy)]
 struct Sent {
     start: Instant,
     end: Instant,
     size: Bytes,
-    /// At switches: when it was there to be sent, and in which queue.
+    /// At switches: when it was ready to be sent, and in which queue.
     ready: Option<(Instant, u8)>,
-    /// When it is due after it was there.
+    /// Deadline relative to `ready`.
     local_deadline: Option<Duration>,
 }
 
 /// All frames on all wires.
 pub(super) struct Wires<'a> {
     floors: Floors<'a>,
-    /// Acknowledgements sent at the same instant may be the same to the octet; they keep their
-    /// order.
+    /// Acknowledgements sent at the same instant may be identical; they keep their order.
     arrivals: BTreeMap<(NodeId, Key), Vec<Arrival>>,
     departures: BTreeMap<(PortId, Key), usize>,
-    /// Last whole arrival over each link and direction.
+    /// Last complete arrival over each link and direction.
     last: BTreeMap<PortId, Instant>,
     sent: BTreeMap<PortId, Vec<Sent>>,
     local_deadlines: Vec<Option<Duration>>,
@@ -119,7 +118,7 @@ impl<'a> Wires<'a> {
         same.push(arrival);
     }
 
-    /// When a frame that leaves a switch now was there to be sent, and its queue.
+    /// Returns when a frame that leaves a switch now was ready, and its queue.
     fn ready(&mut self, switch: &Switch, port: PortId, packet: &PacketInfo) -> (Instant, u8) {
         let departures = self.departures.entry((port, key(packet))).or_default();
         let arrival = self.arrivals[&(port.node, key(packet))][*departures];
@@ -175,7 +174,7 @@ impl<'a> Wires<'a> {
     }
 }
 
-/// A port with something to send sends.
+/// Checks that a port with frames waiting sends.
 fn check_work(sent: &[Sent], port: PortId) {
     let mut free = Instant::ZERO;
     for frame in sent {
@@ -189,8 +188,8 @@ fn check_work(sent: &[Sent], port: PortId) {
     }
 }
 
-/// Nothing that is due later begins while something else waits that is due earlier; what is due at
-/// the same time goes in order of arrival.
+/// Checks that no frame starts while one with an earlier deadline waits; equal deadlines go in
+/// order of arrival.
 fn check_deadlines(sent: &[Sent], port: PortId) {
     let due = |frame: &Sent| {
         let (ready, _) = frame.ready.unwrap();
@@ -208,8 +207,8 @@ fn check_deadlines(sent: &[Sent], port: PortId) {
     }
 }
 
-/// First in, first out within a queue; where selection is strict, nothing less urgent begins while
-/// something more urgent waits.
+/// Checks first in, first out within a queue; with strict selection, no frame starts while a more
+/// urgent one waits.
 fn check_order(sent: &[Sent], switch: &Switch, port: PortId) {
     let strict_from = match switch.selection {
         Selection::StrictPriority => 1,
