@@ -46,7 +46,7 @@ pub enum BuildError {
     NoRoute {
         /// Name of the flow.
         flow: alloc::string::String,
-        /// Why there is no route.
+        /// Why none was found.
         reason: RouteError,
     },
     /// A talker or listener is not an end station.

@@ -143,7 +143,7 @@ impl EgressQueues {
         self.lanes[usize::from(queue)].record.dropped += 1;
     }
 
-    /// Chooses among several queues, at least one of which has a frame.
+    /// Chooses among several queues that are not all empty.
     fn select(&mut self) -> u8 {
         match self.selection {
             Selection::Fcfs | Selection::StrictPriority | Selection::EarliestDeadline => {

@@ -146,7 +146,7 @@ impl Simulation {
         self.set_layer_timer(index);
     }
 
-    /// Tells the layer of a station that a frame was heard, whatever its destination. On a shared
+    /// Tells the layer of a station that a frame was heard, for any destination. On a shared
     /// medium frames for others are heard when they leave their sender, one propagation delay too
     /// early.
     #[cold]

@@ -2,7 +2,7 @@
 //!
 //! Joins the engines of the two directions: a segment with data also carries the acknowledgement of
 //! the other direction, so that an answer sent soon enough needs no separate one (RFC 1122,
-//! 4.2.3.2). The connection has long been open and never ends; there is no handshake and no FIN.
+//! 4.2.3.2). The connection has long been open and never ends, without handshake and FIN.
 
 use rtether_model::quantity::{Bytes, Instant};
 

@@ -41,7 +41,7 @@ fn stations(plant: &mut Plant, hub: NodeId, count: usize, mbps: u64) -> Vec<Node
 #[test]
 fn one_frame_by_hand() {
     // 60 octets over UDP are a frame of 106: 114 octets with preamble, 91.2 us at 10 Mbit/s. Two
-    // cables of 50 ns and 400 ns in the hub: 91.7 us. There is no other traffic.
+    // cables of 50 ns and 400 ns in the hub: 91.7 us. No other traffic.
     let mut plant = Plant::default();
     let hub = plant.hub(10, Duration::from_ns(400));
     let ends = stations(&mut plant, hub, 3, 10);

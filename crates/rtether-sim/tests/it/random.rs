@@ -248,7 +248,7 @@ fn strangers_change_nothing() {
     });
 }
 
-/// Oracle: the arithmetic of wire times and base costs, exact where there is no other traffic.
+/// Oracle: the arithmetic of wire times and base costs, exact without other traffic.
 #[test]
 fn a_lonely_packet_takes_what_its_path_takes() {
     for_each_case(|case| {

@@ -202,7 +202,7 @@ fn ending(output: &Output) -> Option<(u64, NodeId, Instant, Option<DropReason>)>
     }
 }
 
-/// Omits superfluous copies, which an emulation reports only if there is no other copy.
+/// Omits superfluous copies, which an emulation reports only without any other copy.
 fn without_filtered(endings: &[Ending]) -> Vec<Ending> {
     let is_news = |ending: &&Ending| ending.3 != Some(DropReason::Filtered);
     let mut endings: Vec<Ending> = endings.iter().filter(is_news).copied().collect();
