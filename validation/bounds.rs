@@ -154,8 +154,8 @@ fn five_virtual_links() {
 
     let hop = FRAME_NS - GAP_NS + LATENCY_NS;
     let late = 1;
-    // v2 reaches the first switch just before v1; v3 and v5 reach the last one just before v1, which
-    // has waited for v2.
+    // v2 reaches the first switch just before v1; v3 and v5 reach the last one just before v1,
+    // which has waited for v2.
     let at_last = hop + FRAME_NS + hop;
     let phases = [late, 0, at_last - 2 * hop - 1, 2_000_000, at_last - hop - 1];
     let mut worst = scenario.clone();

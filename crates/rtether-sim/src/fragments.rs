@@ -8,7 +8,7 @@
 //!
 //! **Loss.** A lost fragment loses its datagram, which counts once. Fragments already received stay
 //! with the receiver for [`TIMEOUT`]; a station has [`MEMORY`] for the fragments of all datagrams
-//! and refuses further ones.
+//! and refuses further ones unless they complete a datagram.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

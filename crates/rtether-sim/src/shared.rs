@@ -321,7 +321,7 @@ impl Simulation {
         }
     }
 
-    /// Returns whether the node of a port takes the frame in. A station that does not counts it,
+    /// Returns whether the node of a port takes the frame in. A station that filters it counts it,
     /// and its layer hears it.
     fn wants(&mut self, receiver: u32, id: u32) -> bool {
         let Owner::Station(number) = self.ports[receiver as usize].owner else {

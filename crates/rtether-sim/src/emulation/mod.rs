@@ -386,7 +386,7 @@ impl Emulation {
         look_into_layers(&self.simulation, &mut self.frames);
     }
 
-    /// Returns the time of the next event unless a frame comes before; `None` if none is due.
+    /// Returns the time of the next event unless a frame comes before; `None` if none is pending.
     pub fn next_event(&self) -> Option<Instant> {
         let (time, _) = self.simulation.agenda.first();
         (time != NEVER).then(|| Instant::from_ps(time))

@@ -48,8 +48,7 @@ impl Simulation {
         let now = self.now();
         self.pool.get_mut(id).mark = self.now;
         if self.layer(index).egress.is_plain() {
-            // Such a port reports no completions, so the frame would stay in the ring of the
-            // egress.
+            // The port then reports no completions, and the egress would never empty its ring.
             let port = self.stations[index as usize].port;
             self.enqueue_at(port, id, 0, observer);
             return;

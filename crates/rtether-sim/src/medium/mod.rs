@@ -82,7 +82,7 @@ use signal::{Cables, Signal, Wire};
 
 /// Later than any time.
 const NEVER: i64 = i64::MAX;
-/// Most stations of a segment with several repeaters, whose delays form a square table.
+/// Largest number of stations with several repeaters: their delays form a square table.
 const MOST_WITH_PATHS: u32 = 4096;
 /// Number of signals from which on the engine checks individually which are still needed.
 const KEPT: usize = 6;

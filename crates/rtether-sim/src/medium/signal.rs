@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::config::Timing;
 
-/// Most stations at one repeater with a table of delays, 8 KiB; above that, delays are summed.
+/// Largest number of stations at one repeater with a table of delays (8 KiB); else they are summed.
 const MOST_IN_TABLE: u32 = 32;
 
 /// One transmission, in times at its station. A future end may still move.

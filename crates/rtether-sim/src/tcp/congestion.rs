@@ -1,5 +1,5 @@
-//! Congestion window and slow-start threshold: RFC 5681, RFC 3465 and the window arithmetic of RFC
-//! 6582. The sender decides when to call each function.
+//! Congestion window and slow-start threshold: RFC 5681, RFC 3465 and the window arithmetic of
+//! RFC 6582. The sender decides when to call each function.
 
 use super::{Config, CongestionControl, Counting};
 

@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn a_datagram_octet_by_octet() {
-        // Oracle: RFC 791, 3.1, RFC 768 and RFC 1112, 6.4, by hand. Sums of IP: 45b8 + 001e + 4000 +
-        // 4011 + 0a01 + 0203 + efff + 0001 = 1_c1eb, so 3e13. Of UDP, with the length twice: 0a01 + 0203
-        // + efff + 0001 + 0011 + 000a + 1cf2 + 1ce8 + 000a + 6869 = 1_9e6c, so 6192.
+        // Oracle: RFC 791, 3.1, RFC 768 and RFC 1112, 6.4, by hand. Sums of IP: 45b8 + 001e + 4000
+        // + 4011 + 0a01 + 0203 + efff + 0001 = 1_c1eb, so 3e13. Of UDP, with the length twice: 0a01
+        // + 0203 + efff + 0001 + 0011 + 000a + 1cf2 + 1ce8 + 000a + 6869 = 1_9e6c, so 6192.
         let mut out = Vec::new();
         let from = SocketAddrV4::new(Ipv4Addr::new(10, 1, 2, 3), 0x1CF2);
         let to = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 0x1CE8);

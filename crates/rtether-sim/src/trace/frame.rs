@@ -360,7 +360,7 @@ impl FrameDescription {
     }
 }
 
-/// Returns the EtherType of an encapsulation.
+/// Returns the `EtherType` of an encapsulation.
 pub(crate) const fn ether_type(encapsulation: Encapsulation) -> EtherType {
     match encapsulation {
         Encapsulation::Raw => ETHERTYPE_RAW,
