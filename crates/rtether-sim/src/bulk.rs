@@ -33,8 +33,8 @@ use crate::tcp;
 /// Size of a transfer that lasts until the run ends: more than any link carries in 106 days.
 const ENDLESS: u64 = 1 << 56;
 
-/// Largest number of files of one flow from bursts; each has a record of about 40 octets. After the last one no
-/// file is due.
+/// Largest number of files of one flow from bursts; each has a record of about 40 octets. After the
+/// last one no file is due.
 const MOST_FILES: u32 = 1_000_000;
 
 /// One bulk flow.

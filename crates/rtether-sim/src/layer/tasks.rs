@@ -4,11 +4,10 @@
 //! receiving one: it is fragmented below the sending task, and reassembled before the receiving
 //! one. For messages over a connection, each data segment passes the task. On the sending side so
 //! does each data segment of a bulk flow; its talker's segments without data pass at zero cost, so
-//! that they do not overtake data. On the receiving side TCP is part of the stack: the
-//! segment reaches TCP, and counts as delivered, at once; the program that reads the file then keeps
-//! the processor busy, but nothing waits for it. A reader that falls behind by more than the limit
-//! does not slow the transfer: the work it cannot queue is not counted. Acknowledgements pass no
-//! task.
+//! that they do not overtake data. On the receiving side TCP is part of the stack: the segment
+//! reaches TCP, and counts as delivered, at once; the program that reads the file then keeps the
+//! processor busy, but nothing waits for it. A reader that falls behind by more than the limit does
+//! not slow the transfer: the work it cannot queue is not counted. Acknowledgements pass no task.
 
 use rtether_model::network::Tasks;
 use rtether_model::quantity::{Duration, Instant};

@@ -24,10 +24,10 @@
 //! # Model
 //!
 //! The engines do no input or output. Each change (`open`, `write`, `finish`, `handle_segment`,
-//! `handle_timeout`) is followed by `poll_transmit` until it returns `None`, before the next change:
-//! an out-of-order segment whose acknowledgement is not fetched at once is not acknowledged twice.
-//! Then `poll_timeout` says when to call `handle_timeout`. `now` may never decrease. Nothing is
-//! allocated; the one buffer, the receiver's list of out-of-order ranges, has a fixed capacity.
+//! `handle_timeout`) is followed by `poll_transmit` until it returns `None`, before the next
+//! change: an out-of-order segment whose acknowledgement is not fetched at once is not acknowledged
+//! twice. Then `poll_timeout` says when to call `handle_timeout`. `now` may never decrease. Nothing
+//! is allocated; the one buffer, the receiver's list of out-of-order ranges, has a fixed capacity.
 //!
 //! Checked against worked examples of the RFCs, under random loss, duplication and reordering, and
 //! against the throughput of `smoltcp` over the same bottleneck (`tests/tcp`).
