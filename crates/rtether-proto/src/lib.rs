@@ -1,7 +1,7 @@
 //! Wire formats and sans-IO engines of the end-node layer.
 //!
-//! Time, frames and seeds are handed in, work is handed out: nothing here reads a clock, opens a
-//! socket or starts a thread, so that one engine runs in the simulator and on a wire (R70).
+//! Time, frames and seeds are passed in and work is returned: nothing here reads a clock, opens a
+//! socket or starts a thread, so the same engine runs in the simulator and on a wire (R70).
 #![no_std]
 
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! What the back end in user space refuses.
+//! Settings that the user-space back end refuses.
 
 use rtether_model::endnode::{Detector, Receive, Smoothing};
 use rtether_model::quantity::{Duration, Instant};
@@ -20,10 +20,10 @@ fn refuse(option: &'static str, reason: &'static str) -> Result<(), ShimError> {
     }))
 }
 
-/// Looks whether the back end in user space can carry settings out.
+/// Checks that the user-space back end can carry out the settings.
 ///
 /// # Errors
-/// The option that it cannot carry out, and why; or what makes no sense.
+/// Returns the option it cannot carry out and why, or the reason the settings are inconsistent.
 pub fn check(settings: &Settings) -> Result<(), ShimError> {
     if settings.rate.as_bps() == 0 {
         return refuse(
@@ -38,7 +38,7 @@ pub fn check(settings: &Settings) -> Result<(), ShimError> {
         );
     }
     let smoother = settings.layer.smoother.as_ref();
-    // A period that does not change asks no detector.
+    // A fixed period uses no detector.
     let adapts = |of: &&Smoothing| !matches!(of.config.mode, Mode::None | Mode::Fixed(_));
     let detector = smoother.filter(adapts).map(|smoothing| smoothing.detector);
     if let Some(Detector::OwnCollisions { .. }) = detector
@@ -85,7 +85,7 @@ fn check_probes(probes: &Probing) -> Result<(), ShimError> {
     Ok(())
 }
 
-/// Returns whether settings can be changed to others while the shim runs.
+/// Checks whether the settings can be changed while the shim runs.
 pub(super) fn check_change(from: &Settings, to: &Settings) -> Result<(), ShimError> {
     check(to)?;
     if Parts::of(from) != Parts::of(to) {

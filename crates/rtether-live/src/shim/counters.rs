@@ -1,10 +1,10 @@
-//! Counters that the kernel keeps for devices, of the namespace in which they were opened.
+//! Kernel counters of devices in the network namespace in which they were opened.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Octets that are read: some hundred devices; counters of further ones are not seen.
+/// Octets read: enough for some hundred devices. Later devices are not seen.
 const READ_MAX: usize = 32 * 1024;
 
 /// `/proc/net/dev` of one namespace.
@@ -14,17 +14,17 @@ pub(super) struct Counters {
     text: Vec<u8>,
 }
 
-/// What is read of a device.
+/// Counters of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeviceCounters {
-    /// Frames that found no room on their way out.
+    /// Frames dropped on transmission for lack of room.
     pub(super) dropped: u64,
-    /// Collisions that the driver has seen.
+    /// Collisions seen by the driver.
     pub(super) collisions: u64,
 }
 
 impl Counters {
-    /// Opens those of the namespace of the calling thread, and keeps to it.
+    /// Opens the counters of the calling thread's namespace; later reads stay in that namespace.
     pub(super) fn open() -> io::Result<Self> {
         Ok(Self {
             file: File::open("/proc/thread-self/net/dev")?,
@@ -32,7 +32,7 @@ impl Counters {
         })
     }
 
-    /// Reads the counters of a device; `None` if there is none of this name.
+    /// Reads the counters of a device; `None` if no device has this name.
     pub(super) fn read(&mut self, device: &str) -> io::Result<Option<DeviceCounters>> {
         let mut length = 0;
         while length < self.text.len() {
@@ -47,8 +47,8 @@ impl Counters {
     }
 }
 
-/// Receiving has eight columns: octets, frames, errors, drops and others; sending has eight, of
-/// which the fourth are drops and the sixth collisions.
+/// A line has eight receive columns (octets, frames, errors, drops, ...) and then eight transmit
+/// columns, of which the fourth is drops and the sixth collisions.
 fn find(text: &str, device: &str) -> Option<DeviceCounters> {
     let row = text.lines().find_map(|line| {
         let (name, row) = line.split_once(':')?;
@@ -67,7 +67,7 @@ fn find(text: &str, device: &str) -> Option<DeviceCounters> {
 mod tests {
     use super::*;
 
-    /// Oracle: the header of the file, as a 6.18 kernel prints it.
+    /// Oracle: the header of the file, as printed by a 6.18 kernel.
     #[test]
     fn columns_by_hand() {
         let text = "\

@@ -1,4 +1,4 @@
-//! Filters that send the frames of a device through the shim while it is alive.
+//! Filters that divert the frames of a device through the shim while it is alive.
 //!
 //! ```text
 //! egress of DEV:    alive? redirect to the TAP `rts`: from the stack
@@ -10,10 +10,10 @@
 //! ingress of `rtr`: mark, and redirect to the ingress of DEV: received
 //! ```
 //!
-//! What we send out of DEV ourselves does not pass its egress filter (`PACKET_QDISC_BYPASS`). To
-//! pass is to go on with other filters, not to end them. Alive is who has written the time into a
-//! map within the last [`FRESH`]: a shim that hangs, or is killed, leaves the device as it was after
-//! that time, whatever becomes of the filters.
+//! Frames that the shim itself sends out of DEV bypass its egress filter (`PACKET_QDISC_BYPASS`).
+//! "Pass" means that later filters still run. The shim is alive if it has written the time into a
+//! map within the last [`FRESH`]; if it hangs or is killed, the device works as before after that
+//! time, even if the filters are still attached.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -30,10 +30,10 @@ use crate::bpf::{
 };
 use crate::emulator::COLLISION_ETHERTYPE;
 
-/// A sign of life counts for so long.
+/// A sign of life is valid for this long.
 pub(super) const FRESH: Duration = Duration::from_ms(250);
 
-/// Marks what comes back from the shim: `rthe`.
+/// Mark of frames that come back from the shim: `rthe`.
 const MARK: i32 = 0x7274_6865;
 /// Offsets in `struct __sk_buff`.
 const SKB_MARK: i16 = 8;
@@ -41,18 +41,18 @@ const SKB_PROTOCOL: i16 = 16;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const TIME_NS: i32 = 5;
 const REDIRECT: i32 = 23;
-/// Flag of a redirection: not out of the device, but into it.
+/// Redirect flag: into the device instead of out of it.
 const INTO: i32 = 1;
 
-/// Programs and what they share with the shim.
+/// The maps that the filter programs share with the shim.
 #[derive(Debug)]
 pub(super) struct Diversion {
     alive: Numbers<1>,
-    /// Frames diverted and passed, from the stack and from the wire.
+    /// Frames diverted and passed, in each direction.
     counts: Numbers<4>,
 }
 
-/// Positions in the counts.
+/// Positions in `counts`.
 #[derive(Clone, Copy)]
 enum Way {
     Transmit = 0,
@@ -60,7 +60,7 @@ enum Way {
 }
 
 impl Diversion {
-    /// Makes the maps; nobody is alive yet.
+    /// Creates the maps; the shim does not count as alive yet.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             alive: Numbers::new()?,
@@ -78,19 +78,19 @@ impl Diversion {
         self.alive.set(&[0])
     }
 
-    /// Returns how many frames were diverted, and how many were passed instead.
+    /// Returns how many frames were diverted and how many were passed instead.
     pub(super) fn counts(&self) -> io::Result<[Directions; 2]> {
         let [out, passed_out, into, passed_in] = self.counts.get()?;
         let both = |transmit, receive| Directions { transmit, receive };
         Ok([both(out, into), both(passed_out, passed_in)])
     }
 
-    /// Pins the program for the egress of the device: its frames go to the device of this number.
+    /// Pins the program for the device's egress, which redirects frames to device number `to`.
     pub(super) fn pin_from_stack(&self, path: &Path, to: i32) -> io::Result<()> {
         pin(path, &self.divert(Way::Transmit, to))
     }
 
-    /// Pins the program for the ingress of the device.
+    /// Pins the program for the device's ingress.
     pub(super) fn pin_from_wire(&self, path: &Path, to: i32) -> io::Result<()> {
         let mut program = vec![
             op(LOAD_32, 2, 1, SKB_MARK, 0),                            // r2 = mark
@@ -131,8 +131,8 @@ impl Diversion {
     }
 }
 
-/// Pins the program for the ingress of `rtr`: what we write there has been received by the device
-/// of this number.
+/// Pins the program for the ingress of `rtr`: frames written there appear as received by device
+/// number `device`.
 pub(super) fn pin_received(path: &Path, device: i32) -> io::Result<()> {
     let program = [
         op(STORE_VALUE_32, 1, 0, SKB_MARK, MARK), // mark
@@ -144,7 +144,7 @@ pub(super) fn pin_received(path: &Path, device: i32) -> io::Result<()> {
     pin(path, &program)
 }
 
-/// Pins a program for the ingress of the device that takes tags of this VLAN and of none off.
+/// Pins the ingress program that removes tags of this VLAN and priority tags.
 pub(super) fn pin_strip(path: &Path, vid: Vid) -> io::Result<()> {
     pin(path, &strip::program(vid))
 }
@@ -154,7 +154,7 @@ fn pin(path: &Path, program: &[Instruction]) -> io::Result<()> {
     bpf::pin(&loaded, path)
 }
 
-/// Returns what `bpf_ktime_get_ns` returns: the monotonic clock.
+/// Returns the monotonic clock, the same as `bpf_ktime_get_ns`.
 fn now_ns() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,

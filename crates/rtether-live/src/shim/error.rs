@@ -1,4 +1,4 @@
-//! Why a device cannot be shimmed, or no longer.
+//! Errors of setting up and running a shim.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::link::DeviceError;
 use crate::namespace::CommandError;
 use crate::thread::PlacementError;
 
-/// Why there is no shim, or none any more.
+/// Why a shim could not be set up, or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum ShimError {
     /// The device cannot be used.
@@ -16,10 +16,10 @@ pub enum ShimError {
     /// The back end cannot carry out an option.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The layer's parameters make no sense.
+    /// The layer's parameters are invalid.
     #[error("layer of the shim: {0}")]
     Layer(String),
-    /// The device has filters that would see other frames than without the shim.
+    /// The device has filters that would see different frames once the shim is in place.
     #[error(
         "`{device}` has {what} of somebody else, which would see other frames; `tc filter show \
          dev {device} {way}` shows them, `tc qdisc del dev {device} {qdisc}` removes them"
@@ -27,22 +27,22 @@ pub enum ShimError {
     Occupied {
         /// The device.
         device: String,
-        /// What is there.
+        /// What is attached.
         what: &'static str,
-        /// Which way frames pass it.
+        /// Direction, for `tc filter show`.
         way: &'static str,
-        /// What holds it.
+        /// The qdisc that holds it.
         qdisc: &'static str,
     },
-    /// Somebody else shims the device.
+    /// Another process runs a shim on the device.
     #[error("`{device}` has a shim already: `{tap}` exists; end that process first")]
     Running {
         /// The device.
         device: String,
-        /// The device of the other one.
+        /// The TAP device of that shim.
         tap: String,
     },
-    /// No TAP.
+    /// The TAP cannot be opened.
     #[error(
         "cannot open TAP `{name}`: {source}; it takes CAP_NET_ADMIN and `/dev/net/tun` \
          (`modprobe tun`)"
@@ -50,21 +50,21 @@ pub enum ShimError {
     Tap {
         /// Its name.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The kernel does not take a program.
+    /// The kernel rejects a program.
     #[error("{doing}: {source}; it takes CAP_BPF and CAP_NET_ADMIN, and a kernel with cls_bpf")]
     Program {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A command of the set-up or the tear-down failed.
+    /// A command of set-up or tear-down failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The thread cannot be placed as wished.
+    /// The thread cannot be placed as requested.
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// The namespace of the device cannot be entered.
@@ -72,7 +72,7 @@ pub enum ShimError {
     Namespace {
         /// The device.
         device: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The device has been removed.
@@ -80,10 +80,10 @@ pub enum ShimError {
     Gone {
         /// The device.
         device: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The root queue of the device is not one that the kernel makes by itself.
+    /// The root queue of the device is not a kernel default.
     #[error(
         "`{device}` has `{kind}` at its root, which could not be restored as it was; \
          `tc qdisc del dev {device} root` removes it"
@@ -91,38 +91,38 @@ pub enum ShimError {
     Root {
         /// The device.
         device: String,
-        /// What is there.
+        /// Kind of that queue.
         kind: String,
     },
-    /// Queues of the kernel that are ours.
+    /// The device already has our queues in the kernel.
     #[error("`{device}` has a shim already, or what a dead one has left; take that down first")]
     Up {
         /// The device.
         device: String,
     },
-    /// Other queues than those that are there.
+    /// The change needs a different set of queues.
     #[error("`{option}` cannot be changed while the shim is up without losing what waits")]
     Shape {
-        /// The option, as configurations call it.
+        /// Name of the option in the configuration.
         option: &'static str,
     },
-    /// The system does not go on.
+    /// A system call failed.
     #[error("{doing}: {source}")]
     System {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl ShimError {
-    /// Returns what turns an error of the system into one of this kind.
+    /// Returns a function that wraps a system error as [`Self::System`].
     pub(super) fn system(doing: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }
 
-    /// The same, for an error with a program.
+    /// Returns a function that wraps a system error as [`Self::Program`].
     pub(super) fn program(doing: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| Self::Program { doing, source }
     }

@@ -12,17 +12,18 @@ use crate::clock::to_std;
 use crate::emulator::CompletionReport;
 use crate::wait::Waiting;
 
-/// How often a sign of life is given: five are missed before frames pass by.
+/// Interval between signs of life: frames bypass the shim after five missed ones.
 const BEAT: Duration = Duration::from_ms(50);
-/// Every so many signs of life the status is published.
+/// The status is published with every second sign of life.
 const PUBLISH_EVERY: u32 = 2;
-/// Frames taken from each side before the other one and the timers have their turn.
+/// Largest number of frames taken from one side before the other side and the timers get a turn.
 const BURST: usize = 32;
-/// A thread that sleeps until a time is woken so much earlier and spins: longer than a wake-up
-/// takes.
+/// A thread that sleeps until a deadline wakes this much earlier and then spins: longer than a
+/// wake-up takes.
 const LEAD: Duration = Duration::from_us(60);
-/// A spinning thread closes its eyes so often for so long, unless a frame comes: the kernel's own
-/// threads need the core, and one that never sleeps is stopped for 50 ms of a second.
+/// How often, and for how long, a spinning thread sleeps unless a frame arrives: the kernel's own
+/// threads need the core, and real-time throttling stops a thread that never sleeps, for 50 ms of
+/// every second.
 const BLINK_EVERY: Duration = Duration::from_ms(1);
 const BLINK: Duration = Duration::from_us(75);
 impl Shim {
@@ -42,7 +43,8 @@ impl Shim {
         Ok(())
     }
 
-    /// Does what is due and takes what has come; says whether there was anything.
+    /// Does the work that is due and takes waiting frames; returns `false` if there was nothing to
+    /// take.
     pub(super) fn step(&mut self, now: Instant) -> Result<bool, ShimError> {
         self.transmit.advance(now, &self.port, &mut self.pool)?;
         self.transmit.probe(now, &self.port, &mut self.pool)?;
@@ -53,7 +55,7 @@ impl Shim {
         Ok(told || sent || received)
     }
 
-    /// Takes reports of a hub, one for each frame, and what other shims ask and answer.
+    /// Takes completion reports of a hub (one per frame) and probes and answers of other shims.
     fn take_reports(&mut self) -> Result<bool, ShimError> {
         for number in 0..BURST {
             let Some((length, age)) = self.port.receive(&mut self.buffer)? else {
@@ -89,8 +91,8 @@ impl Shim {
         Ok(true)
     }
 
-    /// Takes all that has come from the wire, then hands one frame to the stack. If more comes than
-    /// that, as many are handed on as were taken.
+    /// Takes all frames waiting from the wire, then hands one to the stack. If more than [`BURST`]
+    /// are waiting, hands over as many as it took.
     fn take_from_wire(&mut self) -> Result<bool, ShimError> {
         let Some(wire) = &self.wire else {
             return Ok(false);
@@ -121,7 +123,7 @@ impl Shim {
         Ok(is_any)
     }
 
-    /// Gives a sign of life, takes new settings and publishes the status.
+    /// Gives a sign of life, applies new settings and publishes the status.
     fn beat(&mut self, now: Instant) -> Result<(), ShimError> {
         let beaten = self.diversion.beat();
         beaten.map_err(ShimError::system("giving a sign of life"))?;
@@ -136,7 +138,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Reads the driver's counter while there are frames that may have collided.
+    /// Reads the driver's collision counter while frames are out that may have collided.
     fn look_for_collisions(&mut self, now: Instant) -> Result<(), ShimError> {
         let Signal::DriverCollisions { every } = self.settings.signal else {
             self.look_at = Instant::from_ps(i64::MAX);
@@ -169,7 +171,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Sleeps until something comes or is due, as far as the settings want it.
+    /// Sleeps until a frame arrives or something is due, as the waiting setting allows.
     fn rest(&mut self, now: Instant) -> Result<(), ShimError> {
         let held = self
             .transmit
@@ -205,7 +207,7 @@ impl Shim {
         };
         let stack = self.stack.as_fd();
         let wire = self.wire.as_ref().map(Tap::as_fd);
-        // What is not there is asked for nothing.
+        // An absent source is polled for no events.
         let mut all = [Some(stack), wire, self.port.reports()].map(|source| {
             let flags = source.map_or(PollFlags::empty(), |_| PollFlags::IN);
             PollFd::from_borrowed_fd(source.unwrap_or(stack), flags)

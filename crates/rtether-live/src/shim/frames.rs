@@ -1,4 +1,4 @@
-//! Frames on their way through the shim.
+//! Frame buffers of the shim.
 
 use rtether_model::network::Vid;
 use rtether_model::quantity::Bytes;
@@ -9,16 +9,16 @@ use rtether_proto::smoother;
 
 use super::Tags;
 
-/// Octets of the shortest frame without check sequence and tag.
+/// Shortest frame without check sequence and tag, in octets.
 const SHORTEST: usize = 60;
-/// Octets of a tag, for which there is room in every frame.
+/// Length of a tag; every buffer has room for one.
 const TAG: usize = 4;
-/// Buffers that are kept for frames to come; those of more frames go back to the allocator.
+/// Largest number of free buffers kept; further ones are deallocated.
 const KEPT_MAX: usize = 4_096;
-/// Longer frames leave no buffer behind.
+/// Larger buffers are not kept.
 const KEPT_OCTETS: usize = 2_048;
 
-/// Buffers of frames that are through, for those to come, and what was wrong with frames.
+/// Free frame buffers for reuse, and counters of malformed frames.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     free: Vec<Vec<u8>>,
@@ -26,7 +26,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Returns a frame with these octets, and what they say.
+    /// Returns a buffer with these octets, and the parsed headers.
     pub(super) fn frame(&mut self, octets: &[u8]) -> (Vec<u8>, Parsed) {
         let parsed = endnode::parse(octets);
         self.malformed.note(&parsed);
@@ -36,7 +36,7 @@ impl Pool {
         (frame, parsed)
     }
 
-    /// Takes the buffer of a frame that is through.
+    /// Takes back the buffer of a finished frame.
     pub(super) fn free(&mut self, mut frame: Vec<u8>) {
         if self.free.len() < KEPT_MAX && frame.capacity() <= KEPT_OCTETS {
             frame.clear();
@@ -45,7 +45,7 @@ impl Pool {
     }
 }
 
-/// Puts a tag into a frame that has none, as its class wants it.
+/// Tags an untagged frame with the PCP of its class.
 pub(super) fn tag(frame: &mut Vec<u8>, parsed: &Parsed, class: u8, tags: &Tags) {
     let Some(pcp) = tags
         .insert
@@ -56,15 +56,15 @@ pub(super) fn tag(frame: &mut Vec<u8>, parsed: &Parsed, class: u8, tags: &Tags) 
     if parsed.key.tag.is_some() {
         return;
     }
-    // It is padded before, so that taking the tag off gives the same frame again.
+    // Pad before tagging, so that removing the tag restores the same frame.
     if frame.len() < SHORTEST {
         frame.resize(SHORTEST, 0);
     }
-    // A frame of this length has room for a tag.
+    // Cannot fail: the frame has at least `SHORTEST` octets.
     let _ = endnode::push_tag(frame, Tag::new(pcp, tags.vid));
 }
 
-/// Takes the outermost tag off if the stack is not to see it.
+/// Removes the outermost tag if the stack is not to see it.
 pub(super) fn strip(frame: &mut Vec<u8>, parsed: &Parsed, tags: &Tags) {
     let is_hidden = |tag: Tag| [Vid::PRIORITY_ONLY, tags.vid].contains(&tag.vid);
     if tags.strip && parsed.key.tag.is_some_and(is_hidden) {
@@ -72,7 +72,8 @@ pub(super) fn strip(frame: &mut Vec<u8>, parsed: &Parsed, tags: &Tags) {
     }
 }
 
-/// Returns the octets from the IP header on; `None` if there is none, or not all of its fixed part.
+/// Returns the octets from the IP header on; `None` if the frame is not IP or its fixed header is
+/// cut short.
 fn packet<'a>(frame: &'a [u8], parsed: &Parsed) -> Option<&'a [u8]> {
     parsed.key.protocol?;
     let mut start = ADDRESSES;
@@ -87,8 +88,8 @@ fn number(octets: &[u8], at: usize) -> Option<usize> {
     Some(usize::from(u16::from_be_bytes(*two)))
 }
 
-/// Returns the length of the IP datagram in a frame, without padding, and its class in the smoother;
-/// `None` if there is none.
+/// Returns the length of the IP datagram, without padding, and its class in the smoother; `None` if
+/// the frame holds none.
 pub(super) fn datagram(
     frame: &[u8],
     parsed: &Parsed,
@@ -104,19 +105,19 @@ pub(super) fn datagram(
     Some((size, class))
 }
 
-/// Returns whether a TCP segment says that frames of ours were marked on their way (RFC 3168,
-/// 6.1.3); `None` if it is none that could.
+/// Reads from a TCP segment whether frames sent by this host were marked on their way (RFC 3168,
+/// 6.1.3); `None` if the segment cannot carry that information.
 pub(in crate::shim) fn echoed_mark(frame: &[u8], parsed: &Parsed) -> Option<Marked> {
     let packet = packet(frame, parsed).filter(|_| parsed.key.protocol == Some(TCP))?;
     let first = *packet.first()?;
-    // Behind extension headers nobody looks: then only a few marks are overlooked.
+    // Extension headers are not followed; that misses only a few marks.
     let start = if first >> 4 == 4 {
         usize::from(first & 0x0F) * 4
     } else {
         IPV6_HEADER
     };
     let flags = *packet.get(start + TCP_FLAGS)?;
-    // In a SYN the bit asks for marks and is none.
+    // In a SYN, this bit negotiates ECN and does not echo a mark.
     let is_ack = flags & (TCP_ACK | TCP_SYN) == TCP_ACK;
     is_ack.then(|| Marked {
         size: Bytes::new(packet.len() as u64),
@@ -124,10 +125,10 @@ pub(in crate::shim) fn echoed_mark(frame: &[u8], parsed: &Parsed) -> Option<Mark
     })
 }
 
-/// Octets of two addresses, and of the fixed header of IPv6.
+/// Octets of the two MAC addresses, and of the fixed IPv6 header.
 const ADDRESSES: usize = 12;
 const IPV6_HEADER: usize = 40;
-/// Number of the protocol, where its flags are, and some of them (RFC 9293, 3.1; RFC 3168, 6.1).
+/// TCP's protocol number, the offset of its flags, and some of them (RFC 9293, 3.1; RFC 3168, 6.1).
 const TCP: u8 = 6;
 const TCP_FLAGS: usize = 13;
 const TCP_SYN: u8 = 0x02;
@@ -160,7 +161,7 @@ mod tests {
         tag(&mut frame, &parsed, 2, &tags(0));
         assert_eq!(frame.len(), 64);
         assert_eq!(frame[12..18], [0x81, 0x00, 0xA0, 0x00, 0x08, 0x06]);
-        // No second one.
+        // A tagged frame gets no second tag.
         let parsed = endnode::parse(&frame);
         let before = frame.clone();
         tag(&mut frame, &parsed, 1, &tags(0));
@@ -170,7 +171,7 @@ mod tests {
         strip(&mut frame, &parsed, &tags(7));
         assert_eq!(frame[..14], HEADER);
         assert_eq!(frame.len(), 60);
-        // A VLAN of the stack's own stays.
+        // A tag that the stack set itself stays.
         let (mut frame, parsed) = pool.frame(&HEADER);
         tag(&mut frame, &parsed, 2, &tags(7));
         assert_eq!(frame[14..16], [0xA0, 0x07]);
@@ -219,7 +220,7 @@ mod tests {
         }
     }
 
-    /// Oracle: RFC 3168, 6.1: the receiver sets ECE in acknowledgements; in a SYN it is a request.
+    /// Oracle: RFC 3168, 6.1: the receiver sets ECE in acknowledgments; in a SYN it is a request.
     #[test]
     fn echoes_are_in_acknowledgements() {
         let mut four = vec![0_u8; 40];

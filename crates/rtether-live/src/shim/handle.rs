@@ -1,15 +1,15 @@
-//! What other threads say to a shim that runs, and hear from it.
+//! Control of a running shim from other threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Settings, ShimError, Status};
 
-/// A shim that runs in some other thread.
+/// Handle to a shim that runs in another thread.
 #[derive(Clone, Debug)]
 pub struct Handle {
     shared: Arc<Shared>,
-    /// What the back end does not refuse.
+    /// Check of a change from old to new settings by the back end.
     check: fn(&Settings, &Settings) -> Result<(), ShimError>,
 }
 
@@ -19,12 +19,12 @@ struct Shared {
     status: Mutex<Status>,
     published: AtomicU64,
     is_set: AtomicBool,
-    /// Those in force, or that will be at once.
+    /// The settings in force, or about to be applied.
     settings: Mutex<Settings>,
 }
 
 impl Handle {
-    /// Returns what is shared with a shim of these settings; `check` looks at old and new ones.
+    /// Creates the state shared with a shim; `check` compares old and new settings.
     pub(super) fn new(
         settings: Settings,
         status: Status,
@@ -46,17 +46,18 @@ impl Handle {
         status.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns how often the status was published: a number that no longer grows tells of a thread
-    /// that no longer goes on.
+    /// Returns how often the status has been published; if the number stops growing, the shim's
+    /// thread is stuck.
     pub fn published(&self) -> u64 {
         self.shared.published.load(Ordering::Relaxed)
     }
 
-    /// Changes the settings while the shim runs, without the loss of a frame; they are in force some
-    /// milliseconds later.
+    /// Changes the settings while the shim runs, without losing a frame. They take effect within
+    /// milliseconds.
     ///
     /// # Errors
-    /// If they make no sense, or cannot be changed while it runs. Then the old ones stay.
+    /// If the settings are invalid or cannot be changed while the shim runs; the old ones then
+    /// stay.
     pub fn set(&self, settings: Settings) -> Result<(), ShimError> {
         let present = self.shared.settings.lock();
         let mut present = present.unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +67,7 @@ impl Handle {
         Ok(())
     }
 
-    /// Ends the run in some milliseconds.
+    /// Asks the shim to stop, which takes a few milliseconds.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Release);
     }
@@ -81,7 +82,7 @@ impl Handle {
         self.shared.published.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns settings that are new since the last call.
+    /// Returns the settings if they have changed since the last call.
     pub(super) fn poll_settings(&self) -> Option<Settings> {
         if !self.shared.is_set.swap(false, Ordering::Acquire) {
             return None;

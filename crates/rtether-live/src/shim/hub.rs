@@ -1,60 +1,62 @@
-//! A port that is told when its frames are out, by the reports of an emulated hub.
+//! A port that learns from the reports of an emulated hub when its frames are out.
 //!
-//! The port holds the frame that the hub works on and the next one, as a card fetches ahead: a
-//! station that hands over its next frame only when it has been told loses the medium to others.
+//! The port holds the frame that the hub is working on and the next one, as a network card
+//! prefetches: a station that hands over its next frame only after the report loses the medium to
+//! others.
 
 use std::collections::VecDeque;
 
 use rtether_model::quantity::{Duration, Instant};
 
-/// Frames that the port has at most.
+/// Largest number of frames the port holds.
 const AHEAD: usize = 2;
-/// A report that has not come by then is lost: sixteen attempts and the frames of many others.
+/// A report that has not come by then counts as lost; this allows for sixteen attempts and many
+/// frames of other stations.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A frame that the port has.
+/// A frame held by the port.
 #[derive(Clone, Copy, Debug)]
 struct Fetched {
     ring: u8,
-    /// The device has it; if not, no report will come.
+    /// The device took it; otherwise no report will come.
     is_sent: bool,
 }
 
-/// What the port has and what the hub has told.
+/// Frames held by the port, and state from the hub's reports.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hub {
-    /// Oldest first, which is the one that has begun.
+    /// Oldest first; only the oldest can have begun.
     fetched: VecDeque<Fetched>,
     has_begun: bool,
-    /// Frames that the hub has completed so far, as it says.
+    /// The hub's latest completion count.
     completed: Option<u64>,
-    /// The oldest frame has begun, or another one was complete.
+    /// When the oldest frame began.
     heard_at: Option<Instant>,
     /// Reports that did not come.
     pub(super) missed: u64,
 }
 
-/// What follows for the engines.
+/// The next event for the engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The oldest frame of this ring begins.
     Begin(u8),
-    /// The frame that has begun is over, for the device did not take it.
+    /// The frame that has begun is over, because the device did not take it.
     End,
 }
 
 impl Hub {
-    /// Returns whether the port fetches another frame.
+    /// Returns whether the port can take another frame.
     pub(super) fn has_room(&self) -> bool {
         self.fetched.len() < AHEAD
     }
 
-    /// The port has fetched a frame, and the device has taken it or not.
+    /// Adds a frame; `is_sent` is whether the device took it.
     pub(super) fn fetch(&mut self, ring: u8, is_sent: bool) {
         self.fetched.push_back(Fetched { ring, is_sent });
     }
 
-    /// Returns what happens next without a report, until there is nothing more.
+    /// Returns the next event that needs no report; call until it returns `None`.
     pub(super) fn step(&mut self, now: Instant) -> Option<Step> {
         let Fetched { ring, is_sent } = *self.fetched.front()?;
         if !self.has_begun {
@@ -69,22 +71,22 @@ impl Hub {
         Some(Step::End)
     }
 
-    /// The frame that has begun is complete; says whether there was one.
+    /// Ends the frame that has begun; returns whether there was one.
     pub(super) fn end(&mut self) -> bool {
         self.has_begun = false;
         self.fetched.pop_front().is_some()
     }
 
-    /// Takes a report and returns how many frames are complete since the last one.
+    /// Takes a report and returns how many frames have completed since the previous one.
     pub(super) fn note(&mut self, completed: u64) -> u64 {
-        // Frames that others have sent before are of no interest.
+        // The first report counts one completion: earlier ones predate the shim.
         let before = self.completed.unwrap_or(completed.wrapping_sub(1));
         self.completed = Some(completed);
         let new = completed.wrapping_sub(before);
         new.min(self.fetched.len() as u64)
     }
 
-    /// Returns when a report is overdue.
+    /// Returns when the report of the current frame is overdue.
     pub(super) fn due(&self) -> Option<Instant> {
         let since = self.heard_at.filter(|_| self.has_begun)?;
         Some(since + PATIENCE)
@@ -110,7 +112,7 @@ mod tests {
         assert!(!hub.has_room());
         assert_eq!(hub.step(at(1)), None);
         assert_eq!(hub.due(), Some(at(1_000)));
-        // The hub has carried frames before the shim was there.
+        // The hub carried frames before the shim was up.
         assert_eq!(hub.note(40), 1);
         assert!(hub.end());
         assert_eq!(hub.step(at(2)), Some(Step::Begin(0)));

@@ -1,21 +1,22 @@
-//! A line that is never faster than the link below the shim, so that nothing queues there.
+//! A virtual line, always slower than the link below the shim, so that nothing queues in the
+//! device.
 //!
-//! The port takes frames as fast as they come; when a frame is out is computed: its time on the wire
-//! with preamble and gap, and a little more, lest drivers with a clock of their own fall behind. The
-//! line knows no clock: a driver that wakes up late says when the line was to go on, and the line
-//! has lost no time.
+//! The port takes frames as fast as they come, so the time at which a frame is out is computed: its
+//! time on the wire with preamble and gap, plus a margin so that a device with a slower clock does
+//! not fall behind. The line has no clock: a driver that wakes up late passes the time at which the
+//! line was free, and the line loses no time.
 
 use rtether_model::quantity::{BitRate, Bytes, Instant};
 use rtether_model::wire;
 
-/// By how much the line is slower than the link, in thousandths.
+/// How much slower the line is than the link, in thousandths.
 const MARGIN_PER_MILLE: i64 = 5;
 
-/// The line.
+/// A virtual line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     rate: BitRate,
-    /// When the frame on it is out.
+    /// When the frame on it is out; `None` if it is free.
     until: Option<Instant>,
 }
 
@@ -24,17 +25,17 @@ impl Line {
         Self { rate, until: None }
     }
 
-    /// Changes the rate for the frames to come.
+    /// Changes the rate for later frames.
     pub(super) const fn set_rate(&mut self, rate: BitRate) {
         self.rate = rate;
     }
 
-    /// Returns when the frame on the line is out; `None` if there is none.
+    /// Returns when the frame on the line is out; `None` if it is free.
     pub(super) const fn until(&self) -> Option<Instant> {
         self.until
     }
 
-    /// A frame of so many octets, without check sequence, begins.
+    /// A frame of `octets` octets, without check sequence, begins.
     pub(super) fn begin(&mut self, now: Instant, octets: usize) {
         let occupied = wire::occupancy(size_on_wire(octets), self.rate);
         let margin = occupied / 1_000 * MARGIN_PER_MILLE;
@@ -47,8 +48,8 @@ impl Line {
     }
 }
 
-/// Returns the size of a frame that has so many octets without check sequence, addresses to FCS,
-/// padded as the device pads it.
+/// Returns the frame size, addresses to FCS and padded as the device pads it, of a frame of
+/// `octets` octets without check sequence.
 pub(super) fn size_on_wire(octets: usize) -> Bytes {
     wire::MIN_FRAME.max(Bytes::new(octets as u64) + wire::FCS)
 }
@@ -59,8 +60,8 @@ mod tests {
 
     use super::*;
 
-    /// Oracle: 1514 octets and check sequence are 1538 with preamble and gap, 1230.4 us at
-    /// 10 Mbit/s; 0.5 % more are 1236.552 us. 42 octets are padded to 84: 67.536 us.
+    /// Oracle: 1514 octets and check sequence are 1538 with preamble and gap, 1230.4 us at 10
+    /// Mbit/s; 0.5 % more are 1236.552 us. 42 octets are padded to 84: 67.536 us.
     #[test]
     fn frames_take_their_time_and_the_margin() {
         let start = Instant::ZERO + Duration::from_ms(1);

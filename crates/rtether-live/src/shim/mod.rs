@@ -1,8 +1,8 @@
-//! The end-node layer of `rtether-proto` between the stack of this host and a device of it.
+//! The end-node layer of `rtether-proto` between this host's stack and one of its devices.
 //!
-//! Addresses and routes stay where they are: frames are diverted at the hooks of the device where
-//! filters stand ([`tc-bpf(8)`](https://man7.org/linux/man-pages/man8/tc-bpf.8.html)), so that
-//! connections over the device survive, and there is little to restore.
+//! Addresses and routes stay as they are: frames are diverted at the filter hooks of the device
+//! ([`tc-bpf(8)`](https://man7.org/linux/man-pages/man8/tc-bpf.8.html)), so that connections over
+//! the device survive and little has to be restored.
 //!
 //! ```text
 //!            stack
@@ -15,24 +15,24 @@
 //!            device              the thread in [`Shim::run`]
 //! ```
 //!
-//! # What happens when it does not go on
+//! # If the shim stalls
 //!
 //! Filters divert frames only while the thread gives a sign of life, every 50 ms; 250 ms after the
-//! last one frames pass by, counted ([`Status::bypassed`]). The TAPs go away with the process.
-//! [`restore`] removes what is left of a dead shim: up to two filters and the `clsact` that holds
-//! them.
+//! last one, frames bypass the shim and are counted ([`Status::bypassed`]). The TAPs disappear with
+//! the process. [`restore`] removes the remains of a dead shim: up to two filters and the `clsact`
+//! that holds them.
 //!
 //! # Scope and limitations
 //!
-//! - Probes of other shims ([`Probing`]) come in by a packet socket, past the receive queues.
-//! - Frames that come in pass the shim only if the settings have receive queues or a detector that
-//!   listens; each side that passes it costs a wake-up of its thread.
-//! - Packet sockets for all protocols see a received frame that passes the shim twice: before it,
+//! - Probes of other shims ([`Probing`]) arrive on a packet socket and bypass the receive queues.
+//! - Received frames pass the shim only if the settings have receive queues or a detector that
+//!   listens; each direction through the shim costs a wake-up of its thread.
+//! - Packet sockets for all protocols see a received frame that passes the shim twice: before it
 //!   and after.
-//! - What the shim sends goes past the queues of the device (`PACKET_QDISC_BYPASS`), and hardware
-//!   does neither segmentation nor checksums nor time stamps for it: PTP with hardware stamps does
-//!   not work on the same device.
-//! - A device with filters of somebody else at these hooks is refused.
+//! - Frames sent by the shim bypass the queues of the device (`PACKET_QDISC_BYPASS`), and the
+//!   hardware performs no segmentation, checksums or timestamps for them: PTP with hardware
+//!   timestamps does not work on the same device.
+//! - A device that has other filters at these hooks is refused.
 
 mod check;
 mod counters;

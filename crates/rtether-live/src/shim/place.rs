@@ -1,4 +1,4 @@
-//! The network namespace that a shim was put up in.
+//! The network namespace in which a shim was set up.
 
 use std::fs::File;
 use std::io;
@@ -10,17 +10,17 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 /// The namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// A network namespace, which lasts as long as this.
+/// A network namespace, kept alive by this value.
 #[derive(Debug)]
 pub(super) struct Place(File);
 
 impl Place {
-    /// Returns that of the calling thread.
+    /// Returns the namespace of the calling thread.
     pub(super) fn here() -> io::Result<Self> {
         File::open(OWN).map(Self)
     }
 
-    /// Does something there, in a thread of its own if the calling one is elsewhere.
+    /// Runs `work` in the namespace, in a new thread if the calling thread is elsewhere.
     pub(super) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
         let there = self.0.metadata()?;
         let here = std::fs::metadata(OWN)?;

@@ -1,9 +1,9 @@
-//! What a shim changes of the system, as commands that can be repeated by hand, and how it is
-//! undone.
+//! The system changes that a shim makes, as commands that can be repeated by hand, and how to undo
+//! them.
 //!
-//! Nothing but two or three filters and, where there was none, the `clsact` that holds them. A
-//! filter's handle says whether the `clsact` is ours, so that whoever removes what a dead shim has
-//! left knows it too.
+//! The changes are two or three filters and, where there was none, the `clsact` that holds them. A
+//! filter's handle records whether the `clsact` is ours, so that a later process can remove what a
+//! dead shim left behind.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::filter;
 use crate::link::Device;
 use crate::namespace::{CommandLine, PREFIX};
 
-/// Order of our filters: before those that the kernel numbers itself.
+/// Preference of our filters: ahead of those that the kernel numbers itself.
 const ORDER: u32 = 49_000;
-/// Handles of filters in a `clsact` that was there, and in one of ours.
+/// Handles of filters in a `clsact` that existed before, and in one of ours.
 const HANDLES: [u32; 2] = [1, 2];
-/// Where a file system for programs usually is.
+/// Usual mount point of the BPF file system.
 const PROGRAMS: &str = "/sys/fs/bpf";
 
-/// What has to be done to a device and what for.
+/// The steps to set up a device.
 #[derive(Clone, Debug)]
 pub struct Plan {
     device: String,
@@ -33,35 +33,35 @@ pub struct Plan {
     folder: Folder,
 }
 
-/// What the kernel and the shim hand frames over with.
+/// The TAPs through which kernel and shim exchange frames.
 #[derive(Debug)]
 pub(super) struct Taps {
-    /// What the stack sends.
+    /// Frames sent by the stack.
     pub(super) stack: Tap,
-    /// What comes from the wire and goes to the stack, if that passes the shim.
+    /// Frames from the wire to the stack, if these pass the shim.
     pub(super) wire: Option<Tap>,
 }
 
-/// What stands where frames come in.
+/// What is attached at ingress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parts {
-    /// Nothing: only what is sent passes the shim.
+    /// Nothing: only transmitted frames pass the shim.
     Transmit,
-    /// What takes tags off.
+    /// A program that removes tags.
     Strip,
-    /// What sends frames through the shim.
+    /// A program that diverts frames through the shim.
     Receive,
 }
 
-/// Where the programs have names until they are attached.
+/// Where the programs are pinned until they are attached.
 #[derive(Clone, Debug)]
 struct Folder {
     path: PathBuf,
-    /// Whether a file system for programs has to be mounted there.
+    /// Whether a BPF file system has to be mounted there.
     is_mounted: bool,
 }
 
-/// A filter that holds a program of ours.
+/// A filter that holds one of our programs.
 #[derive(Clone, Copy, Debug)]
 enum Filter {
     FromStack,
@@ -71,7 +71,7 @@ enum Filter {
 }
 
 impl Filter {
-    /// Returns the name of its program, by which it is known again.
+    /// Returns the name of its program, by which it is recognized.
     fn program(self) -> String {
         let name = match self {
             Self::FromStack => "from-stack",
@@ -91,7 +91,7 @@ impl Filter {
 }
 
 impl Plan {
-    /// Looks at the device and plans what to do.
+    /// Inspects the device and plans the set-up.
     pub(super) fn new(device: &str, settings: &Settings) -> Result<Self, ShimError> {
         let index = Device::named(device)?.index();
         let state = State::of(device)?;
@@ -102,14 +102,14 @@ impl Plan {
             device: device.to_owned(),
             index,
             parts: Parts::of(settings),
-            // What a dead shim has left goes away first.
+            // The remains of a dead shim are removed first.
             has_clsact: state.has_clsact && !state.is_all_ours(),
             folder: Folder::new(),
         })
     }
 
-    /// Returns the commands that do the same, in order. The TAPs are opened by the shim itself, so
-    /// that they go away with it.
+    /// Returns equivalent commands, in order. The shim itself opens the TAPs directly, so that they
+    /// disappear with it.
     pub fn commands(&self) -> Vec<CommandLine> {
         let mut commands = Vec::new();
         let wire = self.is_receiving().then_some('r');
@@ -124,7 +124,7 @@ impl Plan {
         commands
     }
 
-    /// Returns the commands that undo it.
+    /// Returns the commands that undo the set-up.
     pub fn undo(&self) -> Vec<CommandLine> {
         let filters = self.filters();
         let own = filters.iter().filter(|(device, _)| *device == self.device);
@@ -152,7 +152,7 @@ impl Plan {
         self.parts == Parts::Receive
     }
 
-    /// Carries the plan out for TAPs that are open.
+    /// Carries out the plan, with the TAPs open.
     pub(super) fn run(&self, taps: &Taps, settings: &Settings) -> Result<Diversion, ShimError> {
         detach(&self.device)?;
         for tap in [Some(&taps.stack), taps.wire.as_ref()]
@@ -166,7 +166,7 @@ impl Plan {
         let made = Diversion::new();
         let diversion = made.map_err(ShimError::program("making a map for programs"))?;
         let attached = self.attach_all(&diversion, taps, settings);
-        // Attached filters stay without the names of their programs.
+        // Attached filters do not need the pinned names of their programs.
         for command in self.folder.close() {
             let _ = command.run();
         }
@@ -203,7 +203,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Returns the filters with their devices. Frames come back before they go away.
+    /// Returns the filters with their devices, in order of attachment: the way back before the
+    /// diversion.
     fn filters(&self) -> Vec<(String, Filter)> {
         let own = |filter| (self.device.clone(), filter);
         let back = || (tap_name('r', self.index), Filter::Received);
@@ -251,7 +252,7 @@ impl fmt::Display for Plan {
 }
 
 impl Parts {
-    /// Frames from the wire take the way through the shim only if it has something to do with them.
+    /// Received frames pass through the shim only if it has to process them.
     pub(super) fn of(settings: &Settings) -> Self {
         if settings.layer.receive.is_some() || settings.hears() {
             Self::Receive
@@ -302,12 +303,12 @@ impl Folder {
     }
 }
 
-/// What there is at the hooks of a device.
+/// What is attached at the hooks of a device.
 struct State {
     has_clsact: bool,
-    /// Ways and handles of our filters.
+    /// Directions and handles of our filters.
     ours: Vec<(&'static str, u32)>,
-    /// What keeps a shim away.
+    /// Why a shim cannot be set up.
     foreign: Option<ShimError>,
 }
 
@@ -335,7 +336,7 @@ impl State {
             let filters = words(&format!("tc filter show dev {device} {way}")).run()?;
             // Each filter is preceded by a line for its chain.
             let filters = filters.lines().filter(|line| line.contains(" handle "));
-            // Those that put tags on for the sockets of a test bed agree with ours.
+            // Filters that tag frames of a test bed's sockets are compatible with ours.
             let beside = format!(" {}", filter::NAMES);
             for filter in filters.filter(|line| !line.contains(&beside)) {
                 let is_ours = filter.contains(&format!(" {PREFIX}"));
@@ -349,26 +350,26 @@ impl State {
         Ok(state)
     }
 
-    /// Returns whether all there is came from us.
+    /// Returns whether everything attached is ours.
     fn is_all_ours(&self) -> bool {
         let made = |&(_, handle): &(_, u32)| handle == HANDLES[1];
         self.foreign.is_none() && self.ours.iter().any(made)
     }
 }
 
-/// Removes what a shim has put at a device of the calling thread's namespace, if there is anything.
+/// Removes everything that a shim has put on a device in the calling thread's namespace.
 ///
-/// Not to be called while the shim runs: it would go on without any frame.
+/// Must not be called while the shim runs: it would go on without receiving any frames.
 ///
 /// # Errors
-/// If the device is not there, or a command fails.
+/// If the device does not exist, or a command fails.
 pub fn restore(device: &str) -> Result<(), ShimError> {
     let index = Device::named(device)?.index();
     detach(device)?;
     for way in ['s', 'r'] {
         let tap = tap_name(way, index);
-        // It goes away with the shim, but not before each process that was just being started has
-        // closed what it has inherited.
+        // The TAP disappears with the shim, but only after any process forked in the meantime has
+        // closed its inherited descriptor.
         if Device::named(&tap).is_ok() {
             let removed = words(&format!("ip link del dev {tap}")).run();
             if Device::named(&tap).is_ok() {
@@ -391,8 +392,8 @@ fn detach(device: &str) -> Result<(), ShimError> {
     Ok(())
 }
 
-/// Returns what removes our filters, by way and handle, or the `clsact` with them if it is ours and
-/// nobody else has put anything there since.
+/// Returns the commands that remove our filters, by direction and handle, or the whole `clsact` if
+/// it is ours and holds no other filters.
 fn undo(device: &str, is_all_ours: bool, ours: &[(&str, u32)]) -> Vec<CommandLine> {
     if is_all_ours {
         return vec![words(&format!("tc qdisc del dev {device} clsact"))];
@@ -405,18 +406,18 @@ fn undo(device: &str, is_all_ours: bool, ours: &[(&str, u32)]) -> Vec<CommandLin
     ours.iter().map(remove).collect()
 }
 
-/// Returns what a TAP needs.
+/// Returns the commands that configure a TAP.
 fn tap_up(tap: &str) -> [CommandLine; 2] {
     [
-        // Without a queue of its own: what finds no room shows in one counter only.
+        // Without a queue of its own, so that drops show in one counter only.
         format!("tc qdisc replace dev {tap} root noqueue"),
         format!("ip link set dev {tap} mtu {MTU} txqueuelen {QUEUE} up"),
     ]
     .map(|text| words(&text))
 }
 
-/// Returns the name of a TAP, which is unique in its namespace: a device has one number, and a
-/// letter says which way.
+/// Returns the name of a TAP, unique in its namespace: the device number, and a letter for the
+/// direction.
 fn tap_name(way: char, device: i32) -> String {
     format!("rt{way}{device}")
 }

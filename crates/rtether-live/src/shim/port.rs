@@ -1,4 +1,4 @@
-//! The way out of the device, past its filters and queues, and the reports that come in.
+//! Sends past the device's filters and queues, and receives the hub's reports.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,35 +14,35 @@ use crate::option;
 use crate::timestamping;
 use crate::wall::real_now;
 
-/// Octets that may be on their way through the driver.
+/// Send buffer: octets that may be on their way through the driver.
 const BUFFER: usize = 4 << 20;
 
-/// What became of a frame.
+/// Result of sending a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// It is in the driver's hands.
+    /// The driver has it.
     Out,
     /// The device is down.
     Down,
-    /// The device or its driver did not take it.
+    /// The device or its driver rejected it.
     Refused,
 }
 
-/// A report is no older when it is read; if it seems so, a clock has been set.
+/// A report is read within this time; an apparently older one means that the clock was set.
 const AGE_MAX: Duration = Duration::from_ms(100);
 
 /// Packet sockets on the device.
 #[derive(Debug)]
 pub(super) struct Port {
     socket: Socket,
-    /// Takes in the reports of a hub.
+    /// Receives reports of a hub, and probes.
     reports: Option<Socket>,
     device: String,
 }
 
 impl Port {
-    /// Opens a socket that sends out of the device. It takes in reports of a hub if it is to be
-    /// told, and lets the device hear frames for others if it listens.
+    /// Opens a socket that sends out of the device. With `is_told` it also receives hub reports;
+    /// with `listens` it puts the device in promiscuous mode.
     pub(super) fn open(
         name: &str,
         device: &Device,
@@ -68,7 +68,7 @@ impl Port {
     /// Sends a frame.
     ///
     /// # Errors
-    /// If the device is gone for good.
+    /// If the device has been removed.
     pub(super) fn send(&self, frame: &[u8]) -> Result<Sent, ShimError> {
         let Err(source) = self.socket.send(frame) else {
             return Ok(Sent::Out);
@@ -80,10 +80,10 @@ impl Port {
         }
     }
 
-    /// Reads the next report and returns its length and age; `None` if there is none now.
+    /// Reads the next report and returns its length and age; `None` if none is waiting.
     ///
     /// # Errors
-    /// If the device is gone for good.
+    /// If the device has been removed.
     pub(super) fn receive(
         &self,
         buffer: &mut [u8],
@@ -99,13 +99,13 @@ impl Port {
                 Ok(Some((length, age)))
             }
             Err(error) if is_later(&error) => Ok(None),
-            // The device went down: it may come up again.
+            // The device went down; it may come up again.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Ok(None),
             Err(source) => Err(self.gone(source)),
         }
     }
 
-    /// Returns what can be read when a report has come.
+    /// Returns the descriptor that becomes readable when a report has come.
     pub(super) fn reports(&self) -> Option<BorrowedFd<'_>> {
         self.reports.as_ref().map(Socket::as_fd)
     }
@@ -117,15 +117,15 @@ impl Port {
 }
 
 fn sender(device: &Device, listens: bool) -> io::Result<Socket> {
-    // Without a protocol nothing is received.
+    // Without a protocol, the socket receives nothing.
     let socket = bound(device, 0)?;
-    // Frames go to the driver at once: no filter of the device and no queue sees them.
+    // Frames go directly to the driver, past the device's filters and queues.
     let on: libc::c_int = 1;
     set(&socket, libc::PACKET_QDISC_BYPASS, &on)?;
     if listens {
         option::promiscuous(&socket, device.index())?;
     }
-    // What the system does not grant it does without.
+    // The system may grant less.
     let _ = socket.set_send_buffer_size(BUFFER);
     Ok(socket)
 }

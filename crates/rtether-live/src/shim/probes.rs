@@ -1,10 +1,10 @@
-//! Probes between shims: frames around the messages of [`rtether_proto::probe::Paths`].
+//! Probes between shims: frames that carry the messages of [`rtether_proto::probe::Paths`].
 //!
-//! Their `EtherType` is that of a hub's reports, 0x88B6, which is kept free for experiments; the
+//! Their `EtherType` is that of a hub's reports, 0x88B6, which is reserved for experiments; the
 //! first two octets of the payload, 0x72 0x54, tell them apart. A probe has 64 octets without tag
 //! and check sequence and its answer 60, so that an answer with a tag is no longer than a probe
-//! without. Both wait with bulk frames. What is malformed, for others, or not from whom it claims
-//! to be is counted and dropped.
+//! without. Both are queued with bulk frames. Frames that are malformed or from an unexpected
+//! sender are counted and dropped; frames for other stations are ignored.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -20,19 +20,20 @@ use super::{ProbeStatus, Settings, ShimError};
 use crate::emulator::COLLISION_ETHERTYPE;
 use crate::link::{ETHERTYPE_TAG, MacAddress, header};
 
-/// Octets of a probe and of an answer, without tag and check sequence.
+/// Sizes of a probe and of an answer, without tag and check sequence, in octets.
 const PROBE: usize = 64;
 const ANSWER: usize = 60;
-/// Where the payload begins without a tag, and how much later with one.
+/// Offset of the payload in an untagged frame, and how much a tag adds.
 const HEADER: usize = 14;
 const TAG: usize = 4;
 
-/// A probe is lost after this time, or after that of so many of the longest frames on a slow link.
+/// A probe counts as lost after this time or, on a slow link, after the time of this many frames of
+/// maximum size.
 const LOST_AFTER: Duration = Duration::from_ms(100);
 const LOST_AFTER_FRAMES: i64 = 8;
 const LONGEST: Bytes = Bytes::new(1_518);
 
-/// What this shim asks and answers.
+/// Probes sent and answered by this shim.
 #[derive(Debug)]
 pub(super) struct Probes {
     own: MacAddress,
@@ -42,14 +43,14 @@ pub(super) struct Probes {
     counters: ProbeStatus,
 }
 
-/// A message of another shim.
+/// A message from another shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Found<'a> {
     from: MacAddress,
     payload: &'a [u8],
 }
 
-/// Returns the payload of a frame with a probe or an answer, if it may be one.
+/// Returns the payload of a frame that may be a probe or an answer.
 fn payload(frame: &[u8]) -> Option<&[u8]> {
     let kind = |at: usize| Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?));
     let start = if kind(HEADER - 2)? == ETHERTYPE_TAG {
@@ -60,7 +61,7 @@ fn payload(frame: &[u8]) -> Option<&[u8]> {
     (kind(start - 2)? == COLLISION_ETHERTYPE).then(|| &frame[start..])
 }
 
-/// Reads a frame for this host.
+/// Reads a frame addressed to this host.
 fn read(frame: &[u8], own: MacAddress) -> Option<Found<'_>> {
     let &[to, from] = frame.as_chunks::<6>().0.first_chunk::<2>()?;
     let is_for_us = to == own.0 && from != own.0 && from[0] & 1 == 0;
@@ -78,7 +79,7 @@ fn write<const LENGTH: usize>(to: MacAddress, from: MacAddress, payload: &[u8]) 
 }
 
 impl Probes {
-    /// Returns nothing if there are to be no probes.
+    /// Returns `None` if the settings have no probes.
     fn new(now: Instant, settings: &Settings, own: MacAddress) -> Option<Self> {
         let probing = settings.probes.as_ref()?;
         let longest = wire::occupancy(LONGEST, settings.rate) * LOST_AFTER_FRAMES;
@@ -86,10 +87,10 @@ impl Probes {
             every: probing.every,
             timeout: LOST_AFTER.max(longest),
         };
-        // Who does not see the probes cannot guess it.
+        // Unpredictable for stations that do not see the probes.
         let [.., a, b, c, d] = RandomState::new().hash_one(own.0).to_be_bytes();
         let session = u32::from_be_bytes([a, b, c, d]);
-        // Both were checked before.
+        // Cannot fail: both were checked before.
         let paths = Paths::new(now, config, probing.to.len(), session).ok()?;
         Some(Self {
             own,
@@ -107,7 +108,7 @@ impl Probes {
         }
     }
 
-    /// A frame leaves; if it is a probe of ours, its delay begins.
+    /// A frame leaves; if it is one of our probes, its delay is measured from now on.
     pub(super) fn handle_departure(&mut self, now: Instant, frame: &[u8]) {
         if frame.len() <= PROBE + TAG
             && let Some(payload) = payload(frame)
@@ -116,14 +117,14 @@ impl Probes {
         }
     }
 
-    /// Returns the next probe that is due.
+    /// Returns the next probe if one is due.
     fn poll(&mut self, now: Instant) -> Option<[u8; PROBE]> {
         let (path, payload) = self.paths.poll_transmit(now)?;
         let to = *self.peers.get(usize::from(path))?;
         Some(write(to, self.own, &payload))
     }
 
-    /// Takes a frame that came so long ago, and returns the answer if there is to be one.
+    /// Processes a frame that arrived `age` ago, and returns the answer to send, if any.
     fn take(&mut self, now: Instant, age: Duration, frame: &[u8]) -> Option<[u8; ANSWER]> {
         let found = read(frame, self.own)?;
         let Ok(Message { kind, .. }) = Message::parse(found.payload) else {
@@ -153,7 +154,7 @@ impl Probes {
         length: usize,
         found: Found<'_>,
     ) -> Option<[u8; ANSWER]> {
-        // A shorter one would be answered with more than it has.
+        // A shorter probe would be answered by a longer frame.
         if length < PROBE {
             self.counters.malformed += 1;
             return None;
@@ -179,17 +180,17 @@ impl Probes {
 }
 
 impl TransmitSide {
-    /// Begins to send and answer probes if the settings want it.
+    /// Starts sending and answering probes if the settings ask for it.
     pub(super) fn probe_from(&mut self, now: Instant, settings: &Settings, own: MacAddress) {
         self.probes = Probes::new(now, settings, own);
     }
 
-    /// Returns when a probe is due or lost.
+    /// Returns when the next probe is due, or the next outstanding one is lost.
     pub(super) fn probe_at(&self) -> Option<Instant> {
         self.probes.as_ref()?.paths.poll_timeout()
     }
 
-    /// Sends the probes that are due and gives up those that are lost.
+    /// Sends due probes and gives up lost ones.
     pub(super) fn probe(
         &mut self,
         now: Instant,
@@ -209,7 +210,7 @@ impl TransmitSide {
         Ok(())
     }
 
-    /// Takes a frame that is no report of a hub and came so long ago.
+    /// Processes a frame, other than a hub report, that arrived `age` ago.
     pub(super) fn take_probe(
         &mut self,
         now: Instant,
@@ -227,7 +228,7 @@ impl TransmitSide {
         self.observe_all(now, port, pool)
     }
 
-    /// Tells the detector what probes have shown.
+    /// Reports probe results to the detector.
     fn observe_all(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<(), ShimError> {
         while let Some(observed) = self.probes.as_mut().and_then(|p| p.paths.poll_event()) {
             self.observe(now, observed, port, pool)?;
@@ -267,8 +268,8 @@ mod tests {
         [&frame[..12], &[0x81, 0, 0x20, 0], &frame[12..]].concat()
     }
 
-    /// Oracle: by hand. The far clock is 40 s ahead; the probe leaves at 300 us and is there at
-    /// 550 us, and read 90 us later.
+    /// Oracle: by hand. The far clock is 40 s ahead; the probe leaves at 300 us, arrives at 550 us,
+    /// and is read 90 us later.
     #[test]
     fn two_shims_find_the_delay_of_a_path() {
         let (mut near, mut far) = (probes(NEAR, &[FAR]), probes(FAR, &[]));
@@ -303,17 +304,17 @@ mod tests {
             frame
         };
         let zero = Duration::ZERO;
-        // For others, and of groups: not even looked at.
+        // Frames for other stations or from group addresses are ignored.
         for (place, octet) in [(5, 9), (6, 3), (13, 0xB5)] {
             assert_eq!(far.take(at(0), zero, &with(&probe, place, octet)), None);
         }
         assert_eq!(far.status().malformed, 0);
-        // Cut, or no message.
+        // Truncated, or not a message.
         for frame in [&probe[..63], &with(&probe, 14, 0), &with(&probe, 17, 9)] {
             assert_eq!(far.take(at(0), zero, frame), None);
         }
         assert_eq!((far.status().malformed, far.status().answers), (3, 1));
-        // Of somebody who was not asked, and with a session that is not ours.
+        // An answer from a peer we did not probe, or one with a foreign session.
         for frame in [with(&answer, 11, 7), with(&answer, 18, answer[18] ^ 1)] {
             assert_eq!(near.take(at(200), zero, &frame), None);
         }
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(near.status().own.answered, 1);
         near.take(at(200), zero, &answer);
         assert_eq!(near.status().forged, 3, "a second time");
-        // A flood is answered 16 times at most, the first answer above among them.
+        // A flood is answered at most 16 times, including the first answer above.
         let answered = (0..1_000).filter(|_| far.take(at(100), zero, &probe).is_some());
         assert_eq!(answered.count(), 15);
         assert_eq!(far.status().declined, 985);

@@ -1,4 +1,4 @@
-//! From the wire to the stack: classes, receive queues, tags taken off.
+//! From the wire to the stack: classes, receive queues, tag removal.
 
 use rtether_model::endnode::{Layer, Receive};
 use rtether_model::quantity::Instant;
@@ -11,14 +11,14 @@ use super::{Settings, ShimError, Tags};
 
 type Frame = Vec<u8>;
 
-/// What received frames pass.
+/// The receive path of the shim.
 pub(super) struct ReceiveSide {
     classifier: Classifier,
-    /// Without any, frames go through in the order in which they came.
+    /// `None` if frames keep their order of arrival.
     queues: Option<ReceiveQueues<Frame>>,
-    /// The only frame that waits if there are no queues.
+    /// The only frame that can wait without queues.
     next: Option<Frame>,
-    /// Of queues that other settings have replaced, by class.
+    /// Counters of queues that earlier settings had, by class.
     before: [QueueStats; MAX_CLASSES],
     tags: Tags,
     pub(super) traffic: Traffic,
@@ -40,7 +40,7 @@ impl ReceiveSide {
         })
     }
 
-    /// Takes other settings into force. What waits goes to the stack first, which is ready.
+    /// Applies new settings. Waiting frames go to the stack first, which always takes them.
     pub(super) fn set(
         &mut self,
         now: Instant,
@@ -53,7 +53,8 @@ impl ReceiveSide {
             if !self.deliver(now, stack, pool)
                 && let Some(queues) = &mut self.queues
             {
-                // Algorithm C holds low frames back until a high one has passed.
+                // An empty frame of the highest class releases low frames that algorithm C holds
+                // back.
                 queues.handle_frame(now, Frame::new(), queues.count() - 1);
             }
         }
@@ -66,7 +67,7 @@ impl ReceiveSide {
         Ok(())
     }
 
-    /// Returns whether the next frame may be taken from the wire: with queues, always.
+    /// Returns whether a frame can be taken from the wire: with queues, always.
     pub(super) fn has_room(&self) -> bool {
         self.queues.is_some() || self.next.is_none()
     }
@@ -85,7 +86,7 @@ impl ReceiveSide {
         self.dropped += drain(queues, pool);
     }
 
-    /// Hands the next frame to the stack, which is always ready; says whether there was one.
+    /// Hands the next frame to the stack, which is always ready; returns whether there was one.
     pub(super) fn deliver(&mut self, now: Instant, stack: &Tap, pool: &mut Pool) -> bool {
         let frame = match &mut self.queues {
             Some(queues) => {
@@ -99,7 +100,7 @@ impl ReceiveSide {
             return false;
         };
         match stack.write(&frame) {
-            // A frame of ours that only lets others pass.
+            // The empty frame that `set` uses to release others.
             _ if frame.is_empty() => {}
             Ok(()) => {
                 self.traffic.frames += 1;
@@ -111,13 +112,13 @@ impl ReceiveSide {
         true
     }
 
-    /// Returns when a frame that is held back may go on although none comes.
+    /// Returns when a frame that is held back may go on even if no other frame comes.
     pub(super) fn due(&self) -> Option<Instant> {
         let queues = self.queues.as_ref()?;
         queues.poll_timeout().map(|(due, _)| due)
     }
 
-    /// Does what is due.
+    /// Releases frames that are due.
     pub(super) fn handle_timeout(&mut self, now: Instant, pool: &mut Pool) {
         if let Some(queues) = &mut self.queues
             && queues.poll_timeout().is_some_and(|(due, _)| due <= now)
@@ -127,7 +128,7 @@ impl ReceiveSide {
         }
     }
 
-    /// Returns the number of frames that wait.
+    /// Returns the number of waiting frames.
     pub(super) fn waiting(&self) -> u64 {
         let queued = self.queues.as_ref().map_or(0, ReceiveQueues::waiting);
         queued + u64::from(self.next.is_some())
@@ -145,7 +146,7 @@ impl ReceiveSide {
         classes.filter_map(of)
     }
 
-    /// Returns the counters of a class since the shim began, whatever settings have come since.
+    /// Returns the counters of a class since the shim began, across changes of settings.
     fn stats(&self, class: u8) -> Option<QueueStats> {
         let now = self.queues.as_ref()?.stats(class);
         let before = self.before.get(usize::from(class))?;
@@ -160,7 +161,7 @@ impl ReceiveSide {
     }
 }
 
-/// Lets go of events, and of the frames in them; returns how many frames there were.
+/// Drains the events; returns the number of frames dropped.
 fn drain(queues: &mut ReceiveQueues<Frame>, pool: &mut Pool) -> u64 {
     let mut dropped = 0;
     while let Some(event) = queues.poll_event() {
@@ -185,7 +186,7 @@ fn queues(layer: &Layer) -> Result<Option<ReceiveQueues<Frame>>, ShimError> {
             made.map(Some)
                 .map_err(|error| ShimError::Layer(error.to_string()))
         }
-        // Refused before.
+        // Stack instances were refused before.
         Some(Receive::Instances { .. }) | None => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! What both back ends are told, and why they may refuse it.
+//! Settings of both back ends, and refusals.
 
 use rtether_model::endnode::{Detector, Layer};
 use rtether_model::network::{Pcp, Vid};
@@ -14,25 +14,25 @@ use crate::wait::Waiting;
 pub struct Settings {
     /// Classes, queues, smoother.
     pub layer: Layer,
-    /// Of the link. The shim is the bottleneck, so that nothing queues below it.
+    /// Link rate. The shim is the bottleneck, so that nothing queues below it.
     pub rate: BitRate,
-    /// Priorities on the wire.
+    /// Tags added and removed.
     pub tags: Tags,
-    /// What the smoother's detector is fed with.
+    /// Source of the detector's signals.
     pub signal: Signal,
-    /// Probes between shims; none are sent or answered if not given.
+    /// Probes between shims; `None` neither sends nor answers any.
     pub probes: Option<Probing>,
-    /// The core of the shim's thread; any if not given.
+    /// Core of the shim's thread; `None` for any.
     pub core: Option<usize>,
-    /// Its priority of `SCHED_FIFO`, 1 to 99; an ordinary thread if not given.
+    /// Its `SCHED_FIFO` priority, 1 to 99; `None` for an ordinary thread.
     pub priority: Option<u8>,
-    /// Whether it spins.
+    /// Whether the thread spins or blocks while it waits.
     pub waiting: Waiting,
 }
 
 impl Settings {
-    /// Returns settings that leave tags alone, take signals from the port itself, and let an
-    /// ordinary thread sleep while there is nothing to do.
+    /// Returns settings that leave tags alone, take signals from the port itself, and run in an
+    /// ordinary thread that sleeps when idle.
     pub fn new(layer: Layer, rate: BitRate) -> Self {
         Self {
             layer,
@@ -46,13 +46,13 @@ impl Settings {
         }
     }
 
-    /// Returns whether smoother or detector look at received frames.
+    /// Returns whether smoother or detector process received frames.
     pub(super) fn hears(&self) -> bool {
         let detector = self.layer.smoother.map(|smoothing| smoothing.detector);
         self.listens() || matches!(detector, Some(Detector::Marks { .. }))
     }
 
-    /// Returns whether it also wants those for others.
+    /// Returns whether they also need frames for other stations.
     pub(super) fn listens(&self) -> bool {
         self.layer.smoother.is_some_and(|smoothing| {
             matches!(smoothing.config.mode, Mode::Rtether(_))
@@ -60,7 +60,7 @@ impl Settings {
         })
     }
 
-    /// Returns what the shim's thread asks the system for.
+    /// Returns the placement of the shim's thread.
     pub fn placement(&self) -> Placement {
         Placement {
             core: self.core,
@@ -73,16 +73,16 @@ impl Settings {
 /// IEEE 802.1Q tags that the stack does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tags {
-    /// The priority that an untagged frame of each class gets on its way out; no tag if not given.
+    /// PCP for untagged outgoing frames, by class; `None` adds no tag.
     pub insert: Option<[Pcp; 8]>,
-    /// The VLAN of the tags; [`Vid::PRIORITY_ONLY`] for none.
+    /// VLAN of the tags; [`Vid::PRIORITY_ONLY`] for priority tags.
     pub vid: Vid,
-    /// Whether tags are taken off received frames: those of this VLAN, and those of none.
+    /// Whether tags of this VLAN and priority tags are removed from received frames.
     pub strip: bool,
 }
 
 impl Default for Tags {
-    /// Nothing is put in and nothing taken off.
+    /// Neither adds nor removes tags.
     fn default() -> Self {
         Self {
             insert: None,
@@ -92,34 +92,35 @@ impl Default for Tags {
     }
 }
 
-/// Where a detector of congestion gets what it needs.
+/// Source of a congestion detector's input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
-    /// What the port knows itself: sizes, times, and what waits. No collision is ever seen.
+    /// What the port itself knows: sizes, times and backlog. Collisions are not seen.
     #[default]
     Port,
-    /// The driver's counter of collisions, read so often: a frame has collided if it has grown
-    /// since the frame before.
+    /// The driver's collision counter: a frame collided if the counter has grown since the previous
+    /// frame.
     DriverCollisions {
-        /// Between two readings.
+        /// Interval between two readings.
         every: Duration,
     },
-    /// The reports of an emulated hub ([`crate::emulator::CollisionReport`]), which say how many
-    /// attempts each frame took and when it was out.
+    /// The reports of an emulated hub ([`crate::emulator::CollisionReport`]), with the number of
+    /// attempts of each frame and the time it was out.
     Reports,
 }
 
-/// Probes whose one-way delay a detector of probe delay is fed with. A shim that has them answers
-/// those of others, too.
+/// Probes whose one-way delay feeds a probe-delay detector. A shim with probes also answers those
+/// of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probing {
-    /// The stations that are asked, at most [`rtether_proto::probe::PATHS_MAX`]; none only answers.
+    /// The stations to probe, at most [`rtether_proto::probe::PATHS_MAX`]; if empty, the shim only
+    /// answers.
     pub to: Vec<MacAddress>,
-    /// Between two probes to one of them.
+    /// Interval between two probes to the same station.
     pub every: Duration,
 }
 
-/// A way to carry out the settings.
+/// Implementation that carries out the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// Filters and queues of the kernel.
@@ -144,7 +145,7 @@ impl Backend {
 pub struct Refusal {
     /// The back end.
     pub backend: Backend,
-    /// The option, as configurations call it.
+    /// Name of the option in the configuration.
     pub option: &'static str,
     /// Why not, and what to do instead.
     pub reason: &'static str,

@@ -1,4 +1,4 @@
-//! What a shim tells of itself.
+//! The status that a shim reports.
 
 use rtether_model::quantity::Duration;
 use rtether_model::smoother::Mode;
@@ -8,13 +8,13 @@ use rtether_proto::smoother;
 
 use super::{Backend, Signal};
 
-/// Counters since the shim began, and what waits now.
+/// Counters since the shim began, and current backlog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Status {
-    /// Who carries out the settings.
+    /// The back end.
     pub backend: Backend,
-    /// Whether the thread that forwards has a real-time priority; `None` where there is no such
-    /// thread, or not yet.
+    /// Whether the forwarding thread has a real-time priority; `None` before it runs, or if the
+    /// back end has no such thread.
     pub is_real_time: Option<bool>,
     /// From the stack to the wire.
     pub transmitted: Traffic,
@@ -22,24 +22,24 @@ pub struct Status {
     pub received: Traffic,
     /// Transmit queues, then receive queues, lowest class first.
     pub queues: Vec<QueueStatus>,
-    /// The smoother, if there is one.
+    /// The smoother; `None` without one.
     pub smoother: Option<SmootherStatus>,
-    /// What its detector is fed with.
+    /// Source of its detector's signals.
     pub signal: Signal,
-    /// Reports of a hub that did not come.
+    /// Hub reports that did not come.
     pub missed_reports: u64,
-    /// Probes between shims, if there are any.
+    /// Probes between shims; `None` without them.
     pub probes: Option<ProbeStatus>,
     /// Lost frames.
     pub drops: Drops,
-    /// Frames that went their ordinary way because the shim showed no sign of life.
+    /// Frames that bypassed the shim because it showed no sign of life.
     pub bypassed: Directions,
-    /// Frames that contradict themselves; they are forwarded all the same.
+    /// Malformed frames; they are forwarded all the same.
     pub malformed: MalformedCounters,
 }
 
 impl Status {
-    /// Returns the status of a shim that has just begun.
+    /// Returns the status of a shim that has just started.
     pub(super) fn new(backend: Backend, signal: Signal) -> Self {
         Self {
             backend,
@@ -58,7 +58,7 @@ impl Status {
     }
 }
 
-/// Frames and octets that passed.
+/// Counters of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Frames taken in.
@@ -69,7 +69,7 @@ pub struct Traffic {
     pub octets: u64,
 }
 
-/// One number for each way.
+/// One number per direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Directions {
     /// From the stack to the wire.
@@ -78,7 +78,7 @@ pub struct Directions {
     pub receive: u64,
 }
 
-/// A way through the shim.
+/// A direction through the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the stack to the wire.
@@ -90,19 +90,19 @@ pub enum Direction {
 /// One queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueStatus {
-    /// Its way.
+    /// Its direction.
     pub direction: Direction,
     /// Its class.
     pub class: u8,
-    /// Frames that wait now.
+    /// Frames waiting now.
     pub depth: u32,
-    /// Frames that found room.
+    /// Frames that were queued.
     pub accepted: u64,
     /// Frames that left.
     pub released: u64,
-    /// Frames that found it full.
+    /// Frames dropped because the queue was full.
     pub dropped: u64,
-    /// How long frames waited; a kernel does not tell.
+    /// Waiting times; `None` from the kernel back end, which does not measure them.
     pub waited: Option<Waited>,
 }
 
@@ -118,7 +118,7 @@ pub struct Waited {
 /// A smoother.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmootherStatus {
-    /// How it holds back.
+    /// Its mode.
     pub mode: Mode,
     /// Credits, period, rate, backlog.
     pub state: smoother::State,
@@ -129,20 +129,20 @@ pub struct SmootherStatus {
 /// Probes between shims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeStatus {
-    /// Sent, answered in time, lost.
+    /// Probes sent, answered in time, and lost.
     pub own: PathCounters,
-    /// Probes of others that were answered.
+    /// Other stations' probes that were answered.
     pub answers: u64,
-    /// Those that were not: too many at a time.
+    /// Other stations' probes left unanswered because there were too many.
     pub declined: u64,
-    /// Answers to nothing, or of somebody who was not asked.
+    /// Unsolicited answers, or answers from a peer that was not probed.
     pub forged: u64,
-    /// Frames that are neither probe nor answer.
+    /// Frames that are neither probes nor answers.
     pub malformed: u64,
 }
 
 impl ProbeStatus {
-    /// Returns all of them with their names.
+    /// Returns all counters with their names.
     pub const fn named(&self) -> [(&'static str, u64); 8] {
         [
             ("sent", self.own.sent),
@@ -160,9 +160,9 @@ impl ProbeStatus {
 /// Lost frames by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
-    /// On the way out a queue or the smoother was full.
+    /// A transmit queue or the smoother was full.
     pub transmit_full: u64,
-    /// On the way in a queue was full.
+    /// A receive queue was full.
     pub receive_full: u64,
     /// The shim did not keep up with the stack.
     pub stack_overrun: u64,
@@ -170,16 +170,16 @@ pub struct Drops {
     pub wire_overrun: u64,
     /// The device was down or had no carrier.
     pub port_down: u64,
-    /// The device refused the frame, for its length or for want of room.
+    /// The device rejected the frame because of its length or lack of room.
     pub port_refused: u64,
-    /// The stack refused the frame.
+    /// The stack rejected the frame.
     pub stack_refused: u64,
-    /// They waited when the shim was taken down and did not leave in time.
+    /// Still waiting when the shim was taken down.
     pub abandoned: u64,
 }
 
 impl Drops {
-    /// Returns all of them with their names.
+    /// Returns all counters with their names.
     pub const fn named(&self) -> [(&'static str, u64); 8] {
         [
             ("transmit_full", self.transmit_full),
@@ -195,7 +195,7 @@ impl Drops {
 }
 
 impl QueueStatus {
-    /// Returns the status of a queue of an engine.
+    /// Returns the status of an engine's queue.
     pub fn of(direction: Direction, class: u8, stats: &endnode::QueueStats) -> Self {
         let count = i128::from(stats.released).max(1);
         let mean = i64::try_from(stats.waited_ps / count).unwrap_or(i64::MAX);

@@ -1,5 +1,4 @@
-//! The program for the ingress of a device that takes tags off, where frames need not pass the shim
-//! for it.
+//! The ingress program that removes tags where received frames need not pass the shim.
 
 use rtether_model::network::Vid;
 
@@ -13,10 +12,10 @@ const VLAN_PRESENT: i16 = 20;
 const VLAN_CONTROL: i16 = 24;
 /// Number of a helper function (`enum bpf_func_id`).
 pub(super) const VLAN_POP: i32 = 19;
-/// The result of a program that leaves the decision to the next filter (`TC_ACT_UNSPEC`).
+/// Return value that leaves the decision to the next filter (`TC_ACT_UNSPEC`).
 pub(super) const GO_ON: i32 = -1;
 
-/// Returns the program that takes tags of this VLAN and of none off.
+/// Returns the program that removes tags of this VLAN and priority tags.
 pub(super) fn program(vid: Vid) -> [Instruction; 11] {
     [
         op(MOVE, 6, 1, 0, 0),                             // r6 = packet

@@ -1,7 +1,7 @@
-//! TAP devices: what the kernel sends out of one is read by the shim, and what the shim writes is
-//! received.
+//! TAP devices: the shim reads what the kernel sends out of one, and the kernel receives what the
+//! shim writes.
 //!
-//! A TAP goes away with its descriptor, however the process ends.
+//! A TAP disappears with its descriptor, however the process ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,14 +11,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use super::ShimError;
 use crate::link::Device;
 
-/// Octets of the longest frame, which is no jumbogram.
+/// Largest frame, in octets, short of a jumbogram.
 pub(super) const FRAME_MAX: usize = 65_535;
-/// The largest MTU of a TAP: the device's may grow, and never becomes larger.
+/// Largest MTU of a TAP: the device's MTU may grow, but never beyond this.
 pub(super) const MTU: usize = FRAME_MAX - 14;
-/// Frames that wait to be read; more are dropped and counted.
+/// Frames that may wait to be read; further ones are dropped and counted.
 pub(super) const QUEUE: usize = 1_000;
 
-/// A TAP of the namespace in which it was opened.
+/// A TAP in the namespace in which it was opened.
 #[derive(Debug)]
 pub(super) struct Tap {
     file: File,
@@ -27,7 +27,7 @@ pub(super) struct Tap {
 }
 
 impl Tap {
-    /// Makes a device that is down and will have no IPv6; `None` if somebody has one of this name.
+    /// Creates a TAP that is down and has IPv6 disabled; `None` if a device of this name is in use.
     pub(super) fn open(name: &str) -> Result<Option<Self>, ShimError> {
         let failed = |source| ShimError::Tap {
             name: name.to_owned(),
@@ -45,7 +45,7 @@ impl Tap {
                 Err(failed(error))
             };
         }
-        // Best effort: there may be no IPv6 to switch off. `/proc/sys/net` is that of the namespace.
+        // Best effort: IPv6 may be absent. `/proc/sys/net` is that of the namespace.
         let switch = format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6");
         let _ = std::fs::write(switch, "1");
         let index = Device::named(name)?.index();
@@ -58,12 +58,12 @@ impl Tap {
         &self.name
     }
 
-    /// Returns its number.
+    /// Returns its interface index.
     pub(super) fn index(&self) -> i32 {
         self.index
     }
 
-    /// Reads the next frame; `None` if there is none now.
+    /// Reads the next frame; `None` if none is waiting.
     pub(super) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -72,7 +72,7 @@ impl Tap {
         }
     }
 
-    /// Writes a frame, which the kernel then receives here.
+    /// Writes a frame, which the kernel receives on this device.
     pub(super) fn write(&self, frame: &[u8]) -> io::Result<()> {
         (&self.file).write(frame).map(|_| ())
     }
@@ -84,7 +84,7 @@ impl AsFd for Tap {
     }
 }
 
-/// Returns whether there is nothing wrong but that nothing is there now.
+/// Returns whether the error only means that nothing is available now.
 pub(super) fn is_later(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -92,7 +92,7 @@ pub(super) fn is_later(error: &io::Error) -> bool {
     )
 }
 
-/// Gives a descriptor of `/dev/net/tun` its device, which must not exist yet.
+/// Attaches a descriptor of `/dev/net/tun` to a new device.
 fn set_name(file: &File, name: &str) -> io::Result<()> {
     if name.len() >= libc::IFNAMSIZ {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -105,7 +105,7 @@ fn set_name(file: &File, name: &str) -> io::Result<()> {
     let flags = libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL;
     request.ifr_ifru.ifru_flags =
         libc::c_short::from_ne_bytes(u16::try_from(flags).unwrap_or(0).to_ne_bytes());
-    // SAFETY: the descriptor is open, and the pointer is to a live `ifreq` with a name that ends.
+    // SAFETY: the descriptor is open, and the pointer is to a live `ifreq` with a terminated name.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
     if result < 0 {
         return Err(io::Error::last_os_error());

@@ -1,8 +1,8 @@
 //! From the stack to the wire: classes, smoother, transmit queues, tags, and the line below them.
 //!
-//! All that is due happens at the time at which it was due, in order, before a new frame is taken:
-//! a thread that wakes up late sends late, and decides as if it had been in time. Only what has
-//! been held up for longer than [`catch_up`] says is not made up for.
+//! All due events are processed in order, each with the time at which it was due, before a new
+//! frame is taken: a thread that wakes up late sends late but decides as if it had been on time.
+//! Delays beyond [`catch_up`] are not made up for.
 
 use std::collections::VecDeque;
 
@@ -24,12 +24,13 @@ use super::status::{Direction, Drops, QueueStatus, SmootherStatus, Traffic};
 use super::{Settings, ShimError, Signal, Tags};
 use crate::emulator::CompletionReport;
 
-/// Returns how late a wake-up may be that is made up for. What is sent at once waits below, in front
-/// of the next urgent frame.
+/// Returns how much wake-up delay is made up for. Frames sent in a burst to catch up wait in the
+/// device, in front of the next urgent frame.
 ///
-/// A thread with a real-time priority seldom wakes up later than that. An ordinary one on a busy host
-/// wakes up milliseconds late each time, and if it sent a frame with each wake-up, the queue would
-/// grow at a small part of the link's rate; urgent frames wait as long for the wake-up itself.
+/// A thread with a real-time priority seldom wakes up more than 30 us late. An ordinary thread on a
+/// busy host wakes up milliseconds late each time; if it sent one frame per wake-up, it would reach
+/// only a small fraction of the link rate and the queue would grow. Urgent frames wait just as long
+/// for the wake-up itself.
 pub(super) const fn catch_up(is_real_time: bool) -> Duration {
     if is_real_time {
         Duration::from_us(30)
@@ -38,34 +39,34 @@ pub(super) const fn catch_up(is_real_time: bool) -> Duration {
     }
 }
 
-/// Frames that wait for the line where the layer has no transmit queues: a usual `txqueuelen`.
+/// Queue limit for a layer without transmit queues: a usual `txqueuelen`.
 const PLAIN_MAX: usize = 1_000;
 
-/// Changes of the layer that a recording keeps: a replay ends with the last of them.
+/// Layer changes kept in a recording; a replay ends with the last of them.
 const LAYERS_MAX: usize = 1_000;
 
 type Frame = Vec<u8>;
 
-/// What says when a frame is out.
+/// How the shim learns when a frame is out.
 enum Below {
     Line(Line),
     Hub(Hub),
 }
 
-/// What frames of the stack pass.
+/// The transmit path of the shim.
 pub(super) struct TransmitSide {
     classifier: Classifier,
     egress: Egress<Frame>,
-    /// While calls are recorded: the layer of the start, and that of each change.
+    /// While calls are recorded: the initial layer, and that of each change.
     layers: Vec<Layer>,
-    /// Frames that were handed out and have not begun, oldest first.
+    /// Frames handed out but not begun, oldest first.
     rings: [VecDeque<Frame>; MAX_CLASSES],
     below: Below,
     /// The driver has seen a collision since the last frame was out.
     has_collided: bool,
     rule: Option<Rule>,
     tags: Tags,
-    /// How late a wake-up may be that is made up for.
+    /// How much wake-up delay is made up for.
     pub(super) catch_up: Duration,
     pub(super) probes: Option<Probes>,
     pub(super) traffic: Traffic,
@@ -73,7 +74,7 @@ pub(super) struct TransmitSide {
 }
 
 impl TransmitSide {
-    /// `seed` is what this station does not share with others: its address.
+    /// `seed` must differ between stations: the MAC address.
     pub(super) fn new(now: Instant, settings: &Settings, seed: u64) -> Result<Self, ShimError> {
         let layer = &settings.layer;
         let egress = Egress::new(now, layer, settings.rate, Seeds::new(seed));
@@ -98,7 +99,7 @@ impl TransmitSide {
         })
     }
 
-    /// Records so many calls and decisions of the engines from the start on.
+    /// Records up to `limit` calls and decisions of the engines from the start.
     pub(super) fn recorded(mut self, layer: Layer, limit: usize) -> Self {
         self.egress = self.egress.recorded(limit);
         self.layers = vec![layer];
@@ -111,7 +112,7 @@ impl TransmitSide {
         Some((recording, std::mem::take(&mut self.layers)))
     }
 
-    /// Takes other settings into force; no frame is lost.
+    /// Applies new settings; no frame is lost.
     pub(super) fn set(
         &mut self,
         now: Instant,
@@ -146,8 +147,8 @@ impl TransmitSide {
         self.settle(now, port, pool)
     }
 
-    /// Takes a frame of the shim's own, a probe or an answer. Nothing holds it back in the smoother:
-    /// it is to wait where bulk frames of all stations wait, and nowhere else.
+    /// Takes a probe or an answer of the shim itself. It bypasses the smoother, since it is to wait
+    /// only in the queues that bulk frames of all stations share.
     pub(super) fn take_own(
         &mut self,
         now: Instant,
@@ -159,7 +160,7 @@ impl TransmitSide {
         self.settle(now, port, pool)
     }
 
-    /// Hands a frame to the engines; `rule` says what a smoother sees in it.
+    /// Offers a frame to the engines; with `rule`, the smoother sees its datagram.
     fn offer(&mut self, now: Instant, octets: &[u8], rule: Option<Rule>, pool: &mut Pool) {
         self.traffic.taken += 1;
         let (mut frame, parsed) = pool.frame(octets);
@@ -173,7 +174,7 @@ impl TransmitSide {
         self.egress.offer(now, frame, offered);
     }
 
-    /// A probe is back or lost.
+    /// A probe was answered or lost.
     pub(super) fn observe(
         &mut self,
         now: Instant,
@@ -202,12 +203,12 @@ impl TransmitSide {
         self.settle(now, port, pool)
     }
 
-    /// Returns whether a frame waits or is below.
+    /// Returns whether a frame waits or is in a ring.
     pub(super) fn is_busy(&self) -> bool {
         self.is_waiting() || self.egress.in_rings() > 0
     }
 
-    /// Does what has been due until now.
+    /// Processes everything due until now.
     pub(super) fn advance(
         &mut self,
         now: Instant,
@@ -230,7 +231,7 @@ impl TransmitSide {
         Ok(())
     }
 
-    /// The frame below is out by the clock, or the report of it has not come.
+    /// The frame below is out by the line's clock, or the hub's report is overdue.
     fn complete(&mut self, now: Instant) {
         let attempts = 1 + u32::from(std::mem::take(&mut self.has_collided));
         match &mut self.below {
@@ -248,7 +249,7 @@ impl TransmitSide {
         self.has_collided = true;
     }
 
-    /// Takes a report of a hub.
+    /// Processes a hub report.
     pub(super) fn report(
         &mut self,
         now: Instant,
@@ -264,7 +265,7 @@ impl TransmitSide {
             if let Below::Hub(hub) = &mut self.below {
                 hub.end();
             }
-            // Of frames whose reports were lost nothing is known.
+            // The attempts of frames whose reports were lost are unknown.
             let is_last = number == 0;
             if is_last {
                 self.egress.attempted(now, report.since_attempt);
@@ -276,7 +277,7 @@ impl TransmitSide {
         Ok(())
     }
 
-    /// Returns how many reports of a hub did not come.
+    /// Returns how many hub reports did not come.
     pub(super) fn missed(&self) -> u64 {
         match &self.below {
             Below::Line(_) => 0,
@@ -291,13 +292,13 @@ impl TransmitSide {
         }
     }
 
-    /// Returns when something is due; it may be in the past.
+    /// Returns when the next event is due; it may be in the past.
     fn due(&self) -> Option<Instant> {
         let times = self.below_due().into_iter();
         times.chain(self.egress.poll_timeout()).min()
     }
 
-    /// Returns when something is due that may let a frame go; until then nobody has to look.
+    /// Returns when the next event is due that may release a frame; no wake-up is needed before.
     pub(super) fn wake_at(&self) -> Option<Instant> {
         self.due().filter(|_| self.is_waiting())
     }
@@ -306,7 +307,7 @@ impl TransmitSide {
         self.waiting() > 0
     }
 
-    /// Returns the number of frames that wait.
+    /// Returns the number of waiting frames.
     pub(super) fn waiting(&self) -> u64 {
         let rings: usize = self.rings.iter().map(VecDeque::len).sum();
         let all = self.egress.statistics();
@@ -327,7 +328,7 @@ impl TransmitSide {
         })
     }
 
-    /// Moves what the engines hand out into the rings, and from there to the line.
+    /// Moves frames from the engines into the rings, and from there to the line.
     fn settle(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<(), ShimError> {
         loop {
             while let Some(Handed { frame, ring }) = self.egress.poll_transmit(now) {
@@ -351,7 +352,7 @@ impl TransmitSide {
         }
     }
 
-    /// Does what follows from what the port has; says whether there was anything.
+    /// Carries out the hub's next steps; returns whether there were any.
     fn step(&mut self, now: Instant) -> bool {
         let mut is_any = false;
         while let Below::Hub(hub) = &mut self.below
@@ -366,7 +367,7 @@ impl TransmitSide {
         is_any
     }
 
-    /// Sends the oldest frame of the highest ring; says whether there was one and room for it.
+    /// Sends the oldest frame of the highest ring; returns `false` if there was none, or no room.
     fn begin(&mut self, now: Instant, port: &Port, pool: &mut Pool) -> Result<bool, ShimError> {
         let has_room = match &self.below {
             Below::Line(line) => line.until().is_none(),

@@ -1,4 +1,4 @@
-//! The back end in user space: one thread between two TAPs and a packet socket.
+//! The user-space back end: one thread between two TAPs and a packet socket.
 
 use std::num::NonZeroU64;
 
@@ -21,19 +21,19 @@ use crate::clock::Clock;
 use crate::link::{Device, DeviceError};
 use crate::thread::is_real_time;
 
-/// How long frames that wait may take to leave when the shim is taken down: first as the smoother
-/// lets them, then as fast as the line does. A thousand of the longest take 1.2 s at 10 Mbit/s.
+/// How long waiting frames may take to leave when the shim is taken down: first at the smoother's
+/// pace, then at that of the line. A thousand of the longest frames take 1.2 s at 10 Mbit/s.
 const FLUSH_MAX: [Duration; 2] = [Duration::from_ms(500), Duration::from_ms(1_500)];
 
 /// A device whose frames pass the end-node layer.
 ///
-/// Dropped, the device is as it was before.
+/// Dropping it restores the device.
 pub struct Shim {
     pub(super) name: String,
     pub(super) settings: Settings,
     pub(super) diversion: Diversion,
     pub(super) stack: Tap,
-    /// From and to the wire side of the stack, if that passes the shim.
+    /// TAP for received frames, if these pass the shim.
     pub(super) wire: Option<Tap>,
     pub(super) port: Port,
     pub(super) transmit: TransmitSide,
@@ -45,39 +45,39 @@ pub struct Shim {
     pub(super) handle: Handle,
     pub(super) beat_at: Instant,
     pub(super) beats: u32,
-    /// When the driver's counter of collisions is read next, and what it was.
+    /// When the driver's collision counter is read next, and its last value.
     pub(super) look_at: Instant,
     pub(super) collisions: u64,
     pub(super) blinked_at: Instant,
     /// The network namespace of the device.
     pub(super) place: Place,
     pub(super) is_up: bool,
-    /// Whether its thread runs before all ordinary ones; `None` before it runs.
+    /// Whether its thread has a real-time priority; `None` before it runs.
     pub(super) is_real_time: Option<bool>,
 }
 
 impl Shim {
-    /// Looks at a device of the calling thread's namespace and says what would be done to it.
+    /// Inspects a device in the calling thread's namespace and returns what would be done to it.
     ///
     /// # Errors
-    /// If the settings make no sense or are refused, or the device is not fit.
+    /// If the settings are invalid or refused, or the device is not suitable.
     pub fn prepare(device: &str, settings: &Settings) -> Result<Plan, ShimError> {
         check(settings)?;
         Plan::new(device, settings)
     }
 
-    /// Puts the shim between the stack and a device of the calling thread's namespace.
+    /// Sets up the shim between the stack and a device in the calling thread's namespace.
     ///
-    /// Frames pass by it until [`Self::run`].
+    /// Frames bypass it until [`Self::run`].
     ///
     /// # Errors
-    /// As [`Self::prepare`], and if a right is missing. Then the device is as it was.
+    /// As [`Self::prepare`], and if a privilege is missing. The device is then left as it was.
     pub fn up(device: &str, settings: Settings) -> Result<Self, ShimError> {
         Self::up_recorded(device, settings, 0)
     }
 
-    /// The same, and records so many calls and decisions of the engines that frames pass on their
-    /// way out, of about 60 octets each, for [`Self::take_recording`].
+    /// As [`Self::up`], and records up to `limit` calls and decisions of the transmit engines,
+    /// about 60 octets each, for [`Self::take_recording`].
     ///
     /// # Errors
     /// As [`Self::up`].
@@ -136,28 +136,29 @@ impl Shim {
         Ok(this)
     }
 
-    /// Returns what other threads talk to this one with.
+    /// Returns a handle to control this shim from other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Forwards frames in the calling thread until [`Handle::stop`]. Afterwards they pass by.
+    /// Forwards frames in the calling thread until [`Handle::stop`]; afterwards they bypass the
+    /// shim.
     ///
     /// # Errors
-    /// If the thread cannot be placed as wished, or the device goes away.
+    /// If the thread cannot be placed as requested, or the device goes away.
     pub fn run(&mut self) -> Result<(), ShimError> {
         self.place_thread()?;
-        // A timer of an ordinary thread may be late by 50 us otherwise.
+        // Otherwise, a timer of an ordinary thread may be late by 50 us.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let ended = self.forward();
-        // Whatever has happened, the device is not to wait for us.
+        // Ends the diversion even after an error, so that the device works without the shim.
         let passed = self.diversion.end();
         ended?;
         passed.map_err(ShimError::system("ending the diversion"))?;
         self.publish()
     }
 
-    /// Places the calling thread as the settings want it.
+    /// Places the calling thread as configured.
     pub(super) fn place_thread(&mut self) -> Result<(), ShimError> {
         self.settings.placement().apply()?;
         let is_real_time = is_real_time();
@@ -166,16 +167,16 @@ impl Shim {
         Ok(())
     }
 
-    /// Ends the recording and returns it with its layers, which
-    /// [`rtether_proto::egress::replay`] takes; `None` if there is none.
+    /// Ends the recording and returns it with its layers, for [`rtether_proto::egress::replay`];
+    /// `None` if nothing was recorded.
     pub fn take_recording(&mut self) -> Option<(Recording, Vec<Layer>)> {
         self.transmit.take_recording()
     }
 
-    /// Ends the shim: lets what waits go for up to two seconds, and leaves the device as it was.
+    /// Ends the shim: lets waiting frames leave for up to two seconds, and restores the device.
     ///
     /// # Errors
-    /// If the device cannot be restored; [`restore`] may be tried again.
+    /// If the device cannot be restored; call [`restore`] to try again.
     pub fn down(mut self) -> Result<Status, ShimError> {
         let flushed = self.flush();
         self.remove()?;
@@ -190,7 +191,7 @@ impl Shim {
         if self.drain(smoothly)? {
             return self.publish();
         }
-        // What the stack sends passes by already, so nothing is gained by holding the rest back.
+        // New frames bypass the shim already, so holding the rest back gains nothing.
         let mut settings = self.settings.clone();
         settings.layer.smoother = None;
         let now = self.clock.now();
@@ -202,7 +203,7 @@ impl Shim {
         self.publish()
     }
 
-    /// Lets go what waits, for up to so long; says whether that was all.
+    /// Lets waiting frames leave for up to `time`; returns whether all did.
     fn drain(&mut self, time: Duration) -> Result<bool, ShimError> {
         let until = self.clock.now() + time;
         loop {
@@ -222,7 +223,7 @@ impl Shim {
             return Ok(());
         }
         let restored = self.place.run(|| match Device::named(&self.name) {
-            // Gone, with all that was there.
+            // The device is gone, with everything attached to it.
             Err(DeviceError::Unknown { .. }) => Ok(()),
             _ => restore(&self.name),
         });
@@ -235,13 +236,13 @@ impl Shim {
 
 impl Drop for Shim {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; frames pass by in any case.
+        // A failure cannot be reported here; frames bypass the shim in any case.
         let _ = self.diversion.end();
         let _ = self.remove();
     }
 }
 
-/// Returns a number that other stations of the network do not have.
+/// Returns a number that is unique to this station: its MAC address.
 fn seed_of(device: &Device) -> u64 {
     let octets = device.address().0;
     octets

@@ -1,4 +1,4 @@
-//! What an [`Egress`] tells: frames in it, counters, invariants.
+//! Accounts of an [`Egress`]: its frames, counters and invariants.
 
 use rtether_model::quantity::Bytes;
 use rtether_model::smoother::Rule;
@@ -9,17 +9,17 @@ use crate::endnode::QueueStats;
 use crate::smoother;
 
 impl<F> Egress<F> {
-    /// Returns whether there is neither a smoother nor a transmit queue: frames only pass.
+    /// Returns whether there are neither smoother nor transmit queues, so that frames only pass.
     pub const fn is_plain(&self) -> bool {
         self.pacer.is_none() && !self.has_queues
     }
 
-    /// Returns whether [`super::Offered::class`] matters.
+    /// Returns whether [`super::Offered::class`] has an effect.
     pub const fn has_queues(&self) -> bool {
         self.has_queues
     }
 
-    /// Returns which packets are real-time to the smoother; `None` without one.
+    /// Returns the smoother's rule for real-time packets; `None` without a smoother.
     pub fn rule(&self) -> Option<Rule> {
         self.pacer.as_ref().map(|pacer| pacer.rule)
     }
@@ -29,7 +29,7 @@ impl<F> Egress<F> {
         &self.statistics
     }
 
-    /// Returns the counters of the transmit queues, lowest first; none without them.
+    /// Returns the counters of the transmit queues, lowest first; empty without transmit queues.
     pub fn queues(&self) -> impl Iterator<Item = QueueStats> {
         let queues = 0..if self.has_queues {
             self.transmit.count()
@@ -39,7 +39,7 @@ impl<F> Egress<F> {
         queues.map(|queue| self.transmit.stats(queue))
     }
 
-    /// Returns the counters of the smoother, congestion reports among them.
+    /// Returns the counters of the smoother, including congestion reports.
     pub fn smoother_statistics(&self) -> Option<&smoother::Statistics> {
         self.pacer.as_ref().map(|p| p.smoother.statistics())
     }
@@ -49,7 +49,7 @@ impl<F> Egress<F> {
         self.pacer.as_ref().map(|pacer| pacer.smoother.state())
     }
 
-    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    /// Returns the waiting frames for accounts and displays, not in the order in which they leave.
     pub fn frames(&self) -> impl Iterator<Item = &F> {
         let paced = self.pacer.iter().flat_map(|pacer| pacer.smoother.frames());
         let entered = self.entered.iter().map(|next| &next.frame);
@@ -58,35 +58,35 @@ impl<F> Egress<F> {
         waiting.chain(paced).map(|item| &item.frame)
     }
 
-    /// Returns the number of frames that wait: taken, and neither handed out nor dropped.
+    /// Returns the number of waiting frames: taken, but neither handed out nor dropped.
     pub fn waiting(&self) -> usize {
         self.frames().count()
     }
 
-    /// Returns the number of frames in all rings: handed out, and neither complete nor refused.
+    /// Returns the number of frames in all rings: handed out, but neither complete nor refused.
     pub fn in_rings(&self) -> usize {
         self.rings.depths().sum()
     }
 
-    /// Returns the octets below the smoother, those in the rings included.
+    /// Returns the octets below the smoother, including those in the rings.
     pub const fn backlog(&self) -> Bytes {
         self.below_size
     }
 
-    /// Returns what has been recorded so far, if anything is ([`Egress::recorded`]).
+    /// Returns the recording so far, if one was started by [`Egress::recorded`].
     pub fn recording(&self) -> Option<&Recording> {
         self.recorder.as_ref().map(Recorder::recording)
     }
 
-    /// Ends the recording.
+    /// Ends the recording and returns it.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.recorder.take().map(Recorder::into_recording)
     }
 
-    /// Checks what must always hold.
+    /// Checks the invariants.
     ///
     /// # Panics
-    /// If something does not: a defect of this module or of an engine.
+    /// If one is violated: a bug in this module or in an engine.
     pub fn invariants(&self) {
         self.transmit.invariants();
         self.rings.invariants();

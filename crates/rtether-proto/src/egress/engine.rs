@@ -1,4 +1,4 @@
-//! The composition itself.
+//! The composition of the engines.
 
 use alloc::collections::VecDeque;
 
@@ -21,33 +21,33 @@ pub struct Egress<F> {
     seeds: Seeds,
     pub(super) pacer: Option<Pacer<Item<F>>>,
     pub(super) transmit: TransmitQueues<Item<F>>,
-    /// The layer has transmit queues; else `transmit` lets everything pass.
+    /// The layer has transmit queues; otherwise `transmit` only passes frames on.
     pub(super) has_queues: bool,
     pub(super) rings: Rings,
-    /// Frames below the smoother and their octets.
+    /// Number and octets of the frames below the smoother.
     pub(super) below: u32,
     pub(super) below_size: Bytes,
-    /// Something happened after which the smoother may let a packet go.
+    /// Something has happened since the last poll that may let the smoother release a packet.
     is_pumping: bool,
-    /// Frames that have entered a ring in a call after which the host did not fetch them.
+    /// Frames that entered a ring during a call after which the host did not fetch them.
     pub(super) entered: VecDeque<Transmit<Item<F>>>,
-    /// Rings with descriptors that the host has refused to use.
+    /// Rings with a descriptor that the host refused to use.
     pub(super) unused: VecDeque<u8>,
     dropped: VecDeque<F>,
     pub(super) statistics: Statistics,
     pub(super) recorder: Option<Recorder>,
 }
 
-/// A frame on its way.
+/// A frame in the composition.
 #[derive(Clone, Debug)]
 pub(super) struct Item<F> {
-    /// In order of arrival, from 0.
+    /// Number in order of arrival, from 0.
     number: u64,
     pub(super) frame: F,
     pub(super) offered: Offered,
 }
 
-/// Returns what the transmit queues of a layer are made of.
+/// Returns the configuration of a layer's transmit queues.
 fn transmit_config(layer: &Layer) -> TransmitConfig {
     layer.transmit.clone().unwrap_or_else(|| TransmitConfig {
         ring_limit: PLAIN_RING,
@@ -58,11 +58,11 @@ fn transmit_config(layer: &Layer) -> TransmitConfig {
 }
 
 impl<F> Egress<F> {
-    /// Creates empty queues for a port at a link of this rate. `now` is not before
-    /// [`Instant::ZERO`].
+    /// Creates empty queues for a port on a link of rate `rate`; `now` is raised to
+    /// [`Instant::ZERO`] if earlier.
     ///
     /// # Errors
-    /// If the engines refuse their parameters.
+    /// If an engine refuses its parameters.
     pub fn new(
         now: Instant,
         layer: &Layer,
@@ -92,8 +92,8 @@ impl<F> Egress<F> {
         })
     }
 
-    /// Records calls and decisions from here on, at most `limit` of them together; an entry takes some
-    /// 50 octets. To be called before any other method, for a replay begins with a fresh engine.
+    /// Records calls and decisions from now on, at most `limit` in total, about 50 octets each.
+    /// Call it before any other method: a replay starts with a fresh engine.
     #[must_use]
     pub fn recorded(mut self, limit: usize) -> Self {
         debug_assert!(
@@ -104,15 +104,15 @@ impl<F> Egress<F> {
         self
     }
 
-    /// Changes the layer while running, or leaves everything as it is if it refuses.
+    /// Changes the layer at run time; a refused layer changes nothing.
     ///
-    /// No frame is lost: a queue that is longer than its new limit takes no more, and a smoother
-    /// that is gone lets go of what waits in it first. State stays where the kind of engine stays.
+    /// No frame is lost: a queue longer than its new limit accepts no more, and a removed smoother
+    /// first releases what waits in it. An engine keeps its state if its kind stays the same.
     ///
     /// # Errors
     /// As [`Egress::new`].
     pub fn set(&mut self, now: Instant, layer: &Layer) -> Result<(), EgressError> {
-        // Whatever is refused is refused before anything changes.
+        // Checks everything before changing anything.
         Egress::<()>::new(now, layer, self.rate, self.seeds)?;
         let now = self.call(now, Call::Set);
         self.stash(now);
@@ -133,7 +133,7 @@ impl<F> Egress<F> {
         Ok(())
     }
 
-    /// Takes a frame from the stack. What there is no room for comes back from
+    /// Takes a frame from the stack. If there is no room, it comes back from
     /// [`Egress::poll_dropped`].
     pub fn offer(&mut self, now: Instant, frame: F, offered: Offered) {
         let now = self.call(now, Call::Offer(offered));
@@ -183,13 +183,13 @@ impl<F> Egress<F> {
         }
     }
 
-    /// Returns a frame that there was no room for.
+    /// Returns a frame that was dropped for lack of room.
     pub fn poll_dropped(&mut self) -> Option<F> {
         self.dropped.pop_front()
     }
 
-    /// The host has no room for the frame that it was handed last for this ring, and drops it; the
-    /// descriptor is left to another.
+    /// The host had no room for the newest frame of this ring and dropped it; its descriptor
+    /// becomes free for another.
     pub fn refuse(&mut self, now: Instant, ring: u8) {
         self.call(now, Call::Refuse { ring });
         match self.rings.pop_newest(ring) {
@@ -202,15 +202,15 @@ impl<F> Egress<F> {
         }
     }
 
-    /// The port begins to send the oldest frame of a ring that it has not begun, or gives it to its
-    /// medium.
+    /// The port starts sending the oldest frame of a ring that it has not begun, or passes it to
+    /// its medium.
     pub fn begin(&mut self, now: Instant, ring: u8) {
         let now = self.call(now, Call::Begin { ring });
         let is_known = self.rings.begin(now, ring);
         self.statistics.spurious += u64::from(!is_known);
     }
 
-    /// A transmission of the frame that was begun last begins, on a shared medium where it may
+    /// A transmission of the most recently begun frame starts, on a shared medium where it may
     /// collide.
     pub fn attempt(&mut self, now: Instant) {
         let now = self.call(now, Call::Attempt);
@@ -218,14 +218,14 @@ impl<F> Egress<F> {
         self.statistics.spurious += u64::from(!is_known);
     }
 
-    /// The same of a transmission that began so long ago, of which the host hears only now.
+    /// As [`Self::attempt`], for a transmission that started `ago` before the host learned of it.
     pub fn attempted(&mut self, now: Instant, ago: Duration) {
         let now = self.call(now, Call::Attempted { ago });
         let is_known = self.rings.attempt(now - ago.max(Duration::ZERO));
         self.statistics.spurious += u64::from(!is_known);
     }
 
-    /// The frame that was begun first is out or given up, after so many attempts.
+    /// The frame that was begun first is out or given up, after `attempts` attempts.
     pub fn handle_completion(&mut self, now: Instant, attempts: u32) {
         let now = self.call(now, Call::Complete { attempts });
         self.is_pumping = true;
@@ -249,7 +249,7 @@ impl<F> Egress<F> {
         self.drain_transmit();
     }
 
-    /// A frame of somebody was heard; only a detector of utilization listens.
+    /// The port heard a frame of another station. Used only by a detector of utilization.
     pub fn hear(&mut self, now: Instant, wire_size: Bytes) {
         let now = self.call(now, Call::Hear { wire_size });
         if let Some(pacer) = &mut self.pacer {
@@ -257,9 +257,9 @@ impl<F> Egress<F> {
         }
     }
 
-    /// A probe of the bulk class took so long on a path, by clocks that need not agree, or was lost;
-    /// only a detector of probe delay cares. Paths count from 0; those from
-    /// [`crate::probe::PATHS_MAX`] on are overlooked.
+    /// Reports the delay of a bulk-class probe on a path, by clocks that need not agree, or `None`
+    /// if it was lost. Used only by a detector of probe delay. Paths count from 0; those from
+    /// [`crate::probe::PATHS_MAX`] on are ignored.
     pub fn probe(&mut self, now: Instant, path: u8, delay: Option<Duration>) {
         let now = self.call(now, Call::Probe { path, delay });
         if let Some(pacer) = &mut self.pacer {
@@ -268,7 +268,7 @@ impl<F> Egress<F> {
         }
     }
 
-    /// A packet came back with or without a congestion mark; only a detector of marks cares.
+    /// A packet came back with or without a congestion mark. Used only by a detector of marks.
     pub fn mark(&mut self, now: Instant, packet: Marked) {
         let now = self.call(now, Call::Mark(packet));
         if let Some(pacer) = &mut self.pacer {
@@ -277,7 +277,7 @@ impl<F> Egress<F> {
         }
     }
 
-    /// Does what is due. A call before [`Egress::poll_timeout`] does no harm.
+    /// Does what is due. A call before [`Egress::poll_timeout`] is harmless.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.call(now, Call::Timeout);
         let due = self.transmit.poll_timeout();
@@ -292,7 +292,7 @@ impl<F> Egress<F> {
         self.is_pumping = true;
     }
 
-    /// Returns when `handle_timeout` wants to be called; a time in the past means at once.
+    /// Returns when to call `handle_timeout`; a time in the past means at once.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let transmit = self.transmit.poll_timeout().map(|(due, _)| due);
         let pacer = self.pacer.as_ref().and_then(Pacer::due);
@@ -301,7 +301,7 @@ impl<F> Egress<F> {
 }
 
 impl<F> Egress<F> {
-    /// Notes a call; a time in the past counts as the present.
+    /// Records a call and returns its time, at least that of the previous call.
     fn call(&mut self, now: Instant, call: Call) -> Instant {
         self.now = self.now.max(now);
         self.note(What::Call(call));
@@ -314,8 +314,8 @@ impl<F> Egress<F> {
         }
     }
 
-    /// Puts aside what the host has not fetched after the last call, for engines want to be drained
-    /// before the next.
+    /// Sets aside frames that the host did not fetch after the last call, since the engines must be
+    /// drained before the next.
     fn stash(&mut self, now: Instant) {
         while let Some(next) = self.transmit.poll_transmit(now) {
             self.entered.push_back(next);
@@ -324,8 +324,8 @@ impl<F> Egress<F> {
 
     /// Returns a packet that may leave the smoother now.
     ///
-    /// It is asked only after a call that may have changed its mind: some modes count how often
-    /// they are asked while they hold packets back.
+    /// It polls the smoother only after a call that may have changed the outcome: some modes count
+    /// how often they are polled while they hold packets back.
     fn next_paced(&mut self, now: Instant) -> Option<Item<F>> {
         if !self.is_pumping {
             return None;
@@ -391,7 +391,7 @@ impl<F> Egress<F> {
         self.dropped.push_back(item.frame);
     }
 
-    /// Lets go of events that say nothing of frames.
+    /// Discards events that do not concern frames.
     fn drain_transmit(&mut self) {
         while self.transmit.poll_event().is_some() {}
     }

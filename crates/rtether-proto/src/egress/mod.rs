@@ -1,5 +1,5 @@
-//! Everything between stack and port of a station, composed: smoother, transmit queues, the rings
-//! below them, and what tells the smoother of congestion.
+//! Everything between stack and port of a station: smoother, transmit queues, the rings below them,
+//! and the detector that reports congestion to the smoother.
 //!
 //! ```text
 //!   stack ──► Egress { smoother ──► transmit queues ──► rings } ──► port
@@ -7,28 +7,29 @@
 //!                         └────────── detector ◄──────────┘  attempts, backlog, what is heard
 //! ```
 //!
-//! One composition for the simulator and for drivers on a wire: which frame goes next is decided
-//! here and nowhere else. Generic over the frame, which it never looks into: the host says with
-//! [`Offered`] what the engines need to know of it.
+//! The simulator and the drivers on a wire use the same composition, which alone decides which
+//! frame goes next. It is generic over the frame and never looks into it: the host describes each
+//! frame by an [`Offered`].
 //!
 //! A frame is in a ring from the moment [`Egress::poll_transmit`] hands it out until
-//! [`Egress::handle_completion`] says that the port is done with it, gap included. Rings are the
-//! host's: a queue of its port, or descriptors of a card.
+//! [`Egress::handle_completion`] reports that the port is done with it, gap included. Rings belong
+//! to the host: a queue of its port, or descriptors of a card.
 //!
 //! # Calls
 //!
-//! After each of `offer`, `refuse`, `handle_completion`, `probe`, `mark`, `handle_timeout` and `set` the host calls
-//! `poll_transmit` until `None`, then `poll_dropped` until `None`; then `poll_timeout` says when to
-//! call `handle_timeout`. For each frame that it sends the host calls `begin`, on a shared medium
-//! `attempt` at each transmission of it, and `handle_completion` when it is out or given up. A time
-//! before that of the last call counts as that; calls in another order do no harm, and those that
-//! refer to no frame are counted ([`Statistics::spurious`]).
+//! After each of `offer`, `refuse`, `handle_completion`, `probe`, `mark`, `handle_timeout` and
+//! `set`, the host calls `poll_transmit` until `None`, then `poll_dropped` until `None`;
+//! `poll_timeout` then returns when to call `handle_timeout`. For each frame that it sends, the
+//! host calls `begin`, then `attempt` at each transmission on a shared medium, and
+//! `handle_completion` when the frame is out or given up. A time before that of the last call is
+//! raised to it; calls in a different order are harmless, and those that refer to no frame are
+//! counted ([`Statistics::spurious`]).
 //!
 //! # Limits
 //!
-//! Smoother and transmit queues have limits of their own and drop the tail. Without transmit queues
-//! a frame goes into the ring at once, of which [`PLAIN_RING`] frames are the limit. Frames that
-//! are dropped wait for `poll_dropped`, at most [`DROPPED_MAX`] of them.
+//! Smoother and transmit queues have their own limits and drop the tail. Without transmit queues a
+//! frame goes into the ring at once, up to [`PLAIN_RING`] frames. At most [`DROPPED_MAX`] dropped
+//! frames wait for `poll_dropped`.
 
 mod accounts;
 mod engine;
@@ -50,27 +51,27 @@ pub use record::{
     Call, Comparison, Decision, Difference, Dropper, Entry, Recording, ReplayError, What, replay,
 };
 
-/// Frames in the ring of a port without transmit queues: more than any card has, and no more than
-/// a host can keep.
+/// Ring limit of a port without transmit queues: more than any card has, and no more than a host
+/// can hold.
 pub const PLAIN_RING: u32 = 65_536;
 
-/// Dropped frames that wait for their host; the oldest is forgotten, and counted, when one more
-/// comes.
+/// Largest number of dropped frames that wait for the host; beyond it, the oldest is discarded and
+/// counted.
 pub const DROPPED_MAX: usize = 4096;
 
-/// What the engines need to know of a frame.
+/// Properties of a frame that the engines need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// Frame size, addresses to FCS.
     pub size: Bytes,
     /// Class in the transmit queues.
     pub class: u8,
-    /// Size and class of the IP datagram in it, for the smoother; `None` passes the smoother by,
-    /// uncharged.
+    /// Size and class of its IP datagram, for the smoother; with `None` the frame bypasses the
+    /// smoother, uncharged.
     pub datagram: Option<(Bytes, Class)>,
 }
 
-/// A frame for the port; it is in the ring.
+/// A frame for the port, now in a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handed<F> {
     /// The frame.
@@ -79,14 +80,14 @@ pub struct Handed<F> {
     pub ring: u8,
 }
 
-/// What chance decides, one number for each purpose: uniform in 64 bits.
+/// Random inputs, one number per purpose: uniform in 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Seed of the timer jitter of NT mode.
+    /// Seed of NT mode's timer jitter.
     pub jitter: u64,
-    /// Where in its first period a smoother starts, as a fraction of 2^64.
+    /// Phase of a smoother's first period at the start, as a fraction of 2^64.
     pub phase: u64,
-    /// Seed of which collisions are seen.
+    /// Seed for which collisions are seen.
     pub visibility: u64,
 }
 
@@ -101,7 +102,7 @@ impl Seeds {
         }
     }
 
-    /// Returns the age of a period at the start, from none to all of it.
+    /// Returns how much of a period has passed at the start, from zero to all of it.
     fn phase_of(self, period: Duration) -> Duration {
         let count = u128::from(period.as_ps().max(0).unsigned_abs()) + 1;
         let age = (u128::from(self.phase) * count) >> 64;
@@ -113,36 +114,36 @@ impl Seeds {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EgressError {
-    /// Its transmit queues are.
+    /// Its transmit queues are refused.
     #[error(transparent)]
     Transmit(#[from] endnode::ConfigError),
-    /// Its smoother is.
+    /// Its smoother is refused.
     #[error(transparent)]
     Smoother(#[from] smoother::ConfigError),
-    /// Nothing would ever leave the smoother.
+    /// No packet could ever leave the smoother.
     #[error("a smoother needs room for at least one frame below it")]
     NoRoomBelow,
 }
 
-/// Frames counted since the start.
+/// Frame counters since the start.
 ///
-/// `offered` is `handed` and both kinds of drops and [`Egress::waiting`] together.
+/// `offered` is the sum of `handed`, both kinds of drops, and [`Egress::waiting`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames taken from the stack.
     pub offered: u64,
     /// Frames handed out.
     pub handed: u64,
-    /// Of these, refused by the host.
+    /// Frames handed out and refused by the host.
     pub refused: u64,
-    /// Of these, reported complete.
+    /// Frames handed out and reported complete.
     pub completed: u64,
-    /// Frames that the smoother refused.
+    /// Frames refused by the smoother.
     pub dropped_by_smoother: u64,
-    /// Frames that a transmit queue had no room for.
+    /// Frames dropped because a transmit queue was full.
     pub dropped_by_queues: u64,
-    /// Of the dropped frames, those that the host did not fetch in time.
+    /// Dropped frames that the host did not fetch in time.
     pub forgotten: u64,
-    /// Calls of the host about a frame that there is not.
+    /// Calls of the host that refer to no frame.
     pub spurious: u64,
 }

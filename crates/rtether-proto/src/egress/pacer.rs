@@ -1,4 +1,4 @@
-//! A smoother in its place: with the room below it and what tells it of congestion.
+//! A smoother in its place: the room below it, and its congestion detector.
 
 use rtether_model::endnode::{Detector, Smoothing};
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -10,29 +10,29 @@ use super::{EgressError, Seeds};
 use crate::smoother::congestion::{Marked, Signal};
 use crate::smoother::{Class, Smoother, Transmission};
 
-/// A smoother, for frames of type `T`.
+/// A smoother with its surroundings, for frames of type `T`.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer<T> {
     pub(super) smoother: Smoother<T>,
     pub(super) rule: Rule,
     limits: Limits,
-    /// Frames that may be below it.
+    /// Largest number of frames below it.
     ring: u32,
     detector: Detector,
     watch: Watch,
-    /// At which frames are sent on the medium.
+    /// Link rate.
     rate: BitRate,
-    /// It is no longer wanted, and goes when it is empty.
+    /// It has been removed from the layer, and goes away when it is empty.
     is_leaving: bool,
 }
 
-/// Returns what the smoother of a layer is made of.
+/// Returns the configuration of a layer's smoother.
 fn config(smoothing: &Smoothing, seeds: Seeds) -> Result<Config, EgressError> {
     if smoothing.ring == 0 {
         return Err(EgressError::NoRoomBelow);
     }
     let mode = match smoothing.config.mode {
-        // Stations with one seed would lock in step.
+        // Stations with the same seed would run in lockstep.
         Mode::Nt(nt) => Mode::Nt(Nt {
             seed: seeds.jitter,
             ..nt
@@ -43,7 +43,7 @@ fn config(smoothing: &Smoothing, seeds: Seeds) -> Result<Config, EgressError> {
     Ok(Config { mode, limits })
 }
 
-/// Returns the period with which a smoother starts.
+/// Returns a smoother's initial period.
 const fn first_period(mode: &Mode) -> Duration {
     match mode {
         Mode::None => Duration::ZERO,
@@ -55,8 +55,8 @@ const fn first_period(mode: &Mode) -> Duration {
 }
 
 impl<T> Pacer<T> {
-    /// The smoother starts at a phase of its first period: stations are not switched on at the same
-    /// instant, and with timers in step all of them would let their packets go at once.
+    /// Starts the smoother at a random phase of its first period: stations are not switched on at
+    /// the same instant, and with synchronized timers all of them would release packets at once.
     pub(super) fn new(
         now: Instant,
         smoothing: &Smoothing,
@@ -77,7 +77,7 @@ impl<T> Pacer<T> {
         })
     }
 
-    /// Changes parameters; the state of smoother and detector stays where it can.
+    /// Changes parameters; smoother and detector keep their state where possible.
     pub(super) fn set(
         &mut self,
         now: Instant,
@@ -99,8 +99,8 @@ impl<T> Pacer<T> {
         Ok(())
     }
 
-    /// It shall go when what waits in it has left: nothing is held back any more, and nothing
-    /// overtakes it.
+    /// Removes the smoother once it is empty; until then it holds nothing back, and nothing
+    /// overtakes what is in it.
     pub(super) fn leave(&mut self, now: Instant) {
         let (mode, limits) = (Mode::None, self.limits);
         let is_possible = self.smoother.set(now, Config { mode, limits });
@@ -113,7 +113,7 @@ impl<T> Pacer<T> {
         self.is_leaving && self.smoother.frames().next().is_none()
     }
 
-    /// Takes a packet, or gives it back.
+    /// Takes a packet, or returns it as an error.
     pub(super) fn enqueue(
         &mut self,
         now: Instant,
@@ -126,7 +126,7 @@ impl<T> Pacer<T> {
         result
     }
 
-    /// Returns a packet that may leave now, with so many frames below.
+    /// Returns a packet that may leave now, when `below` frames are below the smoother.
     pub(super) fn next(&mut self, now: Instant, below: u32) -> Option<T> {
         if below >= self.ring {
             return None;
@@ -136,7 +136,7 @@ impl<T> Pacer<T> {
         next.map(|next| next.frame)
     }
 
-    /// So many octets are below now.
+    /// The backlog below the smoother has grown to `below`.
     pub(super) fn entered(&mut self, now: Instant, below: Bytes) {
         self.watch.entered(now, below);
     }
@@ -160,7 +160,7 @@ impl<T> Pacer<T> {
         self.busy(now, wire_size);
     }
 
-    /// The medium was taken for a frame of this size.
+    /// The medium was busy with a frame of this size.
     fn busy(&mut self, now: Instant, wire_size: Bytes) {
         let busy = self.rate.time_ceil(wire_size);
         self.smoother.handle_busy(now, busy);
@@ -195,7 +195,7 @@ impl<T> Pacer<T> {
         }
     }
 
-    /// Lets go of events that nobody reads; what they say is in the statistics.
+    /// Discards the smoother's events; the statistics contain the same information.
     fn drain(&mut self) {
         while self.smoother.poll_event().is_some() {}
     }

@@ -1,9 +1,9 @@
-//! Recordings: every call and every decision of an [`Egress`], and the replay that must come to the
-//! same decisions.
+//! Recordings of every call and decision of an [`Egress`], and a replay that must make the same
+//! decisions.
 //!
-//! An engine without a clock decides the same whenever it is called the same. So a recording of a
-//! run on a wire, replayed into a fresh engine, tells that the policy that ran is the one that is
-//! simulated; a difference is a defect of the engine, of the recording, or of its layer.
+//! An engine without a clock makes the same decisions for the same calls. A recording from a wire,
+//! replayed in a fresh engine, therefore shows that the policy that ran is the one that is
+//! simulated; a difference is a bug in the engine, the recording, or its layer.
 
 use alloc::vec::Vec;
 
@@ -16,25 +16,25 @@ use super::{Egress, EgressError, Marked, Offered, Seeds};
 /// A call of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// [`Egress::offer`]; frames have numbers in order of these calls, from 0.
+    /// [`Egress::offer`]; frames are numbered in order of these calls, from 0.
     Offer(Offered),
-    /// [`Egress::poll_transmit`], where there was anything to look at.
+    /// [`Egress::poll_transmit`], unless the engine was idle.
     Poll,
     /// [`Egress::refuse`].
     Refuse {
-        /// Which ring.
+        /// Number of the ring.
         ring: u8,
     },
     /// [`Egress::begin`].
     Begin {
-        /// Which ring.
+        /// Number of the ring.
         ring: u8,
     },
     /// [`Egress::attempt`].
     Attempt,
     /// [`Egress::attempted`].
     Attempted {
-        /// How long before.
+        /// How long ago.
         ago: Duration,
     },
     /// [`Egress::handle_completion`].
@@ -49,7 +49,7 @@ pub enum Call {
     },
     /// [`Egress::probe`].
     Probe {
-        /// Which path.
+        /// Number of the path.
         path: u8,
         /// Its delay; `None` if it was lost.
         delay: Option<Duration>,
@@ -62,26 +62,26 @@ pub enum Call {
     Set,
 }
 
-/// What became of a frame.
+/// A decision about a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It was handed out.
+    /// The frame was handed out.
     Handed {
-        /// Its number.
+        /// Number of the frame.
         frame: u64,
-        /// For which ring.
+        /// Number of its ring.
         ring: u8,
     },
-    /// It was dropped.
+    /// The frame was dropped.
     Dropped {
-        /// Its number.
+        /// Number of the frame.
         frame: u64,
-        /// By whom.
+        /// What dropped it.
         by: Dropper,
     },
 }
 
-/// What had no room for a frame.
+/// What dropped a frame for lack of room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropper {
     /// The smoother.
@@ -93,33 +93,33 @@ pub enum Dropper {
 /// A call or a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The host called.
+    /// A call by the host.
     Call(Call),
-    /// In the call before, this was decided.
+    /// A decision made during the preceding call.
     Decision(Decision),
 }
 
-/// One line of a recording.
+/// One entry of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When; never before the entry before.
+    /// Time; never before that of the previous entry.
     pub at: Instant,
-    /// What.
+    /// The call or decision.
     pub what: What,
 }
 
-/// Calls and decisions of an [`Egress`] from its start on, in order.
+/// Calls and decisions of an [`Egress`] from its start, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// When the engine was made.
+    /// When the engine was created.
     pub start: Instant,
     /// Rate of the link.
     pub rate: BitRate,
-    /// What chance decided.
+    /// The engine's random inputs.
     pub seeds: Seeds,
-    /// What happened. The first of it: nothing is recorded once the limit is reached.
+    /// The first entries; recording stops at the limit.
     pub entries: Vec<Entry>,
-    /// Entries that there was no room for.
+    /// Entries beyond the limit.
     pub lost: u64,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Takes the memory for all entries at once: a driver must not wait while a recording grows.
+    /// Allocates memory for all entries at once, so that a driver never waits for an allocation.
     pub(super) fn new(start: Instant, rate: BitRate, seeds: Seeds, limit: usize) -> Self {
         Self {
             recording: Recording {
@@ -163,25 +163,25 @@ impl Recorder {
     }
 }
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Calls made.
     pub calls: u64,
-    /// Decisions that are the same.
+    /// Identical decisions.
     pub decisions: u64,
-    /// Where the replay first decided otherwise; it ends there.
+    /// The first difference; the replay ends there.
     pub first_difference: Option<Difference>,
 }
 
-/// Where recording and replay part.
+/// Where recording and replay differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Number of the entry, from 0.
     pub entry: usize,
-    /// What was recorded; `None` if the recording has less.
+    /// The recorded entry; `None` if the recording has ended.
     pub recorded: Option<Entry>,
-    /// What the replay did; `None` if it did less.
+    /// The replayed entry; `None` if the replay has fewer.
     pub replayed: Option<Entry>,
 }
 
@@ -192,24 +192,24 @@ pub enum ReplayError {
     /// The engine refuses a layer.
     #[error("layer {number} of the recording is refused")]
     Layer {
-        /// Number of the layer, from 0, which is the first.
+        /// Number of the layer; 0 is the initial one.
         number: usize,
         /// Why.
         source: EgressError,
     },
-    /// The recording changes the layer more often than layers were given.
+    /// The recording changes the layer more often than there are layers.
     #[error("the recording uses layer {number}, but only {given} were given")]
     NoLayer {
         /// Number of the layer, from 0.
         number: usize,
-        /// Layers given.
+        /// Number of layers given.
         given: usize,
     },
 }
 
-/// Makes the calls of a recording again, in an engine of its own, and compares what it decides.
+/// Repeats the calls of a recording in a fresh engine and compares its decisions.
 ///
-/// `layers` are the layer of the start, and one for each change in the recording.
+/// `layers` holds the initial layer and one for each change in the recording.
 ///
 /// # Errors
 /// If a layer is missing or refused.
@@ -222,7 +222,7 @@ pub fn replay(recording: &Recording, layers: &[Layer]) -> Result<Comparison, Rep
     let refused = |number| move |source| ReplayError::Layer { number, source };
     let (start, rate, seeds) = (recording.start, recording.rate, recording.seeds);
     let egress = Egress::new(start, layer(0)?, rate, seeds).map_err(refused(0))?;
-    // As long as the recording, so that one that was cut short is cut at the same entry.
+    // Same limit as the recording, so that a truncated one is truncated at the same entry.
     let mut egress: Egress<u64> = egress.recorded(recording.entries.len());
     let mut comparison = Comparison {
         calls: 0,
@@ -257,7 +257,7 @@ pub fn replay(recording: &Recording, layers: &[Layer]) -> Result<Comparison, Rep
     Ok(comparison)
 }
 
-/// Compares what the replay has recorded since the last comparison.
+/// Compares the entries recorded since the last comparison.
 fn compare(
     recording: &Recording,
     egress: &Egress<u64>,

@@ -1,5 +1,5 @@
-//! The rings below the engines: frames from the moment they are handed out until the port reports
-//! them complete.
+//! The rings below the engines, which hold frames from the moment they are handed out until the
+//! port reports them complete.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -8,13 +8,13 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use crate::smoother::Class;
 
-/// A frame in a ring; the frame itself is with the host, and may be delivered before it is complete.
+/// A frame in a ring; the host has the frame itself and may deliver it before it is complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptor {
     pub(super) since: Instant,
     /// Frame size.
     pub(super) size: Bytes,
-    /// In the smoother; `None` if it passed by.
+    /// Class in the smoother; `None` if it bypassed the smoother.
     pub(super) class: Option<Class>,
 }
 
@@ -23,15 +23,15 @@ pub(super) struct Descriptor {
 struct Ring {
     /// Oldest first.
     frames: VecDeque<Descriptor>,
-    /// Of these, begun by the port.
+    /// Number of these that the port has begun.
     begun: usize,
 }
 
-/// A frame that the port sends.
+/// A frame that the port is sending.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     ring: u8,
-    /// When its last transmission began; on a shared medium, until one has, when the medium got it.
+    /// Start of its last transmission; before the first on a shared medium, when the medium got it.
     at: Instant,
 }
 
@@ -40,9 +40,9 @@ struct Begun {
 pub(super) struct Done {
     pub(super) ring: u8,
     pub(super) frame: Descriptor,
-    /// When its last transmission began.
+    /// Start of its last transmission.
     pub(super) started_at: Instant,
-    /// How long the port had it at the head of its work.
+    /// How long it was at the head of the port's work.
     pub(super) busy: Duration,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Done {
 #[derive(Clone, Debug)]
 pub(super) struct Rings {
     all: Vec<Ring>,
-    /// Frames that the port has begun and not reported complete, oldest first.
+    /// Frames that the port has begun but not completed, oldest first.
     on_wire: VecDeque<Begun>,
     /// When the last frame was out.
     cleared_at: Instant,
@@ -65,7 +65,7 @@ impl Rings {
         }
     }
 
-    /// There may be more rings from now on, never less: a frame may be in any of them.
+    /// Raises the number of rings; it never falls, since a frame may be in any of them.
     pub(super) fn grow(&mut self, count: u8) {
         let count = self.all.len().max(usize::from(count));
         self.all.resize(count, Ring::default());
@@ -75,7 +75,7 @@ impl Rings {
         self.all[usize::from(ring)].frames.push_back(frame);
     }
 
-    /// Takes back what was pushed last into a ring, unless the port has begun it.
+    /// Takes back the newest frame of a ring, unless the port has begun it.
     pub(super) fn pop_newest(&mut self, ring: u8) -> Option<Descriptor> {
         let ring = self.all.get_mut(usize::from(ring))?;
         if ring.frames.len() <= ring.begun {
@@ -84,7 +84,7 @@ impl Rings {
         ring.frames.pop_back()
     }
 
-    /// The port begins the oldest frame of a ring that it has not begun; `false` if there is none.
+    /// Begins the oldest frame of a ring that has not been begun; `false` if there is none.
     pub(super) fn begin(&mut self, at: Instant, number: u8) -> bool {
         match self.all.get_mut(usize::from(number)) {
             Some(ring) if ring.begun < ring.frames.len() => {
@@ -96,7 +96,7 @@ impl Rings {
         }
     }
 
-    /// A transmission of the frame that was begun last begins; `false` if there is none.
+    /// A transmission of the most recently begun frame starts; `false` if there is none.
     pub(super) fn attempt(&mut self, at: Instant) -> bool {
         match self.on_wire.back_mut() {
             Some(begun) => {
@@ -107,7 +107,7 @@ impl Rings {
         }
     }
 
-    /// The frame that was begun first is out.
+    /// Completes the frame that was begun first.
     pub(super) fn complete(&mut self, now: Instant) -> Option<Done> {
         let Begun { ring, at } = self.on_wire.pop_front()?;
         let own = &mut self.all[usize::from(ring)];
@@ -123,7 +123,7 @@ impl Rings {
         })
     }
 
-    /// Returns the frames in each ring.
+    /// Returns the number of frames in each ring.
     pub(super) fn depths(&self) -> impl Iterator<Item = usize> {
         self.all.iter().map(|ring| ring.frames.len())
     }

@@ -1,4 +1,4 @@
-//! What tells the smoother of congestion: one detector and what it is fed.
+//! The smoother's congestion detector and its inputs.
 
 use alloc::vec::Vec;
 
@@ -18,12 +18,12 @@ pub(super) enum Watch {
     Clearing(ClearingRate),
     Backlog(Backlog),
     Utilization(Utilization),
-    /// One for each path: delays of two of them have no common origin.
+    /// One per path: delays on different paths have no common origin.
     Probe(Vec<ProbeDelay>),
     Marks(MarkedShare),
 }
 
-/// What is known when a frame is out.
+/// Properties of a completed frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Completed {
     pub(super) attempts: u32,
@@ -34,7 +34,7 @@ pub(super) struct Completed {
 }
 
 impl Watch {
-    /// `seed` is for collisions that are not seen.
+    /// `seed` selects the collisions that are not seen.
     pub(super) fn new(now: Instant, detector: Detector, seed: u64, rate: BitRate) -> Self {
         match detector {
             Detector::OwnCollisions {
@@ -59,7 +59,7 @@ impl Watch {
         }
     }
 
-    /// A frame is out; `None` if that tells the detector nothing.
+    /// Processes a completed frame; `None` if the detector does not use completions.
     pub(super) fn completed(&mut self, now: Instant, frame: &Completed) -> Option<Signal> {
         Some(match self {
             Self::Collisions(collisions) => collisions.observe(now, frame.attempts),
@@ -76,23 +76,23 @@ impl Watch {
         })
     }
 
-    /// So many octets wait below the smoother. The upper mark may be passed between two
-    /// completions; the signal comes with the next.
+    /// The backlog below the smoother is now `backlog`. The upper mark may be crossed between two
+    /// completions; the signal follows with the next one.
     pub(super) fn entered(&mut self, now: Instant, backlog: Bytes) {
         if let Self::Backlog(detector) = self {
             detector.observe(now, backlog);
         }
     }
 
-    /// A frame of somebody was heard; the signal comes with the next completion.
+    /// Another station's frame was heard; the signal follows with the next completion.
     pub(super) fn heard(&mut self, now: Instant, wire_size: Bytes) {
         if let Self::Utilization(utilization) = self {
             utilization.observe(now, wire_size);
         }
     }
 
-    /// A probe is back or lost. Each path that is congested says so, and a path that is not says so
-    /// for all if none of the others is.
+    /// A probe was answered or lost. A congested path signals congestion by itself; clear is
+    /// signaled only when all paths are clear.
     pub(super) fn probed(
         &mut self,
         now: Instant,
@@ -107,8 +107,8 @@ impl Watch {
         (signal == Signal::Congestion || is_clear).then_some(signal)
     }
 
-    /// A packet came back. There is a signal once for each window: one mark more in the same window
-    /// is no new congestion.
+    /// A packet came back. There is one signal per window: another mark in the same window is not
+    /// new congestion.
     pub(super) fn marked(&mut self, now: Instant, packet: Marked) -> Option<Signal> {
         let Self::Marks(share) = self else {
             return None;

@@ -1,8 +1,9 @@
-//! From a frame's headers to its class (S10; R72, R74).
+//! Maps a frame's headers to its class (S10; R72, R74).
 //!
-//! The priority of the tag decides if there is one, else the first header rule that matches, else
-//! the entry for untagged frames. The table and the rules are fixed when the classifier is made.
-//! The key holds no bytes, so that a simulator can fill it from its own packets.
+//! The class is decided by the priority of the tag if there is one, else by the first matching
+//! header rule, else by the entry for untagged frames. Table and rules are fixed when the
+//! classifier is created. The key holds no octets, so that a simulator can fill it from its own
+//! packets.
 
 use core::net::IpAddr;
 
@@ -25,14 +26,14 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// Returns a tag that is not drop eligible.
+    /// Returns a tag with DEI 0.
     pub const fn new(pcp: Pcp, vid: Vid) -> Self {
         let dei = false;
         Self { pcp, dei, vid }
     }
 }
 
-/// What header rules can look at; `None` where the frame has no such field.
+/// The fields that header rules compare; `None` where the frame has no such field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FrameKey {
     /// Outermost tag.
@@ -47,13 +48,13 @@ pub struct FrameKey {
     pub source: Option<IpAddr>,
     /// Destination address.
     pub destination: Option<IpAddr>,
-    /// Source port of TCP, UDP and their kin; `None` in fragments but the first.
+    /// Source port of TCP, UDP and similar protocols; `None` in all fragments but the first.
     pub source_port: Option<u16>,
     /// Destination port, likewise.
     pub destination_port: Option<u16>,
 }
 
-/// Returns whether the frame has all that the rule asks for.
+/// Returns whether the frame matches all conditions of the rule.
 pub fn matches(rule: &Rule, key: &FrameKey) -> bool {
     fits(rule.ethertype, key.ethertype, |want, found| want == found)
         && fits(rule.tos, key.tos, TosMatch::contains)
@@ -68,7 +69,7 @@ pub fn matches(rule: &Rule, key: &FrameKey) -> bool {
         )
 }
 
-/// Returns whether nothing is asked for, or something that is there and fits.
+/// Returns whether there is no condition, or the field exists and satisfies it.
 fn fits<W, V>(wanted: Option<W>, found: Option<V>, test: impl Fn(W, V) -> bool) -> bool {
     match (wanted, found) {
         (None, _) => true,
@@ -93,11 +94,11 @@ pub enum Basis {
     Tag,
     /// The header rule at this position.
     Rule(u16),
-    /// Nothing: the entry for untagged frames.
+    /// No match: the entry for untagged frames.
     Untagged,
 }
 
-/// Gives every frame its class.
+/// Assigns a class to each frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Classifier {
     table: PriorityTable,
@@ -106,10 +107,10 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// Largest number of header rules; each frame without a tag is compared with all of them.
+    /// Largest number of header rules; an untagged frame may be compared with all of them.
     pub const MAX_RULES: usize = 256;
 
-    /// Creates a classifier; the first rule that matches decides.
+    /// Creates a classifier; the first matching rule decides.
     pub fn new(table: PriorityTable, rules: Vec<Rule>) -> Result<Self, ConfigError> {
         if rules.len() > Self::MAX_RULES {
             return Err(ConfigError::TooManyRules { found: rules.len() });
@@ -124,16 +125,16 @@ impl Classifier {
         })
     }
 
-    /// Says whether header rules overlook ICMP and `ICMPv6`, as some switches do (catalogue 2d.2).
+    /// Sets whether header rules ignore ICMP and `ICMPv6`, as in some switches (catalogue 2d.2).
     ///
-    /// A tag counts all the same.
+    /// A tag still decides the class.
     #[must_use]
     pub const fn icmp_unclassified(mut self, overlooked: bool) -> Self {
         self.icmp_unclassified = overlooked;
         self
     }
 
-    /// Returns the table.
+    /// Returns the priority table.
     pub const fn table(&self) -> &PriorityTable {
         &self.table
     }
@@ -242,8 +243,8 @@ mod tests {
 
     #[test]
     fn every_field_can_decide() {
-        // Oracle: the fields of `udp(102)` above; each rule names one that fits and one that does
-        // not.
+        // Oracle: the fields of `udp(102)` above; each rule names one that matches and one that
+        // does not.
         let key = udp(102);
         let host = |d| IpAddr::from(Ipv4Addr::new(10, 0, 7, d));
         let pairs: [(Rule, Rule); 7] = [
@@ -299,7 +300,7 @@ mod tests {
         for (fitting, other) in pairs {
             assert!(matches(&fitting, &key), "{fitting:?}");
             assert!(!matches(&other, &key), "{other:?}");
-            // A field that the frame does not have fits nothing.
+            // A missing field matches no condition.
             assert!(!matches(&fitting, &FrameKey::default()), "{fitting:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! The prioritised layer between driver and protocol multiplexer (catalogue 1a, S7 to S10; R71).
+//! The prioritized layer between driver and protocol multiplexer (catalogue 1a, S7 to S10; R71).
 //!
 //! ```text
 //!   stack ◄── ReceiveQueues ◄── Classifier ◄── parse ◄── driver      (or StackInstances)
@@ -6,33 +6,49 @@
 //! ```
 //!
 //! The layer is generic over the frame: the simulator passes an index, a live driver a buffer. It
-//! sits below ARP and IP, and the stack never sees a tag. Classes are queue numbers from zero, the
-//! highest first in rank; a class above the highest queue uses the highest queue.
+//! sits below ARP and IP, and the stack never sees a tag. A class is the number of a queue, from
+//! zero; higher numbers have higher priority, and a class above the highest queue uses the highest
+//! queue.
 //!
-//! After each call that changes an engine its host drains `poll_event` (and `poll_transmit`) until
+//! After each call that changes an engine, the host drains `poll_event` (and `poll_transmit`) until
 //! `None`; `now` never decreases. Every queue has a limit and drops the tail; the dropped frame
-//! comes back in [`Event::Dropped`], so that its host can account for it.
+//! comes back in [`Event::Dropped`], so that the host can account for it.
 //!
 //! # Decisions where the source is silent (R168)
 //!
-//! | open point | decision | option that restores the other reading |
-//! |---|---|---|
-//! | class of an untagged frame (R72, R74) | tag, else header rules, else the table's untagged entry, which is class 0 | untagged entry and rules of one's own |
-//! | which tag of a stack counts | the outermost | pop it, parse again |
-//! | ICMP that a switch cannot classify (catalogue 2d.2) | rules see ICMP like any protocol | [`Classifier::icmp_unclassified`] |
-//! | where a frame waits before the stack is ready (R75) | in an input queue, sorted at the next selection; its waiting time counts from arrival | |
-//! | N of algorithm B (R77) | [`DEFAULT_PICKS`] = 8 | `picks` |
-//! | when B promotes (R77) | right after the N-th pick: then every queue above has room, so that full queues never stop a promotion | |
-//! | direction of a promotion round (R77) | from high to low, so that a frame rises one step only; the top queue keeps its frames | |
-//! | both conditions of algorithm C hold (R78) | LOW is looked at first | |
-//! | "highest non-empty queue" in the turn of LOW (R78) | all queues, as written: a lasting backlog of the top queue then keeps the others waiting | [`LowTurn::BelowTop`]: the others get every second turn |
-//! | no top traffic in C (R78) | after [`DEFAULT_IDLE_RELEASE`] without a top frame LOW counts as set at every turn, until the next top frame arrives | `idle_release: None` is the literal algorithm |
-//! | LOW set and all queues empty (R78) | LOW stays set | |
-//! | "hardware queue is empty" (R79) | nothing waits and nothing is in transmission | [`RingEmpty::NoneWaiting`] |
-//! | no high traffic in strict (R80) | one low frame enters whenever no frame has entered for [`DEFAULT_IDLE_RELEASE`] | `idle_release: None` is the literal strategy |
-//! | ring full when a high frame or the frame behind it should enter (R79, R80) | they wait in software; the low frame still follows its high frame before the next high one | a larger `ring_limit` |
-//! | more than two levels (R79, R80) | the top class is high; the software side is a priority queue with algorithm A | `high_from` |
-//! | arrival at the very time of a completion (R82) | the completion comes first; it is not preempted | |
+//! Each item names the open point, the decision and, after *option*, how to select another reading.
+//!
+//! - Class of an untagged frame (R72, R74): tag, else header rules, else the table's untagged
+//!   entry, which is class 0; *option*: a custom untagged entry and rules.
+//! - Which tag of several counts: the outermost; *option*: pop it, parse again.
+//! - ICMP that a switch cannot classify (catalogue 2d.2): rules see ICMP like any protocol;
+//!   *option*: [`Classifier::icmp_unclassified`].
+//! - Where a frame waits before the stack is ready (R75): in an input queue, sorted at the next
+//!   selection; its waiting time counts from arrival.
+//! - N of algorithm B (R77): [`DEFAULT_PICKS`] = 8; *option*: `picks`.
+//! - When B promotes (R77): right after the N-th pick; every queue above then has room, so that
+//!   full queues never stop a promotion.
+//! - Direction of a promotion round (R77): from high to low, so that a frame rises only one step;
+//!   the top queue keeps its frames.
+//! - Both conditions of algorithm C hold (R78): LOW is checked first.
+//! - "Highest non-empty queue" in the turn of LOW (R78): all queues, as written; a lasting backlog
+//!   of the top queue then keeps the others waiting; *option*: with [`LowTurn::BelowTop`], the
+//!   others get every second turn.
+//! - No top traffic in C (R78): after [`DEFAULT_IDLE_RELEASE`] without a top frame, LOW counts as
+//!   set at every turn until the next top frame arrives; *option*: `idle_release: None` is the
+//!   literal algorithm.
+//! - LOW set and all queues empty (R78): LOW stays set.
+//! - "Hardware queue is empty" (R79): no frame waits and none is in transmission; *option*:
+//!   [`RingEmpty::NoneWaiting`].
+//! - No high traffic in strict (R80): one low frame enters whenever no frame has entered for
+//!   [`DEFAULT_IDLE_RELEASE`]; *option*: `idle_release: None` is the literal strategy.
+//! - Ring full when a high frame or the frame behind it should enter (R79, R80): they wait in
+//!   software; the low frame still follows its high frame before the next high one; *option*: a
+//!   larger `ring_limit`.
+//! - More than two levels (R79, R80): the top class is high; the software side is a priority queue
+//!   with algorithm A; *option*: `high_from`.
+//! - Arrival at the exact time of a completion (R82): the completion comes first; it is not
+//!   preempted.
 
 mod classifier;
 mod parse;
@@ -60,15 +76,15 @@ pub use rtether_model::endnode::{
 pub use tagger::{TagError, pop_tag, push_tag};
 pub use transmit::{Transmit, TransmitQueues};
 
-/// Largest number of queues of an engine; 802.1Q knows eight priorities.
+/// Largest number of queues of an engine, one per 802.1Q priority.
 pub const MAX_CLASSES: usize = 8;
 
-/// What an engine noticed; drained by its host after every call.
+/// An event of an engine; the host drains events after every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<F> {
-    /// A frame found its queue full.
+    /// A frame was dropped because its queue was full.
     Dropped {
-        /// The frame, given back.
+        /// The frame, returned to the host.
         frame: F,
         /// Its class.
         class: u8,
@@ -103,25 +119,25 @@ pub enum Place {
     Queue,
 }
 
-/// Why an engine wants to be called.
+/// What is due at a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// A low frame has waited long enough for a high one.
+    /// An idle release: a low frame has waited long enough for a high one.
     IdleRelease,
     /// A stack instance is done with its frame.
     Completion,
 }
 
-/// Why an engine or a classifier cannot be made.
+/// Why an engine or a classifier cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// There must be one to eight queues.
+    /// The number of queues is not one to eight.
     QueueCount {
-        /// The number asked for.
+        /// The number requested.
         found: usize,
     },
-    /// A queue or ring that holds nothing.
+    /// A queue or ring with room for no frame.
     ZeroLimit,
     /// A rule, or the first high class, names a queue that does not exist.
     ClassOutOfRange {
@@ -135,12 +151,12 @@ pub enum ConfigError {
         /// The number of rules.
         found: usize,
     },
-    /// There must be at least one hardware queue and no more than classes.
+    /// The number of hardware queues is not between one and the number of classes.
     RingCount {
-        /// The number asked for.
+        /// The number requested.
         found: u8,
     },
-    /// A span that must not be negative.
+    /// A negative time span.
     NegativeTime,
 }
 
@@ -170,7 +186,7 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// Returns the later instant; [`Instant::MAX`] where that is out of range.
+/// Returns `start` plus `span`; [`Instant::MAX`] if out of range.
 const fn after(start: Instant, span: Duration) -> Instant {
     Instant::from_ps(start.as_ps().saturating_add(span.as_ps()))
 }

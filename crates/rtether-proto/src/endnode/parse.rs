@@ -1,10 +1,10 @@
 //! Fills a [`FrameKey`] from the octets of a frame (R74).
 //!
 //! Reads up to [`MAX_TAGS`] tags, IPv4 with options, IPv6 with up to [`MAX_EXTENSIONS`] extension
-//! headers, and the ports of TCP, UDP and their kin. Looks at no checksum and reassembles no
-//! fragment: fragments but the first have no ports. ARP and other protocols give their `EtherType`
-//! alone. Any octets are accepted; where a frame contradicts itself the key holds what was read up
-//! to there, and the reason and its offset are returned.
+//! headers, and the ports of TCP, UDP and similar protocols. It checks no checksum and reassembles
+//! no fragments: only the first fragment has ports. ARP and other protocols yield their `EtherType`
+//! only. Any octets are accepted; for a malformed frame the key holds the fields read so far, and
+//! the reason and its offset are returned.
 //!
 //! Sources: IEEE 802.3-2022, 3.2; IEEE 802.1Q-2022, 9; RFC 791, 3.1; RFC 8200, 3 and 4; RFC 4302,
 //! 2.2 (length of the authentication header).
@@ -19,20 +19,20 @@ use super::tagger::tag_from;
 pub struct Parsed {
     /// The fields that were found.
     pub key: FrameKey,
-    /// Where the frame stopped making sense, if it did.
+    /// Where the frame is malformed; `None` if it is well-formed.
     pub malformed: Option<Malformed>,
 }
 
-/// Why and where a frame stopped making sense.
+/// Why and where a frame is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// The reason.
     pub reason: MalformedReason,
-    /// Octets from the destination address to the header concerned.
+    /// Offset of the header concerned, from the destination address, in octets.
     pub offset: usize,
 }
 
-/// A way in which a frame contradicts itself.
+/// A way in which a frame is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MalformedReason {
     /// Ends within addresses and `EtherType`.
@@ -62,7 +62,7 @@ pub enum MalformedReason {
 }
 
 impl MalformedReason {
-    /// All reasons, in the order in which counters hold them.
+    /// All reasons, in the order of the counters.
     pub const ALL: [Self; 12] = [
         Self::ShortFrame,
         Self::UndefinedType,
@@ -79,7 +79,7 @@ impl MalformedReason {
     ];
 }
 
-/// Frames by reason.
+/// Number of frames by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MalformedCounters {
     well_formed: u64,
@@ -87,7 +87,7 @@ pub struct MalformedCounters {
 }
 
 impl MalformedCounters {
-    /// Returns what somebody else has counted, in the order of [`MalformedReason::ALL`].
+    /// Returns counters from external counts, in the order of [`MalformedReason::ALL`].
     pub const fn of(well_formed: u64, by_reason: [u64; MalformedReason::ALL.len()]) -> Self {
         Self {
             well_formed,
@@ -103,18 +103,18 @@ impl MalformedCounters {
         }
     }
 
-    /// Returns the number of frames without a contradiction.
+    /// Returns the number of well-formed frames.
     pub const fn well_formed(&self) -> u64 {
         self.well_formed
     }
 
-    /// Returns the number of frames with this one.
+    /// Returns the number of frames malformed for this reason.
     pub const fn count(&self, reason: MalformedReason) -> u64 {
         self.by_reason[reason as usize]
     }
 }
 
-/// Reads the headers of a frame: destination address first, without preamble.
+/// Parses the headers of a frame, given from its destination address on, without preamble.
 pub fn parse(frame: &[u8]) -> Parsed {
     let mut key = FrameKey::default();
     let malformed = read(frame, &mut key).err();
@@ -226,7 +226,7 @@ fn read_ipv6(frame: &[u8], start: usize, key: &mut FrameKey) -> Read<()> {
     }
     let payload = start + header.len();
     let packet = match usize::from(u16::from_be_bytes([l0, l1])) {
-        // A jumbogram says its length in a hop-by-hop option (RFC 2675, 3).
+        // A jumbogram carries its length in a hop-by-hop option (RFC 2675, 3).
         0 if next == HOP_BY_HOP => Some(frame),
         length => frame.get(..payload + length),
     };
@@ -283,7 +283,7 @@ pub(super) const fn is_tag(kind: u16) -> bool {
 }
 
 /// Hop-by-hop, routing, fragment, authentication, destination options, mobility, host identity and
-/// shim6 (IANA, IPv6 extension header types). What is encrypted (50) ends the chain.
+/// shim6 (IANA, IPv6 extension header types). An encrypted payload (50) ends the chain.
 const fn is_extension(next: u8) -> bool {
     matches!(
         next,
@@ -296,12 +296,12 @@ const fn has_ports(protocol: u8) -> bool {
     matches!(protocol, 6 | 17 | 33 | 132 | 136)
 }
 
-/// Largest number of tags: two are usual, more are made by mistake.
+/// Largest number of tags: two are usual, more are by mistake.
 pub const MAX_TAGS: usize = 4;
 /// Largest number of extension headers: RFC 8200, 4.1 lists seven in a sensible packet.
 pub const MAX_EXTENSIONS: usize = 8;
 
-/// Destination and source.
+/// Length of destination and source address.
 pub(super) const ADDRESSES: usize = 12;
 pub(super) const ETHERTYPE_CUSTOMER_TAG: u16 = 0x8100;
 const ETHERTYPE_SERVICE_TAG: u16 = 0x88A8;

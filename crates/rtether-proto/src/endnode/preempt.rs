@@ -1,9 +1,9 @@
-//! One instance of the protocol stack for each class, at the task priority of the class (S7; R82).
+//! One instance of the protocol stack per class, at the task priority of the class (S7; R82).
 //!
 //! The instance of the highest class that has a frame runs. A frame of a higher class interrupts
-//! it; the rest of its service is done later, in the same order. Within a class frames are served
-//! in order of arrival and do not interrupt each other. One processor; switching between instances
-//! takes no time.
+//! it; the rest of its service follows later, in the same order. Within a class, frames are served
+//! in order of arrival and do not interrupt each other. The model has one processor; switching
+//! between instances takes no time.
 
 use alloc::vec::Vec;
 
@@ -12,14 +12,14 @@ use rtether_model::quantity::{Duration, Instant};
 use super::queue::{ClassQueues, Events, LastCall, QueueStats};
 use super::{ConfigError, Event, Place, Timeout, after};
 
-/// A frame and the service it still needs.
+/// A frame and its remaining service.
 struct Job<F> {
     frame: F,
     cost: Duration,
     remaining: Duration,
 }
 
-/// The instance that has the processor.
+/// The running instance.
 #[derive(Clone, Copy)]
 struct Running {
     class: u8,
@@ -28,8 +28,8 @@ struct Running {
 
 /// Instances of the stack on one processor.
 ///
-/// Waiting times are times from arrival to completion without the service itself. The frame in
-/// service counts in the depth of its queue and towards its limit.
+/// Waiting times are from arrival to completion, excluding service. The frame in service counts
+/// towards the depth and limit of its queue.
 pub struct StackInstances<F> {
     queues: ClassQueues<Job<F>>,
     running: Option<Running>,
@@ -40,8 +40,8 @@ pub struct StackInstances<F> {
 }
 
 impl<F> StackInstances<F> {
-    /// Creates idle instances; `queue_limits` has the frames that each may hold, lowest class
-    /// first.
+    /// Creates idle instances; `queue_limits` is the number of frames that each may hold, lowest
+    /// class first.
     pub fn new(queue_limits: &[u32]) -> Result<Self, ConfigError> {
         Ok(Self {
             queues: ClassQueues::new(queue_limits)?,
@@ -55,8 +55,8 @@ impl<F> StackInstances<F> {
 
     /// Hands a frame to the instance of its class; `cost` is its service time.
     ///
-    /// A negative cost counts as none. A completion that is due at `now` comes first in effect: the
-    /// frame that is done is not interrupted.
+    /// A negative cost counts as zero. A completion that is due at `now` takes effect first: its
+    /// frame is not interrupted.
     pub fn handle_frame(&mut self, now: Instant, frame: F, class: u8, cost: Duration) {
         let now = self.begin(now);
         let class = self.queues.queue_for(class);
@@ -91,12 +91,12 @@ impl<F> StackInstances<F> {
         }
     }
 
-    /// Returns when the running instance is done with its frame.
+    /// Returns when the running instance completes its frame.
     pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
         self.due().map(|due| (due, Timeout::Completion))
     }
 
-    /// Returns the frame that is done, if one is; the next one starts.
+    /// Returns the completed frame, if one is due, and starts the next one.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<F> {
         let now = self.begin(now);
         if !self.is_done(now) {
@@ -135,7 +135,7 @@ impl<F> StackInstances<F> {
         self.running.map(|running| running.class)
     }
 
-    /// Returns the frame in service and when it is done, if no other can interrupt it.
+    /// Returns the frame in service and its completion time, if no other frame can interrupt it.
     pub fn certain(&self) -> Option<(&F, Instant)> {
         let running = self
             .running
@@ -144,13 +144,13 @@ impl<F> StackInstances<F> {
         Some((&job.frame, after(running.since, job.remaining)))
     }
 
-    /// Returns the number of frames in all instances, the one in service included.
+    /// Returns the number of frames in all instances, including the one in service.
     pub fn waiting(&self) -> u64 {
         self.queues.len()
     }
 
-    /// Returns the frames in all instances, for accounts and displays: not the order in which they
-    /// leave.
+    /// Returns the frames in all instances for accounts and displays, not in the order in which
+    /// they leave.
     pub fn frames(&self) -> impl Iterator<Item = &F> {
         self.queues.items().map(|job| &job.frame)
     }
@@ -170,10 +170,10 @@ impl<F> StackInstances<F> {
         self.events.lost()
     }
 
-    /// Checks that no frame is lost and the highest class runs.
+    /// Checks that no frame is lost and that the highest class runs.
     ///
-    /// `now` is the time of the last call. At the time of a completion that has not been handled,
-    /// a higher class may wait.
+    /// `now` is the time of the last call. If a completion is due but not handled, a higher class
+    /// may be waiting.
     ///
     /// # Panics
     /// If a frame is lost, or a lower class runs.

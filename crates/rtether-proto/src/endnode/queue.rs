@@ -1,4 +1,4 @@
-//! Bounded queues, one a class, and their statistics (R85); what the engines of this layer share.
+//! Bounded queues, one per class, with statistics (R85); shared by the engines of this layer.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -7,21 +7,21 @@ use rtether_model::quantity::{Duration, Instant};
 
 use super::{ConfigError, Event, MAX_CLASSES};
 
-/// What happened at one queue.
+/// Statistics of one queue.
 ///
-/// `depth` belongs to the queue as it stands; everything else to the class in which the frame came,
-/// also if algorithm B has moved it up.
+/// `depth` refers to the queue's current content; everything else to the class in which a frame
+/// arrived, even if algorithm B has promoted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Frames that found room.
+    /// Frames that were queued.
     pub accepted: u64,
-    /// Frames that found the queue full.
+    /// Frames dropped because the queue was full.
     pub dropped: u64,
     /// Frames that left.
     pub released: u64,
-    /// Frames that wait in the queue now.
+    /// Frames waiting in the queue now.
     pub depth: u32,
-    /// The most frames that waited in the queue.
+    /// Largest number of frames that waited in the queue.
     pub depth_max: u32,
     /// Sum of the waiting times of the frames that left, in picoseconds.
     pub waited_ps: i128,
@@ -47,7 +47,7 @@ impl QueueStats {
         self.waited_max = self.waited_max.max(waited);
     }
 
-    /// Adds what happened to the frames of another class; depths are left to [`Self::note_depth`].
+    /// Adds the counters of another class; [`Self::note_depth`] sets `depth`.
     fn add(&mut self, other: &Self) {
         self.accepted += other.accepted;
         self.dropped += other.dropped;
@@ -60,18 +60,18 @@ impl QueueStats {
     }
 }
 
-/// One frame that waits.
+/// A waiting frame.
 pub(super) struct Waiting<T> {
     pub(super) item: T,
     pub(super) class: u8,
     pub(super) since: Instant,
 }
 
-/// First in, first out, up to a limit.
+/// A first-in, first-out queue with a limit.
 pub(super) struct Fifo<T> {
     items: VecDeque<Waiting<T>>,
     limit: u32,
-    /// Frames that were moved here above the limit, with those within it.
+    /// Largest permitted length: the limit, or more after frames were moved here above it.
     most: u32,
 }
 
@@ -104,7 +104,7 @@ impl<T> Fifo<T> {
         self.items.pop_front()
     }
 
-    /// Appends an item whatever the limit.
+    /// Appends an item regardless of the limit.
     fn push_moved(&mut self, waiting: Waiting<T>) {
         self.items.push_back(waiting);
         self.most = self.most.max(self.len());
@@ -120,7 +120,7 @@ impl<T> Fifo<T> {
     }
 }
 
-/// One queue a class; the highest number is the highest class.
+/// One queue per class; the highest number is the highest class.
 pub(super) struct ClassQueues<T> {
     fifos: Vec<Fifo<T>>,
     stats: Vec<QueueStats>,
@@ -141,9 +141,8 @@ impl<T> ClassQueues<T> {
         })
     }
 
-    /// Moves all items and statistics into other, empty queues; `class_of` says in which class an
-    /// item belongs there. No item is dropped: a queue that becomes longer than its limit takes no
-    /// more.
+    /// Moves all items and statistics into the empty queues of `other`; `class_of` returns the
+    /// class of an item there. No item is dropped: a queue longer than its limit accepts no more.
     pub(super) fn move_into(self, other: &mut Self, class_of: impl Fn(&T) -> u8) {
         for (stats, queue) in self.stats.iter().zip(0_u8..) {
             let index = usize::from(other.queue_for(queue));
@@ -151,7 +150,7 @@ impl<T> ClassQueues<T> {
         }
         let all = self.fifos.into_iter().flat_map(|fifo| fifo.items);
         let mut all: Vec<Waiting<T>> = all.collect();
-        // What came first stays first where two queues become one.
+        // Keeps the order of arrival where two queues are merged.
         all.sort_by_key(|waiting| waiting.since);
         for mut waiting in all {
             let before = usize::from(other.queue_for(waiting.class));
@@ -180,22 +179,22 @@ impl<T> ClassQueues<T> {
         self.fifos[usize::from(queue)].items.is_empty()
     }
 
-    /// Returns the number of frames that wait in all queues.
+    /// Returns the number of waiting frames in all queues.
     pub(super) fn len(&self) -> u64 {
         self.fifos.iter().map(|fifo| u64::from(fifo.len())).sum()
     }
 
-    /// Returns the highest queue in `range` that is not empty.
+    /// Returns the highest non-empty queue in `range`.
     pub(super) fn highest(&self, range: core::ops::Range<u8>) -> Option<u8> {
         range.rev().find(|&queue| !self.is_empty(queue))
     }
 
-    /// Returns the highest queue that is not empty.
+    /// Returns the highest non-empty queue.
     pub(super) fn highest_of_all(&self) -> Option<u8> {
         self.highest(0..self.top() + 1)
     }
 
-    /// Appends an item, or gives it back if the queue is full.
+    /// Appends an item, or returns it if the queue is full.
     pub(super) fn offer(&mut self, since: Instant, item: T, class: u8) -> Result<(), T> {
         let index = usize::from(self.queue_for(class));
         if self.fifos[index].is_full() {
@@ -209,14 +208,14 @@ impl<T> ClassQueues<T> {
         Ok(())
     }
 
-    /// Takes the head of a queue and books its waiting time up to `now`.
+    /// Removes the head of a queue and records its waiting time up to `now`.
     pub(super) fn take(&mut self, now: Instant, queue: u8) -> Option<Waiting<T>> {
         let head = self.remove(queue)?;
         self.stats[usize::from(head.class)].note_released(now - head.since);
         Some(head)
     }
 
-    /// Takes the head of a queue and leaves the waiting time to the caller.
+    /// Removes the head of a queue; the caller records its waiting time.
     pub(super) fn remove(&mut self, queue: u8) -> Option<Waiting<T>> {
         let index = usize::from(queue);
         let head = self.fifos[index].pop()?;
@@ -224,7 +223,7 @@ impl<T> ClassQueues<T> {
         Some(head)
     }
 
-    /// Moves the head of `queue` to the tail of the next higher one; says whether there was one.
+    /// Moves the head of `queue` to the tail of the next higher one; `false` if it was empty.
     pub(super) fn promote(&mut self, queue: u8) -> bool {
         let (index, above) = (usize::from(queue), usize::from(queue) + 1);
         let Some(head) = self.fifos[index].pop() else {
@@ -237,7 +236,7 @@ impl<T> ClassQueues<T> {
         true
     }
 
-    /// Returns all items that wait, lowest queue first.
+    /// Returns all waiting items, lowest queue first.
     pub(super) fn items(&self) -> impl Iterator<Item = &T> {
         self.fifos.iter().flat_map(Fifo::items)
     }
@@ -262,14 +261,14 @@ impl<T> ClassQueues<T> {
         &mut self.stats[usize::from(queue)]
     }
 
-    /// Returns sums over all classes: accepted, dropped, released.
+    /// Returns the sums over all classes: accepted, dropped, released.
     pub(super) fn totals(&self) -> [u64; 3] {
         self.stats.iter().fold([0; 3], |[a, d, r], stats| {
             [a + stats.accepted, d + stats.dropped, r + stats.released]
         })
     }
 
-    /// Panics if a frame has been lost or made, class by class, or a limit is exceeded.
+    /// Panics if frames of a class were lost or duplicated, or a limit is exceeded.
     pub(super) fn check(&self) {
         let mut waiting = [0_u64; MAX_CLASSES];
         for (queue, fifo) in self.fifos.iter().enumerate() {
@@ -306,7 +305,7 @@ impl<F> Events<F> {
         }
     }
 
-    /// Begins a call: what the host has left behind is lost, and counted.
+    /// Starts a call: events not fetched are discarded and counted.
     pub(super) fn begin(&mut self) {
         debug_assert!(
             self.queue.is_empty(),
@@ -330,7 +329,7 @@ impl<F> Events<F> {
     }
 }
 
-/// The time of the last call, which never goes back.
+/// Time of the last call; it never decreases.
 pub(super) struct LastCall(Instant);
 
 impl LastCall {
@@ -338,7 +337,7 @@ impl LastCall {
         Self(Instant::ZERO)
     }
 
-    /// Notes a call; in release builds a time in the past counts as the present.
+    /// Records a call; in release builds, a time in the past is raised to the last one.
     pub(super) fn advance(&mut self, now: Instant) -> Instant {
         debug_assert!(now >= self.0, "time goes back from {:?} to {now:?}", self.0);
         self.0 = self.0.max(now);

@@ -1,14 +1,14 @@
-//! Several receive queues and the choice of the next frame for the stack (S8; R75 to R78, R81).
+//! Receive queues and the selection of the next frame for the stack (S8; R75 to R78, R81).
 //!
-//! Frames wait in an input queue until the stack is ready. Then all of them are sorted into the
-//! queues of their classes, and one is selected. The choice never interrupts the stack; for that
+//! Frames wait in an input queue until the stack is ready. All of them are then sorted into the
+//! queues of their classes, and one is selected. The selection never interrupts the stack; for that
 //! see [`super::StackInstances`]. With a single queue this is the standard stack (R81).
 //!
-//! Within a class frames keep their order under every algorithm. How long a frame can wait while
-//! the stack keeps selecting: A, without bound if higher classes never pause; B, no more than
-//! `picks` times the limits of the queues from its own to below the top, plus the limit of the top
-//! queue, in selections; C with idle release and a top queue that has run empty, for the idle
-//! release and the frames ahead of it; C with [`LowTurn::BelowTop`] also without a pause, two
+//! Within a class, frames keep their order under every algorithm. While the stack keeps selecting,
+//! a frame waits at most: under A, without bound if higher classes never pause; under B, `picks`
+//! times the limits of the queues from its own to below the top, plus the limit of the top queue,
+//! in selections; under C with idle release and a top queue that has run empty, the idle release
+//! and the frames ahead of it; under C with [`LowTurn::BelowTop`], even without a pause, two
 //! selections for each frame ahead of it and for itself.
 
 use rtether_model::endnode::{LowTurn, ReceiveConfig, ReceiveSelection};
@@ -27,7 +27,7 @@ enum Low {
     Idle,
 }
 
-/// Queues between driver and stack.
+/// The queues between driver and stack.
 pub struct ReceiveQueues<F> {
     selection: ReceiveSelection,
     input: Fifo<F>,
@@ -35,7 +35,7 @@ pub struct ReceiveQueues<F> {
     queues: ClassQueues<F>,
     /// Algorithm B: frames selected since the last promotion round.
     picked: u32,
-    /// Algorithm C.
+    /// State of algorithm C.
     low: Low,
     last_top: Instant,
     events: Events<F>,
@@ -43,7 +43,7 @@ pub struct ReceiveQueues<F> {
 }
 
 impl<F> ReceiveQueues<F> {
-    /// Creates empty queues. The idle clock of algorithm C starts with the run.
+    /// Creates empty queues. The idle clock of algorithm C starts at time zero.
     pub fn new(config: &ReceiveConfig) -> Result<Self, ConfigError> {
         if let ReceiveSelection::LowFlag {
             idle_release: Some(span),
@@ -89,7 +89,7 @@ impl<F> ReceiveQueues<F> {
         self.input_stats.note_depth(self.input.len());
     }
 
-    /// Returns the next frame for a stack that is ready, or `None` if it has to wait.
+    /// Returns the next frame for a ready stack; `None` if it has to wait.
     pub fn select(&mut self, now: Instant) -> Option<F> {
         let now = self.begin(now);
         self.drain_input(now);
@@ -110,16 +110,16 @@ impl<F> ReceiveQueues<F> {
         Some(head.item)
     }
 
-    /// Returns when a waiting stack should ask again although no frame has come.
+    /// Returns when a waiting stack should poll again even if no frame arrives.
     ///
-    /// The time may be in the past; then it is due at once.
+    /// A time in the past is due at once.
     pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
         let due = self.idle_due()?;
         let below = self.queues.highest(0..self.queues.top());
         (self.low == Low::Off && below.is_some()).then_some((due, Timeout::IdleRelease))
     }
 
-    /// Notes that time has passed; after that a stack that is ready selects.
+    /// Notes the passage of time; a ready stack should select afterwards.
     pub fn handle_timeout(&mut self, now: Instant) {
         let now = self.begin(now);
         self.drain_input(now);
@@ -131,12 +131,12 @@ impl<F> ReceiveQueues<F> {
         self.events.pop()
     }
 
-    /// Returns the statistics of the input queue; its waiting times end with sorting.
+    /// Returns the statistics of the input queue; its waiting times end when frames are sorted.
     pub const fn input_stats(&self) -> QueueStats {
         self.input_stats
     }
 
-    /// Returns the statistics of a queue; its waiting times begin with arrival.
+    /// Returns the statistics of a queue; its waiting times start at arrival.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -149,12 +149,12 @@ impl<F> ReceiveQueues<F> {
         self.queues.top() + 1
     }
 
-    /// Returns the number of frames that wait, sorted or not.
+    /// Returns the number of waiting frames, sorted or not.
     pub fn waiting(&self) -> u64 {
         self.queues.len() + u64::from(self.input.len())
     }
 
-    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    /// Returns the waiting frames for accounts and displays, not in the order in which they leave.
     pub fn frames(&self) -> impl Iterator<Item = &F> {
         self.queues.items().chain(self.input.items())
     }
@@ -164,10 +164,10 @@ impl<F> ReceiveQueues<F> {
         self.events.lost()
     }
 
-    /// Checks that no frame is lost and no limit exceeded.
+    /// Checks that no frame is lost and no limit is exceeded.
     ///
     /// # Panics
-    /// If one is.
+    /// If the check fails.
     pub fn invariants(&self) {
         self.queues.check();
         let input = self.input_stats;
@@ -197,7 +197,7 @@ impl<F> ReceiveQueues<F> {
         while let Some(waiting) = self.input.pop() {
             let Waiting { item, class, since } = waiting;
             self.input_stats.note_released(now - since);
-            // The idle clock of algorithm C goes by arrivals, whenever they are sorted.
+            // The idle clock of algorithm C is driven by arrival times, not by sorting.
             self.note_idle(since);
             if let Err(frame) = self.queues.offer(since, item, class) {
                 let place = Place::Queue;
@@ -211,18 +211,18 @@ impl<F> ReceiveQueues<F> {
         self.input_stats.note_depth(0);
     }
 
-    /// Moves one frame of every queue up, from high to low so that none moves twice.
+    /// Promotes one frame of every queue, from high to low so that none moves twice.
     fn promote(&mut self) {
         for queue in (0..self.queues.top()).rev() {
-            // There is room above: the top queue has just been picked from or is empty, and every
-            // other queue has just given its head away or is empty.
+            // There is room above: the top queue is empty or has just lost a frame to the stack,
+            // and every other queue is empty or has just lost its head to promotion.
             if self.queues.promote(queue) {
                 self.events.push(Event::Promoted { from: queue });
             }
         }
     }
 
-    /// Algorithm C: returns the queue to take from, and sets or clears the flag.
+    /// Returns the queue to take from under algorithm C, and sets or clears the flag.
     fn low_flag_turn(&mut self, now: Instant, low_turn: LowTurn) -> Option<u8> {
         self.note_idle(now);
         let top = self.queues.top();
@@ -249,7 +249,7 @@ impl<F> ReceiveQueues<F> {
         Some(queue)
     }
 
-    /// Sets the flag of algorithm C if there has been no top frame for long enough.
+    /// Sets the flag of algorithm C if there has been no top frame for the idle release.
     fn note_idle(&mut self, now: Instant) {
         if self.low == Low::Off && self.idle_due().is_some_and(|due| due <= now) {
             self.low = Low::Idle;

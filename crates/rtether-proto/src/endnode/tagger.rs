@@ -1,7 +1,7 @@
-//! Puts IEEE 802.1Q tags in and takes them out (S10; R73).
+//! Inserts and removes IEEE 802.1Q tags (S10; R73).
 //!
 //! The buffer holds the frame from the destination address on, without FCS. A frame is padded
-//! before it is tagged, so that taking the tag off gives the same frame again.
+//! before it is tagged, so that removing the tag restores the same frame.
 
 use core::fmt;
 
@@ -15,7 +15,7 @@ use super::parse::{ADDRESSES, ETHERTYPE_CUSTOMER_TAG, is_tag};
 /// A frame too short for its addresses and `EtherType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TagError {
-    /// Octets there are; 14 are needed.
+    /// Octets present; 14 are needed.
     pub len: usize,
 }
 
@@ -40,7 +40,7 @@ pub fn push_tag(frame: &mut Vec<u8>, tag: Tag) -> Result<(), TagError> {
 
 /// Removes the outermost tag, 802.1Q or 802.1ad, and returns it.
 ///
-/// A frame without a whole tag, or with the reserved VLAN 4095, stays as it is.
+/// A frame without a complete tag, or with the reserved VLAN 4095, is left unchanged.
 pub fn pop_tag(frame: &mut Vec<u8>) -> Option<Tag> {
     let inner = frame.get(ADDRESSES..ADDRESSES + 6)?;
     let &[a, b, c, d, _, _] = inner else {

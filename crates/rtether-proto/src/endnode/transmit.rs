@@ -1,13 +1,13 @@
-//! Hardware ring and software queues of a driver, and what enters the ring when (S9; R79 to R81,
+//! Hardware ring and software queues of a driver, and when frames enter the ring (S9; R79 to R81,
 //! R83).
 //!
 //! The ring is counted in descriptors: a frame that enters is handed out by
-//! [`TransmitQueues::poll_transmit`], and the driver reports each frame that has left the wire
-//! with [`TransmitQueues::handle_completion`]. The oldest descriptor of a ring is the one in
-//! transmission. Order within the ring is the hardware's: first in, first out.
+//! [`TransmitQueues::poll_transmit`], and the driver reports each frame that has left the wire by
+//! [`TransmitQueues::handle_completion`]. The oldest descriptor of a ring is in transmission. The
+//! hardware works the ring off first in, first out.
 //!
-//! Waiting times end with entry into the ring. After the last high frame, the k-th low frame of the
-//! strict strategy enters no later than k times the idle release, given room in the ring.
+//! Waiting times end on entry into the ring. After the last high frame, the k-th low frame of the
+//! strict strategy enters at most k idle releases later, given room in the ring.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -23,7 +23,7 @@ use super::{ConfigError, Event, Place, Timeout, after};
 pub struct Transmit<F> {
     /// The frame.
     pub frame: F,
-    /// The class in which it came.
+    /// The class in which it arrived.
     pub class: u8,
     /// The ring it enters.
     pub ring: u8,
@@ -32,9 +32,9 @@ pub struct Transmit<F> {
 /// One ring of descriptors.
 #[derive(Clone, Copy, Default)]
 struct Ring {
-    /// In use: handed out or waiting to be.
+    /// Descriptors in use, including frames not yet handed out.
     used: u32,
-    /// Of these, not handed out yet.
+    /// Of these, frames not yet handed out.
     pending: u32,
     completed: u64,
 }
@@ -45,13 +45,13 @@ pub struct TransmitQueues<F> {
     classes: u8,
     high_from: u8,
     ring_limit: u32,
-    /// The largest of all ring limits so far: a ring above a lowered limit only empties.
+    /// Largest ring limit so far: a ring above a lowered limit only empties.
     ring_most: u32,
     rings: Vec<Ring>,
     queues: ClassQueues<Item<F>>,
-    /// Frames that have entered and are not handed out yet.
+    /// Frames that have entered a ring but are not yet handed out.
     entered: VecDeque<Transmit<F>>,
-    /// Strict: the ring was full behind a high frame, so a low one goes next.
+    /// Strict: the ring was full after a high frame, so a low one goes next.
     is_low_owed: bool,
     last_entry: Instant,
     spurious: u64,
@@ -59,18 +59,18 @@ pub struct TransmitQueues<F> {
     clock: LastCall,
 }
 
-/// A frame with its class, which the queue of the FIFO strategy does not tell, nor one that stands
-/// for all higher ones.
+/// A frame with its original class, which its queue does not determine under the FIFO strategy or
+/// for classes above the top.
 struct Item<F> {
     frame: F,
     class: u8,
 }
 
 impl<F> TransmitQueues<F> {
-    /// Creates empty queues. The idle clock of the strict strategy starts with the run.
+    /// Creates empty queues. The idle clock of the strict strategy starts at time zero.
     pub fn new(config: &TransmitConfig) -> Result<Self, ConfigError> {
         let limits = &config.queue_limits;
-        // Made for its checks also where the FIFO strategy needs another.
+        // Created even if the FIFO strategy needs another, to check the limits.
         let by_class = ClassQueues::new(limits)?;
         let classes = by_class.top() + 1;
         let high_from = config.high_from.unwrap_or(by_class.top());
@@ -117,11 +117,11 @@ impl<F> TransmitQueues<F> {
         })
     }
 
-    /// Changes strategy and limits while running, or leaves everything as it is if it refuses.
+    /// Changes strategy and limits at run time; a refused configuration changes nothing.
     ///
-    /// No frame is lost: those that wait move to the queues of their classes, in order of arrival,
-    /// and a queue or ring that is longer than its new limit takes no more. Frames in a ring that
-    /// is no longer used are still completed.
+    /// No frame is lost: waiting frames move to the queues of their classes in order of arrival,
+    /// and a queue or ring longer than its new limit accepts no more. Frames in a ring that is no
+    /// longer used can still complete.
     pub fn set(&mut self, now: Instant, config: &TransmitConfig) -> Result<(), ConfigError> {
         let fresh = Self::new(config)?;
         let now = self.begin(now);
@@ -154,10 +154,10 @@ impl<F> TransmitQueues<F> {
         self.fill(now);
     }
 
-    /// Notes that the frame in transmission in a ring has left; says whether there was one.
+    /// Records that the frame in transmission in a ring has left; `false` if there was none.
     ///
-    /// A completion without a frame, or in a ring that does not exist, is counted and changes
-    /// nothing.
+    /// A completion without a frame, or for a ring that does not exist, is counted and has no other
+    /// effect.
     pub fn handle_completion(&mut self, now: Instant, ring: u8) -> bool {
         let now = self.begin(now);
         match self.rings.get_mut(usize::from(ring)) {
@@ -174,7 +174,7 @@ impl<F> TransmitQueues<F> {
         true
     }
 
-    /// Hands out the next frame that has entered a ring; a host calls it until `None`.
+    /// Returns the next frame that has entered a ring; the host calls it until `None`.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<F>> {
         self.clock.advance(now);
         let transmit = self.entered.pop_front()?;
@@ -182,7 +182,7 @@ impl<F> TransmitQueues<F> {
         Some(transmit)
     }
 
-    /// Returns when the idle release is due; the time may be in the past, then it is due at once.
+    /// Returns when the idle release is due; a time in the past is due at once.
     pub fn poll_timeout(&self) -> Option<(Instant, Timeout)> {
         let TransmitStrategy::Strict {
             idle_release: Some(span),
@@ -211,7 +211,7 @@ impl<F> TransmitQueues<F> {
         self.events.pop()
     }
 
-    /// Returns the statistics of a software queue; with the FIFO strategy there is one only.
+    /// Returns the statistics of a software queue; the FIFO strategy has only one.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -229,24 +229,24 @@ impl<F> TransmitQueues<F> {
         self.queues.len()
     }
 
-    /// Returns the frames in the software queues, for accounts and displays: not the order in which
-    /// they leave.
+    /// Returns the frames in the software queues for accounts and displays, not in the order in
+    /// which they leave.
     pub fn frames(&self) -> impl Iterator<Item = &F> {
         self.queues.items().map(|item| &item.frame)
     }
 
-    /// Returns the frames that have entered a ring and are not handed out yet.
+    /// Returns the frames that have entered a ring but are not yet handed out.
     pub(crate) fn entered(&self) -> impl Iterator<Item = &Transmit<F>> {
         self.entered.iter()
     }
 
-    /// Returns the number of rings, those that were used before a change included.
+    /// Returns the number of rings, including those used before a change.
     pub fn ring_count(&self) -> u8 {
         // At most one for each class.
         u8::try_from(self.rings.len()).unwrap_or(u8::MAX)
     }
 
-    /// Returns the descriptors of a ring that are in use, the one in transmission included.
+    /// Returns the number of descriptors in use in a ring, including the one in transmission.
     ///
     /// # Panics
     /// If there is no such ring.
@@ -264,10 +264,10 @@ impl<F> TransmitQueues<F> {
         self.events.lost()
     }
 
-    /// Checks that no frame is lost, no limit exceeded, and none waits that could enter.
+    /// Checks that no frame is lost, no limit is exceeded, and no frame waits that could enter.
     ///
     /// # Panics
-    /// If one is or does.
+    /// If the check fails.
     pub fn invariants(&self) {
         self.queues.check();
         let [_, _, released] = self.queues.totals();
@@ -299,7 +299,7 @@ impl<F> TransmitQueues<F> {
         self.rings[usize::from(ring)].used < self.ring_limit
     }
 
-    /// Returns the ring of a queue.
+    /// Returns the ring that a queue feeds.
     fn ring_of(&self, queue: u8) -> u8 {
         match self.strategy {
             TransmitStrategy::Rings { count } => queue.saturating_sub(self.classes - count),
@@ -309,7 +309,7 @@ impl<F> TransmitQueues<F> {
         }
     }
 
-    /// Moves what may enter into the rings.
+    /// Moves all frames that may enter into the rings.
     fn fill(&mut self, now: Instant) {
         while let Some(queue) = self.next_entry() {
             self.enter(now, queue);
@@ -320,7 +320,7 @@ impl<F> TransmitQueues<F> {
         }
     }
 
-    /// Returns the queue whose head enters now.
+    /// Returns the queue whose head may enter now.
     fn next_entry(&self) -> Option<u8> {
         let high = || self.queues.highest(self.high_from..self.classes);
         let low = || self.queues.highest(0..self.high_from);

@@ -1,9 +1,8 @@
-//! Background load: what client and sink say to each other, when to send, and what has arrived.
+//! Background load: the protocol between client and sink, pacing, and counts of arrivals.
 //!
-//! The client opens a TCP connection and says what it wants ([`Hello`]); the sink answers with a
-//! [`Report`] whether it will. Then octets flow over the connection, or datagrams beside it, and a
-//! second report closes. The sink sends no datagram at all, so that a forged sender address gains
-//! nothing.
+//! The client opens a TCP connection and sends its request ([`Hello`]); the sink accepts or
+//! declines in a [`Report`]. Data then flows over the connection, or in datagrams beside it, and a
+//! second report closes. The sink sends no datagrams, so that forging a sender address is useless.
 
 mod pace;
 mod tally;

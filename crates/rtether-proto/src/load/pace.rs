@@ -1,11 +1,11 @@
-//! When the next packet of a given rate is due.
+//! Pacing of packets at a given rate.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
-/// Spaces packets so that a rate is kept: virtual scheduling (GCRA of ITU-T I.371).
+/// Paces packets at a rate by virtual scheduling (GCRA of ITU-T I.371).
 ///
-/// Who comes late may catch up by at most `slack`, and loses what is beyond. Never early; late by
-/// less than a picosecond a packet.
+/// A late sender may catch up by at most `slack`; the rest is lost. Packets are never early, and
+/// late by less than a picosecond each.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     rate: BitRate,
@@ -23,7 +23,7 @@ impl Pacer {
         })
     }
 
-    /// Returns when a packet of `size` may go, and counts it as gone then.
+    /// Returns when a packet of `size` may be sent, and counts it as sent then.
     pub fn reserve(&mut self, now: Instant, size: Bytes) -> Instant {
         let due = self.next.max(now - self.slack);
         self.next = due + self.rate.time_ceil(size);
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn who_is_late_catches_up_within_the_slack() {
-        // Oracle: by hand. Of the five that were due at 5 ms, the slack leaves two and the present.
+        // Oracle: by hand. Of the packets due by 5 ms, the slack leaves two and the current one.
         let mut pacer = pacer(2_000);
         let times = [(); 5].map(|()| pacer.reserve(at(5_000), SIZE));
         assert_eq!(times, [5_000, 5_000, 5_000, 6_000, 7_000].map(at));

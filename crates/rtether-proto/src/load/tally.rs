@@ -1,6 +1,6 @@
-//! What has arrived of a numbered stream.
+//! Counts of received datagrams in a numbered sequence.
 
-/// Numbers behind the highest that are remembered, to tell duplicates from late ones.
+/// How many numbers below the highest are remembered, to tell duplicates from late datagrams.
 const WINDOW: u64 = 64 * 64;
 
 /// Counts datagrams of one session.
@@ -8,17 +8,17 @@ const WINDOW: u64 = 64 * 64;
 pub struct Tally {
     /// Distinct datagrams.
     pub received: u64,
-    /// Their octets of UDP payload.
+    /// Octets of UDP payload in these.
     pub octets: u64,
-    /// Further copies.
+    /// Duplicates.
     pub duplicates: u64,
-    /// Datagrams that a later one has overtaken.
+    /// Datagrams overtaken by a later one.
     pub reordered: u64,
-    /// Further behind than can be told from a copy; not in `received`.
+    /// Datagrams too late to be told from duplicates; not in `received`.
     pub stale: u64,
     /// One above the highest number.
     next: u64,
-    /// One bit for each number below `next`, by its remainder.
+    /// One bit per number below `next`, indexed modulo the window.
     seen: [u64; 64],
 }
 
@@ -37,7 +37,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Takes in a datagram of `octets`.
+    /// Records a datagram of `octets`.
     pub fn record(&mut self, sequence: u64, octets: u64) {
         let (word, bit) = place(sequence);
         if sequence < self.next {
@@ -59,7 +59,7 @@ impl Tally {
         self.octets = self.octets.saturating_add(octets);
     }
 
-    /// Makes room for the numbers from `next` to `sequence`.
+    /// Clears the bits of the numbers from `next` to `sequence`.
     fn forget_up_to(&mut self, sequence: u64) {
         if sequence - self.next >= WINDOW {
             self.seen = [0; 64];

@@ -1,4 +1,4 @@
-//! The octets between client and sink. Numbers are big-endian.
+//! Encoding of the messages between client and sink. Numbers are big-endian.
 //!
 //! | message | octets | |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | | 5 | 1 upload, 2 download, 3 datagrams |
 //! | | 6 | DSCP of what the sink sends, 0 to 63 |
 //! | | 8 to 15 | session |
-//! | | 16 to 23 | octets of the file; 0 for as many as come |
+//! | | 16 to 23 | octets of the file; 0 for no limit |
 //! | report | 0 to 3 | `RTLR` |
 //! | | 4 | version, 1 |
-//! | | 5 | 0 done or ready, 1 busy |
+//! | | 5 | 0 done or ready, 1 busy, 2 unable |
 //! | | 8 to 55 | octets, datagrams, duplicates, reordered, stale, retransmissions |
 //! | datagram | 0 to 3 | `RTLD` |
 //! | | 4 to 11 | session |
@@ -24,42 +24,42 @@ const DATAGRAM: [u8; 4] = *b"RTLD";
 const VERSION: u8 = 1;
 const DSCP_MAX: u8 = 63;
 
-/// Octets of the smallest datagram.
+/// Size of the smallest datagram, in octets.
 pub const DATAGRAM_MIN: usize = 20;
 
-/// Octets that are not what they should be.
+/// The octets are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// What a client wants.
+/// What a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// To send a file.
     Upload,
     /// To receive a file.
     Download,
-    /// To send datagrams with the number of the session.
+    /// To send datagrams that carry the session number.
     Datagrams,
 }
 
-/// First words of a client.
+/// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// What it wants.
+    /// What is requested.
     pub wish: Wish,
     /// DSCP of what the sink sends, 0 to 63.
     pub dscp: u8,
-    /// Which datagrams are its own.
+    /// Session number of the client's datagrams.
     pub session: u64,
-    /// Octets of the file; zero for as many as come.
+    /// Octets of the file; zero for no limit.
     pub size: u64,
 }
 
 impl Hello {
-    /// Its octets.
+    /// Encoded size in octets.
     pub const SIZE: usize = 24;
 
-    /// Returns its octets.
+    /// Encodes the hello.
     pub fn write(&self) -> [u8; Self::SIZE] {
         let mut octets = [0; Self::SIZE];
         octets[..4].copy_from_slice(&HELLO);
@@ -75,10 +75,10 @@ impl Hello {
         octets
     }
 
-    /// Reads it.
+    /// Decodes a hello.
     ///
     /// # Errors
-    /// If this is no hello of this version.
+    /// If the octets are not a hello of this version.
     pub fn read(octets: &[u8; Self::SIZE]) -> Result<Self, Malformed> {
         let wish = match octets[5] {
             1 => Wish::Upload,
@@ -98,34 +98,34 @@ impl Hello {
     }
 }
 
-/// Whether a sink serves.
+/// Whether a sink serves a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Status {
-    /// It does, or has.
+    /// Ready, or done.
     #[default]
     Ready,
-    /// It has as many connections as it takes.
+    /// Its limit of connections is reached.
     Busy,
-    /// Its host has no thread or no descriptor left.
+    /// Its host has no thread or descriptor left.
     Unable,
 }
 
-/// What a sink says.
+/// A sink's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Whether it serves.
+    /// Whether the sink serves the client.
     pub status: Status,
     /// Octets received or sent.
     pub octets: u64,
     /// Distinct datagrams received.
     pub datagrams: u64,
-    /// Further copies.
+    /// Duplicates.
     pub duplicates: u64,
     /// Datagrams overtaken by a later one.
     pub reordered: u64,
-    /// Datagrams too far behind to be told from copies.
+    /// Datagrams too late to be told from duplicates.
     pub stale: u64,
-    /// Segments that the sink has sent again.
+    /// Segments retransmitted by the sink.
     pub retransmissions: u64,
 }
 
@@ -143,10 +143,10 @@ impl From<&Tally> for Report {
 }
 
 impl Report {
-    /// Its octets.
+    /// Encoded size in octets.
     pub const SIZE: usize = 56;
 
-    /// Returns its octets.
+    /// Encodes the report.
     pub fn write(&self) -> [u8; Self::SIZE] {
         let mut octets = [0; Self::SIZE];
         octets[..4].copy_from_slice(&REPORT);
@@ -170,10 +170,10 @@ impl Report {
         octets
     }
 
-    /// Reads it.
+    /// Decodes a report.
     ///
     /// # Errors
-    /// If this is no report of this version.
+    /// If the octets are not a report of this version.
     pub fn read(octets: &[u8; Self::SIZE]) -> Result<Self, Malformed> {
         let status = match octets[5] {
             0 => Status::Ready,
@@ -196,17 +196,17 @@ impl Report {
     }
 }
 
-/// Head of a datagram.
+/// Header of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Whose it is.
+    /// Session it belongs to.
     pub session: u64,
-    /// Its number, from zero.
+    /// Sequence number, from zero.
     pub sequence: u64,
 }
 
 impl Datagram {
-    /// Writes it at the beginning of a payload, which must have room.
+    /// Writes the header at the start of `payload`.
     ///
     /// # Panics
     /// If `payload` is shorter than [`DATAGRAM_MIN`].
@@ -216,10 +216,10 @@ impl Datagram {
         payload[12..20].copy_from_slice(&self.sequence.to_be_bytes());
     }
 
-    /// Reads it.
+    /// Decodes the header.
     ///
     /// # Errors
-    /// If this is no datagram of a load.
+    /// If the payload is not a load datagram.
     pub fn read(payload: &[u8]) -> Result<Self, Malformed> {
         match payload.get(..DATAGRAM_MIN) {
             Some(head) if head[..4] == DATAGRAM => Ok(Self {
@@ -231,7 +231,7 @@ impl Datagram {
     }
 }
 
-/// Reads eight octets at a place that is there.
+/// Reads eight octets at an offset that exists.
 fn number(octets: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&octets[at..at + 8]);
@@ -264,7 +264,8 @@ mod tests {
 
         #[test]
         fn any_octets_are_read_without_panic(octets in prop::collection::vec(any::<u8>(), 56)) {
-            // Oracle: what is accepted is written back the same, but for octets without a meaning.
+            // Oracle: what is accepted is encoded to the same octets, except for those without a
+            // meaning.
             let report: [u8; 56] = octets.as_slice().try_into().expect("56 octets");
             let hello: [u8; 24] = octets[..24].try_into().expect("24 octets");
             if let Ok(read) = Report::read(&report) {

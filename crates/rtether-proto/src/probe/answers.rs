@@ -5,33 +5,33 @@ use rtether_model::wire;
 
 use super::message::{self, Malformed};
 
-/// Answers may take one part in so many of the link's time.
+/// Answers may take 1/`SHARE` of the link's time.
 const SHARE: i64 = 50;
-/// Answers that may leave at once.
+/// Largest number of answers in a burst.
 const BURST: i64 = 16;
 
 /// Why a probe is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declined {
-    /// It is none.
+    /// It is not a probe.
     Malformed(Malformed),
-    /// There were too many.
+    /// There were too many probes.
     TooMany,
 }
 
-/// Answers probes, in as many octets as they have, and never more than a fiftieth of the time of a
-/// link: whoever forges probes in somebody's name gains nothing by it.
+/// Answers probes with the same number of octets, using at most a fiftieth of the link's time, so
+/// that probes with forged senders cannot be used to flood a station.
 #[derive(Clone, Copy, Debug)]
 pub struct Answers {
-    /// Between two answers, on average.
+    /// Average interval between two answers.
     every: Duration,
-    /// Time saved for answers to come.
+    /// Time saved up for further answers.
     saved: Duration,
     updated_at: Instant,
 }
 
 impl Answers {
-    /// Returns a side that answers over a link of this rate.
+    /// Creates the answering side for a link of this rate.
     pub fn new(now: Instant, rate: BitRate) -> Self {
         let every = wire::occupancy(wire::MIN_FRAME + TAG, rate) * SHARE;
         Self {
@@ -41,10 +41,10 @@ impl Answers {
         }
     }
 
-    /// Turns a probe into its answer, in place; `received_at` and `now` are this host's clock.
+    /// Turns a probe into its answer, in place; `received_at` and `now` are by this host's clock.
     ///
     /// # Errors
-    /// If it is no probe, or there were too many of late.
+    /// If it is not a probe, or there have been too many recently.
     pub fn answer(
         &mut self,
         payload: &mut [u8],
@@ -63,7 +63,7 @@ impl Answers {
     }
 }
 
-/// Octets of a tag.
+/// Size of a tag.
 const TAG: Bytes = Bytes::new(4);
 
 #[cfg(test)]
@@ -82,8 +82,8 @@ mod tests {
         payload
     }
 
-    /// Oracle: by hand. A tagged frame of 68 octets is 88 on the wire, 704 bit: 70.4 us at
-    /// 10 Mbit/s, and a fiftieth of the time is one each 3.52 ms; 16 may leave at once.
+    /// Oracle: by hand. A tagged frame of 68 octets is 88 on the wire, 704 bit: 70.4 us at 10
+    /// Mbit/s, so a fiftieth of the time allows one every 3.52 ms; 16 may leave at once.
     #[test]
     fn answers_take_a_fiftieth_of_the_link() {
         let at = |us| Instant::ZERO + Duration::from_us(us);
@@ -95,7 +95,7 @@ mod tests {
         let over_a_second = (1..=10_000).filter(|n| ask(3_520 + n * 100)).count();
         // 1 s / 3.52 ms = 284.09.
         assert_eq!(over_a_second, 284);
-        // What is saved is limited.
+        // The saved time is limited.
         let much_later = 100_000_000;
         assert_eq!((0..100).filter(|_| ask(much_later)).count(), 16);
     }

@@ -1,14 +1,14 @@
-//! CNDEP: the byte-oriented controller protocol of Kakanakov, Shopov and Spasov over UDP (K7; R117,
+//! CNDEP, the byte-oriented controller protocol of Kakanakov, Shopov and Spasov over UDP (K7; R117,
 //! R118).
 //!
-//! The papers name the parts of a packet and the commands; the values of the octets are our
-//! profile and can be set ([`Profile`]). One datagram is one packet: start delimiter, code, data,
-//! end delimiter. There is no stuffing, since the datagram frames the packet.
+//! The papers name the parts of a packet and the commands, but not the values of the octets; those
+//! are our configurable profile ([`Profile`]). One datagram is one packet: start delimiter, code,
+//! data, end delimiter. There is no byte stuffing, since the datagram frames the packet.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Octet values and shape of packets.
+/// Octet values and format of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// First octet.
@@ -17,7 +17,7 @@ pub struct Profile {
     pub end: u8,
     /// Codes of Test, Get, Set, OK, Data and Error.
     pub codes: [u8; 6],
-    /// Whether an octet after the code numbers request and reply.
+    /// Whether a sequence octet follows the code in request and reply.
     pub has_sequence: bool,
 }
 
@@ -34,17 +34,17 @@ impl Profile {
     pub const PORT: u16 = 5000;
 }
 
-/// What a packet says.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Are you there?
+    /// Checks that the board is there.
     Test,
-    /// What is the value of this parameter?
+    /// Requests the value of a parameter.
     Get {
         /// The parameter.
         id: u8,
     },
-    /// Take this value for this parameter.
+    /// Sets a parameter.
     Set {
         /// The parameter.
         id: u8,
@@ -60,18 +60,18 @@ pub enum Body<'a> {
         /// Its value.
         value: &'a [u8],
     },
-    /// Answers what cannot be done.
+    /// Answers a request that failed.
     Error(Fault),
 }
 
-/// Why a request cannot be done; the value is the octet on the wire.
+/// Why a request failed; the value is the octet on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No such code.
+    /// Unknown code.
     UnknownCode = 1,
-    /// The data do not fit the code.
+    /// The data do not match the code.
     BadFormat = 2,
-    /// No such parameter.
+    /// Unknown parameter.
     BadParameter = 3,
     /// The parameter cannot be set.
     NotPermitted = 4,
@@ -91,18 +91,18 @@ impl fmt::Display for Fault {
 /// A packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Number of the request, where the profile has one; else zero.
+    /// Sequence number of the request; zero if the profile has none.
     pub sequence: u8,
-    /// What it says.
+    /// The content.
     pub body: Body<'a>,
 }
 
-/// Why a datagram is no packet. If delimiters and sequence were there, an answer can be given.
+/// Why a datagram is not a packet. If it has delimiters and a sequence number, it can be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// What is wrong.
     pub fault: Fault,
-    /// The number of the request; none if the datagram is not even delimited.
+    /// The request's sequence number; `None` if the delimiters are missing too.
     pub sequence: Option<u8>,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for Malformed {
 impl core::error::Error for Malformed {}
 
 impl<'a> Packet<'a> {
-    /// Reads a datagram.
+    /// Parses a datagram.
     pub fn parse(datagram: &'a [u8], profile: &Profile) -> Result<Self, Malformed> {
         let foreign = Malformed {
             fault: Fault::BadFormat,
@@ -177,12 +177,12 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Octets of a parameter at most; longer ones are refused. With them an answer has 18 octets, which
-/// with its UDP and IP headers fit the smallest Ethernet frame: no answer is longer on the wire
-/// than what it answers.
+/// Longest value of a parameter, in octets; longer ones are refused. An answer then has at most 18
+/// octets, which with UDP and IP headers fit the smallest Ethernet frame: no answer is longer on
+/// the wire than its request.
 pub const VALUE_MAX: usize = 13;
 
-/// The parameters of a board and its answers (R118). The time a board takes is the host's business.
+/// The parameters of a board and its answers (R118). The host models the time a board takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
     parameters: Vec<Parameter>,
@@ -198,7 +198,7 @@ struct Parameter {
 }
 
 impl Board {
-    /// Adds or replaces a parameter; values longer than [`VALUE_MAX`] are cut.
+    /// Adds or replaces a parameter; values longer than [`VALUE_MAX`] are truncated.
     pub fn define(&mut self, id: u8, value: &[u8], is_writable: bool) {
         self.parameters.retain(|parameter| parameter.id != id);
         let value = value[..value.len().min(VALUE_MAX)].to_vec();
@@ -209,8 +209,7 @@ impl Board {
         });
     }
 
-    /// Appends the answer to a datagram to `out`; returns whether there is one.
-    ///
+    /// Appends the answer to a datagram to `out`; returns `false` if there is none.
     pub fn answer(&mut self, datagram: &[u8], profile: &Profile, out: &mut Vec<u8>) -> bool {
         let (sequence, fault) = match Packet::parse(datagram, profile) {
             Ok(packet) => {
@@ -298,7 +297,7 @@ mod tests {
             (&[2, 2, 9, 3], &[2, 0x8F, 3, 3]),
             (&[2, 1, 1, 3], &[2, 0x8F, 2, 3]),
             (&[2, 0x44, 3], &[2, 0x8F, 1, 3]),
-            // An answer, and octets without delimiters, get none.
+            // An answer, and octets without delimiters, are not answered.
             (&[2, 0x81, 3], &[]),
             (&[2, 1], &[]),
             (&[], &[]),
@@ -334,7 +333,7 @@ mod tests {
             prop_assert_eq!(Packet::parse(&out, &profile), Ok(packet));
         }
 
-        /// What no rule of the profile allows is answered by an error or not at all.
+        /// Anything the profile does not allow gets an error or no answer.
         #[test]
         fn no_octets_make_it_panic(datagram: Vec<u8>) {
             let mut out = Vec::new();

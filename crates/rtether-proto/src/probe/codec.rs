@@ -1,4 +1,4 @@
-//! Requests as octets, and octets as answers.
+//! Encoding of requests and decoding of replies.
 
 use alloc::vec::Vec;
 
@@ -7,24 +7,24 @@ use super::icmp::{self, Echo};
 use super::message::{self, Kind, Message};
 use super::prober::Request;
 
-/// The format of a run.
+/// The wire format of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Codec {
     /// Our own message.
     Message {
-        /// Tells runs apart.
+        /// Distinguishes runs.
         session: u32,
     },
     /// ICMP echo.
     Icmp {
-        /// Tells runs apart.
+        /// Distinguishes runs.
         identifier: u16,
     },
-    /// CNDEP with the same command each time.
+    /// CNDEP, with the same command in each request.
     Cndep {
         /// Octet values.
         profile: Profile,
-        /// What is asked.
+        /// The command.
         command: Command,
     },
 }
@@ -40,25 +40,25 @@ pub enum Command {
     Set(u8, Vec<u8>),
 }
 
-/// What a received payload is.
+/// Meaning of a received payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// The reply to this request.
+    /// The reply to the request with this sequence number.
     Reply(u32),
-    /// The reply to a request of which the lower half of the sequence is known.
+    /// The reply to a request whose sequence number has these lower 16 bits.
     ReplyLow(u16),
     /// The reply to the oldest request.
     ReplyInOrder,
-    /// An answer that says no: the oldest request is answered all the same.
+    /// An error answer; it still answers the oldest request.
     Refusal,
-    /// Well-formed, but for somebody else.
+    /// Well-formed, but not for this run.
     Foreign,
     /// Anything else.
     Malformed,
 }
 
 impl Codec {
-    /// Returns the octets of the smallest payload.
+    /// Returns the size of the smallest payload, in octets.
     pub fn size_min(&self) -> usize {
         match self {
             Self::Message { .. } => message::SIZE_MIN,
@@ -67,8 +67,8 @@ impl Codec {
         }
     }
 
-    /// Writes a request into `payload`; what lies behind its head stays as it is. CNDEP packets
-    /// have the length they need.
+    /// Writes a request into `payload` and leaves the octets behind its header unchanged. CNDEP
+    /// packets have the length they need.
     pub fn write(&self, request: Request, payload: &mut Vec<u8>) {
         match self {
             Self::Message { session } => {
@@ -105,7 +105,7 @@ impl Codec {
         }
     }
 
-    /// Says what a received payload is; `oldest` is the oldest request that waits for an answer.
+    /// Decodes a received payload; `oldest` is the oldest outstanding request.
     pub fn read(&self, payload: &[u8], oldest: Option<u32>) -> Received {
         match self {
             Self::Message { session } => match Message::parse(payload) {
@@ -143,7 +143,7 @@ impl Codec {
         }
     }
 
-    /// Returns what tells a responder to be awake, where the format has it.
+    /// Returns the message that wakes up a responder; `None` if the format has none.
     pub fn wake(&self) -> Option<[u8; message::SIZE_MIN]> {
         let Self::Message { session } = self else {
             return None;

@@ -1,34 +1,34 @@
-//! What a reply may say besides: who answers, how good its clock is, and when the message passed
-//! which place of the answering host.
+//! Optional details in a reply: the identity of the answering host, the quality of its clock, and
+//! the times at which the message passed points in it.
 //!
-//! A request asks for details by a bit of its fourth octet ([`ask`]); there must be room for them
-//! behind the head. Octets of the message:
+//! A request asks for details by a bit in its fourth octet ([`ask`]) and must have room for them
+//! behind the header. Layout of the message:
 //!
 //! | octets | |
 //! |---|---|
-//! | 24 to 39 | identity of the host until it starts again |
+//! | 24 to 39 | identity of the host until it reboots |
 //! | 40 to 43 | largest error of its clock in microseconds; all ones if it is not synchronized |
-//! | 44 to 51 | the kernel's stamp of the request, zero if none |
-//! | 52 to 59 | when the program had the request |
-//! | 60 to 67 | when the program sends this reply |
-//! | 68 to 71 | sequence of an earlier reply, whose stamps the kernel has made since |
-//! | 72 to 79 | when that one entered the queueing discipline, zero if not known |
-//! | 80 to 87 | when that one was handed to the driver, zero if not known |
+//! | 44 to 51 | the kernel's timestamp of the request, zero if none |
+//! | 52 to 59 | when the program received the request |
+//! | 60 to 67 | when the program sent this reply |
+//! | 68 to 71 | sequence of an earlier reply, for which the kernel has timestamps by now |
+//! | 72 to 79 | when that reply entered the queueing discipline, zero if unknown |
+//! | 80 to 87 | when that reply was handed to the driver, zero if unknown |
 //!
-//! Numbers are big-endian; times are nanoseconds since 1970 by the answering host.
+//! Numbers are big-endian; times are in nanoseconds since 1970 by the answering host.
 
 use super::message::{KIND_AT, SIZE_MIN, WITH_DETAILS};
 
-/// Octets of the smallest message with details.
+/// Size of the smallest message with details, in octets.
 pub const SIZE: usize = SIZE_MIN + 64;
 
 /// Nanoseconds since 1970.
 pub type RealNs = i64;
 
-/// Stamps of a reply that has been sent before.
+/// Timestamps of a reply sent earlier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Earlier {
-    /// Its sequence.
+    /// Its sequence number.
     pub sequence: u32,
     /// When it entered the queueing discipline.
     pub queued_at: Option<RealNs>,
@@ -36,24 +36,24 @@ pub struct Earlier {
     pub driver_at: Option<RealNs>,
 }
 
-/// What a reply says besides.
+/// Details of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    /// Tells hosts apart, and times between two starts of a host.
+    /// Identifies a host between two boots.
     pub host: [u8; 16],
-    /// Largest error of the clock in microseconds; none if it is not synchronized.
+    /// Largest error of the clock in microseconds; `None` if it is not synchronized.
     pub clock_error_us: Option<u32>,
-    /// The kernel's stamp of the request.
+    /// The kernel's timestamp of the request.
     pub arrived_at: Option<RealNs>,
-    /// When the program had the request.
+    /// When the program received the request.
     pub read_at: RealNs,
-    /// When the program sends this reply.
+    /// When the program sent this reply.
     pub answered_at: RealNs,
-    /// What is known now of an earlier reply.
+    /// Timestamps of an earlier reply.
     pub earlier: Earlier,
 }
 
-/// Asks for details in a request; returns whether there is room for them.
+/// Asks for details in a request; returns `false` if there is no room for them.
 pub fn ask(request: &mut [u8]) -> bool {
     let Some(head) = request.first_chunk_mut::<SIZE>() else {
         return false;
@@ -63,13 +63,13 @@ pub fn ask(request: &mut [u8]) -> bool {
     true
 }
 
-/// Returns whether a message has, or asks for, details.
+/// Returns whether a message has details, or asks for them.
 pub fn are_in(message: &[u8]) -> bool {
     message.len() >= SIZE && message[KIND_AT] & WITH_DETAILS != 0
 }
 
 impl Details {
-    /// Reads the details of a message; none if it has none.
+    /// Parses the details of a message; `None` if it has none.
     pub fn parse(message: &[u8]) -> Option<Self> {
         if !are_in(message) {
             return None;
@@ -98,7 +98,7 @@ impl Details {
         })
     }
 
-    /// Writes them into a message; returns whether there is room.
+    /// Writes the details into a message; returns `false` if there is no room.
     pub fn write(&self, message: &mut [u8]) -> bool {
         let Some(head) = message.first_chunk_mut::<SIZE>() else {
             return false;

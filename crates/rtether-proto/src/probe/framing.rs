@@ -1,19 +1,19 @@
-//! Payloads on a stream of octets (TCP): four octets of length, big-endian, then the payload.
+//! Framing of payloads on a byte stream (TCP): four octets of length, big-endian, then the payload.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// Octets of the length.
+/// Size of the length field.
 pub const HEADER: usize = 4;
 
-/// A length beyond what the receiver takes: the other side speaks something else.
+/// The length exceeds the receiver's limit: the peer uses another protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// The length it gives.
+    /// The announced length.
     pub len: u32,
-    /// The longest payload taken.
+    /// The longest accepted payload.
     pub max: usize,
 }
 
@@ -36,10 +36,10 @@ pub fn write(payload: &[u8], out: &mut Vec<u8>) {
     out.extend(payload);
 }
 
-/// Finds payloads in what a stream brings, in parts of any length.
+/// Extracts payloads from a byte stream that arrives in pieces of any length.
 #[derive(Clone, Debug)]
 pub struct Deframer {
-    /// Octets received and not yet handed out lie between `start` and `end`.
+    /// Octets received and not yet returned are between `start` and `end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -47,7 +47,7 @@ pub struct Deframer {
 }
 
 impl Deframer {
-    /// Returns one that takes payloads of up to `max` octets; it never holds more than one of them.
+    /// Creates a deframer for payloads of up to `max` octets; it holds at most one of them.
     pub fn new(max: usize) -> Self {
         Self {
             buffer: vec![0; HEADER + max],
@@ -57,8 +57,8 @@ impl Deframer {
         }
     }
 
-    /// Returns where the next octets of the stream are to be written: never empty after
-    /// [`Self::poll`] has returned `None`.
+    /// Returns the buffer for the next octets of the stream; it is not empty after [`Self::poll`]
+    /// has returned `None`.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -68,12 +68,12 @@ impl Deframer {
         &mut self.buffer[self.end..]
     }
 
-    /// Records that so many octets of the room have been written.
+    /// Records that `len` octets of the buffer have been written.
     pub fn advance(&mut self, len: usize) {
         self.end = (self.end + len).min(self.buffer.len());
     }
 
-    /// Returns the next whole payload; `None` if more octets are needed.
+    /// Returns the next complete payload; `None` if more octets are needed.
     pub fn poll(&mut self) -> Result<Option<&[u8]>, TooLong> {
         Ok(self.find()?.map(|found| &self.buffer[found]))
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     proptest! {
-        /// Oracle: what was written, however it was cut.
+        /// Oracle: the payloads written, however the stream was cut.
         #[test]
         fn payloads_come_out_as_they_went_in(
             payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..20),

@@ -1,11 +1,11 @@
 //! ICMP echo (RFC 792; RFC 1122, 3.2.2.6), as `ping` sends it.
 //!
-//! The buffer begins at the ICMP header. Identifier and sequence have 16 bits;
-//! [`super::Prober::widen`] finds the whole sequence.
+//! The buffer starts at the ICMP header. Identifier and sequence have 16 bits;
+//! [`super::Prober::widen`] recovers the full sequence number.
 
 use super::message::Malformed;
 
-/// Octets of the header.
+/// Size of the header.
 pub const HEADER: usize = 8;
 
 const REPLY: u8 = 0;
@@ -14,14 +14,14 @@ const REQUEST: u8 = 8;
 /// Identifier and sequence of an echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// Tells runs apart.
+    /// Distinguishes runs.
     pub identifier: u16,
     /// The lower half of the sequence.
     pub sequence: u16,
 }
 
-/// Writes an echo request around the data that lie behind the header. Returns whether there is
-/// room for it.
+/// Writes an echo request; the data behind the header are kept. Returns `false` if there is no room
+/// for the header.
 pub fn write_request(message: &mut [u8], echo: Echo) -> bool {
     let Some(head) = message.first_chunk_mut::<HEADER>() else {
         return false;
@@ -35,7 +35,7 @@ pub fn write_request(message: &mut [u8], echo: Echo) -> bool {
     true
 }
 
-/// Reads an echo reply whose checksum is right.
+/// Parses an echo reply and verifies its checksum.
 pub fn parse_reply(message: &[u8]) -> Result<Echo, Malformed> {
     parse(message, REPLY)
 }
@@ -60,7 +60,7 @@ fn parse(message: &[u8], kind: u8) -> Result<Echo, Malformed> {
     if head[1] != 0 {
         return Err(Malformed::Foreign { offset: 1 });
     }
-    // The sum over a message with its checksum is all ones.
+    // The checksum over a message that includes its own is zero.
     if checksum(message) != 0 {
         return Err(Malformed::Foreign { offset: 2 });
     }

@@ -1,72 +1,71 @@
-//! The meter's own message, for UDP, TCP and raw Ethernet.
+//! The meter's own message format, for UDP, TCP and raw Ethernet.
 //!
 //! | octets | |
 //! |---|---|
 //! | 0 to 1 | `0x72 0x54` |
 //! | 2 | version, 1 |
 //! | 3 | 1 request, 2 reply, 3 wake-up; with 16 added, [`super::details`] follow octet 23 |
-//! | 4 to 7 | session: replies to another run of the meter are not taken for ours |
+//! | 4 to 7 | session: replies to other runs of the meter are ignored |
 //! | 8 to 11 | sequence |
 //! | 12 to 15 | reply: time between receipt and answer in nanoseconds, all ones if longer |
 //! | 16 to 23 | reply: the peer's clock at receipt in nanoseconds |
 //! | 24 and on | padding, copied into the reply |
 //!
-//! Numbers are big-endian. A request has zeros where only a reply says something.
+//! Numbers are big-endian. Fields of replies are zero in a request.
 
 use core::fmt;
 
 use rtether_model::quantity::{Duration, Instant};
 
-/// Octets of a message without padding: the smallest payload.
+/// Size of a message without padding: the smallest payload.
 pub const SIZE_MIN: usize = 24;
 
-/// Set in octet 3 where details follow the head.
+/// Set in octet 3 if details follow the header.
 pub(super) const WITH_DETAILS: u8 = 0x10;
-/// The octet that says what a message is.
+/// Offset of the octet with the kind of message.
 pub(super) const KIND_AT: usize = 3;
 
 const MAGIC: [u8; 2] = [0x72, 0x54];
 const VERSION: u8 = 1;
 
-/// Request or reply.
+/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Asks for a reply.
+    /// Requests a reply.
     Request,
     /// Answers a request.
     Reply {
-        /// Between receipt of the request and sending of the reply, at most 4.29 s.
+        /// Time between receipt of the request and sending of the reply, at most 4.29 s.
         hold: Duration,
-        /// The peer's clock at the receipt of the request; its origin is the peer's own.
+        /// When the request was received, by the peer's clock and its origin.
         received_at: Instant,
     },
-    /// Asks for nothing: a responder that sleeps is to be awake for what comes next.
+    /// Wakes up a sleeping responder for the requests that follow; it has no reply.
     Wake,
 }
 
-/// The head of a message.
+/// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Which run of the meter it belongs to.
+    /// The run of the meter that it belongs to.
     pub session: u32,
-    /// Which request of the run.
+    /// The request's number in the run.
     pub sequence: u32,
-    /// Request or reply.
+    /// Kind of message.
     pub kind: Kind,
 }
 
-/// Why octets are no message.
+/// Why octets are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Fewer octets than a message has.
+    /// Shorter than a message.
     TooShort {
-        /// Octets there are.
+        /// Number of octets.
         len: usize,
     },
-    /// Something else: magic number, version or kind are not ours; the offset of the first octet
-    /// that differs.
+    /// Magic number, version or kind do not match.
     Foreign {
-        /// Offset in the payload.
+        /// Offset of the first octet that differs.
         offset: usize,
     },
 }
@@ -83,7 +82,7 @@ impl fmt::Display for Malformed {
 impl core::error::Error for Malformed {}
 
 impl Message {
-    /// Reads the head of a payload.
+    /// Parses the header of a payload.
     pub fn parse(payload: &[u8]) -> Result<Self, Malformed> {
         let head: &[u8; SIZE_MIN] = payload
             .first_chunk()
@@ -114,8 +113,8 @@ impl Message {
         })
     }
 
-    /// Writes the head, which says that no details follow; what lies behind it stays as it is.
-    /// Returns whether there is room.
+    /// Writes the header, without the flag for details; the octets behind it are unchanged. Returns
+    /// `false` if there is no room.
     pub fn write(&self, payload: &mut [u8]) -> bool {
         let Some(head) = payload.first_chunk_mut::<SIZE_MIN>() else {
             return false;
@@ -139,10 +138,10 @@ impl Message {
     }
 }
 
-/// Turns a request into its reply, in place: same octets, same length.
+/// Turns a request into its reply of the same length, in place.
 ///
-/// `received_at` and `now` are the host's clock. Fails for anything that is no request, replies
-/// included, so that two that answer never answer each other.
+/// `received_at` and `now` are by the host's clock. Fails for anything other than a request,
+/// including replies, so that two responders never answer each other.
 pub fn answer(payload: &mut [u8], received_at: Instant, now: Instant) -> Result<(), Malformed> {
     let request = Message::parse(payload)?;
     if request.kind != Kind::Request {

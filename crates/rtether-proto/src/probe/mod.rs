@@ -1,20 +1,20 @@
-//! Round-trip meter: when requests go out, which reply belongs to which, what counts as lost
-//! (R113 to R125).
+//! Round-trip meter: schedule of requests, matching of replies, and detection of losses (R113 to
+//! R125).
 //!
-//! [`Prober`] keeps the schedule and the matching and knows no wire format; [`message`], [`icmp`]
-//! and [`cndep`] are formats, each with the side that answers, and [`Codec`] is the choice among
-//! them. Sending one request:
+//! [`Prober`] keeps the schedule and matches replies, independently of a wire format; [`message`],
+//! [`icmp`] and [`cndep`] are formats, each with its answering side, and [`Codec`] selects one of
+//! them. To send a request:
 //!
-//! 1. [`Prober::poll_transmit`] says which one; the host has the codec write it and sends it.
-//! 2. The host has the codec read what comes back and calls [`Prober::handle_reply`].
-//! 3. [`Prober::poll_event`] gives samples, losses and oddities until there is none left.
-//! 4. [`Prober::poll_timeout`] says when to come back; [`Prober::handle_timeout`] is called then.
+//! 1. [`Prober::poll_transmit`] returns it; the host encodes it with the codec and sends it.
+//! 2. The host decodes what comes back with the codec and calls [`Prober::handle_reply`].
+//! 3. [`Prober::poll_event`] returns samples, losses and anomalies until `None`.
+//! 4. [`Prober::poll_timeout`] returns when to call [`Prober::handle_timeout`].
 //!
-//! [`Paths`] is what a smoother asks with: the one-way delays to some peers, measured with the same
-//! schedule and the same messages, and [`Answers`] the side that answers it.
+//! [`Paths`] measures the one-way delays to peers for a smoother, with the same schedule and
+//! messages; [`Answers`] is its answering side.
 //!
-//! Replies are never longer than what they answer, and only whole requests are answered, so that
-//! nobody gains by forging the sender of a request.
+//! A reply is never longer than its request, and only complete requests are answered, so that
+//! forging the sender of a request gains nothing.
 
 mod answers;
 pub mod cndep;

@@ -1,14 +1,14 @@
-//! One-way delays to some peers, for a detector of probe delay.
+//! One-way delays to peers, for a detector of probe delay.
 //!
-//! Each peer has a [`Prober`] of its own, with the [messages](super::message) of the meter: a reply
-//! says when the request was there by the peer's clock. The delay is that time minus the time at
-//! which the request left, by the clock of this host, so it has an origin that nobody knows, but
-//! the same one from probe to probe; only differences mean anything. A peer whose clock starts anew
-//! seems nearer, never farther away.
+//! Each peer has its own [`Prober`], with the [messages](super::message) of the meter: a reply
+//! contains the time at which the request arrived, by the peer's clock. The delay is that time
+//! minus the departure time by this host's clock. Its origin is unknown but the same for all
+//! probes, so only differences are meaningful. A peer whose clock restarts appears nearer, never
+//! farther away.
 //!
-//! A probe without an answer is an observation, too: lost on its way. But a peer that has not
-//! answered for ten times the time after which a probe is lost is absent, and what is not there
-//! says nothing of congestion.
+//! An unanswered probe is an observation too: it was lost on its way. But a peer that has not
+//! answered for ten times the loss timeout is absent, and losses to it say nothing about
+//! congestion.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -18,55 +18,55 @@ use rtether_model::quantity::{Duration, Instant};
 use super::message::{Kind, Message, SIZE_MIN};
 use super::prober::{Config, ConfigError, Event, Interval, Prober};
 
-/// Peers at most.
+/// Largest number of peers.
 pub const PATHS_MAX: usize = 8;
-/// Probes of a path of which is remembered what became of them.
+/// Number of probes per path that are remembered.
 const REMEMBERED: usize = 4_096;
-/// A peer is absent after so many times the time after which a probe is lost.
+/// A peer is absent after this many loss timeouts.
 const PATIENCE: i64 = 10;
-/// A longer delay, some 26 days either way, is no difference of clocks that were started; it leaves
-/// room to subtract another one.
+/// A larger delay, some 26 days either way, cannot come from clocks with different start times; the
+/// limit leaves room to subtract two delays.
 const DELAY_MAX_PS: i64 = i64::MAX / 4;
 
 /// How paths are probed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathConfig {
-    /// Between two probes of a path.
+    /// Interval between two probes on a path.
     pub every: Duration,
-    /// After which a probe is lost.
+    /// Time after which a probe is lost.
     pub timeout: Duration,
 }
 
-/// What a probe has shown.
+/// Result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// On which path, from 0.
+    /// Number of the path, from 0.
     pub path: u8,
-    /// How long it took, from an unknown origin; `None` if it was lost.
+    /// Its delay, from an unknown origin; `None` if it was lost.
     pub delay: Option<Duration>,
 }
 
-/// What a message was.
+/// Kind of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The answer to a probe that waited for one, or waits no longer.
+    /// The answer to a probe, possibly a late one.
     Taken,
-    /// Something else in the form of an answer: of another peer, another run, or to nothing.
+    /// An answer from another peer, for another run, or to a probe that was not sent.
     Forged,
-    /// No answer, or one that makes no sense.
+    /// Not an answer, or one with impossible values.
     Malformed,
 }
 
-/// How often what happened.
+/// Counters of probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
     /// Probes handed out.
     pub sent: u64,
     /// Probes answered in time.
     pub answered: u64,
-    /// Probes lost, those to absent peers included.
+    /// Probes lost, including those to absent peers.
     pub lost: u64,
-    /// Of these, to absent peers.
+    /// Probes lost to absent peers.
     pub absent: u64,
 }
 
@@ -74,7 +74,7 @@ pub struct PathCounters {
 struct Path {
     prober: Prober,
     session: u32,
-    /// Probes under way with the times at which they left, oldest first.
+    /// Probes in flight with their departure times, oldest first.
     departures: VecDeque<(u32, Instant)>,
     heard_at: Option<Instant>,
 }
@@ -100,11 +100,11 @@ fn prober(config: PathConfig, start: Instant) -> Result<Prober, ConfigError> {
 }
 
 impl Paths {
-    /// Returns probes for so many peers, at most [`PATHS_MAX`], one after the other within each
-    /// interval. `session` is a number that others cannot guess.
+    /// Creates probes for `peers` peers, at most [`PATHS_MAX`], spread evenly over each interval.
+    /// `session` must be hard to guess.
     ///
     /// # Errors
-    /// If times are not positive, or more probes would be under way than are remembered.
+    /// If a time is not positive, or more probes would be in flight than are remembered.
     pub fn new(
         now: Instant,
         config: PathConfig,
@@ -129,7 +129,7 @@ impl Paths {
         })
     }
 
-    /// Returns the next probe that is due, and for which peer; what it says is to be sent as it is.
+    /// Returns the next due probe and its path; the payload must be sent unchanged.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(u8, [u8; SIZE_MIN])> {
         let (number, path, request) = (0..).zip(&mut self.peers).find_map(|(number, path)| {
             let request = path.prober.poll_transmit(now)?;
@@ -146,7 +146,7 @@ impl Paths {
         Some((number, payload))
     }
 
-    /// A frame leaves; if it holds one of the probes, its delay begins.
+    /// A frame leaves; if it holds one of the probes, its delay is measured from now on.
     pub fn handle_departure(&mut self, now: Instant, payload: &[u8]) {
         let Ok(message) = Message::parse(payload) else {
             return;
@@ -167,7 +167,7 @@ impl Paths {
         path.departures.push_back((message.sequence, now));
     }
 
-    /// Takes a message that came from a peer.
+    /// Processes a message from a peer.
     pub fn handle_answer(&mut self, now: Instant, number: u8, payload: &[u8]) -> Outcome {
         let Some(path) = self.peers.get_mut(usize::from(number)) else {
             return Outcome::Forged;
@@ -200,7 +200,7 @@ impl Paths {
         Outcome::Taken
     }
 
-    /// Gives up probes that have waited too long.
+    /// Gives up probes that have timed out.
     pub fn handle_timeout(&mut self, now: Instant) {
         for number in 0..u8::try_from(self.peers.len()).unwrap_or(0) {
             let path = &mut self.peers[usize::from(number)];
@@ -208,7 +208,8 @@ impl Paths {
             if path.prober.is_finished()
                 && let Ok(next) = prober(self.config, now)
             {
-                // All sequences are used up. Answers to the last run are none to this one.
+                // All sequence numbers are used up. Answers to the last run do not belong to the
+                // new one.
                 let peers = u32::try_from(PATHS_MAX).unwrap_or(0);
                 path.session = path.session.wrapping_add(peers);
                 path.prober = next;
@@ -218,24 +219,24 @@ impl Paths {
         }
     }
 
-    /// Returns what has been observed, oldest first; to be called until `None` after each answer
-    /// and each timeout.
+    /// Returns the next observation, oldest first; call it until `None` after each answer and each
+    /// timeout.
     pub fn poll_event(&mut self) -> Option<Observation> {
         self.events.pop_front()
     }
 
-    /// Returns when to call again if nothing comes before: for a probe, or for a loss.
+    /// Returns when to call again at the latest: for the next probe or the next loss.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let times = self.peers.iter().map(|path| path.prober.poll_timeout());
         times.flatten().min()
     }
 
-    /// Returns how often what happened.
+    /// Returns the counters.
     pub const fn counters(&self) -> PathCounters {
         self.counters
     }
 
-    /// Turns what the meter says of a path into observations; an answer came with this delay.
+    /// Turns the prober's events of a path into observations; `delay` is that of an answer.
     fn drain(&mut self, now: Instant, number: u8, delay: Option<Duration>) {
         let path = &mut self.peers[usize::from(number)];
         let patience = self.config.timeout * PATIENCE;
@@ -254,7 +255,7 @@ impl Paths {
                     }
                     None
                 }
-                // Of a lost one all has been said.
+                // The loss was reported before.
                 Event::Late { .. } | Event::Duplicate(_) => continue,
             };
             self.events.push_back(Observation {
@@ -293,7 +294,7 @@ mod tests {
             .collect()
     }
 
-    /// Sends what is due; the frames leave `queued` later.
+    /// Sends due probes; the frames leave `queued` later.
     fn send(paths: &mut Paths, now: Instant, queued: Duration) -> Vec<(u8, [u8; SIZE_MIN])> {
         let sent: Vec<_> = core::iter::from_fn(|| paths.poll_transmit(now)).collect();
         for (_, payload) in &sent {
@@ -302,7 +303,7 @@ mod tests {
         sent
     }
 
-    /// The answer of a peer whose clock is ahead by a second, which got the probe at `there`.
+    /// The answer of a peer whose clock is a second ahead, which received the probe at `there`.
     fn answered(payload: &[u8; SIZE_MIN], there: Instant) -> [u8; SIZE_MIN] {
         let mut payload = *payload;
         let there = there + Duration::from_secs(1);
@@ -311,7 +312,7 @@ mod tests {
         payload
     }
 
-    /// Oracle: by hand. The first probe waits 3 ms in front of the line and takes 250 us; the peer's
+    /// Oracle: by hand. The first probe waits 3 ms before the line and takes 250 us; the peer's
     /// clock is a second ahead.
     #[test]
     fn delays_begin_on_the_line_and_end_with_the_peer() {
@@ -328,7 +329,7 @@ mod tests {
         assert_eq!(paths.handle_answer(at(9_000), 0, &answer), Outcome::Taken);
         assert_eq!(observed(&mut paths), [(0, Some(1_000_250))]);
         let answer = answered(&second[0].1, at(5_700));
-        // From another peer it is forged, and so is a second one.
+        // From another peer it is forged, and so is a second copy.
         assert_eq!(paths.handle_answer(at(9_000), 0, &answer), Outcome::Forged);
         assert_eq!(paths.handle_answer(at(9_000), 1, &answer), Outcome::Taken);
         assert_eq!(paths.handle_answer(at(9_000), 1, &answer), Outcome::Forged);
@@ -338,8 +339,8 @@ mod tests {
         assert_eq!((counters.sent, counters.answered), (2, 2));
     }
 
-    /// Oracle: by hand. A probe each 10 ms from 0 on; the one of 0 is answered, so that until 1 s
-    /// later losses count.
+    /// Oracle: by hand. A probe every 10 ms from 0 on; the one at 0 is answered, so that losses
+    /// count for the next second.
     #[test]
     fn losses_count_until_a_peer_is_absent() {
         let mut paths = paths(1);
@@ -362,9 +363,9 @@ mod tests {
         let PathCounters {
             sent, lost, absent, ..
         } = paths.counters();
-        // Those of 10 to 2890 ms are lost.
+        // Those sent at 10 to 2890 ms are lost.
         assert_eq!((sent, lost, absent), (301, 289, 200));
-        // Whoever is back counts at once.
+        // A peer that is back counts at once.
         let sent = send(&mut paths, at(3_010_000), Duration::ZERO);
         let answer = answered(&sent[0].1, at(3_010_100));
         assert_eq!(
@@ -403,7 +404,7 @@ mod tests {
     }
 
     proptest! {
-        /// Oracle: none but that nothing overflows, whatever a peer with the session says.
+        /// Oracle: no overflow, whatever values a peer that knows the session sends.
         #[test]
         fn no_answer_makes_it_panic(
             received: [u8; 8],

@@ -1,56 +1,56 @@
-//! Schedule and matching.
+//! Schedule of requests and matching of replies.
 //!
-//! Requests have consecutive sequences from zero, series after series. With a fixed interval they
-//! go out on a grid: a host that comes late leaves out the points it has missed and counts them
-//! ([`Counters::skipped`]), since requests sent close together would measure each other. A
-//! series begins when the one before is complete and `pause` has passed.
+//! Requests have consecutive sequence numbers from zero, across series. With a fixed interval they
+//! go out on a grid: a host that is late skips the points it has missed and counts them
+//! ([`Counters::skipped`]), since requests sent close together would affect each other. A series
+//! begins when the previous one is complete and `pause` has passed.
 //!
-//! A request without a reply after `timeout` is lost. What is known of a request is kept until
-//! 65 536 others have followed, or as many as the host wants to be remembered, so that a reply that
-//! comes later still is told from one that belongs to nothing.
+//! A request without a reply after `timeout` is lost. A request is remembered until 65 536 others
+//! have followed, or the number chosen by the host, so that a very late reply can be told from one
+//! that matches no request.
 
 use alloc::collections::VecDeque;
 use core::fmt;
 
 use rtether_model::quantity::{Duration, Instant};
 
-/// Requests of which is remembered what became of them, unless the host wants less.
+/// Default number of requests remembered.
 pub(super) const WINDOW: usize = 1 << 16;
 
-/// When the next request goes out.
+/// Spacing of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// When the one before is answered or lost, as `ping -A` does.
+    /// When the previous one is answered or lost, as `ping -A` does.
     Adaptive,
     /// On a grid.
     Fixed(Duration),
 }
 
-/// What is measured.
+/// Configuration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Number of series.
     pub series: u32,
-    /// Requests in each.
+    /// Requests per series.
     pub samples: u32,
-    /// Distance of requests.
+    /// Spacing of requests.
     pub interval: Interval,
-    /// Between the end of a series and the beginning of the next.
+    /// Time between the end of a series and the start of the next.
     pub pause: Duration,
-    /// After which a request is lost.
+    /// Time after which a request is lost.
     pub timeout: Duration,
 }
 
 /// Why a configuration is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
-    /// No series, or no samples in them.
+    /// The number of series or samples is zero.
     Nothing,
-    /// More requests than sequences.
+    /// More requests than sequence numbers.
     TooMany,
-    /// Timeout or interval are not positive, or the pause is negative.
+    /// Timeout or interval is not positive, or the pause is negative.
     Time,
-    /// More requests than are remembered would be under way at once.
+    /// More requests would be in flight at once than are remembered.
     TooDense {
         /// The shortest interval with this timeout.
         interval_min: Duration,
@@ -77,28 +77,28 @@ impl core::error::Error for ConfigError {}
 /// A request to be sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Its number in the run.
+    /// Its sequence number in the run.
     pub sequence: u32,
-    /// Its series.
+    /// Number of its series.
     pub series: u32,
 }
 
 /// A round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Which request.
+    /// Sequence number of the request.
     pub sequence: u32,
-    /// Of which series.
+    /// Number of its series.
     pub series: u32,
     /// When the request was handed out.
     pub sent_at: Instant,
-    /// From there to the handling of the reply.
+    /// Time from there until the reply was handled.
     pub round_trip: Duration,
-    /// Whether a later request was answered before.
+    /// Whether a later request was answered earlier.
     pub is_reordered: bool,
 }
 
-/// What happened.
+/// An event of the meter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A reply in time.
@@ -116,24 +116,24 @@ pub enum Event {
     Duplicate(Request),
 }
 
-/// How often what happened.
+/// Counters of requests and replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Requests handed out.
     pub sent: u64,
-    /// Replies in time.
+    /// Replies within the timeout.
     pub answered: u64,
-    /// Requests without one.
+    /// Requests without a reply in time.
     pub lost: u64,
     /// Replies to lost requests.
     pub late: u64,
-    /// Further replies.
+    /// Duplicate replies.
     pub duplicates: u64,
-    /// Replies in time that came after the reply to a later request.
+    /// Replies in time that followed the reply to a later request.
     pub reordered: u64,
-    /// Replies to nothing that is remembered.
+    /// Replies that match no remembered request.
     pub unknown: u64,
-    /// Points of the grid that the host has missed.
+    /// Grid points that the host missed.
     pub skipped: u64,
 }
 
@@ -150,35 +150,35 @@ struct Slot {
     state: State,
 }
 
-/// Decides when requests are sent and matches replies to them.
+/// Schedules requests and matches replies to them.
 #[derive(Clone, Debug)]
 pub struct Prober {
     config: Config,
-    /// Requests of which is remembered what became of them.
+    /// Number of requests remembered.
     window: usize,
-    /// When the next request is due; meaningless where something else must happen first.
+    /// When the next request is due; unused while an event has to come first.
     next_at: Instant,
-    /// Its sequence.
+    /// Its sequence number.
     next: u32,
-    /// What is remembered, oldest first, up to the last request.
+    /// Remembered requests, oldest first, up to the last one sent.
     slots: VecDeque<Slot>,
-    /// Sequence after the highest one answered.
+    /// Sequence number after the highest one answered.
     answered_up_to: u32,
-    /// Requests under way.
+    /// Requests in flight.
     pending: u32,
-    /// The first of them; the next request if there is none.
+    /// The oldest request in flight; the next request if there is none.
     oldest: u32,
     counters: Counters,
     events: VecDeque<Event>,
 }
 
 impl Prober {
-    /// Returns a meter whose first request is due at `start`.
+    /// Creates a meter whose first request is due at `start`.
     pub fn new(config: Config, start: Instant) -> Result<Self, ConfigError> {
         Self::remembering(config, start, WINDOW)
     }
 
-    /// The same, with a memory for so many requests, at least two, instead of 65 536.
+    /// As [`Self::new`], but remembers `window` requests (at least two) instead of 65 536.
     pub fn remembering(config: Config, start: Instant, window: usize) -> Result<Self, ConfigError> {
         let window = window.max(2);
         let total = config.series.checked_mul(config.samples);
@@ -213,7 +213,7 @@ impl Prober {
         })
     }
 
-    /// Returns the request that is to be sent now, if one is; `now` counts as the time it is sent.
+    /// Returns the request to send now, if one is due; `now` is taken as its send time.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Request> {
         if self.is_blocked() || now < self.next_at {
             return None;
@@ -238,7 +238,7 @@ impl Prober {
         Some(request)
     }
 
-    /// Takes in a reply to request `sequence`.
+    /// Processes the reply to request `sequence`.
     pub fn handle_reply(&mut self, now: Instant, sequence: u32) {
         debug_assert!(self.events.is_empty(), "events are drained first");
         let Some(index) = self.index_of(sequence) else {
@@ -290,8 +290,8 @@ impl Prober {
         self.events.push_back(event);
     }
 
-    /// Takes in a reply of a protocol without sequences: it belongs to the oldest request that
-    /// waits for one.
+    /// Processes a reply of a protocol without sequence numbers: it belongs to the oldest
+    /// outstanding request.
     pub fn handle_reply_in_order(&mut self, now: Instant) {
         match self.oldest_pending() {
             Some(sequence) => self.handle_reply(now, sequence),
@@ -299,14 +299,14 @@ impl Prober {
         }
     }
 
-    /// Returns the sequence of which a protocol has kept the lower 16 bits: the last one sent that
-    /// has them.
+    /// Recovers a sequence number from its lower 16 bits: that of the latest request with these
+    /// bits.
     pub fn widen(&self, low: u16) -> u32 {
         let behind = self.next.wrapping_sub(1).wrapping_sub(u32::from(low)) & 0xFFFF;
         self.next.wrapping_sub(1).wrapping_sub(behind)
     }
 
-    /// Gives up requests that have waited too long.
+    /// Gives up requests that have timed out.
     pub fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(self.events.is_empty(), "events are drained first");
         while let Some(sequence) = self.oldest_pending() {
@@ -323,38 +323,38 @@ impl Prober {
         }
     }
 
-    /// Returns what has happened, oldest first.
+    /// Returns the next event, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Returns when to call again if nothing arrives before: for a request or a loss.
+    /// Returns when to call again at the latest: for the next request or the next loss.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = (!self.is_blocked()).then_some(self.next_at);
         let loss = self.oldest_pending().and_then(|sequence| {
             let sent_at = self.slots[self.index_of(sequence)?].sent_at;
-            // One picosecond beyond: a reply at the last moment is in time.
+            // One picosecond later: a reply exactly at the timeout is in time.
             Some(sent_at + self.config.timeout + Duration::from_ps(1))
         });
         [next, loss].into_iter().flatten().min()
     }
 
-    /// Returns whether every request is answered or lost.
+    /// Returns whether all requests are answered or lost.
     pub fn is_finished(&self) -> bool {
         self.next == self.total() && self.pending == 0
     }
 
-    /// Returns whether nothing is under way.
+    /// Returns whether no request is in flight.
     pub fn is_idle(&self) -> bool {
         self.pending == 0
     }
 
-    /// Returns how often what happened.
+    /// Returns the counters.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Panics if the state contradicts itself.
+    /// Panics if the state is inconsistent.
     #[doc(hidden)]
     pub fn invariants(&self) {
         let of = |state| self.slots.iter().filter(|s| s.state == state).count();
@@ -372,7 +372,7 @@ impl Prober {
         assert_eq!(self.oldest, self.next - first.unwrap_or(0));
     }
 
-    /// Whether the next request waits for something other than time, or there is none.
+    /// Whether the next request waits for something other than time, or does not exist.
     fn is_blocked(&self) -> bool {
         let is_over = self.next == self.total();
         let is_first_of_series = self.next.is_multiple_of(self.config.samples);
@@ -382,7 +382,7 @@ impl Prober {
         is_over || (waits && self.pending > 0) || is_full
     }
 
-    /// One request less is under way.
+    /// Counts one request less in flight.
     fn complete(&mut self, now: Instant) {
         self.pending -= 1;
         while self.oldest < self.next && self.state_of(self.oldest) != Some(State::Pending) {
@@ -398,7 +398,7 @@ impl Prober {
         }
     }
 
-    /// Returns the number of requests of the whole run.
+    /// Returns the number of requests in the whole run.
     pub fn total(&self) -> u32 {
         self.config.series * self.config.samples
     }
@@ -415,7 +415,7 @@ impl Prober {
         self.slots.len().checked_sub(behind).filter(|_| behind > 0)
     }
 
-    /// Returns the oldest request under way.
+    /// Returns the oldest request in flight.
     pub fn oldest_pending(&self) -> Option<u32> {
         (self.pending > 0).then_some(self.oldest)
     }

@@ -1,4 +1,4 @@
-//! Meter and responder over a wire that is written down beforehand, in virtual time.
+//! Meter and responder over a scripted wire, in virtual time.
 
 use std::collections::BTreeMap;
 use std::vec;
@@ -10,14 +10,14 @@ use rtether_model::quantity::{Duration, Instant};
 use super::message::{self, Kind, Message};
 use super::{Config, Event, Interval, Prober};
 
-/// What becomes of one request: the round trips of its replies; none if it is lost.
+/// The round trips of a request's replies; empty if it is lost.
 type Fate = Vec<Duration>;
 
-/// Runs a meter to its end; returns the events and the times at which requests were sent.
+/// Runs a meter to its end; returns the events and the send times of the requests.
 fn run(config: Config, fates: &[Fate]) -> (Prober, Vec<Event>, Vec<Instant>) {
     let mut prober = Prober::new(config, Instant::ZERO).unwrap();
     let (mut events, mut sent) = (Vec::new(), Vec::new());
-    // Replies under way by the time of their arrival and a number that keeps them in order.
+    // Replies in flight by arrival time and a number that keeps them in order.
     let mut wire: BTreeMap<(Instant, usize), Vec<u8>> = BTreeMap::new();
     let (mut now, mut number) = (Instant::ZERO, 0_usize);
     while !prober.is_finished() {
@@ -78,7 +78,7 @@ fn a_known_delay_is_measured_exactly() {
         .collect();
     let expected: Vec<_> = (0..6).map(|n| (n, n / 3, us(30))).collect();
     assert_eq!(samples, expected);
-    // The second series begins a pause after the last reply of the first.
+    // The second series begins one pause after the last reply of the first.
     let expected = [0, 100, 200, 1_230, 1_330, 1_430];
     assert_eq!(sent, expected.map(|time| Instant::ZERO + us(time)));
     assert_eq!(prober.counters().skipped, 0);
@@ -99,7 +99,7 @@ fn adaptive_sending_waits_for_the_reply_or_the_loss() {
 
 #[test]
 fn oddities_are_told_apart() {
-    // Lost and late; twice; overtaken by the next.
+    // Lost and late; answered twice; overtaken by the next.
     let fates = [
         vec![us(700)],
         vec![us(10), us(20)],
@@ -152,7 +152,7 @@ fn sixteen_bits_are_enough_for_a_window() {
 }
 
 proptest! {
-    /// Oracle: the wire, which knows every round trip.
+    /// Oracle: the wire, on which every round trip is known.
     #[test]
     fn what_the_wire_did_is_what_is_counted(
         fates in prop::collection::vec(prop::collection::vec(1..900i64, 0..3), 1..12),

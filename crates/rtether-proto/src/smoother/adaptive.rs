@@ -1,14 +1,14 @@
 //! Credit bucket whose period follows congestion (002 Kweon 2.2, figures 3 and 4).
 //!
-//! Where figures and text leave something open or contradict each other:
+//! Where figures and text are ambiguous or contradict each other:
 //! - one collision report doubles the period once; doubling at every call that the report holds
 //!   back is [`Doubling::PerCall`];
 //! - the period shrinks at every tick, after a collision too, as in figure 4;
 //! - a refresh takes place at the first tick at or after its time (the figure compares for
 //!   equality);
-//! - *vacating the bucket* takes credits away but forgives no debt. Figure 3 sets the credits to
-//!   zero, which is [`Adaptive::forgive_debt`]: then a collision can let more out, and no arrival
-//!   curve holds. With full-sized packets alone there is no difference: one leaves with each
+//! - *vacating the bucket* removes credits but does not forgive debt. Figure 3 sets the credits to
+//!   zero, which is [`Adaptive::forgive_debt`]: a collision can then let more out, and no arrival
+//!   curve holds. With full-sized packets only, there is no difference: one leaves with each
 //!   refresh.
 
 use rtether_model::quantity::{BitRate, Duration, Instant};
@@ -21,12 +21,12 @@ use rtether_model::smoother::{Adaptive, Doubling, Increase};
 #[derive(Clone, Debug)]
 pub(super) struct AdaptiveLaw {
     parameters: Adaptive,
-    /// Invariant: within the ends of the parameters.
+    /// Invariant: between `period_min` and `period_max`.
     period: Duration,
     pub(super) bucket: Bucket,
     next_tick: Instant,
     congested_at: Option<Instant>,
-    /// The latest report has not doubled the period yet.
+    /// The latest report has not yet doubled the period.
     is_report_new: bool,
     /// When slow start halves the period next.
     halve_at: Instant,
@@ -54,7 +54,7 @@ impl AdaptiveLaw {
         self.next_tick
     }
 
-    /// Changes the parameters; the period is moved into the new range.
+    /// Changes the parameters; the period is clamped to the new range.
     pub(super) fn set(&mut self, now: Instant, parameters: Adaptive, log: &mut Log) {
         let before = self.period;
         let (low, high) = (parameters.period_min, parameters.period_max);
@@ -84,7 +84,7 @@ impl AdaptiveLaw {
         if now >= self.bucket.due() {
             self.bucket.refresh(now, self.period, log);
         }
-        // Ticks keep to their grid; those that a late driver missed are lost.
+        // Ticks keep to their grid; those missed by a late driver are skipped.
         let tick = self.parameters.tick.as_ps();
         let passed = (now - self.next_tick).as_ps() / tick + 1;
         self.next_tick += self.parameters.tick * passed;
@@ -108,7 +108,7 @@ impl AdaptiveLaw {
         }
     }
 
-    /// The part of the procedure *smoothing* that concerns a bulk packet at the head.
+    /// The part of the procedure *smoothing* that deals with a bulk packet at the head.
     pub(super) fn permits(&mut self, now: Instant, log: &mut Log) -> bool {
         let is_held = self
             .congested_at
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn himd_doubles_once_a_report_and_falls_by_delta_each_tick() {
-        // By hand: 3 ms; report at 5 ms doubles to 6 ms at the first call, not at the second;
-        // ticks at 6..=15 take 10 * 0.1 ms: 5 ms.
+        // By hand: 3 ms; the report at 5 ms doubles to 6 ms at the first call, not at the second;
+        // ticks at 6..=15 subtract 10 * 0.1 ms: 5 ms.
         let mut log = Log::default();
         let mut law = AdaptiveLaw::new(at(0), Adaptive::HIMD);
         ticks(&mut law, &mut log, 0, 5);
@@ -184,8 +184,8 @@ mod tests {
         assert_eq!(law.bucket.credits(), 0);
         ticks(&mut law, &mut log, 5, 15);
         assert_eq!(law.period(), Duration::from_ms(5));
-        // Held up to and with 15 ms, whatever the credits; the refresh due at 6 ms gave 1500, which
-        // the call at 15 ms takes away.
+        // Held up to and including 15 ms, regardless of credits; the refresh due at 6 ms gave 1500,
+        // which the call at 15 ms removes.
         assert_eq!(law.bucket.credits(), 1500);
         assert!(!law.permits(at(15), &mut log));
         assert_eq!(law.bucket.credits(), 0);
@@ -206,7 +206,7 @@ mod tests {
             assert!(!law.permits(at(0), &mut log));
             assert_eq!(law.period(), Duration::from_ms(ms));
         }
-        // 0.1 s shorter each second: 100 ms - 970 * 0.1 ms = 3 ms after 970 ticks.
+        // 0.1 ms shorter every tick: 100 ms - 970 * 0.1 ms = 3 ms after 970 ticks.
         ticks(&mut law, &mut log, 0, 969);
         assert_eq!(law.period(), Duration::from_us(3_100));
         ticks(&mut law, &mut log, 969, 1000);
@@ -215,9 +215,9 @@ mod tests {
 
     #[test]
     fn a_refresh_waits_for_a_tick_and_doubling_moves_it_only_if_told() {
-        // By hand: full at 0, refresh due at 3 ms. Doubled at 1 ms to 6 ms: due at 3 ms still, or
-        // at 6 ms if shifted. At 3 ms the period is 6 - 2 * 0.1 = 5.8 ms, so next at 8.8, which is
-        // the tick at 9 ms. The call at 1 ms empties the bucket.
+        // By hand: full at 0, refresh due at 3 ms. Doubled at 1 ms to 6 ms: still due at 3 ms, or
+        // at 6 ms if shifted. At 3 ms the period is 6 - 2 * 0.1 = 5.8 ms, so the next is at 8.8 ms,
+        // which is the tick at 9 ms. The call at 1 ms empties the bucket.
         for (shift_refresh, first, second) in [(false, 3, 9), (true, 6, 12)] {
             let mut log = Log::default();
             let parameters = Adaptive {

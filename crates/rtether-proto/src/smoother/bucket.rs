@@ -4,7 +4,7 @@ use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
 use super::event::{Cause, Event, Log};
 
-/// Credits in octets with the time of the next refresh.
+/// Credits in octets, and the time of the next refresh.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     /// Invariant: at least 1 and at most 10^9.
@@ -40,8 +40,8 @@ impl Bucket {
         self.due
     }
 
-    /// Changes depth and range of the period. A smaller bucket spills; the refresh that is due next
-    /// is moved into the range.
+    /// Changes depth and range of the period. Credits above a smaller depth are lost; the next
+    /// refresh is moved into the range.
     pub(super) fn set(&mut self, depth: Bytes, shortest: Duration, longest: Duration) {
         self.depth = octets(depth);
         self.credits = self.credits.min(self.depth);
@@ -60,23 +60,23 @@ impl Bucket {
         self.due = now + period;
     }
 
-    /// Moves the refresh that is due next to `period` after the last one, if that is later.
+    /// Postpones the next refresh to `period` after the last one, if that is later.
     pub(super) fn postpone(&mut self, period: Duration) {
         self.due = self.due.max(self.refreshed_at + period);
     }
 
-    /// Moves the refresh that is due next to a time, if that is later.
+    /// Postpones the next refresh to a time, if that is later.
     pub(super) fn postpone_to(&mut self, at: Instant) {
         self.due = self.due.max(at);
     }
 
-    /// Charges a packet that leaves. Saturates far below zero, where nothing leaves for years.
+    /// Charges a packet that leaves. Saturates far below zero, where nothing can leave for years.
     pub(super) fn charge(&mut self, now: Instant, size: Bytes, log: &mut Log) {
         let after = self.credits.saturating_sub(octets(size));
         self.change(now, after, Cause::Transmit, log);
     }
 
-    /// Takes all credits away; forgives debt only if told.
+    /// Removes all credits; forgives debt only if `forgive_debt`.
     pub(super) fn empty(&mut self, now: Instant, forgive_debt: bool, log: &mut Log) {
         let left = if forgive_debt { 0 } else { self.credits.min(0) };
         self.change(now, left, Cause::Congestion, log);
@@ -104,7 +104,7 @@ fn octets(size: Bytes) -> i64 {
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-/// Returns so many percent of a period; what is out of range becomes the longest there is.
+/// Returns `percent` percent of a period, saturating.
 pub(super) fn grown(period: Duration, percent: u16) -> Duration {
     let ps = i128::from(period.as_ps()) * i128::from(percent) / 100;
     Duration::from_ps(i64::try_from(ps).unwrap_or(i64::MAX))

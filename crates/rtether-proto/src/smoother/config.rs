@@ -1,4 +1,4 @@
-//! What the parameters of a smoother must satisfy.
+//! Constraints on the parameters of a smoother.
 
 use rtether_model::quantity::{Bytes, Duration};
 use rtether_model::smoother::{Adaptive, Config, Increase, Mode, Nt, Places};
@@ -13,7 +13,7 @@ pub enum ConfigError {
     /// A time or size beyond what any smoother needs.
     #[error("`{0}` must be at most one day, or 1 GB")]
     TooLarge(&'static str),
-    /// A shortest value above the longest.
+    /// A minimum above its maximum.
     #[error("`{low}` must not exceed `{high}`")]
     Reversed {
         /// The lower end.
@@ -21,10 +21,10 @@ pub enum ConfigError {
         /// The upper end.
         high: &'static str,
     },
-    /// Congestion would make the period shorter.
+    /// Congestion would shorten the period.
     #[error("`growth_percent` must be at least 100, else congestion makes the rate grow")]
     Shrinks,
-    /// A share above the whole.
+    /// A share above 100 %.
     #[error("`{0}` is more than the whole")]
     AboveWhole(&'static str),
     /// The largest packet would never be served.
@@ -32,7 +32,7 @@ pub enum ConfigError {
     NeverServed,
 }
 
-/// Returns what is wrong with the parameters.
+/// Returns an error if the parameters are invalid.
 pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
     size("mtu", config.limits.mtu)?;
     for (name, packets) in [
@@ -126,7 +126,7 @@ fn periods(min: Duration, max: Duration) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// So far below the ends of `i64` that sums and doubles of a few of them cannot overflow.
+/// Far enough below the limits of `i64` that sums and doubles of a few of them cannot overflow.
 const LONGEST: Duration = Duration::from_secs(86_400);
 const LARGEST: Bytes = Bytes::new(1_000_000_000);
 

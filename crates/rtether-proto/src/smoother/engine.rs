@@ -1,4 +1,4 @@
-//! The engine: queues, mode, limits, counters.
+//! The engine: queues, mode, limits and counters.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::event::{ClassStatistics, DropReason, Event, Log, Statistics};
 use super::law::Law;
 use super::queue::{Queue, Waiting};
 
-/// Traffic smoother of one station, for frames of type `F`, which it never looks into.
+/// Traffic smoother of one station, for frames of type `F`, whose content it never reads.
 #[derive(Clone, Debug)]
 pub struct Smoother<F> {
     limits: Limits,
@@ -28,50 +28,50 @@ pub struct Smoother<F> {
 pub struct Transmit<F> {
     /// The frame.
     pub frame: F,
-    /// Its size as charged.
+    /// Its charged size.
     pub size: Bytes,
     /// Its class.
     pub class: Class,
-    /// How long it was in the smoother.
+    /// Time it spent in the smoother.
     pub waited: Duration,
 }
 
 /// How a packet got onto the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// When the transmission that succeeded, or the last one, began.
+    /// Start of the successful transmission, or of the last attempt.
     pub started_at: Instant,
-    /// Transmissions of the frame; 1 if it did not collide.
+    /// Number of attempts; 1 if the frame did not collide.
     pub attempts: u32,
 }
 
-/// Why the smoother wants to be called.
+/// What is due at a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The bucket is refreshed.
+    /// Refresh of the bucket.
     Refresh,
-    /// The period is adapted; a refresh may be due.
+    /// Adaptation of the period; possibly a refresh.
     Tick,
-    /// Bulk packets are released, then depth or period adapted.
+    /// Release of bulk packets, then adaptation of depth or period.
     Service,
 }
 
 /// State for traces and displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Credits in octets, if the mode has them; below zero if borrowed.
+    /// Credits in octets, below zero if borrowed; `None` if the mode has none.
     pub credits: Option<i64>,
     /// Depth of the bucket, or the most that is released at once.
     pub depth: Option<Bytes>,
-    /// Present period.
+    /// Current period.
     pub period: Option<Duration>,
     /// Station input limit: depth over period, rounded down to bit/s.
     pub rate: Option<BitRate>,
-    /// Real-time packets that wait.
+    /// Real-time packets waiting.
     pub real_time_packets: usize,
-    /// Bulk packets that wait.
+    /// Bulk packets waiting.
     pub bulk_packets: usize,
-    /// Octets that wait, of both classes.
+    /// Octets waiting in both classes.
     pub backlog: Bytes,
 }
 
@@ -89,11 +89,11 @@ impl<F> Smoother<F> {
         })
     }
 
-    /// Changes parameters while running.
+    /// Changes parameters at run time.
     ///
-    /// Within a mode the state stays and is moved into the new ranges; another mode starts anew.
-    /// A queue that is longer than its new limit keeps its packets and takes no more, and packets
-    /// that exceed a smaller MTU are still served.
+    /// Within a mode, the state is kept and clamped to the new ranges; another mode starts afresh.
+    /// A queue longer than its new limit keeps its packets and accepts no more, and packets that
+    /// exceed a smaller MTU are still served.
     pub fn set(&mut self, now: Instant, config: Config) -> Result<(), ConfigError> {
         config::check(&config)?;
         self.begin(now);
@@ -102,8 +102,8 @@ impl<F> Smoother<F> {
         Ok(())
     }
 
-    /// Takes a packet of `size` octets (IP datagram) into the queue of its class, or gives it back
-    /// if the queue is full or the packet larger than the MTU; that is counted as a drop.
+    /// Takes a packet of `size` octets (IP datagram) into the queue of its class. If the queue is
+    /// full or the packet exceeds the MTU, returns it and counts a drop.
     pub fn enqueue(&mut self, now: Instant, frame: F, size: Bytes, class: Class) -> Result<(), F> {
         self.begin(now);
         let limit = match class {
@@ -140,7 +140,7 @@ impl<F> Smoother<F> {
         Ok(())
     }
 
-    /// Takes note of what a detector found when the driver completed a packet, or at any other
+    /// Processes the output of a detector, when the driver has completed a packet or at any other
     /// time.
     pub fn handle_signal(&mut self, now: Instant, signal: Signal) {
         self.begin(now);
@@ -151,8 +151,8 @@ impl<F> Smoother<F> {
         self.law.handle_signal(now, signal);
     }
 
-    /// Takes note that a packet of this class is out, or given up. Only [`rtether_model::smoother::Mode::Rtether`] needs to
-    /// know, and does not need signals.
+    /// A packet of this class is out or given up. Only [`rtether_model::smoother::Mode::Rtether`]
+    /// uses this, instead of signals.
     pub fn handle_completion(&mut self, now: Instant, class: Class, sent: Transmission) {
         self.begin(now);
         if class == Class::Bulk {
@@ -160,21 +160,21 @@ impl<F> Smoother<F> {
         }
     }
 
-    /// Takes note that somebody, this station included, kept the medium busy for so long. Only
-    /// [`rtether_model::smoother::Mode::Rtether`] needs to know.
+    /// A station, including this one, kept the medium busy for `busy`. Only
+    /// [`rtether_model::smoother::Mode::Rtether`] uses this.
     pub fn handle_busy(&mut self, now: Instant, busy: Duration) {
         self.begin(now);
         self.law.handle_busy(now, busy, &mut self.log);
     }
 
-    /// Does what is due. A call before [`Smoother::poll_timeout`] does nothing.
+    /// Does what is due. A call before [`Smoother::poll_timeout`] has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.begin(now);
         self.law
             .handle_timeout(now, self.bulk.sizes(), &mut self.log);
     }
 
-    /// Returns the next packet for the driver, which has room for it, if one may leave.
+    /// Returns the next packet that may leave; call it when the driver has room.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<F>> {
         self.advance(now);
         let class = if !self.real_time.is_empty() {
@@ -207,7 +207,7 @@ impl<F> Smoother<F> {
         })
     }
 
-    /// Returns when `handle_timeout` wants to be called, and why.
+    /// Returns when to call `handle_timeout`, and why.
     pub fn poll_timeout(&self) -> Option<(Instant, Reason)> {
         self.law.due()
     }
@@ -222,7 +222,7 @@ impl<F> Smoother<F> {
         &self.log.statistics
     }
 
-    /// Returns the present state.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         let shape = self.law.shape();
         State {
@@ -236,15 +236,15 @@ impl<F> Smoother<F> {
         }
     }
 
-    /// Returns the frames that wait, for accounts and displays: not the order in which they leave.
+    /// Returns the waiting frames for accounts and displays, not in the order in which they leave.
     pub fn frames(&self) -> impl Iterator<Item = &F> {
         self.real_time.frames().chain(self.bulk.frames())
     }
 
-    /// Checks what must always hold.
+    /// Checks the invariants.
     ///
     /// # Panics
-    /// If something does not: a defect of this module.
+    /// If one is violated: a bug in this module.
     pub fn invariants(&self) {
         let statistics = &self.log.statistics;
         conserved(&statistics.real_time, &self.real_time);
@@ -266,8 +266,8 @@ impl<F> Smoother<F> {
         }
     }
 
-    /// Begins a mutation. Whether transmits were drained cannot be checked here: only the driver
-    /// knows how much room it had.
+    /// Starts a mutation. Draining of transmits cannot be checked here, since only the driver knows
+    /// how much room it had.
     fn begin(&mut self, now: Instant) {
         debug_assert!(
             self.log.is_drained(),
@@ -282,7 +282,7 @@ impl<F> Smoother<F> {
     }
 }
 
-/// What was handed in has left, was refused, or waits.
+/// Everything offered has left, was refused, or is waiting.
 fn conserved<F>(statistics: &ClassStatistics, queue: &Queue<F>) {
     let queued = u64::try_from(queue.len()).unwrap_or(u64::MAX);
     assert_eq!(

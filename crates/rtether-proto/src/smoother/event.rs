@@ -1,4 +1,4 @@
-//! What a smoother tells: events for traces and assertions, counters for reports.
+//! Output of a smoother: events for traces and assertions, counters for reports.
 
 use alloc::collections::VecDeque;
 
@@ -6,12 +6,12 @@ use rtether_model::quantity::{Bytes, Duration, Instant};
 
 use super::Class;
 
-/// Something that happened; drained with `poll_event`.
+/// An event, drained with `poll_event`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The period changed.
     PeriodChanged {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Before.
         from: Duration,
@@ -20,7 +20,7 @@ pub enum Event {
     },
     /// The amount released at once changed.
     DepthChanged {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Before.
         from: Bytes,
@@ -29,7 +29,7 @@ pub enum Event {
     },
     /// The credits changed.
     CreditsChanged {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// After the change, in octets; below zero if borrowed.
         credits: i64,
@@ -38,23 +38,23 @@ pub enum Event {
     },
     /// A detector reported congestion.
     CongestionReported {
-        /// When.
+        /// Time of the event.
         at: Instant,
     },
     /// A packet was handed to the driver.
     Released {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Its class.
         class: Class,
-        /// Its size as charged.
+        /// Its charged size.
         size: Bytes,
-        /// How long it was in the smoother.
+        /// Time it spent in the smoother.
         waited: Duration,
     },
     /// A packet was refused.
     Dropped {
-        /// When.
+        /// Time of the event.
         at: Instant,
         /// Its class.
         class: Class,
@@ -68,7 +68,7 @@ pub enum Event {
 /// Why credits changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A period is over.
+    /// The end of a period.
     Refresh,
     /// A packet left.
     Transmit,
@@ -88,9 +88,9 @@ pub enum DropReason {
 /// Counters since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Of real-time packets.
+    /// Counters of real-time packets.
     pub real_time: ClassStatistics,
-    /// Of bulk packets.
+    /// Counters of bulk packets.
     pub bulk: ClassStatistics,
     /// Refreshes, or services in NT mode.
     pub refreshes: u64,
@@ -98,20 +98,20 @@ pub struct Statistics {
     pub credits_lost: u64,
     /// Congestion reports.
     pub reports: u64,
-    /// How often the period was doubled or the depth lowered.
+    /// How often the period was lengthened or the depth lowered.
     pub decreases: u64,
     /// Calls that found a bulk packet held back by recent congestion.
     pub holds: u64,
-    /// Events thrown away because nobody drained them.
+    /// Events discarded because they were not drained.
     pub events_lost: u64,
 }
 
 /// Counters of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassStatistics {
-    /// Packets handed in.
+    /// Packets offered.
     pub offered: u64,
-    /// Octets handed in.
+    /// Octets offered.
     pub offered_size: Bytes,
     /// Packets handed to the driver.
     pub sent: u64,
@@ -121,18 +121,18 @@ pub struct ClassStatistics {
     pub dropped: u64,
     /// Octets refused.
     pub dropped_size: Bytes,
-    /// Most packets that waited at once.
+    /// Largest number of packets waiting at once.
     pub queued_max: usize,
-    /// Time in the smoother, of all packets that left.
+    /// Total time in the smoother of all packets that left.
     pub waited: Duration,
-    /// Longest time in the smoother, of packets that left.
+    /// Longest time in the smoother of a packet that left.
     pub waited_max: Duration,
 }
 
-/// Events that may wait; the oldest is thrown away and counted when one more comes.
+/// Largest number of events kept; beyond it, the oldest is discarded and counted.
 const EVENTS_MAX: usize = 4096;
 
-/// Events and counters on their way out.
+/// Pending events, and counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     events: VecDeque<Event>,

@@ -1,4 +1,4 @@
-//! The modes behind one interface.
+//! A common interface to the modes.
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::nt::NtLaw;
 use super::places::PlacesLaw;
 use rtether_model::smoother::Mode;
 
-/// State of the mode that is set. A new mode is a variant here and one in [`Mode`].
+/// State of the current mode. A new mode needs a variant here and one in [`Mode`].
 #[derive(Clone, Debug)]
 pub(super) enum Law {
     None,
@@ -36,7 +36,7 @@ impl Law {
         }
     }
 
-    /// Changes parameters; the state stays if the mode stays, else it starts anew.
+    /// Changes parameters; the state is kept within a mode and starts afresh in another.
     pub(super) fn set(&mut self, now: Instant, mode: Mode, log: &mut Log) {
         match (&mut *self, mode) {
             (Self::Fixed { period, bucket }, Mode::Fixed(fixed)) => {
@@ -67,14 +67,14 @@ impl Law {
         }
     }
 
-    /// Somebody sent.
+    /// A station kept the medium busy.
     pub(super) fn handle_busy(&mut self, now: Instant, busy: Duration, log: &mut Log) {
         if let Self::Places(law) = self {
             law.on_busy(now, busy, log);
         }
     }
 
-    /// `sizes` are those of the bulk queue from its head on.
+    /// `sizes` are those of the bulk queue, from its head.
     pub(super) fn handle_timeout(
         &mut self,
         now: Instant,

@@ -1,9 +1,10 @@
 //! Periodic service of a limited amount (002 Kweon 4.1, figure 11).
 //!
-//! At each service packets from the head of the bulk queue are released as long as their sizes fit
-//! into the depth together; they leave as the driver has room. Nothing is carried over: what the
-//! driver did not take by the next service waits for it again. Then the congestion state is looked
-//! at: the depth falls before the period grows, and the period shrinks before the depth grows.
+//! At each service, packets at the head of the bulk queue are released as long as their sizes
+//! together fit into the depth; they leave as the driver has room. Nothing is carried over: packets
+//! that the driver has not taken by the next service need to be released again. The congestion
+//! state is then evaluated: on congestion the depth falls before the period grows, and afterwards
+//! the period shrinks before the depth grows.
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 
@@ -15,14 +16,14 @@ use rtether_model::smoother::Nt;
 #[derive(Clone, Debug)]
 pub(super) struct NtLaw {
     parameters: Nt,
-    /// Invariant: within the ends of the parameters.
+    /// Invariant: from `depth_step` to `depth_max`.
     depth: Bytes,
-    /// Invariant: within the ends of the parameters.
+    /// Invariant: from `period_min` to `period_max`.
     period: Duration,
     next_service: Instant,
-    /// Packets at the head that may leave.
+    /// Number of packets at the head that may leave.
     released: usize,
-    /// What was last reported: the state stays until the next packet is completed.
+    /// The last report: the state holds until the next packet is completed.
     is_congested: bool,
     random: Random,
 }
@@ -71,7 +72,7 @@ impl NtLaw {
         self.is_congested = is_congested;
     }
 
-    /// Changes the parameters; the state is moved into the new ranges.
+    /// Changes the parameters; the state is clamped to the new ranges.
     pub(super) fn set(&mut self, now: Instant, parameters: Nt, log: &mut Log) {
         self.parameters = parameters;
         let depth = self
@@ -85,7 +86,7 @@ impl NtLaw {
         self.next_service = self.next_service.min(latest);
     }
 
-    /// The procedure `process_NRTQueue`; `sizes` are those of the bulk queue from its head on.
+    /// The procedure `process_NRTQueue`; `sizes` are those of the bulk queue, from its head.
     pub(super) fn serve(
         &mut self,
         now: Instant,
@@ -100,8 +101,8 @@ impl NtLaw {
         let is_idle = sizes.peek().is_none();
         let mut room = self.depth;
         let mut is_head = true;
-        // The head always fits, save for one that was let in under another configuration; it leaves
-        // alone, or it would wait for ever.
+        // The head always fits, except if it was accepted under another configuration; it then
+        // leaves alone, since it would otherwise wait forever.
         let fitting = sizes.take_while(|size| {
             let fits = is_head || *size <= room;
             is_head = false;
@@ -201,8 +202,8 @@ mod tests {
 
     #[test]
     fn depth_falls_before_the_period_grows_and_the_other_way_back() {
-        // By hand, from the procedures Increase and Decrease of the paper. What is released follows
-        // from the depth before the change.
+        // By hand, from the procedures Increase and Decrease of the paper. The depth before the
+        // change determines what is released.
         let mut log = Log::default();
         let mut law = NtLaw::new(Instant::ZERO, no_jitter());
         let calm: Vec<_> = (0..3).map(|_| serve(&mut law, &mut log, 9)).collect();
@@ -235,14 +236,14 @@ mod tests {
 
     #[test]
     fn only_what_fits_together_is_released() {
-        // Depth 3000: 1500 + 1000 fit, 600 does not, and what is behind it does not overtake it.
+        // Depth 3000: 1500 + 1000 fit, 600 does not, and later packets do not overtake it.
         let mut log = Log::default();
         let mut law = NtLaw::new(Instant::ZERO, no_jitter());
         serve(&mut law, &mut log, 0);
         let sizes = [1500, 1000, 600, 100].map(Bytes::new);
         law.serve(law.due(), sizes.into_iter(), &mut log);
         assert_eq!(law.released, 2);
-        // A jumbo frame of an earlier configuration leaves alone.
+        // A jumbo frame from an earlier configuration leaves alone.
         let sizes = [9000, 100].map(Bytes::new);
         law.serve(law.due(), sizes.into_iter(), &mut log);
         assert_eq!(law.released, 1);

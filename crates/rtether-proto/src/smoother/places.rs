@@ -1,20 +1,22 @@
-//! Credit bucket that shares the medium out and keeps its place on it (mode `rtether`).
+//! Credit bucket that shares the medium and keeps its place on it (mode `rtether`).
 //!
-//! Two rules, for the rate and for the moment:
+//! Two rules control the rate and the timing:
 //!
-//! - *Shares.* A station hears for how much of the time anybody sends, which all stations hear alike.
-//!   At the end of each window its rate moves by a part of the distance to a common target, and grows
-//!   by a step. Above the target the first is proportional to the rate and the second is not, so that
-//!   the faster one loses more: rates meet where both cancel out, which is the same rate for all
-//!   (Chiu and Jain 1989). A station's own collisions say nothing: under 1-persistent CSMA/CD those
-//!   who send most see fewest of them, and a law that follows them starves the others.
-//! - *Places.* With a steady period a station's bulk frames come at one place in the cycle of all
-//!   stations. One that had to wait or collided *moves*: its next turn comes one period after the
-//!   time at which its frame got through, plus a guard in which an answer to the frame before finds
-//!   room. Places push each other apart until nobody waits, without a word exchanged.
+//! - *Shares.* A station measures the share of time in which any station sends, which is the same
+//!   for all stations. At the end of each window, its rate moves by a fraction of the distance to a
+//!   common target, and grows by a step. Above the target, the fraction is proportional to the rate
+//!   and the step is not, so that a faster station loses more: all rates converge to the value at
+//!   which both cancel out (Chiu and Jain 1989). A station's own collisions are no measure: under
+//!   1-persistent CSMA/CD, the stations that send most see the fewest collisions, and a law based
+//!   on them starves the others.
+//! - *Places.* With a steady period, a station's bulk frames come at one place in the cycle of all
+//!   stations. A station whose frame had to wait or collided *moves*: its next turn comes one
+//!   period after its frame got through, plus a guard in which an answer to the previous frame
+//!   fits. Places push each other apart until no frame has to wait, without any messages.
 //!
-//! Far above the target, as when several stations begin at once, the period grows at the end of each
-//! window by a factor. The shortest period leaves room on an idle medium: one station may not fill it.
+//! Far above the target, as when several stations start at once, the period grows by a factor at
+//! the end of each window. The shortest period leaves room on an idle medium, so that one station
+//! cannot fill it.
 
 use rtether_model::quantity::{BitRate, Duration, Instant};
 use rtether_model::smoother::Places;
@@ -23,20 +25,20 @@ use super::Transmission;
 use super::bucket::{Bucket, grown, rate_floor};
 use super::event::Log;
 
-/// A transmission that begins so soon after its release did not wait for anybody: the gap between
-/// frames at 10 Mbit/s, and some time for the driver.
+/// A transmission that starts within this time of its release did not wait: the gap between frames
+/// at 10 Mbit/s, and some time for the driver.
 const AT_ONCE: Duration = Duration::from_us(20);
 
 /// State of the mode.
 #[derive(Clone, Debug)]
 pub(super) struct PlacesLaw {
     parameters: Places,
-    /// Invariant: within the ends of the parameters.
+    /// Invariant: between `period_min` and `period_max`.
     period: Duration,
     pub(super) bucket: Bucket,
-    /// When the latest bulk packet left for the driver, until its frame is out.
+    /// When the latest bulk packet was released to the driver; `None` once a frame is out.
     released_at: Option<Instant>,
-    /// For how long anybody sent in the present window, and when that began.
+    /// How long any station sent in the current window, and when the window began.
     busy: Duration,
     window_began_at: Instant,
 }
@@ -58,7 +60,7 @@ impl PlacesLaw {
         self.period
     }
 
-    /// Changes the parameters; the period is moved into the new range.
+    /// Changes the parameters; the period is clamped to the new range.
     pub(super) fn set(&mut self, now: Instant, parameters: Places, log: &mut Log) {
         let (low, high) = (parameters.period_min, parameters.period_max);
         self.change_period(now, self.period.clamp(low, high), log);
@@ -66,7 +68,7 @@ impl PlacesLaw {
         self.bucket.set(parameters.depth, low, high);
     }
 
-    /// A turn, if it is due.
+    /// Takes a turn, if it is due.
     pub(super) fn refresh(&mut self, now: Instant, log: &mut Log) {
         if now < self.bucket.due() {
             return;
@@ -75,8 +77,8 @@ impl PlacesLaw {
         self.bucket.refresh(now, self.period, log);
     }
 
-    /// Somebody, this station included, sent for so long. A window ends with the first call at or
-    /// after its time.
+    /// A station, including this one, sent for `busy`. A window ends with the first call at or
+    /// after its end time.
     pub(super) fn on_busy(&mut self, now: Instant, busy: Duration, log: &mut Log) {
         self.busy += busy;
         let length = now - self.window_began_at;
@@ -98,7 +100,7 @@ impl PlacesLaw {
         let part = i128::from(target - heard) * i128::from(parameters.gain_percent);
         let change = rate * part / (i128::from(target) * 100);
         let next = rate + change + i128::from(parameters.step.as_bps());
-        // No period is longer than with this rate, rounded up.
+        // The rate of the longest period, rounded down; a lower one makes no difference.
         let slowest = i128::from(rate_floor(parameters.depth, high).as_bps().max(1));
         let next = BitRate::from_bps(u64::try_from(next.max(slowest)).unwrap_or(u64::MAX));
         let mut period = next.time_ceil(parameters.depth);
@@ -113,8 +115,8 @@ impl PlacesLaw {
         self.released_at = Some(now);
     }
 
-    /// A bulk frame is out. With two of them below, the first to be out is judged by the release of
-    /// the second: it seems to have started early, and does not move the place.
+    /// A bulk frame is out. With two of them below, the first to finish is judged by the release of
+    /// the second: it seems to have started early and does not move the place.
     pub(super) fn on_complete(&mut self, sent: Transmission) {
         let Some(released_at) = self.released_at.take() else {
             return;
@@ -141,7 +143,7 @@ impl PlacesLaw {
     }
 }
 
-/// Returns a part of a time that is not zero, at most the whole.
+/// Returns `part` in ten-thousandths of `whole`, which is not zero; at most 10 000.
 fn ten_thousandths(part: Duration, whole: Duration) -> i64 {
     let share = i128::from(part.as_ps()) * 10_000 / i128::from(whole.as_ps());
     i64::try_from(share.min(10_000)).unwrap_or(10_000)
@@ -157,7 +159,7 @@ mod tests {
         Instant::ZERO + MS(ms)
     }
 
-    /// Periods from 1 to 100 ms, windows of 100 ms, target 50 %, gain 20 %, 12 kbit/s a window.
+    /// Periods from 1 to 100 ms, windows of 100 ms, target 50 %, gain 20 %, 12 kbit/s per window.
     fn law(period: Duration) -> PlacesLaw {
         let parameters = Places {
             period_min: MS(1),
@@ -202,8 +204,8 @@ mod tests {
     #[test]
     fn the_rate_follows_what_is_heard_once_a_window() {
         // By hand: 12 ms are 1 Mbit/s. Silence: + 20 % + 12 kbit/s = 1.212 Mbit/s, 9.901 ms. At the
-        // target: 1.012 Mbit/s, 11.858 ms. 75 % heard: - 10 % + 12 kbit/s = 0.912 Mbit/s, 13.158 ms.
-        // 90 %: - 16 % + 12 kbit/s = 0.852 Mbit/s, 14.085 ms, and half as long again: 21.127 ms.
+        // target: 1.012 Mbit/s, 11.858 ms. 75 % heard: - 10 % + 12 kbit/s = 0.912 Mbit/s, 13.158
+        // ms. 90 %: - 16 % + 12 kbit/s = 0.852 Mbit/s, 14.085 ms, times 1.5: 21.127 ms.
         for (heard, us) in [(0, 9_900), (50, 11_857), (75, 13_157), (90, 21_126)] {
             let mut log = Log::default();
             let mut law = law(MS(12));
@@ -218,9 +220,10 @@ mod tests {
 
     #[test]
     fn rates_meet_whatever_they_began_with() {
-        // Oracle: Chiu and Jain 1989. Each 1500 octets keep 10 Mbit/s busy for 1.2 ms; both stations
-        // hear the same, and a lone one of 2 ms would be at 60 %. At 2.6 Mbit/s each their distance
-        // shrinks by 12 / 2600 a window, by hand to e^-9 of what it was in 2000 windows.
+        // Oracle: Chiu and Jain 1989. 1500 octets keep 10 Mbit/s busy for 1.2 ms; both stations
+        // hear the same, and one alone with 2 ms would be at 60 %. At 2.6 Mbit/s each, their
+        // distance shrinks by 12 / 2600 per window, by hand to e^-9 of the initial one in 2000
+        // windows.
         let mut log = Log::default();
         let mut laws = [law(MS(2)), law(MS(100))];
         for window in 1..=2_000 {
@@ -234,13 +237,13 @@ mod tests {
         }
         let [a, b] = laws.map(|law| law.period().as_ns_f64());
         assert!((a / b - 1.0).abs() < 0.01, "{a} ns and {b} ns");
-        // Together at the target or a little above: 2.4 ms / period is 0.5.
+        // Together at the target or slightly above: 2.4 ms / period is 0.5.
         assert!((4_300e3..=4_900e3).contains(&a), "{a} ns");
     }
 
     #[test]
     fn nobody_who_is_heard_is_taken_for_silence_only_once() {
-        // Silence beyond one window is one window: the next one begins with the call.
+        // Silence beyond one window counts as one window: the next one starts with the call.
         let mut log = Log::default();
         let mut law = law(MS(12));
         law.on_busy(at(1_000), Duration::ZERO, &mut log);

@@ -46,17 +46,17 @@ impl<F> Queue<F> {
         self.packets.is_empty()
     }
 
-    /// Returns the octets that wait.
+    /// Returns the octets waiting.
     pub(super) const fn size(&self) -> Bytes {
         self.size
     }
 
-    /// Returns the packets from the head on.
+    /// Returns the packets, from the head.
     pub(super) fn frames(&self) -> impl Iterator<Item = &F> {
         self.packets.iter().map(|packet| &packet.frame)
     }
 
-    /// Returns the sizes from the head on.
+    /// Returns the sizes, from the head.
     pub(super) fn sizes(&self) -> impl Iterator<Item = Bytes> {
         self.packets.iter().map(|packet| packet.size)
     }

@@ -1,4 +1,4 @@
-//! A small generator for jitter and visibility, the same on every machine.
+//! A small random number generator for jitter and visibility, the same on every machine.
 
 /// `SplitMix64` of Steele, Lea and Flood (2014): a counter and a mixing function.
 #[derive(Clone, Debug)]
@@ -17,13 +17,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number uniform in `0..=max`; a negative `max` counts as zero.
+    /// Returns a uniform number in `0..=max`; a negative `max` counts as zero.
     pub(super) fn up_to(&mut self, max: i64) -> i64 {
         let count = u128::from(max.max(0).unsigned_abs()) + 1;
         i64::try_from((u128::from(self.next()) * count) >> 64).unwrap_or(0)
     }
 
-    /// Returns whether an event of this probability happens.
+    /// Returns `true` with this probability.
     pub(super) fn happens(&mut self, per_million: u32) -> bool {
         self.up_to(999_999) < i64::from(per_million)
     }

@@ -22,7 +22,7 @@ fn fixed(period_ms: i64) -> Mode {
 #[test]
 fn real_time_goes_first_and_bulk_waits_for_credits() {
     // By hand, at 10 Mbit/s: the first bulk frame is handed out at 0 with 1500 credits and is out
-    // after 1538 * 0.8 = 1230.4 us. Then the real-time frame, 138 octets on the wire: out after
+    // after 1538 * 0.8 = 1230.4 us. The real-time frame follows, 138 octets on the wire: out after
     // 110.4 us more. It leaves -100 credits, so that the second bulk frame waits for the refresh at
     // 2 ms.
     let mut host = Host::new(&smoothed(fixed(2), 1, EVERY_COLLISION));
@@ -58,7 +58,8 @@ fn a_smoother_starts_at_its_phase() {
 
 #[test]
 fn what_is_not_ip_passes_the_smoother_and_counts_below_it() {
-    // Oracle: the room below is for two frames, of whatever kind; passing by needs no room.
+    // Oracle: the room below is for two frames, of any kind; frames that bypass the smoother need
+    // no room.
     let mut host = Host::new(&smoothed(Mode::None, 2, EVERY_COLLISION));
     for _ in 0..3 {
         host.offer(other(64, 0));
@@ -66,7 +67,7 @@ fn what_is_not_ip_passes_the_smoother_and_counts_below_it() {
     host.offer(datagram(100, RealTime, 0));
     assert_eq!(host.order(), [0, 1, 2]);
     assert_eq!(host.egress.backlog(), Bytes::new(3 * 64));
-    // Three below, then two: no room yet; then one.
+    // Three below, then two: still no room; then one.
     for (out, handed) in [(1, 3), (2, 4)] {
         host.begin();
         host.complete(1);
@@ -76,8 +77,8 @@ fn what_is_not_ip_passes_the_smoother_and_counts_below_it() {
 
 #[test]
 fn collisions_are_reported_and_hold_bulk_back() {
-    // Oracle: W5 and W7, by hand: two attempts are one report; the bulk packet that asks at 1230.4
-    // us doubles 3 ms to 6 ms once and is held for 10 ms; real-time is not.
+    // Oracle: W5 and W7, by hand: two attempts are one report; the bulk packet polled at 1230.4 us
+    // doubles 3 ms to 6 ms once and is held for 10 ms; real-time is not.
     let himd = Mode::Adaptive(Adaptive::HIMD);
     for (attempts, reports) in [(1, 0), (2, 1)] {
         let mut host = Host::new(&smoothed(himd, 1, EVERY_COLLISION));
@@ -98,9 +99,9 @@ fn collisions_are_reported_and_hold_bulk_back() {
 
 #[test]
 fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
-    // By hand, with the literal procedure, which doubles the period whenever it is asked for a held
-    // packet: the completion asks, a frame that passes by does not, nor one that smoother or host
-    // refuse, nor one poll more; the next bulk packet does.
+    // By hand, with the literal procedure, which doubles the period at every poll of a held packet:
+    // the completion polls; a frame that bypasses the smoother does not, nor one that smoother or
+    // host refuses, nor a further poll by the host; the next bulk packet does.
     let literal = Adaptive {
         doubling: Doubling::PerCall,
         ..Adaptive::HIMD
@@ -125,9 +126,9 @@ fn what_changes_nothing_for_the_smoother_does_not_ask_it() {
 
 #[test]
 fn an_attempt_may_be_told_of_late() {
-    // By hand: the frame was handed out at 0 and complete at 2000 us, its last attempt began 500 us
-    // before; the next turn is a guard of 150 us and a period of 2500 us later, at 4150 us. By the
-    // time of the call it would be at 4650 us, without a wait at 2500 us.
+    // By hand: the frame was handed out at 0 and complete at 2000 us, and its last attempt began
+    // 500 us before; the next turn is a guard of 150 us and a period of 2500 us later, at 4150 us.
+    // Counted from the time of the call it would be 4650 us, without a wait 2500 us.
     let layer = smoothed(Mode::Rtether(Places::DEFAULT), 1, EVERY_COLLISION);
     let mut host = Host::new(&layer);
     host.offer(datagram(1500, Bulk, 0));
@@ -147,7 +148,7 @@ fn a_slow_probe_is_one_report() {
     };
     let mut host = Host::new(&smoothed(Mode::Adaptive(Adaptive::HIMD), 4, detector));
     let us = Duration::from_us;
-    // On another path, of another clock, the shortest is 90 000 us; there is no path 200.
+    // On another path, with another clock, the shortest is 90 000 us; path 200 does not exist.
     for (path, delay, reports) in [
         (0, Some(us(50)), 0),
         (0, Some(us(549)), 0),
@@ -163,7 +164,7 @@ fn a_slow_probe_is_one_report() {
         let statistics = host.egress.smoother_statistics().expect("a smoother");
         assert_eq!(statistics.reports, reports, "{path}: {delay:?}");
     }
-    // Held for 10 ms, then not; completions are no observations.
+    // Held for 10 ms, then not; completions are not observations.
     host.offer(datagram(1500, Bulk, 0));
     host.wait_until(at(10_000));
     assert!(host.handed.is_empty());
@@ -219,7 +220,7 @@ fn a_backlog_is_reported_with_the_next_completion() {
 #[test]
 fn a_frame_that_waits_in_the_ring_does_not_slow_it_down() {
     // By hand: two full frames are handed out at once and are out after 1230.4 us each: 10 Mbit/s,
-    // above the floor. Taken from when it was handed out the second would make it 6.7.
+    // above the floor. Counted from when it was handed out, the second would make it 6.7 Mbit/s.
     let floor = BitRate::from_mbps(9);
     let detector = Detector::ClearingRate { floor };
     let mut host = Host::new(&smoothed(Mode::None, 2, detector));
@@ -232,7 +233,7 @@ fn a_frame_that_waits_in_the_ring_does_not_slow_it_down() {
 
 #[test]
 fn more_room_below_is_used_at_once_and_the_detector_goes_on() {
-    // By hand: the window that began at 0 is over at 1 ms, whatever was set in between.
+    // By hand: the window that began at 0 is over at 1 ms, regardless of changes in between.
     let layer = |ring, threshold_percent| {
         let window = Duration::from_ms(1);
         let detector = Detector::Marks {
@@ -284,7 +285,7 @@ fn a_refused_frame_leaves_its_descriptor_to_another() {
 fn a_new_layer_loses_no_frame() {
     // By hand: ring of one, so frame 0 is in the ring and 1..=6 wait in one queue, odd ones of
     // class 1. With two queues of one frame each nothing is dropped, class 1 goes first, in order,
-    // and a queue above its limit takes no more.
+    // and a queue above its limit accepts no more.
     let mut host = Host::new(&queued(TransmitStrategy::Fifo, 1, &[8, 8]));
     for class in [0, 1, 0, 1, 0, 1, 0] {
         host.offer(other(100, class));
@@ -304,8 +305,8 @@ fn a_new_layer_loses_no_frame() {
 
 #[test]
 fn a_smoother_that_goes_lets_its_frames_go_first() {
-    // By hand: no credits for 1000 s after the first frame; without the smoother everything leaves
-    // in order, what came later behind.
+    // By hand: no credits for 1000 s after the first frame; once the smoother is removed,
+    // everything leaves in order, later frames last.
     let slow = smoothed(fixed(1_000_000), 1, EVERY_COLLISION);
     let mut host = Host::new(&slow);
     for _ in 0..3 {

@@ -1,5 +1,5 @@
 //! A host in virtual time: keeps the rings, sends one frame at a time, drains after every call and
-//! keeps books of its own.
+//! keeps its own accounts.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,7 +9,7 @@ use rtether_model::smoother::{Config, Mode, Rule};
 use rtether_proto::egress::{Egress, Offered, Seeds};
 use rtether_proto::smoother::Class;
 
-/// Timers start as the engine does.
+/// Timers start together with the engine.
 pub(crate) const IN_STEP: Seeds = Seeds {
     jitter: 0,
     phase: 0,
@@ -22,7 +22,7 @@ pub(crate) fn at(us: i64) -> Instant {
     Instant::ZERO + Duration::from_us(us)
 }
 
-/// An IP datagram in a frame: 14 octets before, 4 behind.
+/// An IP datagram in a frame: 14 octets before, 4 after it.
 pub(crate) fn datagram(octets: u64, smoothed: Class, class: u8) -> Offered {
     Offered {
         size: Bytes::new((octets + 18).max(64)),
@@ -49,7 +49,7 @@ pub(crate) fn smoothing(mode: Mode, ring: u32, detector: Detector) -> Smoothing 
     }
 }
 
-/// A layer with a smoother alone.
+/// A layer with a smoother only.
 pub(crate) fn smoothed(mode: Mode, ring: u32, detector: Detector) -> Layer {
     Layer {
         smoother: Some(smoothing(mode, ring, detector)),
@@ -57,7 +57,7 @@ pub(crate) fn smoothed(mode: Mode, ring: u32, detector: Detector) -> Layer {
     }
 }
 
-/// A layer with transmit queues alone.
+/// A layer with transmit queues only.
 pub(crate) fn queued(strategy: TransmitStrategy, ring_limit: u32, queue_limits: &[u32]) -> Layer {
     Layer {
         transmit: Some(TransmitConfig {
@@ -70,12 +70,12 @@ pub(crate) fn queued(strategy: TransmitStrategy, ring_limit: u32, queue_limits: 
     }
 }
 
-/// A port with its engine. Frames are numbers in order of arrival.
+/// A port with its engine. Frames are numbered in order of arrival.
 pub(crate) struct Host {
     pub(crate) egress: Egress<usize>,
     pub(crate) now: Instant,
     pub(crate) offered: Vec<Offered>,
-    /// Frames handed out, with the time, in order; refused ones are not among them.
+    /// Frames handed out, with the time, in order; without refused ones.
     pub(crate) handed: Vec<(Instant, usize)>,
     pub(crate) dropped: Vec<usize>,
     pub(crate) refused: Vec<usize>,
@@ -83,7 +83,7 @@ pub(crate) struct Host {
     rings: Vec<VecDeque<usize>>,
     /// The frame on the wire, and its ring.
     sending: Option<(usize, u8)>,
-    /// Frames that a ring of the host has room for.
+    /// Number of frames that a ring of the host can hold.
     pub(crate) room: usize,
 }
 
@@ -116,7 +116,7 @@ impl Host {
         frame
     }
 
-    /// Begins to send the oldest frame of the highest ring, if nothing is on the wire.
+    /// Begins to send the oldest frame of the highest ring, if the wire is idle.
     pub(crate) fn begin(&mut self) -> bool {
         if self.sending.is_some() {
             return false;
@@ -143,7 +143,7 @@ impl Host {
         true
     }
 
-    /// Lets time pass and handles timeouts as they are due.
+    /// Lets time pass and handles timeouts when they are due.
     pub(crate) fn wait_until(&mut self, end: Instant) {
         while let Some(due) = self.egress.poll_timeout().filter(|due| *due <= end) {
             self.now = self.now.max(due);
@@ -153,7 +153,7 @@ impl Host {
         self.now = self.now.max(end);
     }
 
-    /// Sends what is in the rings back to back, up to a time.
+    /// Sends the frames in the rings back to back, up to a time.
     pub(crate) fn send_until(&mut self, end: Instant) {
         while self.begin() {
             let frame = self.sending.map_or(0, |(frame, _)| frame);
@@ -185,7 +185,7 @@ impl Host {
         self.check();
     }
 
-    /// Every frame is in exactly one place, by the books of the host.
+    /// Checks that every frame is in exactly one place, by the host's accounts.
     fn check(&self) {
         self.egress.invariants();
         let mut seen = BTreeSet::new();
@@ -200,7 +200,7 @@ impl Host {
         assert_eq!(self.handed.len(), self.out.len() + in_rings);
     }
 
-    /// Returns the most frames in a ring.
+    /// Returns the number of frames in the longest ring.
     pub(crate) fn longest_ring(&self) -> usize {
         self.rings.iter().map(VecDeque::len).max().unwrap_or(0)
     }

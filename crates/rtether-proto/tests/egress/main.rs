@@ -1,4 +1,4 @@
-//! What lies between stack and port, as a host sees it.
+//! The layer between stack and port, as seen by a host.
 
 mod arithmetic;
 mod harness;

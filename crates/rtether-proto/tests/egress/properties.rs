@@ -1,4 +1,4 @@
-//! What holds for any traffic and any host.
+//! Properties for any traffic and any host.
 
 #![allow(
     clippy::wildcard_enum_match_arm,
@@ -29,7 +29,7 @@ pub(crate) enum Step {
     Probe(u8, Option<i64>),
     Mark(u64, bool),
     Timeout,
-    /// Time passes; below zero the host's clock is wrong.
+    /// Time passes; if negative, the host's clock is wrong.
     Wait(i64),
     Set(Box<Layer>),
 }
@@ -142,7 +142,7 @@ pub(crate) fn seeds() -> impl Strategy<Value = Seeds> {
     any::<u64>().prop_map(Seeds::new)
 }
 
-/// What a host may do in any order.
+/// Any action of a host, in any order.
 pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => offered().prop_map(Step::Offer),
@@ -161,7 +161,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A host that drains nothing unless told, and whose clock may go back.
+/// A host that drains only when told, and whose clock may run backwards.
 pub(crate) struct Careless {
     pub(crate) egress: Egress<u64>,
     pub(crate) now: Instant,
@@ -223,7 +223,7 @@ impl Careless {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Oracle: the books of the host, frame by frame.
+    /// Oracle: the host's accounts, frame by frame.
     #[test]
     fn frames_are_conserved_and_limits_hold(
         layer in layer(),
@@ -260,7 +260,7 @@ proptest! {
         }
     }
 
-    /// Oracle: what was offered before. Frames of one kind never overtake each other.
+    /// Oracle: the frames offered before. Frames of one kind never overtake each other.
     #[test]
     fn frames_of_one_kind_stay_in_order(
         layer in layer(),
@@ -291,8 +291,8 @@ proptest! {
         }
     }
 
-    /// Oracle: what waits. No bulk packet leaves while a real-time packet waits in the smoother,
-    /// and below it are no more frames than there is room for.
+    /// Oracle: the waiting frames. No bulk packet leaves while a real-time packet waits in the
+    /// smoother, and no more frames are below it than there is room for.
     #[test]
     fn real_time_goes_first(
         smoothing in smoothing(),
@@ -316,12 +316,12 @@ proptest! {
             let has_bulk = new.iter().any(|&(_, frame)| class(frame) == Some(Bulk));
             prop_assert!(!(is_waiting && has_bulk), "bulk went before real-time");
             prop_assert!(host.egress.in_rings() <= ring);
-            // With room below, a real-time packet does not wait at all.
+            // With room below, a real-time packet never waits.
             prop_assert!(!is_waiting || host.egress.in_rings() == ring);
         }
     }
 
-    /// Oracle: the engine's invariants, and the host's count of what it fetched.
+    /// Oracle: the engine's invariants, and the host's count of the frames it fetched.
     #[test]
     fn any_order_of_calls_does_no_harm(
         layer in layer(),
@@ -337,7 +337,7 @@ proptest! {
     }
 }
 
-/// Returns how many frames a ring may hold.
+/// Returns the limit of a ring.
 fn limit_of(layer: &Layer) -> usize {
     layer.transmit.as_ref().map_or(usize::MAX, |transmit| {
         usize::try_from(transmit.ring_limit).expect("few")

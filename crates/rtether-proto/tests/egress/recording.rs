@@ -16,7 +16,7 @@ const EVERY_COLLISION: Detector = Detector::OwnCollisions {
     visibility_per_million: 1_000_000,
 };
 
-/// Returns how many decisions there are.
+/// Returns the number of decisions.
 fn decisions(entries: &[Entry]) -> u64 {
     let decisions = entries
         .iter()
@@ -69,7 +69,7 @@ fn a_recording_says_what_happened_when() {
             poll,
             offer(1501),
             What::Decision(Decision::Dropped { frame: 1, by }),
-            // Nothing to look at: a refused packet lets no other go.
+            // No poll is recorded: a refused packet releases no other.
             offer(800),
             poll,
             offer(100),
@@ -114,7 +114,7 @@ fn a_recording_that_was_cut_replays_as_far_as_it_goes() {
 
 #[test]
 fn a_difference_is_found_where_it_is() {
-    // Whatever decision is changed, taken out or made up, the replay stops there.
+    // If any decision is changed, removed or added, the replay stops there.
     let (whole, layers) = recorded(1_000);
     let is_decision = |entry: &Entry| matches!(entry.what, What::Decision(_));
     for index in 0..whole.entries.len() {
@@ -147,7 +147,7 @@ fn a_difference_is_found_where_it_is() {
 #[test]
 fn another_policy_decides_otherwise() {
     // Oracle: with a shorter queue for bulk packets the fourth is dropped: entries 8 and 9 are its
-    // offer and what became of it.
+    // offer and its fate.
     let (recording, [mut first, second]) = recorded(1_000);
     let mut narrow = smoothing(Mode::Adaptive(Adaptive::HIMD), 1, EVERY_COLLISION);
     narrow.config.limits.bulk_packets = 1;
@@ -181,7 +181,7 @@ fn layers_must_be_there_and_good() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Oracle: the recorded engine itself, whatever its host did.
+    /// Oracle: the recorded engine itself, for any calls of its host.
     #[test]
     fn any_run_replays(
         first in layer(),

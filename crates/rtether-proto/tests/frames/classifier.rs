@@ -1,4 +1,4 @@
-//! What must hold for parser and classifier on any octets.
+//! Properties of parser and classifier on any octets.
 
 use std::net::IpAddr;
 
@@ -10,11 +10,11 @@ use rtether_proto::endnode::{
 
 use crate::reading::{self, Seen};
 
-/// Checks a case: four octets that choose table and rules, one that says where the frame is cut, and
-/// the frame. Returns what an independent reader made of it.
+/// Checks a case: four octets that choose table and rules, one that tells where the frame is cut,
+/// and the frame. Returns which parts an independent parser confirmed.
 ///
 /// # Panics
-/// If something does not hold.
+/// If a property is violated.
 pub(crate) fn check(octets: &[u8]) -> Seen {
     let Some((head, frame)) = octets.split_first_chunk::<5>() else {
         return Seen::default();
@@ -36,8 +36,8 @@ pub(crate) fn check(octets: &[u8]) -> Seen {
     reading::compare(frame, &parsed)
 }
 
-/// A part of a frame has the fields of the whole or none; but for the protocol, which may be that of
-/// an extension header.
+/// A truncated frame has the fields of the whole or none, except for the protocol, which may be
+/// that of an extension header.
 fn cut_short(frame: &[u8], len: usize, whole: &FrameKey) {
     let key = parse(&frame[..len]).key;
     assert!(key.tag.is_none() || key.tag == whole.tag);
@@ -52,7 +52,7 @@ fn cut_short(frame: &[u8], len: usize, whole: &FrameKey) {
 fn classify(key: &FrameKey, [count, untagged, fields, change]: [u8; 4]) {
     let map = QueueMap::standard(count % 8 + 1).expect("one to eight queues");
     let table = PriorityTable::new(map, untagged % map.count()).expect("an existing queue");
-    // Rules for other frames first, so that not the first one matches.
+    // Rules for other frames first, so that the match is not always the first rule.
     let rules: Vec<Rule> = [
         (fields, change),
         (!fields, change),
@@ -84,7 +84,7 @@ fn classify(key: &FrameKey, [count, untagged, fields, change]: [u8; 4]) {
     assert_eq!((class, basis), expected);
 }
 
-/// Makes a rule that asks for some fields of a frame, or for something near them.
+/// Makes a rule on some fields of a frame, with the frame's values or similar ones.
 fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
     let wants = |bit: u8| fields & (1 << bit) != 0;
     let other = u16::from(change);
@@ -104,7 +104,7 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
         }),
         protocol: key.protocol.filter(|_| wants(2)),
         source: key.source.filter(|_| wants(3)).map(prefix),
-        // Of the other end: matches only as far as both addresses agree.
+        // From the source address: matches only as far as both addresses agree.
         destination: key.source.filter(|_| wants(4)).map(prefix),
         source_port: key.source_port.filter(|_| wants(5)).map(around),
         destination_port: Some(around(502)).filter(|_| wants(6)),
@@ -112,7 +112,7 @@ fn rule(key: &FrameKey, fields: u8, change: u8, classes: u8) -> Rule {
     }
 }
 
-/// Evaluates a rule octet by octet and bit by bit, as its documentation says.
+/// Evaluates a rule octet by octet and bit by bit, following its documentation.
 fn asks_for(rule: &Rule, key: &FrameKey) -> bool {
     let bit = |octets: &[u8], bit: usize| octets[bit / 8] >> (7 - bit % 8) & 1;
     let tos = rule.tos.is_none_or(|want| {

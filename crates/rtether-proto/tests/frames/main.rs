@@ -1,5 +1,5 @@
-//! Parser, classifier and tagger on any octets. The checks are those of the fuzz targets of the same
-//! names; here they run over the corpora and over random frames.
+//! Parser, classifier and tagger on any octets. The checks are those of the fuzz targets of the
+//! same names; here they run on the corpora and on random frames.
 
 mod classifier;
 mod reading;
@@ -28,7 +28,7 @@ fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn corpus_of_the_classifier() {
-    // The comparison must be more than an agreement not to read on.
+    // The comparison must cover more than frames that neither parser reads.
     let mut with_ports = 0;
     for (_, octets) in corpus("classifier") {
         let seen = classifier::check(&octets);
@@ -71,8 +71,8 @@ fn plausible() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A frame whose lengths are right: tags, IPv4 with options or IPv6 with extension headers, and
-/// what a transport begins with; padded, or jumbo.
+/// A frame with correct lengths: tags, IPv4 with options or IPv6 with extension headers, and the
+/// start of a transport header; padded, or jumbo.
 fn well_formed() -> impl Strategy<Value = Vec<u8>> {
     let tags = proptest::collection::vec((any::<bool>(), 0..0x0FFF_u16, 0..16_u8), 0..4);
     let protocol = prop::sample::select(vec![6_u8, 17, 33, 58, 132]);
@@ -112,7 +112,7 @@ fn well_formed() -> impl Strategy<Value = Vec<u8>> {
         )
 }
 
-/// Two ports, a UDP length, and a TCP header of 20 octets, which suits other protocols too.
+/// Two ports, a UDP length, and a TCP header of 20 octets, which also suits other protocols.
 fn transport(ports: [u8; 4], size: usize) -> Vec<u8> {
     let mut octets = vec![0; size];
     octets[..4].copy_from_slice(&ports);
@@ -154,7 +154,7 @@ fn v6(
         match KINDS[usize::from(kind)] {
             44 => chain.extend([next, 0, 0, 0, 0, 0, 0, 1]),
             51 => {
-                // In words of four octets, less two, and a multiple of eight octets.
+                // In units of four octets, less two, and a multiple of eight octets.
                 chain.extend([next, 2 * words + 2]);
                 chain.extend(std::iter::repeat_n(1, 8 * usize::from(words) + 14));
             }

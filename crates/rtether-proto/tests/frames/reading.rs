@@ -1,11 +1,11 @@
-//! The key of a frame, compared with what etherparse reads.
+//! Compares the key of a frame with the results of etherparse.
 
 use std::net::IpAddr;
 
 use etherparse::{IpNumber, Ipv6Slice, LinkExtSlice, NetSlice, SlicedPacket, TransportSlice};
 use rtether_proto::endnode::{FrameKey, MalformedReason, Parsed};
 
-/// Which parts were compared.
+/// The parts that were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// Addresses.
@@ -14,14 +14,14 @@ pub(crate) struct Seen {
     pub(crate) ports: bool,
 }
 
-/// Compares what both read of a frame that makes sense to both; where they differ by intention, that
-/// part is left out.
+/// Compares both results for a frame that both parsers accept; parts on which they differ by design
+/// are left out.
 ///
 /// # Panics
-/// If they differ otherwise, or only we find the frame malformed and for no good reason.
+/// If they differ otherwise, or only our parser rejects the frame, without a known reason.
 pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
     let Ok(other) = SlicedPacket::from_ethernet(frame) else {
-        // It also reads headers above IP that we do not look into.
+        // etherparse also reads headers above IP that our parser ignores.
         return Seen::default();
     };
     let mut tags = other.link_exts.iter().map(|extension| match extension {
@@ -31,12 +31,12 @@ pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
     let is_ours = |kind: u16| matches!(kind, 0x8100 | 0x88A8);
     let kinds = (0..other.link_exts.len()).map(|tag| be16(frame, 12 + 4 * tag));
     if tags.clone().any(|tag| tag.is_none()) || !kinds.clone().all(is_ours) {
-        // MACsec and 0x9100 are other protocols to us.
+        // Our parser treats MACsec and 0x9100 as other protocols.
         return Seen::default();
     }
     let kind = be16(frame, 12 + 4 * kinds.len());
     if kinds.len() == SlicedPacket::LINK_EXTS_CAP && is_ours(kind) {
-        // It reads no more tags, we do.
+        // etherparse reads no more tags; our parser does.
         return Seen::default();
     }
     if let Some(malformed) = parsed.malformed {
@@ -63,7 +63,7 @@ pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
             let addresses = [header.source_addr(), header.destination_addr()];
             network(key, tos, addresses.map(IpAddr::from));
             assert_eq!(key.protocol, Some(header.protocol().0), "protocol");
-            // To us an authentication header is an extension in IPv6 only.
+            // Our parser treats an authentication header as an extension in IPv6 only.
             let is_plain = ip.extensions().is_empty() && !ip.is_payload_fragmented();
             ports(key, is_plain, other.transport.as_ref())
         }
@@ -72,7 +72,7 @@ pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
             let addresses = [header.source_addr(), header.destination_addr()];
             network(key, header.traffic_class(), addresses.map(IpAddr::from));
             let payload = ip.payload();
-            // It reads on behind the header of a later fragment.
+            // etherparse reads on behind the header of a later fragment.
             let is_plain = !is_empty(ip) && !is_unknown(payload.ip_number) && !payload.fragmented;
             if is_empty(ip) {
                 assert_eq!(key.source_port, None, "ports in no payload");
@@ -90,9 +90,9 @@ pub(crate) fn compare(frame: &[u8], parsed: &Parsed) -> Seen {
     }
 }
 
-/// Returns whether we refuse for this reason what etherparse takes: it knows no undefined types, no
-/// reserved VLAN and no limit of tags and extension headers, and reads neither all extension headers
-/// nor the ports of all protocols that have some.
+/// Returns whether etherparse accepts what our parser rejects for this reason: it knows no
+/// undefined types, no reserved VLAN and no limit of tags and extension headers, and does not read
+/// all extension headers or the ports of all protocols.
 fn is_stricter(reason: MalformedReason, key: &FrameKey, net: Option<&NetSlice<'_>>) -> bool {
     let payload = match net {
         Some(NetSlice::Ipv4(ip)) => Some(ip.payload()),
@@ -121,15 +121,14 @@ fn is_stricter(reason: MalformedReason, key: &FrameKey, net: Option<&NetSlice<'_
     }
 }
 
-/// Returns whether etherparse takes all that is there for the payload, where we take nothing: a
-/// length of zero without a jumbogram.
+/// Returns whether etherparse takes the rest of the frame as payload where our parser takes
+/// nothing: a length of zero without a jumbogram.
 fn is_empty(ip: &Ipv6Slice<'_>) -> bool {
     let header = ip.header();
     header.payload_length() == 0 && header.next_header() != IpNumber::IPV6_HEADER_HOP_BY_HOP
 }
 
-/// Returns whether this is an extension header that etherparse does not know: mobility, host
-/// identity, shim6.
+/// Returns whether etherparse does not know this extension header: mobility, host identity, shim6.
 const fn is_unknown(protocol: IpNumber) -> bool {
     matches!(protocol.0, 135 | 139 | 140)
 }
@@ -147,7 +146,7 @@ fn ports(key: &FrameKey, is_plain: bool, transport: Option<&TransportSlice<'_>>)
         _ => None,
     };
     let found = key.source_port.zip(key.destination_port);
-    // Other protocols have ports for us alone.
+    // etherparse reads the ports of no other protocols.
     let is_common = matches!(key.protocol, Some(6 | 17));
     if is_plain && (is_common || expected.is_some()) {
         assert_eq!(found, expected, "ports");

@@ -1,4 +1,4 @@
-//! What must hold for the tagger on any octets.
+//! Properties of the tagger on any octets.
 
 use etherparse::SingleVlanSlice;
 use rtether_model::network::{Pcp, Vid};
@@ -6,13 +6,13 @@ use rtether_proto::endnode::{
     FrameKey, MAX_TAGS, Malformed, MalformedReason, Tag, parse, pop_tag, push_tag,
 };
 
-/// Octets of both addresses.
+/// Length of both addresses.
 const ADDRESSES: usize = 12;
 
-/// Checks a case: two octets for each of two tags, one that is left out, and the frame.
+/// Checks a case: two octets for each of two tags, one unused, and the frame.
 ///
 /// # Panics
-/// If something does not hold.
+/// If a property is violated.
 pub(crate) fn check(octets: &[u8]) {
     let Some((head, frame)) = octets.split_first_chunk::<5>() else {
         return;
@@ -23,7 +23,7 @@ pub(crate) fn check(octets: &[u8]) {
     pop(frame);
 }
 
-/// Returns a tag of these octets; VLAN 4095, which is reserved, becomes 0.
+/// Returns a tag from these octets; the reserved VLAN 4095 becomes 0.
 fn tag([high, low]: [u8; 2]) -> Tag {
     let vid = u16::from_be_bytes([high & 0x0F, low]);
     Tag {
@@ -52,14 +52,14 @@ fn push(frame: &[u8], tags: [Tag; 2]) {
     }
     assert_eq!(tagged[..ADDRESSES], frame[..ADDRESSES]);
     assert_eq!(tagged[ADDRESSES + 8..], frame[ADDRESSES..]);
-    // The last in is the first out.
+    // The last tag in is the first out.
     assert_eq!(pop_tag(&mut tagged), Some(tags[1]));
     same_but_for_the_tag(frame, &tagged, tags[0]);
     assert_eq!(pop_tag(&mut tagged), Some(tags[0]));
     assert_eq!(tagged, frame, "pop does not undo push");
 }
 
-/// A tag changes nothing of the key but the tag, and moves what is malformed.
+/// A tag changes only the tag of the key, and the offset of a malformed header.
 fn same_but_for_the_tag(frame: &[u8], tagged: &[u8], tag: Tag) {
     let (before, after) = (parse(frame), parse(tagged));
     let is_full = after
@@ -68,7 +68,7 @@ fn same_but_for_the_tag(frame: &[u8], tagged: &[u8], tag: Tag) {
     if is_full {
         let mut inner = frame.to_vec();
         let tags = std::iter::from_fn(|| pop_tag(&mut inner)).count();
-        // One more may be cut short, or be that of the reserved VLAN.
+        // One more tag may be truncated, or have the reserved VLAN.
         let rest = inner.get(ADDRESSES..ADDRESSES + 2);
         let is_begun = matches!(rest, Some([0x81, 0x00] | [0x88, 0xA8]));
         let tags = tags + usize::from(is_begun);

@@ -1,4 +1,4 @@
-//! Examples worked out by hand.
+//! Worked examples.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration};
 use rtether_proto::smoother::Class::{Bulk, RealTime};
@@ -9,7 +9,7 @@ use rtether_proto::smoother::{
 
 use crate::harness::{Driver, fixed, unlimited};
 
-/// Back to back from a full bucket: packets that leave one credit, then the largest.
+/// Back to back from a full bucket: packets that leave one credit, then the largest packet.
 fn burst(depth: u64, period: Duration) -> (u64, Driver) {
     let mut driver = Driver::with(unlimited(fixed(depth, period)));
     let mut credits = depth;
@@ -32,8 +32,8 @@ fn the_longest_burst_is_that_of_the_paper() {
 
 #[test]
 fn a_burst_at_a_refresh_is_longer_by_one_packet() {
-    // By hand: 2999 octets leave just before the refresh, which lifts -1499 to 1; the packet that
-    // waits leaves at once. 2 * D - 1 + M = 4499.
+    // By hand: 2999 octets leave just before the refresh, which raises -1499 to 1; the waiting
+    // packet leaves at once. 2 * D - 1 + M = 4499.
     let (first, mut driver) = burst(1500, Duration::from_us(4_800));
     assert_eq!(first, 2_999);
     driver.advance(Duration::from_us(4_800));
@@ -42,9 +42,9 @@ fn a_burst_at_a_refresh_is_longer_by_one_packet() {
 
 #[test]
 fn the_mean_rate_is_depth_over_period() {
-    // Oracle: 002 Kweon 2: 312 500 octet/s either way. In ten seconds the bucket refreshes
-    // 10 / 0.0048 = 2083 or 10 / 0.48 = 20 times; with the full bucket at the start that allows
-    // 2084 or 21 times the depth, and what leaves last may borrow.
+    // Oracle: 002 Kweon 2: 312 500 octet/s either way. In ten seconds the bucket is refreshed 10 /
+    // 0.0048 = 2083 or 10 / 0.48 = 20 times; with the full bucket at the start, that allows 2084 or
+    // 21 times the depth, and the last packet may borrow.
     for (depth, period, refreshes) in [
         (1500, Duration::from_us(4_800), 2_083),
         (150_000, Duration::from_ms(480), 20),
@@ -98,9 +98,9 @@ fn real_time_overtakes_even_without_smoothing() {
 #[test]
 fn himd_over_one_collision() {
     // By hand: full packets at 0 (from the full bucket), 3, 6, ... ms, since RP is 3 ms. Collision
-    // reported at 7 ms: RP 6 ms at once, nothing until after 17 ms. The refresh at 9 ms is taken
-    // away; the next is due at 9 + (6 - 0.2) = 14.8, tick 15, taken away; RP there is
-    // 6 - 0.8 = 5.2: due 20.2, tick 21: a packet.
+    // reported at 7 ms: RP is 6 ms at once, and nothing leaves until after 17 ms. The credits of
+    // the refresh at 9 ms are removed; the next is due at 9 + (6 - 0.2) = 14.8, tick 15, and
+    // removed too; RP is then 6 - 0.8 = 5.2: due 20.2, tick 21: a packet.
     let mut driver = Driver::with(unlimited(Mode::Adaptive(Adaptive::HIMD)));
     for _ in 0..20 {
         driver.enqueue(Bulk, 1500);
@@ -121,11 +121,11 @@ fn himd_over_one_collision() {
 
 #[test]
 fn taken_literally_one_collision_doubles_at_every_call() {
-    // By hand: calls at 7 ms (the report) and at the ticks 8..=17 are eleven; 3 ms doubled eleven
-    // times is beyond 100 ms. Per report it is one doubling and ten ticks of 0.1 ms: 5 ms.
+    // By hand: the calls at 7 ms (the report) and at the ticks 8..=17 are eleven; 3 ms doubled
+    // eleven times is beyond 100 ms. Per report it is one doubling and ten ticks of 0.1 ms: 5 ms.
     for (doubling, decreases, period) in [
         (Doubling::PerReport, 1, Duration::from_ms(5)),
-        // 100 ms from the sixth call on; each tick takes 0.1 ms off before the call doubles.
+        // 100 ms from the sixth call on; each tick subtracts 0.1 ms before the call doubles.
         (Doubling::PerCall, 11, Duration::from_ms(100)),
     ] {
         let parameters = Adaptive {
@@ -147,7 +147,7 @@ fn taken_literally_one_collision_doubles_at_every_call() {
 
 #[test]
 fn a_report_without_bulk_traffic_expires() {
-    // Only a bulk packet at the head makes the procedure look at collisions.
+    // The procedure looks at collisions only for a bulk packet at the head.
     let mut driver = Driver::new(Mode::Adaptive(Adaptive::HIMD));
     driver.signal(Signal::Congestion);
     driver.enqueue(RealTime, 100);
@@ -160,7 +160,7 @@ fn a_report_without_bulk_traffic_expires() {
 #[test]
 fn nt_releases_three_packets_at_most() {
     // By hand: depth 1500, 3000, 4500, 4500 at 10, 20, 30, 40 ms: 1 + 2 + 3 + 3 packets; real-time
-    // packets pass uncharged. 4500 octets each 10 ms are 3.6 Mbit/s.
+    // packets pass uncharged. 4500 octets every 10 ms are 3.6 Mbit/s.
     let parameters = Nt {
         jitter: Duration::ZERO,
         ..Nt::paper(1)
@@ -194,7 +194,7 @@ fn parameters_change_while_running() {
         driver.enqueue(Bulk, 1500);
     }
     driver.advance(Duration::from_ms(5));
-    // By hand: the refresh due at 36 ms is now due a new period after the last one, at 10 ms.
+    // By hand: the refresh due at 36 ms is now due one new period after the last one, at 10 ms.
     driver.set(unlimited(fixed(1500, Duration::from_ms(10))));
     let due = driver.smoother.poll_timeout().expect("a refresh");
     assert_eq!(
@@ -203,7 +203,7 @@ fn parameters_change_while_running() {
     );
     driver.advance(Duration::from_ms(5));
     assert_eq!(driver.sent(Bulk), 3_000);
-    // Another mode lets out what waits by its own rules, at once if it has none.
+    // Another mode releases waiting packets by its own rules, at once if it has none.
     driver.set(unlimited(Mode::None));
     assert_eq!(driver.sent(Bulk), 15_000);
     let error = driver
@@ -248,7 +248,7 @@ fn what_does_not_fit_is_given_back_and_counted() {
     };
     let mode = Mode::Fixed(Fixed::PAPER);
     let mut driver = Driver::with(Config { mode, limits });
-    // One leaves, two wait, the fourth is dropped.
+    // One leaves, two wait, and the fourth is dropped.
     let taken: Vec<_> = (0..4).map(|_| driver.enqueue(Bulk, 1500)).collect();
     assert_eq!(taken, [true, true, true, false]);
     assert!(!driver.enqueue(RealTime, 1501));

@@ -1,4 +1,4 @@
-//! A driver in virtual time: obeys the drain rule and checks the invariants after every step.
+//! A driver in virtual time that follows the drain rule and checks the invariants after every step.
 
 use rtether_model::quantity::{Bytes, Duration, Instant};
 use rtether_proto::smoother::{
@@ -11,10 +11,10 @@ pub(crate) struct Departure {
     pub(crate) at: Instant,
     pub(crate) class: Class,
     pub(crate) size: u64,
-    /// Number in order of arrival, over both classes.
+    /// Number in order of arrival, across both classes.
     pub(crate) frame: usize,
     pub(crate) waited: Duration,
-    /// Refreshes before it.
+    /// Number of refreshes before it.
     pub(crate) refreshes: usize,
 }
 
@@ -22,11 +22,11 @@ pub(crate) struct Departure {
 pub(crate) struct Driver {
     pub(crate) smoother: Smoother<usize>,
     pub(crate) now: Instant,
-    /// How long after its time a timeout is handled.
+    /// How late timeouts are handled.
     pub(crate) lateness: Duration,
     pub(crate) departures: Vec<Departure>,
     pub(crate) events: Vec<Event>,
-    /// When the bucket was refreshed.
+    /// Times of the refreshes.
     pub(crate) refreshed: Vec<Instant>,
     arrivals: usize,
 }
@@ -48,7 +48,7 @@ impl Driver {
         }
     }
 
-    /// Hands over a packet; the driver has room for `room` of what may leave.
+    /// Offers a packet; the driver has room for `room` packets.
     pub(crate) fn enqueue_with_room(&mut self, class: Class, size: u64, room: usize) -> bool {
         let frame = self.arrivals;
         self.arrivals += 1;
@@ -68,7 +68,7 @@ impl Driver {
         self.drain(usize::MAX);
     }
 
-    /// A packet is out that began to be sent so long ago.
+    /// A packet is out whose transmission began `ago` before.
     pub(crate) fn complete(&mut self, class: Class, ago: Duration, attempts: u32) {
         let started_at = (self.now - ago).max(Instant::ZERO);
         let sent = Transmission {
@@ -79,7 +79,7 @@ impl Driver {
         self.drain(usize::MAX);
     }
 
-    /// Somebody sent for so long.
+    /// A station kept the medium busy for `busy`.
     pub(crate) fn hear(&mut self, busy: Duration) {
         self.smoother.handle_busy(self.now, busy);
         self.drain(usize::MAX);
@@ -91,7 +91,7 @@ impl Driver {
         self.drain(usize::MAX);
     }
 
-    /// Lets time pass, with all timeouts on the way.
+    /// Lets time pass, handling all timeouts that fall due.
     pub(crate) fn advance(&mut self, span: Duration) {
         let end = self.now + span;
         while let Some((due, _)) = self.smoother.poll_timeout() {
@@ -106,7 +106,7 @@ impl Driver {
         self.now = end;
     }
 
-    /// Takes what may leave, up to `room`, then the events.
+    /// Takes up to `room` packets that may leave, then the events.
     pub(crate) fn drain(&mut self, room: usize) {
         self.collect_events();
         for _ in 0..room {
@@ -150,7 +150,7 @@ pub(crate) fn fixed(depth: u64, period: Duration) -> Mode {
     })
 }
 
-/// No limit that a test reaches.
+/// A configuration whose limits no test reaches.
 pub(crate) fn unlimited(mode: Mode) -> Config {
     Config {
         mode,

@@ -1,4 +1,4 @@
-//! The traffic smoother as a driver sees it.
+//! The traffic smoother, as seen by a driver.
 
 mod arithmetic;
 mod harness;

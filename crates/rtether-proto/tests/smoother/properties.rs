@@ -1,4 +1,4 @@
-//! What holds for any traffic.
+//! Properties for any traffic.
 
 use proptest::prelude::*;
 use rtether_model::quantity::{BitRate, Bytes, Duration};
@@ -15,13 +15,13 @@ const MTU: u64 = 1500;
 #[derive(Clone, Debug)]
 enum Step {
     Arrive(Class, u64),
-    /// Arrives while the driver has room for so many.
+    /// Arrives while the driver has room for this many packets.
     ArriveAtFullCard(Class, u64, usize),
     Wait(Duration),
     Report(Signal),
-    /// A packet is out that started so long ago, at this attempt.
+    /// A packet is out that started this long ago, after this many attempts.
     Complete(Class, Duration, u32),
-    /// Somebody sent for so long.
+    /// A station kept the medium busy for this time.
     Hear(Duration),
     Set(Mode),
 }
@@ -34,7 +34,7 @@ fn wait() -> impl Strategy<Value = Step> {
     prop_oneof![0..2_000i64, 0..60_000i64].prop_map(|us| Step::Wait(Duration::from_us(us)))
 }
 
-/// Traffic with `real_time` in ten packets of the first class.
+/// Traffic in which `real_time` of ten packets are real-time.
 fn traffic(real_time: u32) -> impl Strategy<Value = Step> {
     let class = prop_oneof![10 - real_time => Just(Bulk), real_time => Just(RealTime)];
     prop_oneof![
@@ -159,9 +159,9 @@ fn small() -> Limits {
     }
 }
 
-/// Compares what left with the theorem in every window that ends with a bulk packet: octets of both
-/// classes against `(n + 1) * D - 1 + M`, with the refreshes that there were and with those that
-/// fit into the length of the window.
+/// Compares departures with the theorem in every window that ends with a bulk packet: octets of
+/// both classes against `(n + 1) * D - 1 + M`, with the actual number of refreshes and with the
+/// number that fits into the length of the window.
 fn stays_below_its_curve(driver: &Driver, depth: u64, period: Duration) {
     let departures = &driver.departures;
     for (first, start) in departures.iter().enumerate() {
@@ -197,7 +197,7 @@ fn count(number: usize) -> u64 {
     u64::try_from(number).expect("fits")
 }
 
-/// Within a class the order of arrival is the order of departure.
+/// Packets of one class leave in order of arrival.
 fn is_fifo(departures: &[Departure], class: Class) -> bool {
     let of_class = departures.iter().filter(|d| d.class == class);
     of_class.map(|departure| departure.frame).is_sorted()
@@ -296,7 +296,7 @@ proptest! {
         prop_assert_eq!(waited, Duration::ZERO);
     }
 
-    /// Invariants (conservation, ranges) are checked by the driver after every step.
+    /// The driver checks the invariants (conservation, ranges) after every step.
     #[test]
     fn nothing_is_lost_or_reordered_whatever_happens(
         steps in prop::collection::vec(
@@ -317,7 +317,7 @@ proptest! {
             let waiting = driver.smoother.state().real_time_packets;
             take(&mut driver, step);
             arrivals += u64::from(matches!(step, Step::Arrive(..) | Step::ArriveAtFullCard(..)));
-            // What waited in the first class goes before anything of the second.
+            // Waiting packets of the first class leave before any of the second.
             let left = &driver.departures[before..];
             let first = left.iter().take(waiting);
             prop_assert!(first.map(|d| d.class).all(|class| class == RealTime));
@@ -330,7 +330,7 @@ proptest! {
         prop_assert!(is_fifo(&driver.departures, Bulk));
     }
 
-    /// While bulk packets wait no credit is lost, so both classes together get all of them.
+    /// While bulk packets wait no credit is lost, so both classes together use all credits.
     #[test]
     fn bulk_gets_what_real_time_leaves(
         real_time in 0..1_499u64,
@@ -348,13 +348,14 @@ proptest! {
         }
         let both = driver.sent(Bulk) + driver.sent(RealTime);
         let granted = 1_500 * (periods + 1);
-        // Sent at least what was granted, unless real-time traffic of the last period is unpaid.
+        // At least the granted octets were sent, unless real-time traffic of the last period is
+        // unpaid.
         prop_assert!(both >= granted, "{both} of {granted}");
         prop_assert!(both < granted + MTU + real_time);
         prop_assert_eq!(driver.smoother.statistics().credits_lost, 0);
     }
 
-    /// Once reports end, a bulk packet leaves within hold, longest period and two ticks.
+    /// Once reports end, a bulk packet leaves within the hold, the longest period and two ticks.
     #[test]
     fn bulk_is_not_starved_after_the_last_report(
         parameters in adaptive(),

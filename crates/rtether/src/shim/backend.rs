@@ -1,21 +1,21 @@
-//! The two back ends behind one face.
+//! A common interface to both back ends.
 
 use rtether_live::link::{Device, DeviceError};
 use rtether_live::shim::{self as live, Backend, Handle, Settings, ShimError, Status, kernel};
 
-/// Commands that set a shim up and those that take it down, as they can be repeated by hand.
+/// Commands that set a shim up and take it down, which can be repeated by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// In order.
+    /// Set-up, in order.
     pub up: Vec<String>,
-    /// In order.
+    /// Tear-down, in order.
     pub down: Vec<String>,
 }
 
-/// Looks at a device and says what would be done to it.
+/// Inspects a device and returns what would be done to it.
 ///
 /// # Errors
-/// If the settings are refused, or the device is not fit.
+/// If the settings are refused, or the device is not suitable.
 pub fn prepare(device: &str, backend: Backend, settings: &Settings) -> Result<Commands, ShimError> {
     let lines = |commands: Vec<rtether_live::namespace::CommandLine>| {
         commands.iter().map(ToString::to_string).collect()
@@ -38,7 +38,7 @@ pub fn prepare(device: &str, backend: Backend, settings: &Settings) -> Result<Co
     }
 }
 
-/// Returns whether it is what was asked for that is to blame, and not the machine.
+/// Returns whether the user's input caused the error, rather than the machine.
 pub fn is_wrong_input(error: &ShimError) -> bool {
     matches!(
         error,
@@ -49,12 +49,12 @@ pub fn is_wrong_input(error: &ShimError) -> bool {
     )
 }
 
-/// Returns whether the device is gone: then whatever was changed about it is gone as well.
+/// Returns whether the device is gone, and with it everything that was changed about it.
 pub(super) fn is_gone(error: &ShimError) -> bool {
     matches!(error, ShimError::Device(DeviceError::Unknown { .. }))
 }
 
-/// Leaves a device as it was before a shim whose process has gone.
+/// Restores a device after the shim's process has gone.
 pub(super) fn restore(device: &str) -> Result<(), ShimError> {
     Device::named(device)?;
     live::restore(device)?;
@@ -62,7 +62,7 @@ pub(super) fn restore(device: &str) -> Result<(), ShimError> {
     Ok(())
 }
 
-/// A shim of either kind.
+/// A shim with either back end.
 pub(crate) enum Shim {
     /// The engines in a thread.
     User(Box<live::Shim>),

@@ -1,8 +1,8 @@
-//! Talks to a shim at work: one line of JSON each way over a Unix socket.
+//! Control of a running shim: one line of JSON each way over a Unix socket.
 //!
-//! The socket belongs to the user of the shim alone (mode 0600). All the same nothing that comes
-//! over it is trusted: a request has a largest size and a time in which it must be there, nobody
-//! waits for anybody else's ([`Listener`]), and what is no request is answered with the reason.
+//! Only the shim's user can access the socket (mode 0600). Its input is still not trusted: a
+//! request has a size limit and a time limit, no client waits for another one's request
+//! ([`Listener`]), and an invalid request is answered with the reason.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,33 +16,33 @@ mod listener;
 
 pub use listener::Listener;
 
-/// Largest configuration that is sent, in octets.
+/// Largest configuration accepted, in octets.
 pub const MAX_CONFIG: usize = 256 << 10;
-/// Longest line: a configuration in which each octet is escaped, and the rest of the request.
+/// Longest line: a configuration with every octet escaped, and the rest of the request.
 const MAX_LINE: usize = 6 * MAX_CONFIG + 4096;
-/// In which a shim has to answer.
+/// Time limit for a shim's answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is asked of a shim.
+/// A request to a shim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// How it is.
+    /// Asks for the status.
     Status(Form),
-    /// Another configuration.
+    /// Applies another configuration.
     Set {
-        /// What to call the file in messages.
+        /// Name of the file, for messages.
         name: String,
         /// Its text.
         text: String,
     },
-    /// An orderly end.
+    /// Asks for an orderly end.
     Stop,
 }
 
-/// What a status is written in.
+/// Format of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A table for people.
+    /// A table for the terminal.
     Table,
     /// One JSON document.
     Json,
@@ -62,21 +62,21 @@ impl Form {
     }
 }
 
-/// What a shim answers: a text for standard output, or what is wrong.
+/// A shim's answer: text for standard output, or an error.
 pub type Answer = Result<String, Wrong>;
 
-/// Why a shim does not do what it is asked for.
+/// Why a shim does not carry out a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Wrong {
-    /// For people; may be several lines.
+    /// Message for the user; may have several lines.
     pub message: String,
-    /// Whether the request is to blame and not the machine.
+    /// Whether the request is at fault, rather than the machine.
     pub is_input: bool,
 }
 
 impl Wrong {
-    /// The request is to blame.
+    /// Creates an error caused by the request.
     pub fn input(message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -85,7 +85,7 @@ impl Wrong {
         }
     }
 
-    /// The machine is to blame.
+    /// Creates an error caused by the machine.
     pub fn machine(message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -96,7 +96,7 @@ impl Wrong {
 }
 
 impl Request {
-    /// Returns the line that is sent, with its end.
+    /// Returns the line to send, including its end.
     pub fn line(&self) -> String {
         let object = match self {
             Self::Status(form) => json!({ "verb": "status", "form": form.name() }),
@@ -106,10 +106,10 @@ impl Request {
         format!("{object}\n")
     }
 
-    /// Reads a line, whatever it holds.
+    /// Parses a line with any content.
     ///
     /// # Errors
-    /// Why it is no request.
+    /// Why it is not a request.
     pub fn read(line: &[u8]) -> Result<Self, Wrong> {
         let object: Value = serde_json::from_slice(line)
             .map_err(|error| Wrong::input(format!("a request is a line of JSON: {error}")))?;
@@ -163,15 +163,15 @@ fn read_answer(line: &[u8]) -> Option<Answer> {
     }))
 }
 
-/// A line that comes in pieces.
+/// A line received in pieces.
 #[derive(Debug, Default)]
 struct Line(Vec<u8>);
 
 impl Line {
-    /// Takes what was read; returns whether the line is complete.
+    /// Appends received octets; returns whether the line is complete.
     ///
     /// # Errors
-    /// If it is too long, or something follows its end.
+    /// If the line is too long, or something follows its end.
     fn take(&mut self, read: &[u8]) -> io::Result<bool> {
         let end = read.iter().position(|octet| *octet == b'\n');
         self.0.extend_from_slice(&read[..end.unwrap_or(read.len())]);
@@ -187,8 +187,8 @@ impl Line {
     }
 }
 
-/// Returns what is asked for in octets that come in pieces, or why it is no request; `None` if a line
-/// does not end. For tests and fuzz targets alone: a shim has a [`Listener`].
+/// Parses a request that arrives in pieces, or returns the reason why it is invalid; `None` if the
+/// line is incomplete. For tests and fuzz targets only: a shim uses a [`Listener`].
 #[doc(hidden)]
 pub fn request_in<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> Option<Result<Request, Wrong>> {
     let mut line = Line::default();
@@ -202,7 +202,7 @@ pub fn request_in<'p>(pieces: impl Iterator<Item = &'p [u8]>) -> Option<Result<R
     None
 }
 
-/// Reads up to the end of a line, of which nothing may follow.
+/// Reads one line; nothing may follow it.
 fn read_line(mut stream: &UnixStream, patience: Duration) -> io::Result<Vec<u8>> {
     let until = Instant::now() + patience;
     let mut line = Line::default();
@@ -231,7 +231,7 @@ fn read_line(mut stream: &UnixStream, patience: Duration) -> io::Result<Vec<u8>>
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody answers there.
+    /// No shim answers on the socket.
     #[error(
         "no shim answers for `{device}` in this network namespace: {source}; `rtether shim up \
          {device} --config shim.yaml` starts one"
@@ -239,34 +239,34 @@ pub enum AskError {
     NoShim {
         /// The device.
         device: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The socket belongs to somebody else.
+    /// The socket belongs to another user.
     #[error("the shim of `{device}` belongs to another user; run as that user, or as root")]
     NotAllowed {
         /// The device.
         device: String,
     },
-    /// It does not answer in time, or not as it should.
+    /// There is no answer in time, or an invalid one.
     #[error(
         "the shim of `{device}` does not answer: {source}; `rtether shim down {device}` removes one that hangs"
     )]
     NoAnswer {
         /// The device.
         device: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// It says what is wrong.
+    /// The shim reports an error.
     #[error(transparent)]
     Wrong(#[from] Wrong),
 }
 
-/// Asks the shim of a place.
+/// Sends a request to the shim of a place and returns its answer.
 ///
 /// # Errors
-/// As [`AskError`] says.
+/// See [`AskError`].
 pub fn ask(place: &Place, request: &Request) -> Result<String, AskError> {
     if let Request::Set { text, .. } = request
         && text.len() > MAX_CONFIG

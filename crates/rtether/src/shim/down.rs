@@ -1,4 +1,4 @@
-//! The end of a shim, from outside of its process.
+//! Ends a shim from another process.
 
 use std::io;
 use std::time::Duration;
@@ -11,63 +11,63 @@ use super::control::{AskError, Request, ask};
 use super::place::{Place, PlaceError};
 use super::state::State;
 
-/// How long a shim may take to end: frames that wait have two seconds to leave.
+/// How long a shim may take to end: waiting frames have two seconds to leave.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long another process may be busy with the same device.
+/// How long to wait for another process that is working on the same device.
 const BUSY: Duration = Duration::from_millis(200);
 
-/// What was there to end.
+/// What was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Down {
-    /// A shim, in order.
+    /// A shim, which ended in order.
     Stopped,
     /// A shim that did not answer; its process was killed and the device restored.
     Killed,
-    /// What a shim had left whose process was gone.
+    /// The remains of a shim whose process was gone.
     Restored,
-    /// Nothing.
+    /// There was nothing to end.
     Nothing,
 }
 
-/// Why a device is not as it was.
+/// Why a device was not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum DownError {
-    /// The place of the shim.
+    /// Access to the shim's place failed.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The shim does not do it.
+    /// The shim refused to end.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// It goes on.
+    /// The shim's process could not be killed.
     #[error("the shim of `{device}` (process {pid}) does not end: {source}; `kill -9 {pid}` does")]
     Goes {
         /// The device.
         device: String,
         /// Number of its process.
         pid: u32,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody else is at it.
+    /// Another process holds the lock.
     #[error("another process sets up or ends the shim of `{0}`; try again")]
     Busy(String),
-    /// The device.
+    /// Restoring the device failed.
     #[error(transparent)]
     Shim(#[from] ShimError),
-    /// A file of the place.
+    /// The state could not be removed.
     #[error("removing the state of the shim: {0}")]
     State(io::Error),
 }
 
-/// Ends the shim of a place, if there is one, and restores the device, whatever is left there.
+/// Ends the shim of a place, if there is one, and restores the device.
 ///
 /// # Errors
-/// As [`DownError`] says.
+/// See [`DownError`].
 pub fn down(place: &Place) -> Result<Down, DownError> {
     let asked = match ask(place, &Request::Stop) {
         Ok(_) => Some(Down::Stopped),
         Err(AskError::NoAnswer { .. }) => None,
-        // A shim that is about to be set up or to end has no socket and holds the lock.
+        // A shim that is being set up or is ending has no socket but holds the lock.
         Err(AskError::NoShim { .. }) => return clean(place, BUSY),
         Err(error) => return Err(error.into()),
     };
@@ -98,14 +98,14 @@ fn is_taken(place: &Place) -> bool {
     place.is_taken().unwrap_or(false)
 }
 
-/// Restores the device, if nobody holds the lock.
+/// Restores the device, if the lock is free.
 fn clean(place: &Place, patience: Duration) -> Result<Down, DownError> {
     let busy = || DownError::Busy(place.device().to_owned());
     place.make()?;
     let _lock = place.lock(patience)?.ok_or_else(busy)?;
     let had_state = place.state().exists();
     match restore(place.device()) {
-        // What a shim has changed has gone with the device.
+        // The changes made by the shim are gone with the device.
         Err(error) if had_state && is_gone(&error) => {}
         restored => restored?,
     }

@@ -1,8 +1,8 @@
-//! The end-node layer in front of a real interface: its configuration, and a shim at work.
+//! The end-node layer on a real interface: configuration, and a running shim.
 //!
-//! [`service::run`] sets a shim up, answers what others ask ([`control`]), and takes it down. If its
-//! process dies, the one of [`watchdog`] restores the device; [`down`](down::down) does so too, for
-//! whatever was left.
+//! [`service::run`] sets a shim up, answers requests ([`control`]), and takes it down. If its
+//! process dies, the [`watchdog`] process restores the device; [`down`](down::down) also does so,
+//! for anything left behind.
 
 mod backend;
 pub mod config;

@@ -1,4 +1,4 @@
-//! Tells the system's manager of services how a shim is (`sd_notify(3)`).
+//! Notifies the system's service manager of the shim's state (`sd_notify(3)`).
 //!
 //! The protocol is one datagram of `NAME=value` lines to a Unix socket, so no library is needed.
 
@@ -9,32 +9,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// The way to the manager.
+/// Connection to the service manager.
 #[derive(Debug)]
 pub struct Notifier {
     socket: UnixDatagram,
     manager: SocketAddr,
 }
 
-/// What there is to tell.
+/// A notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News<'a> {
-    /// The shim is at work.
+    /// The shim is running.
     Ready,
-    /// It is about to end.
+    /// The shim is about to end.
     Stopping,
-    /// It is alive.
+    /// The shim is alive.
     Alive,
-    /// A line for people.
+    /// A status line for the user.
     Status(&'a str),
 }
 
 impl Notifier {
-    /// Returns the way to the socket that the variable `NOTIFY_SOCKET` names: a path, or `@` and an
-    /// abstract name.
+    /// Connects to the socket named by the variable `NOTIFY_SOCKET`: a path, or `@` and an abstract
+    /// name.
     ///
     /// # Errors
-    /// The name is none, or no socket can be had.
+    /// If the name is invalid, or no socket can be opened.
     pub fn new(name: &OsStr) -> io::Result<Self> {
         let manager = match name.as_bytes() {
             [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
@@ -42,15 +42,15 @@ impl Notifier {
             _ => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
         };
         let socket = UnixDatagram::unbound()?;
-        // A manager that does not read must not stop the shim.
+        // A manager that does not read must not block the shim.
         socket.set_nonblocking(true)?;
         Ok(Self { socket, manager })
     }
 
-    /// Tells it.
+    /// Sends a notification.
     ///
     /// # Errors
-    /// The manager is gone or does not read.
+    /// If the manager is gone or does not read.
     pub fn tell(&self, news: News<'_>) -> io::Result<()> {
         let text = match news {
             News::Ready => "READY=1".to_owned(),
@@ -69,8 +69,8 @@ impl Notifier {
     }
 }
 
-/// Returns how often the manager wants to hear of us: half of `WATCHDOG_USEC`, if `WATCHDOG_PID` is
-/// not that of another process (`sd_watchdog_enabled(3)`).
+/// Returns how often the manager expects a sign of life: half of `WATCHDOG_USEC`; `None` if
+/// `WATCHDOG_PID` names another process (`sd_watchdog_enabled(3)`).
 pub fn interval(usec: Option<&OsStr>, pid: Option<&OsStr>, own_pid: u32) -> Option<Duration> {
     let number = |text: &OsStr| text.to_str()?.parse::<u64>().ok();
     if let Some(pid) = pid
@@ -88,7 +88,7 @@ mod tests {
 
     fn read(socket: &UnixDatagram) -> String {
         let mut octets = [0; 200];
-        // A signal may come first, such as the end of another test's child.
+        // A signal may arrive first, such as the end of another test's child.
         let size = loop {
             match socket.recv(&mut octets) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn the_manager_reads_what_is_told() {
-        // Oracle: the lines of `sd_notify(3)`, read from a socket of our own, of both kinds.
+        // Oracle: the lines of `sd_notify(3)`, received on our own socket of either kind.
         let path = std::env::temp_dir().join(format!("rtether-notify-{}", std::process::id()));
         let abstract_name = format!("rtether-notify-{}", std::process::id());
         let address = SocketAddr::from_abstract_name(&abstract_name).expect("a name");
@@ -125,7 +125,7 @@ mod tests {
                 notifier.tell(news).expect("sent");
                 assert_eq!(read(&manager), line);
             }
-            // A manager that is gone or does not read is an error, not a wait.
+            // A manager that is gone or does not read causes an error, not a wait.
             drop(manager);
             assert!(notifier.tell(News::Alive).is_err());
         }

@@ -1,8 +1,8 @@
-//! Where a shim can be found: its lock, its state and its control socket.
+//! Where to find a shim: its lock, its state and its control socket.
 //!
-//! There is one place for each device of each network namespace, since two namespaces may have
-//! devices of the same name. The lock is held for as long as a shim is there and ends with its
-//! process, however that ends, so nobody has to guess whether a process number is still the same.
+//! Each device in each network namespace has its own place, since two namespaces may have devices
+//! of the same name. The lock is held while the shim exists and is released when its process ends,
+//! however it ends, so there is no need to check whether a process number has been reused.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -10,17 +10,17 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where places are unless the system says otherwise.
+/// Default folder of places.
 pub const RUNTIME: &str = "/run/rtether";
 
-/// Longest name of a device (`IFNAMSIZ` less the zero at the end).
+/// Longest device name (`IFNAMSIZ` less the terminating zero).
 const NAME_MAX: usize = 15;
-/// Longest path of a Unix socket, without the zero at the end (`unix(7)`).
+/// Longest path of a Unix socket, without the terminating zero (`unix(7)`).
 const SOCKET_MAX: usize = 107;
-/// Between two looks at a lock that another process holds.
+/// Interval between attempts to take a lock held by another process.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// Names of files for one device of one network namespace.
+/// File names for one device of one network namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     folder: PathBuf,
@@ -28,31 +28,31 @@ pub struct Place {
     device: String,
 }
 
-/// A place that cannot be.
+/// Why a place cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// The system has no device of this name in any namespace.
+    /// No device can have this name.
     #[error(
         "`{0}` cannot be the name of a device: 1 to 15 characters without spaces, `/` and `:`; \
          `ip link` lists the devices"
     )]
     Name(String),
-    /// The path of the control socket does not fit.
+    /// The path of the control socket is too long.
     #[error(
         "`{path}` is too long for a Unix socket; set RUNTIME_DIRECTORY to a shorter path",
         path = .0.display()
     )]
     Path(PathBuf),
-    /// A file or folder.
+    /// Access to a file or folder failed.
     #[error("{action} `{path}`: {source}; {remedy}", path = path.display())]
     File {
-        /// What was tried.
+        /// What was attempted.
         action: &'static str,
-        /// On what.
+        /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
-        /// What to do.
+        /// Suggested remedy.
         remedy: &'static str,
     },
 }
@@ -69,8 +69,8 @@ fn failed(action: &'static str, path: &Path) -> impl Fn(io::Error) -> PlaceError
 }
 
 impl Place {
-    /// Returns the place of a device in the namespace of the calling thread. `runtime` is
-    /// [`RUNTIME`], or the folder that the system's manager of services gives.
+    /// Returns the place of a device in the calling thread's namespace. `runtime` is [`RUNTIME`],
+    /// or the folder provided by the service manager.
     pub fn of(runtime: &Path, device: &str) -> Result<Self, PlaceError> {
         if !is_device_name(device) {
             return Err(PlaceError::Name(device.to_owned()));
@@ -98,7 +98,7 @@ impl Place {
         self.file("sock")
     }
 
-    /// Returns the path of the file with what has to be known after the process has gone.
+    /// Returns the path of the state file, which outlives the process.
     pub fn state(&self) -> PathBuf {
         self.file("json")
     }
@@ -107,7 +107,7 @@ impl Place {
         self.folder.join(format!("{}.{ending}", self.stem))
     }
 
-    /// Makes the folder.
+    /// Creates the folder.
     pub fn make(&self) -> Result<(), PlaceError> {
         let made = DirBuilder::new()
             .recursive(true)
@@ -116,7 +116,7 @@ impl Place {
         made.map_err(failed("making", &self.folder))
     }
 
-    /// Takes the lock; `None` if another process holds it until `patience` is over.
+    /// Takes the lock; `None` if another process still holds it after `patience`.
     pub fn lock(&self, patience: Duration) -> Result<Option<Lock>, PlaceError> {
         let path = self.file("lock");
         let begin = Instant::now();
@@ -126,7 +126,7 @@ impl Place {
             let file = options.open(&path).map_err(failed("opening", &path))?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Lock { file, path })),
-                // Whoever had it before has just removed the file.
+                // The previous holder has just removed the file.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) if begin.elapsed() >= patience => return Ok(None),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(AGAIN),
@@ -149,7 +149,7 @@ impl Place {
         }
     }
 
-    /// Removes state and socket.
+    /// Removes state file and socket.
     pub(crate) fn clear(&self) -> io::Result<()> {
         for path in [self.state(), self.socket()] {
             match fs::remove_file(path) {
@@ -161,7 +161,7 @@ impl Place {
     }
 }
 
-/// A lock that is held; dropping it removes its file.
+/// A held lock; dropping it removes its file.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -170,9 +170,9 @@ pub struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While it is held, the file at the path is this one, so no other lock is removed.
+        // While the lock is held, the file at the path is this one, so no other lock is removed.
         if is_at(&self.file, &self.path) {
-            // A file that stays does no harm: it is not locked.
+            // A leftover file is harmless: it is not locked.
             drop(fs::remove_file(&self.path));
         }
     }
@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn a_lock_is_never_held_twice() {
-        // Oracle: a counter that only holders of the lock touch, without which removing the file
-        // of a lock would let two in.
+        // Oracle: a counter that only holders of the lock touch; a wrongly removed lock file would
+        // let two in.
         use std::sync::atomic::{AtomicU32, Ordering};
         let place = place("race");
         let inside = AtomicU32::new(0);

@@ -1,11 +1,11 @@
-//! A shim at work, from its set-up to its orderly end.
+//! A running shim, from its set-up to its orderly end.
 //!
 //! ```text
 //! lock ► state file ► control socket ► watchdog ► device ► rights given up ► thread of the shim
 //! ```
 //!
-//! Whatever is made is there before what needs it to be cleaned up: the watchdog is at work before
-//! the device is touched. The calling thread answers, the thread of the shim forwards.
+//! Each resource exists before the next one may need it for clean-up: the watchdog runs before the
+//! device is touched. The calling thread answers requests; the shim's thread forwards frames.
 
 use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
@@ -30,31 +30,31 @@ use duty::Duty;
 
 mod duty;
 
-/// Rights that every shim keeps: to move frames, and to leave the device as it was.
+/// Capabilities that every shim keeps, to forward frames and to restore the device.
 pub const RIGHTS: [Right; 3] = [Right::NetAdmin, Right::NetRaw, Right::Bpf];
-/// Highest real-time priority that a reload may ask for, as in the table of keys.
+/// Highest real-time priority that a reload may request, as in the table of keys.
 const PRIORITY_MAX: u8 = 80;
-/// How long another process may look at the lock.
+/// How long another process may hold the lock while it looks at it.
 const BUSY: Duration = Duration::from_millis(100);
-/// How often it is looked whether the device is still there.
+/// How often the presence of the device is checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// Watchdogs that are started again; a program that kills each of them has its reasons.
+/// Largest number of watchdogs started; if all are killed, that is taken as intended.
 const WATCHDOGS_MAX: u32 = 5;
-/// What a shim is told besides its configuration.
+/// Parameters of a shim besides its configuration.
 pub struct Options<'a> {
     /// Device, lock, state and control socket.
     pub place: Place,
-    /// What to do.
+    /// The configuration.
     pub config: Config,
-    /// What to call the configuration.
+    /// Name of the configuration.
     pub name: String,
-    /// Reads the configuration again; an error says why it cannot be read.
+    /// Reads the configuration again; the error says why it cannot be read.
     pub reload: &'a dyn Fn() -> Result<Loaded, String>,
-    /// The program that calls [`super::watchdog::watch`] for the place.
+    /// Command that calls [`super::watchdog::watch`] for the place.
     pub watchdog: &'a dyn Fn() -> Command,
-    /// The system's manager of services, and how often it wants to hear of the shim.
+    /// The service manager, and how often it expects a sign of life.
     pub manager: Option<(Notifier, Option<Duration>)>,
-    /// Takes lines for people.
+    /// Prints a line for the user.
     pub say: &'a dyn Fn(&str),
 }
 
@@ -63,31 +63,31 @@ pub struct Options<'a> {
 pub struct Ended {
     /// Its last status.
     pub report: Report,
-    /// Why it could not go on; nothing if somebody wanted it to end.
+    /// Why it could not continue; `None` if it was asked to end.
     pub failure: Option<ShimError>,
 }
 
-/// Why there is no shim, or why the device is not restored.
+/// Why a shim could not be set up, or the device not restored.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The place.
+    /// Access to the place failed.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// There is one.
+    /// The device has a shim already.
     #[error(
         "`{0}` has a shim already; `rtether shim status {0}` shows it, `rtether shim set {0}` \
          changes it, `rtether shim down {0}` ends it"
     )]
     Running(String),
-    /// The back end, or the device.
+    /// The back end or the device failed.
     #[error(transparent)]
     Shim(#[from] ShimError),
-    /// The system does not let it.
+    /// A system call failed.
     #[error("{doing}: {source}")]
     System {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -96,14 +96,14 @@ fn system(doing: &'static str) -> impl Fn(io::Error) -> ServiceError {
     move |source| ServiceError::System { doing, source }
 }
 
-/// Sets a shim up and runs it until it is told to end: by Ctrl-C, by SIGTERM or over its socket.
-/// SIGHUP makes it read its configuration again.
+/// Sets a shim up and runs it until Ctrl-C, SIGTERM or a request over its socket ends it. SIGHUP
+/// makes it reload its configuration.
 ///
-/// For a process of its own: signals are held back, and rights given up, for good.
+/// Needs a process of its own: it blocks signals and drops capabilities permanently.
 ///
 /// # Errors
-/// If it cannot be set up; then the device is as it was. If the device cannot be restored at the
-/// end; then the watchdog tries again.
+/// If the shim cannot be set up (the device is then as before), or the device cannot be restored at
+/// the end (the watchdog then tries again).
 pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     let place = &options.place;
     let device = place.device();
@@ -150,21 +150,22 @@ pub fn run(options: &Options<'_>) -> Result<Ended, ServiceError> {
     Ok(Ended { report, failure })
 }
 
-/// Gives up what is not needed any more.
+/// Drops the capabilities that are no longer needed.
 fn give_up_rights(Config { backend, settings }: &Config) -> io::Result<()> {
     let mut rights = RIGHTS.to_vec();
-    // Other rules are another filter, whose reads of a frame the kernel takes for leaks otherwise.
+    // A reload loads another filter program, and without this capability the verifier treats its
+    // reads of a frame as leaks.
     if *backend == Backend::Kernel {
         rights.push(Right::Perfmon);
     }
-    // Where limits cannot be raised, a real-time thread needs rights to stay one.
+    // Where limits cannot be raised, a real-time thread needs capabilities to remain one.
     if !privileges::allow_real_time(PRIORITY_MAX) && settings.priority.is_some() {
         rights.extend([Right::SysNice, Right::IpcLock]);
     }
     privileges::keep(&rights)
 }
 
-/// Answers until the shim is to end, or its thread has ended.
+/// Answers requests until the shim is to end, or its thread has ended.
 fn serve(
     duty: &mut Duty<'_>,
     signals: &Signals,
@@ -204,7 +205,7 @@ fn serve(
     Ok(())
 }
 
-/// A device that may be removed, or give way to another one of its name.
+/// A device that may be removed, or replaced by another one of the same name.
 struct Presence {
     name: String,
     index: i32,
@@ -227,7 +228,7 @@ impl Presence {
     }
 }
 
-/// What is cleaned up when the device is as it was.
+/// Resources to clean up once the device is restored.
 struct Guard<'a> {
     place: &'a Place,
     listener: Listener,
@@ -258,7 +259,7 @@ impl<'a> Guard<'a> {
         })
     }
 
-    /// Starts a watchdog again that has ended; returns whether there is one.
+    /// Restarts a watchdog that has ended; returns whether one is running.
     fn watch_again(&mut self) -> bool {
         if let Some(ended) = self.watchdog.take() {
             ended.end();
@@ -270,7 +271,7 @@ impl<'a> Guard<'a> {
         self.watchdog.is_some()
     }
 
-    /// Forgets the state: there is nothing left to restore.
+    /// Removes the state: there is nothing left to restore.
     fn release(mut self) -> Result<(), ServiceError> {
         self.place.clear().map_err(system("removing the state"))?;
         if let Some(watchdog) = self.watchdog.take() {
@@ -280,10 +281,10 @@ impl<'a> Guard<'a> {
     }
 }
 
-/// The thread that forwards.
+/// The thread that forwards frames.
 struct Worker {
     handle: Handle,
-    /// Can be read when the thread has ended.
+    /// Becomes readable when the thread has ended.
     end: PipeReader,
     thread: JoinHandle<(Shim, Result<(), ShimError>)>,
 }
@@ -306,8 +307,8 @@ impl Worker {
         })
     }
 
-    /// Ends it and restores the device. Returns why it ended by itself, and whether the device is as
-    /// it was.
+    /// Ends the thread and restores the device. Returns why the thread ended by itself, if it did,
+    /// and the result of restoring the device.
     fn end(self) -> (Option<ShimError>, Result<Status, ShimError>) {
         self.handle.stop();
         match self.thread.join() {

@@ -1,4 +1,4 @@
-//! What is written down of a shim, for those who come when its process has gone.
+//! The record of a shim that remains when its process has gone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -11,7 +11,7 @@ use super::place::Place;
 
 /// Schema of the file.
 const SCHEMA: &str = "rtether.shim-state/1";
-/// Longest file that is read.
+/// Largest file that is read.
 const MAX_SIZE: u64 = 64 << 10;
 
 /// A shim that was set up and not yet taken down.
@@ -26,7 +26,7 @@ pub struct State {
 }
 
 impl State {
-    /// Writes it whole or not at all, before anything of the device is changed.
+    /// Writes it atomically, before anything about the device is changed.
     pub(crate) fn write(&self, place: &Place) -> io::Result<()> {
         let path = place.state();
         let draft = path.with_extension("json.new");
@@ -43,8 +43,7 @@ impl State {
         fs::rename(draft, path)
     }
 
-    /// Reads it; `None` if there is none or it makes no sense. Who restores a device needs no state
-    /// to do it.
+    /// Reads it; `None` if it is missing or invalid. Restoring a device does not depend on it.
     pub fn read(place: &Place) -> Option<Self> {
         read(&place.state())
     }
@@ -83,7 +82,7 @@ mod tests {
         };
         state.write(&place).expect("writable");
         assert_eq!(State::read(&place), Some(state));
-        // Whatever else is in the file is no state, and no panic.
+        // Other content is not a valid state and must not panic.
         for text in [
             "",
             "{}",

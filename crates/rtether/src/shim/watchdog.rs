@@ -1,8 +1,8 @@
-//! The process that restores a device whose shim has died, and the way to it.
+//! The process that restores a device whose shim has died, and its interface to the shim.
 //!
-//! It hears of the end of the shim from the kernel, by a descriptor of the process that it is given
-//! as standard input, so it can neither miss the end nor take another process for the shim. It lives
-//! in a session of its own, that neither Ctrl-C nor the end of a terminal reaches.
+//! The kernel notifies it of the end of the shim through a process descriptor passed as standard
+//! input, so it can neither miss the end nor confuse the shim with another process. It runs in a
+//! separate session, which neither Ctrl-C nor closing a terminal affects.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -17,35 +17,35 @@ use super::backend::{is_gone, restore};
 use super::place::{Place, PlaceError};
 use super::service::RIGHTS;
 
-/// What a watchdog says once nothing can escape it.
+/// Output of a watchdog once it is watching.
 const READY: &str = "watching\n";
-/// How long it waits for a lock that somebody else holds, who then cares for the device.
+/// How long it waits for a lock held by another process, which then takes care of the device.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a watchdog ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The shim ended as it should, or somebody else cares for the device.
+    /// The shim ended in order, or another process takes care of the device.
     NothingToDo,
-    /// The device is as it was before the shim.
+    /// The device was restored.
     Restored,
 }
 
 /// Why a device is not watched, or could not be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The system does not let it.
+    /// A system call failed.
     #[error("{doing}: {source}")]
     System {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The place of the shim.
+    /// Access to the shim's place failed.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The device.
+    /// Restoring the device failed.
     #[error("restoring the device: {0}")]
     Shim(#[from] ShimError),
 }
@@ -54,21 +54,21 @@ fn system(doing: &'static str) -> impl Fn(io::Error) -> WatchError {
     move |source| WatchError::System { doing, source }
 }
 
-/// Waits until the process has ended that `end` is a descriptor of, and restores the device of the
-/// place unless it was taken down in order. Says on `ready` when it has begun.
+/// Waits for the end of the process behind the descriptor `end`, then restores the device of the
+/// place unless the shim was taken down in order. Writes to `ready` when it has started.
 ///
-/// For a process of its own: it gives up rights, and leaves its session.
+/// Needs a process of its own: it drops capabilities and leaves its session.
 ///
 /// # Errors
-/// If the system does not let it wait, or the device cannot be restored.
+/// If a system call fails, or the device cannot be restored.
 pub fn watch(
     place: &Place,
     end: BorrowedFd<'_>,
     mut ready: impl Write,
 ) -> Result<Outcome, WatchError> {
-    // A leader of a group, as a shell starts it, cannot leave and need not.
+    // A process group leader, as started by a shell, cannot leave its session and need not.
     drop(leave_session());
-    // It ends with the shim, and not before it.
+    // It must end with the shim, not before it.
     let _signals = Signals::hold().map_err(system("holding signals back"))?;
     privileges::keep(&RIGHTS).map_err(system("giving up rights"))?;
     let said = ready.write_all(READY.as_bytes());
@@ -91,7 +91,7 @@ pub fn watch(
     }
 }
 
-/// Waits for what a watchdog says when it has begun; `false` if it says something else.
+/// Waits for a watchdog's start message; `false` if it writes something else.
 fn has_begun(output: &mut ChildStdout) -> io::Result<bool> {
     let mut said = Vec::new();
     while said.len() < READY.len() {
@@ -111,7 +111,7 @@ fn has_begun(output: &mut ChildStdout) -> io::Result<bool> {
     Ok(said == READY.as_bytes())
 }
 
-/// A watchdog, as the shim sees it.
+/// A watchdog, as seen by the shim.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     child: Child,
@@ -119,7 +119,7 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Starts the program that calls [`watch`] and waits until it has begun.
+    /// Starts the command that calls [`watch`] and waits until it is watching.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
         let end = own_end()?;
         command.stdin(Stdio::from(end)).stdout(Stdio::piped());
@@ -135,14 +135,14 @@ impl Watchdog {
 
     /// Ends it, once there is nothing to restore.
     pub(super) fn end(mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
 impl AsFd for Watchdog {
-    /// Can be read when the watchdog has ended.
+    /// Becomes readable when the watchdog has ended.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.output.as_fd()
     }

@@ -1,8 +1,8 @@
-//! Instructions with labels, for programs whose length is not known when they are written.
+//! BPF assembler with labels, for programs whose length is not known while they are written.
 
 use crate::bpf::{CALL, Instruction, MOVE, MOVE_VALUE, op};
 
-/// Codes of instructions (RFC 9669, 4 and 5) that only this back end needs.
+/// Instruction codes (RFC 9669, 4 and 5) that only this back end needs.
 pub(super) const LOAD_8: u8 = 0x71;
 pub(super) const STORE_32: u8 = 0x63;
 pub(super) const ADD: u8 = 0x0F;
@@ -19,36 +19,36 @@ pub(super) const IF_EQUAL: u8 = 0x15;
 pub(super) const IF_OTHER: u8 = 0x55;
 pub(super) const IF_ABOVE: u8 = 0x25;
 pub(super) const IF_BELOW: u8 = 0xA5;
-/// Compares the lower halves.
+/// Compares the lower 32 bits.
 pub(super) const IF_OTHER_32: u8 = 0x56;
 /// Compares two registers.
 pub(super) const IF_REGISTER_ABOVE: u8 = 0x2D;
 
-/// The stack ends here.
+/// Points to the end of the stack.
 const FRAME_POINTER: u8 = 10;
 
-/// A place in a program, which may be bound after the jumps to it are written.
+/// A jump target, which may be bound after the jumps to it are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// A program that is being written.
+/// A program under construction.
 #[derive(Debug, Default)]
 pub(super) struct Assembler {
     code: Vec<Instruction>,
     /// Position of each label.
     labels: Vec<Option<usize>>,
-    /// Jumps by position, with where they go.
+    /// Positions of jumps, and their targets.
     jumps: Vec<(usize, Label)>,
 }
 
 impl Assembler {
-    /// Returns a label that is not bound yet.
+    /// Returns a new, unbound label.
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The next instruction stands at this label.
+    /// Binds the label to the next instruction.
     pub(super) fn bind(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }
@@ -58,17 +58,17 @@ impl Assembler {
         self.code.push(instruction);
     }
 
-    /// Writes several.
+    /// Writes several instructions.
     pub(super) fn extend(&mut self, instructions: impl IntoIterator<Item = Instruction>) {
         self.code.extend(instructions);
     }
 
-    /// Writes an operation of a register with a value.
+    /// Writes an instruction with a register and an immediate value.
     pub(super) fn value(&mut self, code: u8, to: u8, value: i32) {
         self.push(op(code, to, 0, 0, value));
     }
 
-    /// Writes an operation of two registers.
+    /// Writes an instruction with two registers.
     pub(super) fn registers(&mut self, code: u8, to: u8, from: u8) {
         self.push(op(code, to, from, 0, 0));
     }
@@ -78,7 +78,7 @@ impl Assembler {
         self.value(MOVE_VALUE, to, value);
     }
 
-    /// Sets a register to bits, none of which is a sign.
+    /// Sets a register to 32 bits without sign extension.
     pub(super) fn set_bits(&mut self, to: u8, bits: u32) {
         self.value(MOVE_VALUE_32, to, bits.cast_signed());
     }
@@ -88,18 +88,18 @@ impl Assembler {
         self.push(op(code, to, FRAME_POINTER, slot, 0));
     }
 
-    /// Loads a number of so many bits, most significant octet first, from the stack.
+    /// Loads a big-endian number of `bits` bits from the stack.
     pub(super) fn load_big(&mut self, code: u8, to: u8, slot: i16, bits: i32) {
         self.load(code, to, slot);
         self.value(FROM_BIG_ENDIAN, to, bits);
     }
 
-    /// Stores in the stack.
+    /// Stores to the stack.
     pub(super) fn store(&mut self, code: u8, slot: i16, from: u8) {
         self.push(op(code, FRAME_POINTER, from, slot, 0));
     }
 
-    /// Sets a register to an address in the stack.
+    /// Sets a register to an address on the stack.
     pub(super) fn address(&mut self, to: u8, slot: i16) {
         self.registers(MOVE, to, FRAME_POINTER);
         self.value(crate::bpf::ADD_VALUE, to, slot.into());
@@ -110,24 +110,24 @@ impl Assembler {
         self.value(CALL, 0, function);
     }
 
-    /// Goes on at a label.
+    /// Jumps to a label.
     pub(super) fn jump(&mut self, to: Label) {
         self.jump_if(JUMP, 0, 0, to);
     }
 
-    /// Goes on at a label if a register compares so with a value.
+    /// Jumps to a label if the comparison of a register with a value holds.
     pub(super) fn jump_if(&mut self, code: u8, register: u8, value: i32, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.value(code, register, value);
     }
 
-    /// Goes on at a label if a register compares so with another.
+    /// Jumps to a label if the comparison of two registers holds.
     pub(super) fn jump_if_register(&mut self, code: u8, register: u8, other: u8, to: Label) {
         self.jumps.push((self.code.len(), to));
         self.registers(code, register, other);
     }
 
-    /// Returns whether any jump so far goes to a label.
+    /// Returns whether a jump to the label has been written.
     pub(super) fn is_target(&self, label: Label) -> bool {
         self.jumps.iter().any(|&(_, target)| target == label)
     }
@@ -135,7 +135,7 @@ impl Assembler {
     /// Returns the program.
     ///
     /// # Panics
-    /// If a label is not bound or too far away: a defect of who wrote the program.
+    /// If a label is unbound or out of range of a jump: a bug in the caller.
     pub(super) fn finish(mut self) -> Vec<Instruction> {
         for (position, label) in self.jumps {
             let target = self.labels[label.0].expect("every label is bound");

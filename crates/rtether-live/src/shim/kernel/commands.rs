@@ -1,4 +1,4 @@
-//! The queues, as the commands that make them.
+//! The `tc` commands that create, change and remove the queues.
 
 use rtether_model::quantity::{BitRate, Bytes};
 
@@ -6,40 +6,39 @@ use super::netlink::{Hook, PREFERENCE};
 use super::shape::{self, AHEAD, Kind, LINK, ROOT, SMOOTHER, Shape};
 use crate::namespace::CommandLine;
 
-/// Octets on the wire besides the IP datagram or what else a frame carries: addresses and type,
-/// check sequence, preamble, gap.
+/// Wire octets in addition to the datagram: addresses and type, check sequence, preamble, gap.
 const OVERHEAD: u64 = 14 + 4 + 8 + 12;
-/// The shortest frame with preamble and gap.
+/// Shortest frame with preamble and gap.
 const SHORTEST: u64 = 64 + 8 + 12;
-/// The kernel counts the Ethernet header, we count datagrams.
+/// The kernel counts the Ethernet header; the smoother counts datagrams only.
 const HEADER: i32 = -14;
-/// A tag that we push is not in the length that the queues see.
+/// The length that the queues see does not include a tag pushed here.
 const TAG: u64 = 4;
-/// How many times the rate of the link a splitter may take: it is to split packets, not to hold them.
+/// Rate of a splitter, in multiples of the link rate: it splits packets and must not delay them.
 const SPLITTER: u64 = 64;
-/// Octets of the longest frame besides its datagram: addresses and type, four tags.
+/// Largest frame overhead in addition to the datagram: addresses and type, four tags.
 const LONGEST: u32 = 14 + 16;
-/// A rate that lets a leaf send nothing of its own account.
+/// Practically zero guaranteed rate: a leaf sends only what it borrows.
 const NONE: &str = "8bit";
 
-/// What the commands need to know.
+/// Parameters of the commands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameters<'a> {
     pub(super) device: &'a str,
     pub(super) shape: &'a Shape,
-    /// Of the link.
+    /// Link rate.
     pub(super) rate: BitRate,
     /// Whether frames get a tag.
     pub(super) is_tagging: bool,
-    /// Rate and burst of the smoother, if there is one.
+    /// Rate and burst of the smoother; `None` without one.
     pub(super) smoother: Option<(BitRate, Bytes)>,
-    /// Of the device, in octets.
+    /// MTU of the device, in octets.
     pub(super) mtu: u32,
-    /// The queue for what passes no filter.
+    /// Queue for packets that match no filter.
     pub(super) untagged: u8,
 }
 
-/// Returns the commands that make root, classes and queues, in this order.
+/// Returns the commands that create root, classes and queues, in order.
 pub(super) fn set_up(parameters: &Parameters<'_>) -> Vec<CommandLine> {
     let Parameters { device, shape, .. } = parameters;
     let untagged = parameters.untagged.min(shape.queues - 1);
@@ -53,24 +52,24 @@ pub(super) fn set_up(parameters: &Parameters<'_>) -> Vec<CommandLine> {
     commands
 }
 
-/// Returns the commands that give classes and queues of the same shape other parameters.
+/// Returns the commands that change the parameters of classes and queues of the same shape.
 pub(super) fn change(parameters: &Parameters<'_>) -> Vec<CommandLine> {
     let mut commands = classes(parameters, "change");
     commands.extend(queues(parameters, "change"));
     commands
 }
 
-/// Returns the command that removes all of it.
+/// Returns the command that removes everything below the root.
 pub(super) fn remove(device: &str) -> CommandLine {
     CommandLine::words(&format!("tc qdisc del dev {device} root handle {ROOT:x}:"))
 }
 
-/// Returns the commands that make and remove the place of the filters.
+/// Returns the commands that create and remove `clsact`, which holds the filters.
 pub(super) fn place_of_filters(device: &str) -> [CommandLine; 2] {
     ["add", "del"].map(|verb| CommandLine::words(&format!("tc qdisc {verb} dev {device} clsact")))
 }
 
-/// Returns the command that takes a filter of ours away.
+/// Returns the command that removes one of our filters.
 pub(super) fn remove_filter(device: &str, hook: Hook) -> CommandLine {
     let hook = hook.name();
     CommandLine::words(&format!(
@@ -104,8 +103,8 @@ fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
         commands.push(class(LINK, SMOOTHER, NONE, law));
         commands.push(class(SMOOTHER, AHEAD, &link, ceiling(&link)));
     }
-    // The link alone limits leaves: were their own ceiling the same, a lower one could be ready a
-    // rounding earlier than a higher one.
+    // Only the link limits the leaves: with the link rate as their own ceiling, rounding could make
+    // a lower-priority leaf ready slightly before a higher one.
     let twice = format!("{}bit", rate.saturating_mul(2));
     commands.extend(shape.leaves.iter().map(|leaf| {
         let priority = shape.queues - 1 - leaf.queue;
@@ -115,11 +114,11 @@ fn classes(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
     commands
 }
 
-/// Returns the queue of each leaf, behind what splits packets that stand for several frames.
+/// Returns the queue of each leaf, behind a splitter of packets that stand for several frames.
 ///
-/// TCP hands over up to 64 KiB in one piece, whatever the device can do (its features do not change
-/// that), and HTB would give it the link in one piece. A token bucket splits what is larger than its
-/// burst, and lets it pass at once if its rate is high.
+/// TCP hands over up to 64 KiB in one piece, regardless of the device's features, and HTB would
+/// send it in one piece. A token bucket filter splits packets larger than its burst, and with a
+/// high rate it does not delay them.
 pub(super) fn queues(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine> {
     let Parameters {
         device, shape, mtu, ..
@@ -129,7 +128,8 @@ pub(super) fn queues(parameters: &Parameters<'_>, verb: &str) -> Vec<CommandLine
     let leaves = shape.leaves.iter();
     let commands = leaves.flat_map(|leaf| {
         let (limit, minor) = (leaf.limit, leaf.minor());
-        // A bucket hands its limit on to the queue behind, which then gets its own.
+        // The bucket passes its limit on to its inner queue; the second command sets the queue's
+        // own.
         [
             format!(
                 "tc qdisc {verb} dev {device} parent {ROOT:x}:{minor:x} handle 52{minor:02x}: tbf \
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn two_queues_without_a_smoother() {
-        // Oracle: by hand. 38 octets besides the datagram, 84 at least, 4 more with a tag.
+        // Oracle: by hand. 38 octets besides the datagram, at least 84 in total, 4 more with a tag.
         let layer = Layer {
             transmit: Some(TransmitConfig {
                 ring_limit: 16,

@@ -1,4 +1,4 @@
-//! What is heard on the device: reports of an emulated hub, and that frames for others count.
+//! Sources of congestion signals: hub reports, and promiscuous mode for counting others' frames.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,22 +12,22 @@ use crate::link::{Device, link_address};
 use crate::option;
 use crate::shim::{Settings, ShimError, Signal};
 
-/// What signals come from.
+/// The source of congestion signals.
 #[derive(Debug)]
 pub(super) enum Ear {
     Nothing,
     Reports(Reports),
-    /// The driver's counter, read so often.
+    /// The driver's counter, read at this interval.
     Driver(Duration),
     Medium {
         _all: Promiscuous,
     },
-    /// What the ingress program counts.
+    /// The counters of the ingress program.
     Marks,
 }
 
 impl Ear {
-    /// Begins to listen on a device of the calling thread's namespace.
+    /// Opens the source on a device in the calling thread's namespace.
     pub(super) fn open(device: &str, settings: &Settings) -> Result<Self, ShimError> {
         let device = &Device::named(device)?;
         let failed = ShimError::system("opening a packet socket");
@@ -51,7 +51,7 @@ impl Ear {
     }
 }
 
-/// Returns what signals come from.
+/// Returns the settings that determine the source.
 pub(super) fn ear_of(settings: &Settings) -> (Signal, Option<Detector>) {
     let smoothing = settings.layer.smoother.as_ref();
     (
@@ -60,16 +60,16 @@ pub(super) fn ear_of(settings: &Settings) -> (Signal, Option<Detector>) {
     )
 }
 
-/// A packet socket for the reports alone.
+/// A packet socket that receives collision reports only.
 #[derive(Debug)]
 pub(super) struct Reports {
     socket: Socket,
-    /// Collisions that the latest report counts; `None` before the first.
+    /// Collision count of the latest report; `None` before the first.
     collisions: Option<u64>,
 }
 
 impl Reports {
-    /// Listens on a device of the calling thread's namespace.
+    /// Listens on a device in the calling thread's namespace.
     pub(super) fn open(device: &Device) -> io::Result<Self> {
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
@@ -80,7 +80,7 @@ impl Reports {
         })
     }
 
-    /// Returns the collisions that were reported since the last call.
+    /// Returns the collisions reported since the last call.
     pub(super) fn take(&mut self) -> io::Result<u64> {
         let mut frame = [0; 128];
         let mut new = 0;
@@ -89,15 +89,16 @@ impl Reports {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(new),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // The link is down, as the socket says once; it goes on with the link.
+                // The socket reports once that the link is down, and works again when the link is
+                // up.
                 Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => continue,
                 Err(error) => return Err(error),
             };
-            // What is no report is none of our business.
+            // Ignore frames that are not collision reports.
             let Some(report) = CollisionReport::parse(&frame[..length]) else {
                 continue;
             };
-            // The count may have begun before us, or anew.
+            // The count may have begun before the shim, or restarted.
             let before = self.collisions.replace(report.collisions);
             new += match before {
                 Some(before) if report.collisions >= before => report.collisions - before,
@@ -113,16 +114,17 @@ impl AsFd for Reports {
     }
 }
 
-/// As long as this lives, a device also takes in frames that are for others, and counts them.
+/// Keeps a device in promiscuous mode while it lives, so that the device counts frames for other
+/// stations too.
 #[derive(Debug)]
 pub(super) struct Promiscuous {
     _socket: Socket,
 }
 
 impl Promiscuous {
-    /// Begins it for a device of the calling thread's namespace.
+    /// Enables it on a device in the calling thread's namespace.
     pub(super) fn open(device: &Device) -> io::Result<Self> {
-        // Without a protocol the socket itself takes in nothing.
+        // Without a protocol, the socket itself receives nothing.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         option::promiscuous(&socket, device.index())?;
         Ok(Self { _socket: socket })

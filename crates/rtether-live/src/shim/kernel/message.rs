@@ -1,22 +1,22 @@
-//! Messages of the kernel's routing socket (`rtnetlink`, rtnetlink(7)), octet by octet.
+//! Encoding of messages of the kernel's routing socket (`rtnetlink`, rtnetlink(7)).
 //!
-//! All numbers are in the machine's own order; attributes begin at multiples of four octets.
+//! All numbers are in host byte order; attributes are aligned to four octets.
 
-/// Length, type, flags, sequence number, port.
+/// Length of the header: length, type, flags, sequence number, port.
 pub(super) const HEADER: usize = 16;
-/// Length and type of an attribute.
+/// Length of an attribute's header: length and type.
 const ATTRIBUTE: usize = 4;
-/// Bits of an attribute's type that do not belong to it (`NLA_F_NESTED`, `NLA_F_NET_BYTEORDER`).
+/// Mask for an attribute's type without its flags (`NLA_F_NESTED`, `NLA_F_NET_BYTEORDER`).
 const TYPE_MASK: u16 = 0x3FFF;
 
-/// `struct tcmsg`: what a message about queues, classes and filters begins with.
+/// `struct tcmsg`: the start of messages about queues, classes and filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Traffic {
     /// Number of the device.
     pub(super) device: i32,
-    /// Of what the message is about.
+    /// Handle of the object.
     pub(super) handle: u32,
-    /// Of what it hangs at.
+    /// Handle of its parent.
     pub(super) parent: u32,
     /// For a filter: preference and protocol.
     pub(super) info: u32,
@@ -34,7 +34,7 @@ impl Traffic {
         octets
     }
 
-    /// Reads it from the body of a message, and returns what follows.
+    /// Reads it from the body of a message; also returns the rest.
     pub(super) fn split(body: &[u8]) -> Option<(Self, &[u8])> {
         let (head, rest) = body.split_at_checked(Self::LENGTH)?;
         let this = Self {
@@ -47,12 +47,12 @@ impl Traffic {
     }
 }
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Clone, Debug)]
 pub(super) struct Message(Vec<u8>);
 
 impl Message {
-    /// Begins one.
+    /// Starts a message.
     pub(super) fn new(kind: u16, flags: u16, body: &[u8]) -> Self {
         let mut octets = vec![0; HEADER];
         octets[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -61,7 +61,7 @@ impl Message {
         Self(octets)
     }
 
-    /// Begins one about queues, classes or filters.
+    /// Starts a message about queues, classes or filters.
     pub(super) fn traffic(kind: u16, flags: u16, about: Traffic) -> Self {
         Self::new(kind, flags, &about.octets())
     }
@@ -74,13 +74,13 @@ impl Message {
         self
     }
 
-    /// Adds an attribute that is a text.
+    /// Adds a text attribute.
     pub(super) fn text(self, kind: u16, text: &str) -> Self {
         let octets = [text.as_bytes(), &[0]].concat();
         self.attribute(kind, &octets)
     }
 
-    /// Adds an attribute of attributes.
+    /// Adds a nested attribute.
     pub(super) fn nest(mut self, kind: u16, inner: impl FnOnce(Self) -> Self) -> Self {
         let start = self.0.len();
         self.begin(kind, 0);
@@ -100,7 +100,7 @@ impl Message {
         self.0.resize(self.0.len().next_multiple_of(4), 0);
     }
 
-    /// Returns its octets with this sequence number.
+    /// Returns the octets, with this sequence number.
     pub(super) fn finish(mut self, sequence: u32) -> Vec<u8> {
         let length = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
@@ -109,7 +109,7 @@ impl Message {
     }
 }
 
-/// A message that was received.
+/// A received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Received<'a> {
     pub(super) kind: u16,
@@ -117,7 +117,7 @@ pub(super) struct Received<'a> {
     pub(super) body: &'a [u8],
 }
 
-/// Returns the messages of a datagram; what is cut off is left out.
+/// Returns the messages of a datagram; a truncated one is left out.
 pub(super) fn messages(mut octets: &[u8]) -> impl Iterator<Item = Received<'_>> {
     std::iter::from_fn(move || {
         let length = usize::try_from(number(octets, 0)?).ok()?;
@@ -133,7 +133,7 @@ pub(super) fn messages(mut octets: &[u8]) -> impl Iterator<Item = Received<'_>> 
     })
 }
 
-/// Returns the value of the first attribute of a kind.
+/// Returns the value of the first attribute of this kind.
 pub(super) fn find(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     let mut rest = attributes;
     loop {
@@ -153,13 +153,13 @@ pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(&value[..end.unwrap_or(value.len())]).into_owned()
 }
 
-/// Returns the 32 bits at an offset.
+/// Returns the 32-bit number at an offset.
 pub(super) fn number(octets: &[u8], offset: usize) -> Option<u32> {
     let chunk = octets.get(offset..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*chunk))
 }
 
-/// Returns the 64 bits at an offset.
+/// Returns the 64-bit number at an offset.
 pub(super) fn long(octets: &[u8], offset: usize) -> Option<u64> {
     let chunk = octets.get(offset..)?.first_chunk()?;
     Some(u64::from_ne_bytes(*chunk))
@@ -207,7 +207,7 @@ mod tests {
             let found = attributes.and_then(|(_, rest)| find(rest, 1));
             assert_eq!(found, None);
         }
-        // A length of zero does not go on for ever.
+        // A length of zero must not loop forever.
         assert_eq!(messages(&[0; 64]).count(), 0);
         assert_eq!(find(&[0; 64], 1), None);
     }

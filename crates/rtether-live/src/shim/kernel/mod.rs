@@ -1,5 +1,5 @@
-//! The back end of the kernel: its filters classify and tag, its queues wait, and only the law of
-//! the smoother runs here.
+//! The kernel back end: kernel filters classify and tag, kernel queues hold the frames, and only
+//! the smoother's control law runs in this process.
 //!
 //! ```text
 //!   stack ──► clsact egress: class, tag ──► HTB: queues by class, smoother, link ──► device
@@ -8,26 +8,27 @@
 //!            signals, backlog ──► Regulator ───┘ every tick
 //! ```
 //!
-//! Frames never pass this process, so that nothing stands still if it does; then the smoother keeps
-//! its last rate. Everything is there to be seen by `tc qdisc`, `tc class` and `tc filter`.
+//! No frame passes through this process, so traffic continues if it stalls; the smoother then keeps
+//! its last rate. `tc qdisc`, `tc class` and `tc filter` show the whole set-up.
 //!
 //! # Scope and limitations
 //!
-//! - Of the engines, [`rtether_proto::endnode::Classifier`] decides through a program that is
-//!   written from the same table and rules, and [`rtether_proto::smoother::Smoother`] decides on the
-//!   rate (see [`Regulator`]). Queues are those of HTB: the head of the highest that is not empty,
-//!   whenever the link is free.
-//! - What HTB cannot do is refused with the reason: receive queues, stack instances, strategies in
-//!   which the ring matters, modes and detectors that need to know when a frame got through.
-//! - Limits of a smoother hold for each of its queues, and there is a real-time and a bulk queue for
-//!   each transmit queue. The bucket gains credits all the time instead of at each refresh, which
-//!   lets out less; a debt is paid at the rate at which it was made.
-//! - A device whose root queue is not one of the kernel's own choice is refused, since it could not
-//!   be restored as it was. Frames that wait in it when the shim comes, and in the shim when it
-//!   goes, are lost; the latter are counted.
-//! - What stands for several frames, as TCP hands it over, is split before it waits; frames split off
-//!   count with 14 octets more than others. A frame that is larger than the MTU was a tenth of a
-//!   second before is dropped. After the MTU has become smaller, segments may be split at the old
+//! - Of the engines, [`rtether_proto::endnode::Classifier`] is compiled into a filter program from
+//!   the same table and rules, and [`rtether_proto::smoother::Smoother`] sets the rate (see
+//!   [`Regulator`]). The queues are those of HTB: whenever the link is free, the head of the
+//!   highest non-empty queue is sent.
+//! - Settings that HTB cannot carry out are refused with the reason: receive queues, stack
+//!   instances, strategies in which the ring matters, and modes and detectors that need to know
+//!   when a frame got through.
+//! - A smoother's limits apply to each of its queues; each transmit queue has a real-time and a
+//!   bulk queue. The bucket gains credits continuously instead of at each refresh, which lets out
+//!   less; a debt is repaid at the rate at which it was incurred.
+//! - A device whose root queue is not a kernel default is refused, since it could not be restored.
+//!   Frames waiting in the root queue when the shim is set up, and in the shim when it is taken
+//!   down, are lost; the latter are counted.
+//! - A packet that stands for several frames, as TCP hands it over, is split before it is queued;
+//!   the frames split off count with 14 extra octets. A frame larger than the MTU of a tenth of a
+//!   second before is dropped. After the MTU has been reduced, segments may be split at the old
 //!   length until no frame waits.
 
 mod assembler;
@@ -64,12 +65,12 @@ pub use recording::{Recording, Replayed};
 pub use regulator::Regulator;
 pub use watch::Observation;
 
-/// The seed of what a detector overlooks.
+/// Seed for the collisions that a detector does not see.
 const SEED: u64 = 1;
 
 /// A device with the end-node layer in the kernel.
 ///
-/// Dropped, the device is as it was before.
+/// Dropping it restores the device.
 #[derive(Debug)]
 pub struct Shim {
     settings: Settings,
@@ -81,9 +82,9 @@ pub struct Shim {
     recording: Option<Recording>,
     ear: Ear,
     clock: Clock,
-    /// Rate and burst that the smoother's class has.
+    /// Current rate and burst of the smoother's class.
     present: Option<(BitRate, Bytes)>,
-    /// Counters when the shim began, and when they were read last.
+    /// Counters at the start, and at the last reading.
     first: DeviceCounters,
     last: Last,
     classes: Vec<ClassCounters>,
@@ -94,22 +95,22 @@ pub struct Shim {
     is_up: bool,
 }
 
-/// Counters at the observation before.
+/// Counters at the previous observation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     sent: u64,
     bulk: u64,
     echoes: [u64; 2],
     device: DeviceCounters,
-    /// When the device was asked.
+    /// When the device counters were read.
     asked_at: Option<Instant>,
 }
 
 impl Shim {
-    /// Looks at a device of the calling thread's namespace and says what would be done to it.
+    /// Checks a device in the calling thread's namespace and returns what would be done to it.
     ///
     /// # Errors
-    /// If the settings make no sense or are refused, or the device is not fit.
+    /// If the settings are invalid or refused, or the device is not suitable.
     pub fn prepare(device: &str, settings: &Settings) -> Result<Plan, ShimError> {
         let found = Device::named(device)?;
         check(settings)?;
@@ -119,11 +120,11 @@ impl Shim {
         Plan::new(device, found.index(), settings, smoother)
     }
 
-    /// Puts the shim at a device of the calling thread's namespace. Frames take its way at once; the
-    /// smoother keeps its first rate until [`Self::run`].
+    /// Sets up the shim on a device in the calling thread's namespace. Frames pass through it at
+    /// once; the smoother keeps its first rate until [`Self::run`].
     ///
     /// # Errors
-    /// As [`Self::prepare`], and if a right is missing. Then the device is as it was.
+    /// As [`Self::prepare`], and if a privilege is missing. The device is then left as it was.
     pub fn up(device: &str, settings: Settings) -> Result<Self, ShimError> {
         let plan = Self::prepare(device, &settings)?;
         let clock = Clock::start();
@@ -169,15 +170,15 @@ impl Shim {
         Ok(this)
     }
 
-    /// Returns what other threads talk to this one with.
+    /// Returns a handle to control this shim from other threads.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Records the calls of the law from now on, up to so many, by starting it anew.
+    /// Records calls of the control law from now on, up to `limit`, and restarts the law.
     ///
     /// # Errors
-    /// If the engine refuses its parameters, which it did not before.
+    /// If the engine refuses its parameters, although it accepted them before.
     pub fn record(&mut self, limit: usize) -> Result<(), ShimError> {
         let now = self.clock.now();
         self.regulator = regulator(now, &self.settings)?;
@@ -187,7 +188,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Returns what was recorded, and records no more.
+    /// Returns the recording and stops recording.
     pub fn take_recording(&mut self) -> Option<Recording> {
         self.recording.take()
     }
@@ -229,10 +230,10 @@ impl Shim {
         }))
     }
 
-    /// Ends the shim and leaves the device as it was. Frames that wait are lost and counted.
+    /// Ends the shim and restores the device. Frames that wait are lost and counted.
     ///
     /// # Errors
-    /// If the device cannot be restored; [`restore`] may be tried again.
+    /// If the device cannot be restored; call [`restore`] to try again.
     pub fn down(mut self) -> Result<Status, ShimError> {
         let status = self.status();
         self.remove()?;
@@ -251,7 +252,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Says why the kernel does not answer any more.
+    /// Maps an error of the kernel to a [`ShimError`].
     fn gone(&self, source: io::Error) -> ShimError {
         match source.raw_os_error() {
             Some(libc::ENODEV | libc::ENXIO | libc::ENOENT | libc::EINVAL) => ShimError::Gone {
@@ -265,22 +266,22 @@ impl Shim {
 
 impl Drop for Shim {
     fn drop(&mut self) {
-        // Nothing can be done about a failure here; `restore` may be tried later.
+        // A failure cannot be reported here; `restore` can be called later.
         let _ = self.remove();
     }
 }
 
-/// Removes what a shim of this back end has put at a device of the calling thread's namespace, alive
-/// or dead; returns whether there was anything.
+/// Removes everything that a shim of this back end, alive or dead, has put on a device in the
+/// calling thread's namespace; returns whether there was anything.
 ///
 /// # Errors
-/// If the device is not there, or a step fails; then it may be tried again.
+/// If the device does not exist, or a step fails; it may then be tried again.
 pub fn restore(device: &str) -> Result<bool, ShimError> {
     let found = Device::named(device)?;
     plan::restore(device, found.index())
 }
 
-/// Checks that the layer makes sense, as the engines do.
+/// Checks the layer with the constructors of the engines.
 fn check(settings: &Settings) -> Result<(), ShimError> {
     let Settings { layer: given, .. } = settings;
     Classifier::new(given.table, given.rules.clone()).map_err(|error| layer(&error))?;
@@ -290,10 +291,10 @@ fn check(settings: &Settings) -> Result<(), ShimError> {
     Ok(())
 }
 
-/// Checks settings that are to follow others while the shim is up.
+/// Checks new settings for a shim that is up.
 fn check_change(present: &Settings, wanted: &Settings) -> Result<(), ShimError> {
     check(wanted)?;
-    // The MTU of the device was looked at; a smaller one than then is refused.
+    // The device's MTU was checked against the present settings; a smaller smoother MTU is refused.
     let mtu = |settings: &Settings| settings.layer.smoother.map(|s| s.config.limits.mtu);
     let least = mtu(present).map_or(0, |mtu| usize::try_from(mtu.get()).unwrap_or(0));
     refuse::check(wanted, least)?;
@@ -332,7 +333,7 @@ fn reading(source: io::Error) -> ShimError {
     ShimError::system("asking the kernel about queues")(source)
 }
 
-/// Says that a test cannot run here, for those who count (CONTRIBUTING.md).
+/// Reports that a test cannot run here, so that it is counted as skipped (CONTRIBUTING.md).
 #[cfg(test)]
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn skip(test: &str, reason: &str) {

@@ -1,5 +1,5 @@
-//! What the kernel is asked and told many times a second, without a program in between: statistics
-//! of classes and devices, the rate of a class; and the two filters.
+//! Frequent requests to the kernel over netlink, without running a program: statistics of classes
+//! and devices, the rate of a class, and the two filters.
 
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -37,7 +37,7 @@ const OPTIONS: u16 = 2;
 const STATISTICS: u16 = 7;
 const STATISTICS_BASIC: u16 = 1;
 const STATISTICS_QUEUE: u16 = 3;
-/// Offset of a counter in it.
+/// Offset of the drop counter in `STATISTICS_QUEUE`.
 const QUEUE_DROPS: usize = 8;
 const STATISTICS_PACKETS: u16 = 8;
 const HTB_PARAMETERS: u16 = 1;
@@ -45,18 +45,18 @@ const BPF_DESCRIPTOR: u16 = 6;
 const BPF_NAME: u16 = 7;
 const BPF_FLAGS: u16 = 8;
 const BPF_DIRECT_ACTION: u32 = 1;
-/// `struct ifinfomsg`, and an attribute behind it.
+/// `struct ifinfomsg`, and an attribute that follows it.
 const LINK_HEADER: usize = 16;
 const LINK_MTU: u16 = 4;
 /// Counters of a device (`struct rtnl_link_stats64`).
 const LINK_STATISTICS: u16 = 1;
 
-/// An answer fits: one device has less than a hundred classes of some 200 octets.
+/// Large enough for any answer: a device has fewer than a hundred classes of some 200 octets each.
 const BUFFER: usize = 32 << 10;
-/// The kernel answers at once.
+/// Timeout for an answer; the kernel normally answers at once.
 const PATIENCE: Sleep = Sleep::from_secs(2);
 
-/// A socket to the kernel of the namespace it was opened in.
+/// A netlink socket in the namespace where it was opened.
 #[derive(Debug)]
 pub(super) struct Netlink {
     socket: Socket,
@@ -67,17 +67,17 @@ pub(super) struct Netlink {
 /// Counters of an HTB class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClassCounters {
-    /// Lower half of its number.
+    /// Lower half of its handle.
     pub(super) minor: u16,
-    /// Octets that left, without Ethernet header.
+    /// Octets sent, without Ethernet header.
     pub(super) octets: u64,
-    /// Frames that left.
+    /// Frames sent.
     pub(super) frames: u64,
-    /// Frames that found no room; its own queue counts those.
+    /// Frames dropped because the queue was full; counted by the class's own queue.
     pub(super) dropped: u64,
-    /// Frames that wait.
+    /// Frames waiting.
     pub(super) waiting: u32,
-    /// Their octets, without Ethernet header.
+    /// Octets waiting, without Ethernet header.
     pub(super) backlog: u32,
 }
 
@@ -86,11 +86,11 @@ pub(super) struct ClassCounters {
 pub(super) struct DeviceCounters {
     pub(super) received: Way,
     pub(super) sent: Way,
-    /// Collisions that the driver knows of.
+    /// Collisions seen by the driver.
     pub(super) collisions: u64,
 }
 
-/// Frames that went one way.
+/// Frames in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Way {
     pub(super) frames: u64,
@@ -99,7 +99,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Returns what was counted since an earlier reading.
+    /// Returns the increase since an earlier reading.
     pub(super) fn since(self, before: Self) -> Self {
         Self {
             frames: self.frames.saturating_sub(before.frames),
@@ -119,11 +119,11 @@ pub(super) struct Queue {
 /// A filter of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
-    /// If it is a program.
+    /// Name, if the filter is a BPF program.
     pub(super) name: Option<String>,
 }
 
-/// Where a filter stands.
+/// Hook that a filter is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hook {
     Ingress,
@@ -131,7 +131,7 @@ pub(super) enum Hook {
 }
 
 impl Hook {
-    /// Handle of the place (`TC_H_CLSACT`, `TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
+    /// Handle of the hook (`TC_H_CLSACT`, `TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
     const fn parent(self) -> u32 {
         match self {
             Self::Ingress => 0xFFFF_FFF2,
@@ -165,7 +165,7 @@ impl Netlink {
         })
     }
 
-    /// Changes the rate of the smoother's class, and its burst; sizes are those of IP datagrams.
+    /// Sets rate and burst of the smoother's class; sizes are those of IP datagrams.
     pub(super) fn set_rate(&mut self, device: i32, rate: BitRate, burst: Bytes) -> io::Result<()> {
         let about = Traffic {
             device,
@@ -180,7 +180,7 @@ impl Netlink {
         self.ask(message, |_| {})
     }
 
-    /// Puts a program at a hook of a device, or in the place of the one that is there.
+    /// Attaches a program to a hook of a device, replacing ours if there is one.
     pub(super) fn attach(
         &mut self,
         device: i32,
@@ -206,7 +206,7 @@ impl Netlink {
         self.ask(message, |_| {})
     }
 
-    /// Returns the filters at a hook; none if there is no `clsact`.
+    /// Returns the filters at a hook; an empty list without `clsact`.
     pub(super) fn filters(&mut self, device: i32, hook: Hook) -> io::Result<Vec<Filter>> {
         let about = Traffic {
             device,
@@ -218,7 +218,7 @@ impl Netlink {
         self.ask(message, |message| {
             if message.kind == NEW_FILTER
                 && let Some((head, attributes)) = Traffic::split(message.body)
-                // Each preference also stands there by itself.
+                // Skips the entry without a handle that the kernel lists for each preference.
                 && head.handle != 0
             {
                 let options = find(attributes, OPTIONS);
@@ -265,7 +265,7 @@ impl Netlink {
         })
     }
 
-    /// Reads how many frames found no room in the queues of classes.
+    /// Reads the drop counters of the classes' queues.
     pub(super) fn drops(&mut self, device: i32, into: &mut [ClassCounters]) -> io::Result<()> {
         let message = Message::traffic(GET_QDISC, REQUEST | DUMP, Traffic::default());
         self.ask(message, |message| {
@@ -287,7 +287,7 @@ impl Netlink {
         })
     }
 
-    /// Returns the largest payload of a frame of a device.
+    /// Returns the MTU of a device.
     pub(super) fn mtu(&mut self, device: i32) -> io::Result<u32> {
         let mut body = [0; LINK_HEADER];
         body[4..8].copy_from_slice(&device.to_ne_bytes());
@@ -306,7 +306,7 @@ impl Netlink {
     pub(super) fn device(&mut self, device: i32) -> io::Result<DeviceCounters> {
         let mut body = [0; 12];
         body[4..8].copy_from_slice(&device.to_ne_bytes());
-        // Which counters: bit 0 is number 1.
+        // Mask of the requested statistics: bit 0 is attribute 1.
         body[8..].copy_from_slice(&1_u32.to_ne_bytes());
         let mut counters = None;
         let message = Message::new(GET_STATS, REQUEST | ACKNOWLEDGE, &body);
@@ -318,7 +318,7 @@ impl Netlink {
         counters.ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Sends a request and shows each message of the answer.
+    /// Sends a request and passes each message of the answer to `take`.
     fn ask(&mut self, message: Message, mut take: impl FnMut(Received<'_>)) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
         let message = message.finish(self.sequence);
@@ -330,7 +330,7 @@ impl Netlink {
             };
             for message in messages(&self.buffer[..length]) {
                 if message.sequence != self.sequence {
-                    // The answer to something that was given up.
+                    // Answer to an earlier request that was given up.
                     continue;
                 }
                 match message.kind {
@@ -343,7 +343,7 @@ impl Netlink {
     }
 }
 
-/// Zero is an acknowledgement.
+/// An error code of zero is an acknowledgment.
 fn read_error(body: &[u8]) -> io::Result<()> {
     match number(body, 0).map(u32::cast_signed) {
         Some(0) => Ok(()),
@@ -352,7 +352,7 @@ fn read_error(body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// `struct tc_htb_opt`: a rate of its own that is as good as none, and a ceiling.
+/// `struct tc_htb_opt`: a negligible guaranteed rate, and a ceiling.
 fn htb_parameters(rate: BitRate, burst: Bytes) -> [u8; 44] {
     /// `TC_LINKLAYER_ETHERNET`: the kernel computes times from the rate, without tables.
     const ETHERNET: u8 = 1;
@@ -372,8 +372,8 @@ fn htb_parameters(rate: BitRate, burst: Bytes) -> [u8; 44] {
     octets
 }
 
-/// Returns how long an amount takes at so many octets per second, in the 64 ns of the kernel's
-/// packet schedulers (`PSCHED_SHIFT`).
+/// Returns how long `amount` takes at `per_second` octets per second, in the kernel's packet
+/// scheduler units of 64 ns (`PSCHED_SHIFT`).
 fn ticks(amount: Bytes, per_second: u32) -> u32 {
     let ns = u128::from(amount.get()) * 1_000_000_000 / u128::from(per_second);
     u32::try_from(ns >> 6).unwrap_or(u32::MAX).max(1)
@@ -387,7 +387,7 @@ fn read_class(body: &[u8]) -> Option<ClassCounters> {
     let statistics = find(attributes, STATISTICS)?;
     let basic = find(statistics, STATISTICS_BASIC)?;
     let queue = find(statistics, STATISTICS_QUEUE)?;
-    // Kernels that count in 64 bits say so in another attribute.
+    // Kernels with 64-bit packet counters report them in another attribute.
     let frames = find(statistics, STATISTICS_PACKETS).and_then(|frames| long(frames, 0));
     Some(ClassCounters {
         minor: u16::try_from(head.handle & 0xFFFF).ok()?,
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn bursts_are_times() {
-        // By hand: 1500 octets at 4 Mbit/s are 3 ms, that is 46 875 times 64 ns.
+        // By hand: 1500 octets at 4 Mbit/s take 3 ms, which is 46 875 times 64 ns.
         assert_eq!(ticks(Bytes::new(1500), 500_000), 46_875);
         assert_eq!(ticks(Bytes::new(1), 1_000_000_000), 1);
         let octets = htb_parameters(BitRate::from_mbps(4), Bytes::new(1500));

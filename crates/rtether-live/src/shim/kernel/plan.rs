@@ -1,7 +1,7 @@
-//! What is done to the device, step by step, and how each step is undone.
+//! The steps that set the shim up on a device, and how each is undone.
 //!
-//! The name of the egress filter says whether its place, `clsact`, was there before, so that whoever
-//! takes down what a dead shim has left knows it too.
+//! The name of the egress filter records whether `clsact` existed before, so that a later process
+//! can take down what a dead shim left behind.
 
 use std::fmt;
 use std::io;
@@ -18,9 +18,9 @@ use crate::bpf::{self, Instruction, Kind};
 use crate::namespace::CommandLine;
 use crate::shim::{Settings, ShimError};
 
-/// Handle of a root and parent of what hangs directly at a device.
+/// Parent of qdiscs attached directly to a device (`TC_H_ROOT`).
 const AT_DEVICE: u32 = u32::MAX;
-/// Begins the names of our filters.
+/// Prefix of our filters' names.
 const NAME: &str = "kernel-rtether";
 
 /// Returns the name of the egress filter.
@@ -29,28 +29,29 @@ fn egress_name(has_clsact: bool) -> String {
     format!("{NAME}-egress:clsact={whose}")
 }
 
-/// Reads the name of a filter: whether `clsact` was there before, if the filter is ours and says so.
+/// Returns whether `clsact` existed before, from the name of a filter; `None` if the filter is not
+/// our egress filter.
 fn has_had_clsact(name: &str) -> Option<bool> {
     [false, true]
         .into_iter()
         .find(|&has_clsact| egress_name(has_clsact) == name)
 }
 
-/// What has to be done to a device and what for.
+/// The steps to set up a device, and the data they need.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(super) device: String,
     pub(super) index: i32,
     pub(super) shape: Shape,
-    /// Largest datagram, or whatever else a frame carries.
+    /// MTU: largest datagram or other payload.
     pub(super) mtu: u32,
     has_clsact: bool,
-    /// Something stands where frames come in.
+    /// A filter is attached at ingress.
     has_ingress: bool,
     pub(super) queues: Vec<CommandLine>,
 }
 
-/// A part of what a shim puts at a device.
+/// A part of the set-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     PlaceOfFilters,
@@ -59,7 +60,7 @@ enum Part {
 }
 
 impl Plan {
-    /// Looks at a device and plans what to do to it; changes nothing.
+    /// Inspects a device and plans its set-up; changes nothing.
     pub(super) fn new(
         device: &str,
         index: i32,
@@ -121,8 +122,8 @@ impl Plan {
         parts
     }
 
-    /// Returns the commands that do the same, in order. Programs are put in place without them, since
-    /// no file holds them.
+    /// Returns equivalent commands, in order, for display. The shim attaches its programs directly,
+    /// since they are not in files.
     pub fn commands(&self) -> Vec<CommandLine> {
         let device = &self.device;
         let mut all = Vec::new();
@@ -136,7 +137,7 @@ impl Plan {
         all
     }
 
-    /// Returns the commands that undo it, in order.
+    /// Returns the commands that undo the set-up, in order.
     pub fn undo(&self) -> Vec<CommandLine> {
         let device = &self.device;
         let parts = self.parts().into_iter().rev();
@@ -148,11 +149,11 @@ impl Plan {
         parts.map(undo).collect()
     }
 
-    /// Carries it out; if a step fails, those before it are undone.
+    /// Carries out the plan; if a step fails, the earlier steps are undone.
     pub(super) fn run(&self, programs: &Programs) -> Result<(), ShimError> {
         let done = self.run_parts(programs);
         if done.is_err() {
-            // What cannot be undone either is left to a later call of `restore`.
+            // A step that cannot be undone is left to a later call of `restore`.
             let _ = restore(&self.device, self.index);
         }
         done
@@ -176,7 +177,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Lets frames of another length pass.
+    /// Adapts the splitters to a new MTU.
     pub(super) fn set_mtu(&mut self, mtu: u32, settings: &Settings) -> Result<(), ShimError> {
         self.mtu = mtu;
         let parameters = parameters(&self.device, &self.shape, settings, None, mtu);
@@ -184,8 +185,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Carries out other settings of the same shape. Frames that wait stay, and none is let go in
-    /// between.
+    /// Applies other settings of the same shape. Waiting frames stay queued, and none is released
+    /// early.
     pub(super) fn change(
         &mut self,
         netlink: &mut Netlink,
@@ -206,7 +207,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Puts the program of a hook in place, also of one that is there.
+    /// Attaches the program of a hook, replacing an earlier one.
     fn attach(
         &self,
         netlink: &mut Netlink,
@@ -231,7 +232,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Both programs, loaded.
+/// Both filter programs, loaded.
 #[derive(Debug)]
 pub(super) struct Programs {
     egress: OwnedFd,
@@ -239,7 +240,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Writes and loads them.
+    /// Assembles and loads them.
     pub(super) fn load(
         settings: &Settings,
         shape: &Shape,
@@ -279,7 +280,7 @@ fn has_ingress(settings: &Settings) -> bool {
     settings.tags.strip || counts_marks(settings)
 }
 
-/// Returns what the commands need to know of settings.
+/// Derives the parameters of the commands from the settings.
 pub(super) fn parameters<'a>(
     device: &'a str,
     shape: &'a Shape,
@@ -298,8 +299,8 @@ pub(super) fn parameters<'a>(
     }
 }
 
-/// Removes what a shim of this back end has put at a device of the calling thread's namespace, if
-/// there is anything; returns whether there was.
+/// Removes everything that a shim of this back end has put on a device in the calling thread's
+/// namespace; returns whether there was anything.
 pub(super) fn restore(device: &str, index: i32) -> Result<bool, ShimError> {
     let mut netlink = Netlink::open().map_err(asking)?;
     let queues = netlink.queues(index).map_err(asking)?;
@@ -316,7 +317,7 @@ pub(super) fn restore(device: &str, index: i32) -> Result<bool, ShimError> {
     let is_ours = |name: &Option<String>| name.as_ref().is_some_and(|name| name.starts_with(NAME));
     let all = || ingress.iter().chain(&egress);
     if !has_had_clsact && all().all(|filter| is_ours(&filter.name)) {
-        // The filters go with it.
+        // Removing `clsact` removes the filters too.
         commands::place_of_filters(device)[1].run()?;
         return Ok(true);
     }
@@ -328,14 +329,15 @@ pub(super) fn restore(device: &str, index: i32) -> Result<bool, ShimError> {
     Ok(true)
 }
 
-/// Returns whether `clsact` was there before, as our egress filter says, if there is one.
+/// Returns whether `clsact` existed before, as recorded by our egress filter; `None` without that
+/// filter.
 fn found_before(netlink: &mut Netlink, index: i32) -> Result<Option<bool>, ShimError> {
     let filters = netlink.filters(index, Hook::Egress).map_err(asking)?;
     let mut names = filters.iter().filter_map(|filter| filter.name.as_deref());
     Ok(names.find_map(has_had_clsact))
 }
 
-/// Returns the command that shows how a filter is put in place.
+/// Returns the command that stands for attaching a filter.
 fn add_filter(device: &str, hook: Hook) -> CommandLine {
     let hook = hook.name();
     CommandLine::words(&format!(

@@ -1,4 +1,4 @@
-//! The calls of the law in a live run, and what a fresh engine makes of them.
+//! Recording of the control law's calls in a live run, and their replay in a fresh engine.
 
 use rtether_model::endnode::Smoothing;
 use rtether_model::quantity::{BitRate, Instant};
@@ -7,14 +7,14 @@ use rtether_proto::smoother::ConfigError;
 use super::regulator::Regulator;
 use super::watch::Observation;
 
-/// One call of the law.
+/// One call of the control law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     Step(Observation, BitRate),
     Set(Instant, Smoothing, BitRate),
 }
 
-/// The calls of a run, for as long as there is room.
+/// The calls of a run, up to a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     start: Instant,
@@ -26,19 +26,19 @@ pub struct Recording {
     overflow: u64,
 }
 
-/// A recorded run against a fresh engine.
+/// Result of replaying a recorded run in a fresh engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replayed {
     /// Rates compared.
     pub decisions: usize,
-    /// Calls that found no room in the recording and are not compared.
+    /// Calls that exceeded the limit of the recording and were not compared.
     pub lost: u64,
-    /// The first decision that differs: its number, the rate then and the rate now.
+    /// The first decision that differs: its number, the recorded rate and the replayed rate.
     pub difference: Option<(usize, BitRate, BitRate)>,
 }
 
 impl Recording {
-    /// Begins the recording of a law with these parameters; `limit` calls fit.
+    /// Starts recording a law with these parameters; up to `limit` calls are kept.
     pub fn new(
         start: Instant,
         smoothing: Smoothing,
@@ -57,12 +57,12 @@ impl Recording {
         }
     }
 
-    /// Notes a step and the rate that followed.
+    /// Records a step and the rate that followed.
     pub fn note(&mut self, seen: Observation, rate: BitRate) {
         self.push(Call::Step(seen, rate));
     }
 
-    /// Notes a change of parameters.
+    /// Records a change of parameters.
     pub fn note_set(&mut self, now: Instant, smoothing: Smoothing, rate: BitRate) {
         self.push(Call::Set(now, smoothing, rate));
     }
@@ -83,7 +83,7 @@ impl Recording {
         })
     }
 
-    /// Makes the same calls to a fresh engine.
+    /// Replays the calls in a fresh engine.
     ///
     /// # Errors
     /// If the engine refuses the parameters that it was recorded with.

@@ -1,4 +1,4 @@
-//! What HTB and a law that only sets rates cannot do, with the reasons.
+//! Refuses settings that HTB and a control law that only sets rates cannot carry out.
 
 use rtether_model::endnode::{
     Detector, Layer, Receive, RingEmpty, TransmitConfig, TransmitStrategy,
@@ -8,8 +8,7 @@ use rtether_model::smoother::{Adaptive, Doubling, Mode};
 
 use crate::shim::{Backend, Refusal, Settings};
 
-/// Checks that this back end can carry out the settings on a device that takes datagrams of up to
-/// `mtu` octets.
+/// Checks that this back end can carry out the settings on a device with an MTU of `mtu` octets.
 pub(super) fn check(settings: &Settings, mtu: usize) -> Result<(), Refusal> {
     let Layer {
         receive,
@@ -177,7 +176,7 @@ mod tests {
         change(&mut layer);
         let settings = Settings::new(layer, BitRate::from_mbps(100));
         let refusal = check(&settings, 1500).err()?;
-        // Each says what to do instead.
+        // Each refusal says what to do instead.
         let text = refusal.to_string();
         let remedies = ["use ", "leave ", "give "];
         assert!(

@@ -1,14 +1,14 @@
-//! The law of the smoother, which runs here while its queues are in the kernel.
+//! The smoother's control law, which runs in this process while its queues are in the kernel.
 //!
-//! The engine is the one that the simulator and the other back end host. It is fed with signals of
-//! congestion and with its ticks; its packets are stand-ins: one bulk packet waits in it while any
-//! wait in the kernel, so that it asks itself whether that one may leave, which is when it doubles
-//! its period. What it lets out is of no interest; the rate that it has then is.
+//! The engine is the same as in the simulator and the other back end. It receives congestion
+//! signals and its ticks, and its packets are stand-ins: while bulk packets wait in the kernel, one
+//! waits in the engine, so that the engine decides whether it may leave, which is when it doubles
+//! its period. The packets it releases are discarded; the resulting rate is what counts.
 //!
 //! While the engine holds bulk packets back after a collision, HTB cannot be told to send nothing:
-//! a packet that slips through at hardly any rate would stop the class for a minute. It gets the
-//! rate at which one bucket takes as long as the engine holds, so that at most what is left in the
-//! bucket and one more packet leave.
+//! a packet that slips through at a tiny rate would block the class for a minute. The class gets
+//! the rate that fills one bucket in the hold time, so that at most the rest of the bucket and one
+//! more packet leave.
 
 use rtether_model::endnode::Smoothing;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -17,11 +17,11 @@ use rtether_proto::smoother::{Class, ConfigError, Smoother, State, Statistics};
 
 use super::watch::{Observation, Watch};
 
-/// A smoother whose packets are elsewhere.
+/// A smoother whose packets are in the kernel.
 #[derive(Debug)]
 pub struct Regulator {
     smoothing: Smoothing,
-    /// Of the link.
+    /// Link rate.
     rate: BitRate,
     seed: u64,
     smoother: Smoother<()>,
@@ -29,7 +29,7 @@ pub struct Regulator {
 }
 
 impl Regulator {
-    /// Starts the law at `now`; the seed is that of collisions that are not seen.
+    /// Starts the law at `now`; `seed` selects the collisions that are not seen.
     ///
     /// # Errors
     /// If the engine refuses its parameters.
@@ -48,10 +48,11 @@ impl Regulator {
         })
     }
 
-    /// Changes parameters while running, as [`Smoother::set`] does; another detector starts anew.
+    /// Changes parameters while running, as [`Smoother::set`] does; a changed detector starts
+    /// afresh.
     ///
     /// # Errors
-    /// If the engine refuses its parameters; then nothing has changed.
+    /// If the engine refuses its parameters; nothing has then changed.
     pub fn set(
         &mut self,
         now: Instant,
@@ -67,7 +68,7 @@ impl Regulator {
         Ok(())
     }
 
-    /// Takes what was seen, and returns the rate of the smoother's class from now on.
+    /// Processes an observation and returns the new rate of the smoother's class.
     pub fn step(&mut self, seen: &Observation) -> BitRate {
         if let Some(signal) = self.watch.observe(seen) {
             self.smoother.handle_signal(seen.at, signal);
@@ -82,7 +83,7 @@ impl Regulator {
         self.rate(is_held)
     }
 
-    /// Returns the rate at the start.
+    /// Returns the initial rate.
     pub fn first_rate(&self) -> BitRate {
         self.rate(false)
     }
@@ -92,7 +93,7 @@ impl Regulator {
     fn is_holding(&mut self, now: Instant) -> bool {
         if self.smoother.state().bulk_packets == 0 {
             let size = self.burst().min(self.smoothing.config.limits.mtu);
-            // There is room for one, and it is not too large.
+            // Cannot fail: there is room for one packet, and it fits the MTU.
             let _ = self.smoother.enqueue(now, (), size, Class::Bulk);
             self.drain();
         }
@@ -114,13 +115,13 @@ impl Regulator {
         }
     }
 
-    /// Returns what may leave at once.
+    /// Returns the burst of the smoother's class.
     pub fn burst(&self) -> Bytes {
         let depth = self.smoother.state().depth;
         depth.unwrap_or(self.smoothing.config.limits.mtu)
     }
 
-    /// Returns when the next step is due at the latest; never if nothing changes by itself.
+    /// Returns when the next step is due at the latest; `None` if nothing changes without input.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.smoothing.config.mode {
             Mode::Adaptive(_) => self.smoother.poll_timeout().map(|(due, _)| due),
@@ -133,23 +134,23 @@ impl Regulator {
         &self.smoothing
     }
 
-    /// Returns the engine's state. Packets and credits are those of stand-ins.
+    /// Returns the engine's state; packets and credits are those of stand-ins.
     pub fn state(&self) -> State {
         self.smoother.state()
     }
 
-    /// Returns the engine's counters. Packets are stand-ins.
+    /// Returns the engine's counters; packets are stand-ins.
     pub fn statistics(&self) -> &Statistics {
         self.smoother.statistics()
     }
 
-    /// What the events say is in state and counters.
+    /// Discards the events: state and counters contain the same information.
     fn drain(&mut self) {
         while self.smoother.poll_event().is_some() {}
     }
 }
 
-/// Returns an amount each time as a rate, rounded down.
+/// Returns `amount` per `time` as a rate, rounded down.
 fn per(amount: Bytes, time: Duration) -> Option<BitRate> {
     let ps = u128::try_from(time.as_ps()).ok().filter(|&ps| ps > 0)?;
     let bps = u128::from(amount.get()) * 8 * 1_000_000_000_000 / ps;
@@ -194,9 +195,9 @@ pub(super) mod tests {
 
     #[test]
     fn a_collision_halves_the_rate_and_holds() {
-        // By hand: 1500 octets each 3 ms are 4 Mbit/s; a collision at 5 ms makes 6 ms of it, that
-        // is 2 Mbit/s, but 1500 octets in the 10 ms of the hold are 1.2 Mbit/s. The hold ends
-        // behind 15 ms, when ten ticks have made 5 ms of 6 ms, and one more 4.9 ms.
+        // By hand: 1500 octets every 3 ms are 4 Mbit/s. A collision at 5 ms doubles the period to 6
+        // ms (2 Mbit/s), but 1500 octets in the 10 ms of the hold are 1.2 Mbit/s. The hold ends
+        // after 15 ms, when ten ticks have reduced 6 ms to 5 ms; one more tick gives 4.9 ms.
         let mut law = Regulator::new(at(0), smoothing(), BitRate::from_mbps(10), 1).unwrap();
         assert_eq!(law.first_rate(), BitRate::from_mbps(4));
         for ms in 1..5 {
@@ -225,7 +226,7 @@ pub(super) mod tests {
 
     #[test]
     fn other_detectors_are_fed_too() {
-        // By hand: 5 Mbit/s of 10 are 6250 octets each 10 ms. Only the third window has more.
+        // By hand: 5 of 10 Mbit/s are 6250 octets every 10 ms. Only the third window has more.
         let window = Duration::from_ms(10);
         let utilization = Detector::Utilization {
             threshold_percent: 50,
@@ -260,9 +261,9 @@ pub(super) mod tests {
 
     #[test]
     fn marks_are_one_report_a_window() {
-        // By hand: windows of 10 ms, threshold 20 %: in the first 300 of 1800 octets are marked, in
-        // the second 400 of 1900, which is told at the first look behind it that finds any; the
-        // third has none.
+        // By hand: windows of 10 ms, threshold 20 %. In the first, 300 of 1800 octets are marked;
+        // in the second 400 of 1900, which is reported at the first later observation with any
+        // octets; in the third, none.
         let marks = Detector::Marks {
             threshold_percent: 20,
             window: Duration::from_ms(10),

@@ -1,4 +1,4 @@
-//! The status, from what kernel, program and law have counted.
+//! Builds the status from the counters of kernel, program and control law.
 
 use rtether_model::quantity::Bytes;
 use rtether_proto::endnode::MalformedCounters;
@@ -12,23 +12,23 @@ use crate::shim::{
     Backend, Direction, Drops, QueueStatus, Settings, SmootherStatus, Status, Traffic,
 };
 
-/// Addresses and type, which the queues do not count.
+/// Addresses and type, not counted by the queues.
 const HEADER: u64 = 14;
-/// Of a frame.
+/// Octets of the check sequence.
 const CHECK_SEQUENCE: u64 = 4;
-/// Check sequence, preamble and gap, which devices do not count.
+/// Check sequence, preamble and gap, not counted by devices.
 const ON_WIRE: u64 = CHECK_SEQUENCE + 8 + 12;
 
-/// Where the status comes from.
+/// Sources of the status.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources<'a> {
     pub(super) settings: &'a Settings,
     pub(super) shape: &'a Shape,
     pub(super) classes: &'a [ClassCounters],
-    /// Of the program.
+    /// Counters of the egress program.
     pub(super) counts: &'a [u64],
     pub(super) law: Option<&'a Regulator>,
-    /// When the shim began, and now.
+    /// Device counters at the start, and now.
     pub(super) first: &'a DeviceCounters,
     pub(super) device: &'a DeviceCounters,
 }
@@ -87,14 +87,14 @@ fn queue_status(classes: &[ClassCounters], queue: u8) -> QueueStatus {
     }
 }
 
-/// The rate is the law's, packets are those of the kernel.
+/// The rate is the control law's; packets are those in the kernel.
 fn smoother_status(law: &Regulator, classes: &[ClassCounters]) -> SmootherStatus {
     let [real_time, bulk] = [Kind::RealTime, Kind::Bulk].map(|kind| total(classes, kind));
     let count = |waiting: u32| usize::try_from(waiting).unwrap_or(usize::MAX);
     SmootherStatus {
         mode: law.smoothing().config.mode,
         state: State {
-            // HTB tells of its tokens only when it has last looked at them.
+            // HTB's token count is only current when HTB has just looked at the class.
             credits: None,
             real_time_packets: count(real_time.waiting),
             bulk_packets: count(bulk.waiting),
@@ -138,13 +138,13 @@ fn sum<'a>(classes: impl Iterator<Item = &'a ClassCounters>) -> ClassCounters {
     })
 }
 
-/// Returns the octets of the frames that wait, addresses to check sequence.
+/// Returns the size of the waiting frames, addresses to check sequence.
 pub(super) fn backlog(counters: &ClassCounters) -> Bytes {
     let headers = (HEADER + CHECK_SEQUENCE) * u64::from(counters.waiting);
     Bytes::new(u64::from(counters.backlog) + headers)
 }
 
-/// Returns the octets that frames took on the wire between two readings.
+/// Returns the wire octets of all frames between two readings.
 pub(super) fn on_wire(before: &DeviceCounters, now: &DeviceCounters) -> Bytes {
     let [received, sent] = [
         now.received.since(before.received),
@@ -154,7 +154,7 @@ pub(super) fn on_wire(before: &DeviceCounters, now: &DeviceCounters) -> Bytes {
     Bytes::new(received.octets + sent.octets + ON_WIRE * frames)
 }
 
-/// Returns the frames that wait.
+/// Returns the number of waiting frames.
 pub(super) fn waiting(status: &Status) -> u64 {
     status
         .queues
@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn kinds_and_queues_are_told_apart() {
-        // By hand: three kinds of two queues, and three inner classes that count all again.
+        // By hand: three kinds of two queues each, and three inner classes that count everything
+        // again.
         let class = |minor: u16| ClassCounters {
             minor,
             octets: 100,

@@ -1,4 +1,4 @@
-//! The thread that runs the law: what it sees, what it sets, and when it sleeps.
+//! The thread that runs the control law: observations, rate changes and sleep.
 
 use std::os::fd::AsFd;
 
@@ -14,16 +14,16 @@ use crate::clock::to_std;
 use crate::shim::{Settings, ShimError};
 use crate::wait::{Waiting, sleep_until_readable};
 
-/// How often the status is published, new settings are looked for, and the end.
+/// Interval at which the status is published and new settings are applied.
 const PUBLISH: Duration = Duration::from_ms(100);
-/// A thread that spins until a time begins so much earlier: longer than a wake-up takes.
+/// A spinning thread wakes this much before a deadline: longer than a wake-up takes.
 const LEAD: Duration = Duration::from_us(60);
 impl Shim {
-    /// Runs the law of the smoother and publishes the status, in the calling thread until
+    /// Runs the smoother's control law and publishes the status, in the calling thread, until
     /// [`Handle::stop`](crate::shim::Handle::stop).
     ///
     /// # Errors
-    /// If the thread cannot be placed as wished, or the device goes away.
+    /// If the thread cannot be placed as requested, or the device goes away.
     pub fn run(&mut self) -> Result<(), ShimError> {
         self.settings.placement().apply()?;
         while !self.handle.is_stopped() {
@@ -42,7 +42,7 @@ impl Shim {
         self.publish(now)
     }
 
-    /// Lets the law see what has happened and sets the rate.
+    /// Feeds the control law with an observation and sets the resulting rate.
     pub(super) fn step(&mut self, now: Instant) -> Result<(), ShimError> {
         if self.regulator.is_none() {
             return Ok(());
@@ -115,7 +115,7 @@ impl Shim {
         Ok(seen)
     }
 
-    /// Sleeps until the law wants to be called, something is heard, or the status is to be published.
+    /// Sleeps until the control law is due, a report arrives, or the status is to be published.
     fn rest(&self) -> Result<(), ShimError> {
         let publish = self.published_at + PUBLISH;
         let law = self.regulator.as_ref();
@@ -146,8 +146,8 @@ impl Shim {
         Ok(())
     }
 
-    /// Lets frames of another length pass if the device has another MTU; fewer of them only once
-    /// none waits, since a frame that a queue is too short for would stay at its head for good.
+    /// Adapts the splitters when the device's MTU changes. They are reduced only while no frame
+    /// waits, since a frame too long for its queue would block the head of the queue forever.
     fn follow_mtu(&mut self) -> Result<(), ShimError> {
         let mtu = self.netlink.mtu(self.plan.index);
         let mtu = mtu.map_err(|source| self.gone(source))?;
@@ -165,7 +165,7 @@ impl Shim {
         followed.map_err(|source| no_namespace(&self.plan.device, source))?
     }
 
-    /// Carries new settings out, of the same shape.
+    /// Applies new settings of the same shape.
     fn apply(&mut self, now: Instant, settings: Settings) -> Result<(), ShimError> {
         let programs = Programs::load(&settings, &self.plan.shape, &self.counts, &self.echoes)?;
         if let (Some(law), Some(smoothing)) = (&mut self.regulator, settings.layer.smoother) {

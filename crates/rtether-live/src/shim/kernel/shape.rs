@@ -1,4 +1,4 @@
-//! Which HTB classes stand for which queues.
+//! Mapping of queues to HTB classes.
 //!
 //! ```text
 //! link 1 ─┬─ passing: one class for each queue, 0x10 and up
@@ -6,33 +6,33 @@
 //!                        └─ bulk: one class for each queue, 0x30 and up
 //! ```
 //!
-//! Without a smoother there are link and passing classes only. Leaves have hardly a rate of their
-//! own and borrow, the highest priority first; HTB serves what is borrowed from the nearest class
-//! before all else.
+//! Without a smoother, there are only the link class and passing classes. Leaves have almost no
+//! rate of their own and borrow, highest priority first; HTB serves leaves that borrow from the
+//! nearest class first.
 //!
-//! *link* lets pass what the link does, by size on the wire. *smoother* has the rate that the law
-//! says, by size of the IP datagram, and a burst of one depth: what real-time packets take is taken
-//! off, but does not stop them, since they borrow from *ahead*, whose own rate is that of the link.
-//! Frames that are not IP pass the smoother by.
+//! *link* has the rate of the link, by size on the wire. *smoother* has the rate set by the control
+//! law, by size of the IP datagram, and a burst of one bucket depth. Real-time packets use up its
+//! tokens but are not stopped, since they borrow from *ahead*, which has the link rate of its own.
+//! Frames that are not IP bypass the smoother.
 
 use rtether_model::endnode::{Layer, TransmitStrategy};
 
-/// Handle of the root: `RT`. By it the shim knows its own.
+/// Handle of the root: `RT`. The shim recognizes its own root by it.
 pub(super) const ROOT: u16 = 0x5254;
 /// Inner classes.
 pub(super) const LINK: u16 = 1;
 pub(super) const SMOOTHER: u16 = 2;
 pub(super) const AHEAD: u16 = 3;
 
-/// Octets of each in turn where two queues of one priority wait: a full frame.
+/// Octets per turn when two queues of one priority wait: a full frame.
 pub(super) const QUANTUM: u32 = 1514;
 
-/// How a packet relates to the smoother.
+/// How the smoother treats a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// There is none, or the packet is not IP.
+    /// Bypasses it: there is no smoother, or the packet is not IP.
     Passing = 0x10,
-    /// Goes ahead, and its size is taken off the credits.
+    /// Sent ahead of bulk packets; its size is charged to the credits.
     RealTime = 0x20,
     /// Waits for credits.
     Bulk = 0x30,
@@ -44,7 +44,7 @@ pub(super) struct Leaf {
     pub(super) kind: Kind,
     /// Lowest first.
     pub(super) queue: u8,
-    /// Frames that may wait.
+    /// Largest number of waiting frames.
     pub(super) limit: u32,
 }
 
@@ -52,17 +52,16 @@ pub(super) struct Leaf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) leaves: Vec<Leaf>,
-    /// Queues of each kind.
+    /// Number of queues of each kind.
     pub(super) queues: u8,
     pub(super) is_smoothed: bool,
 }
 
-/// Frames that may wait in the queue of a layer without transmit queues, which has no limit of its
-/// own: as many as the kernel keeps for an Ethernet device.
+/// Queue limit for a layer without transmit queues: the kernel's default for an Ethernet device.
 const QUEUE_LIMIT: u32 = 1000;
 
 impl Shape {
-    /// Returns the queues of a layer that was not refused.
+    /// Returns the queues of a layer that has passed the checks.
     pub(super) fn of(layer: &Layer) -> Self {
         let transmit = layer.transmit.as_ref();
         let limits = match transmit.map(|transmit| (transmit.strategy, &transmit.queue_limits)) {
@@ -98,19 +97,19 @@ impl Shape {
         }
     }
 
-    /// Returns whether it has the same queues, whatever their limits.
+    /// Returns whether it has the same queues, apart from their limits.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         (self.queues, self.is_smoothed) == (other.queues, other.is_smoothed)
     }
 }
 
 impl Leaf {
-    /// Returns the lower half of its class and the upper half of its queue's handle.
+    /// Returns the lower half of its class handle, also the upper half of its queue's handle.
     pub(super) fn minor(self) -> u16 {
         self.kind as u16 + u16::from(self.queue)
     }
 
-    /// Returns the inner class it borrows from.
+    /// Returns the inner class that it borrows from.
     pub(super) fn parent(self) -> u16 {
         match self.kind {
             Kind::Passing => LINK,
@@ -120,12 +119,12 @@ impl Leaf {
     }
 }
 
-/// Returns the whole number of a class.
+/// Returns the full handle of a class.
 pub(super) fn class(minor: u16) -> u32 {
     u32::from(ROOT) << 16 | u32::from(minor)
 }
 
-/// Returns the whole number of the class of a kind's lowest queue.
+/// Returns the full handle of the class of a kind's lowest queue.
 pub(super) fn first_of(kind: Kind) -> u32 {
     class(kind as u16)
 }

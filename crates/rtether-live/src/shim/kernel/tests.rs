@@ -1,4 +1,4 @@
-//! What a device is like before, while and after, in namespaces of their own.
+//! State of a device before, during and after a shim, in separate namespaces.
 
 use std::os::fd::AsFd;
 use std::process;
@@ -11,7 +11,7 @@ use super::*;
 use crate::namespace::{CommandLine, Namespace};
 use crate::shim::Tags;
 
-/// Two devices that lead to each other, both in the namespace of the calling thread.
+/// Two connected devices, both in the namespace of the calling thread.
 struct Bed {
     namespace: Namespace,
 }
@@ -19,14 +19,14 @@ struct Bed {
 const DEVICE: &str = "near";
 
 impl Bed {
-    /// Moves the calling thread to a namespace of its own; says why that is not possible.
+    /// Moves the calling thread to a new namespace; reports if that is not possible.
     fn enter(test: &str) -> Option<Self> {
         let make = || -> Result<Self, Box<dyn std::error::Error>> {
             let namespace = Namespace::create(&format!("sk{}-{test}", process::id()))?;
             namespace.run("ip link add near type veth peer name far")?;
             namespace.run("ip link set near up")?;
             namespace.run("ip link set far up")?;
-            // Until the kernel has seen the carriers, it says something else about the devices.
+            // The kernel reports a different state until it has detected the carriers.
             for device in ["near", "far"] {
                 let show = format!("ip -br link show {device}");
                 while !namespace.run(&show)?.contains(" UP ") {
@@ -34,7 +34,7 @@ impl Bed {
                 }
             }
             namespace.enter()?;
-            // Addresses that come by themselves would change what is compared.
+            // Automatic addresses would change the state that is compared.
             std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")?;
             Ok(Self { namespace })
         };
@@ -43,7 +43,7 @@ impl Bed {
             .ok()
     }
 
-    /// Returns all that a shim touches.
+    /// Returns the state of everything that a shim touches.
     fn state(&self) -> String {
         let commands = [
             "tc qdisc show".to_owned(),
@@ -58,7 +58,7 @@ impl Bed {
     }
 }
 
-/// Everything that leaves traces: queues, smoother, tags both ways.
+/// Settings that use everything that leaves traces: queues, smoother, tags in both directions.
 fn settings() -> Settings {
     let layer = Layer {
         transmit: Some(TransmitConfig {
@@ -87,7 +87,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Oracle: what `tc`, `ip` and the driver say before.
+/// Oracle: the output of `tc`, `ip` and the driver before.
 #[test]
 fn the_device_is_restored() {
     let Some(bed) = Bed::enter("restored") else {
@@ -111,7 +111,7 @@ fn the_device_is_restored() {
         assert!(matches!(again, Err(ShimError::Up { .. })), "{again:?}");
         shim.down().unwrap();
         assert_eq!(bed.state(), before);
-        // Dropped elsewhere, as by a thread that has never been there.
+        // Dropped in another thread, which may never have been in the namespace.
         let shim = Shim::up(DEVICE, settings()).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -125,7 +125,8 @@ fn the_device_is_restored() {
     }
 }
 
-/// Oracle: the state before. A process that is killed leaves everything; so does one that forgets.
+/// Oracle: the state before. A process that is killed leaves everything in place, as does one that
+/// leaks its shim.
 #[test]
 fn what_a_dead_shim_has_left_is_removed() {
     let Some(bed) = Bed::enter("dead") else {
@@ -160,7 +161,7 @@ fn a_set_up_that_fails_half_way_leaves_nothing() {
     }
 }
 
-/// Oracle: what `tc` shows after the commands of a dry run is what it shows after `up`.
+/// Oracle: `tc` shows the same after the commands of a dry run as after `up`.
 #[test]
 fn the_commands_of_a_dry_run_do_the_same() {
     let Some(bed) = Bed::enter("dry") else {
@@ -189,7 +190,7 @@ fn the_commands_of_a_dry_run_do_the_same() {
     assert_eq!(bed.state(), before);
 }
 
-/// Oracle: a root queue with parameters of somebody else.
+/// Oracle: a root queue with another administrator's parameters.
 #[test]
 fn a_root_queue_of_somebody_else_is_refused() {
     let Some(bed) = Bed::enter("root") else {
@@ -206,7 +207,7 @@ fn a_root_queue_of_somebody_else_is_refused() {
     assert_eq!(bed.state(), before);
 }
 
-/// Oracle: `tc` shows the rate that was set by the socket.
+/// Oracle: `tc` shows the rate that was set through the socket.
 #[test]
 fn a_rate_is_set() {
     let Some(bed) = Bed::enter("rate") else {
@@ -230,7 +231,7 @@ fn a_rate_is_set() {
     );
 }
 
-/// The cost of a step of the law, by itself: not a limit, a figure (`--ignored --nocapture`).
+/// The cost of one step of the control law: a figure, not a limit (`--ignored --nocapture`).
 #[test]
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "a figure is printed")]

@@ -1,4 +1,4 @@
-//! What is seen of the network, and the detector that it is fed to.
+//! Observations of the network, and the detector that they feed.
 
 use rtether_model::endnode::Detector;
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
@@ -6,37 +6,37 @@ use rtether_proto::smoother::congestion::{
     Backlog, CongestionSignal, Marked, MarkedShare, OwnCollisions, Signal, Utilization,
 };
 
-/// What was seen since the observation before.
+/// What was seen since the previous observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// When it was made, on the clock of the run.
+    /// When it was made, by the clock of the run.
     pub at: Instant,
     /// Packets that left the smoother.
     pub sent: u64,
     /// Collisions of this station.
     pub collisions: u64,
-    /// Whether bulk packets wait, or have left.
+    /// Whether bulk packets are waiting or have left.
     pub has_bulk: bool,
-    /// Octets that wait behind the smoother now.
+    /// Octets waiting behind the smoother now.
     pub behind: Bytes,
-    /// Octets on the wire, of all frames that were sent or heard.
+    /// Wire octets of all frames sent or heard.
     pub heard: Bytes,
-    /// They came after this time: before the counters were read for the observation before.
+    /// Start of the interval of `heard`: when the counters were read for the previous observation.
     pub heard_since: Instant,
-    /// Octets of TCP that came back, and of these those that say that frames were marked.
+    /// Octets of TCP segments received, to which `marked` is compared.
     pub returned: Bytes,
-    /// No more than `returned`.
+    /// Those in segments that echo a mark; at most `returned`.
     pub marked: Bytes,
 }
 
-/// What a detector is in this back end.
+/// A detector, as this back end feeds it.
 #[derive(Debug)]
 pub(super) enum Watch {
     Collisions(OwnCollisions),
     Backlog(Backlog),
     Utilization(Medium),
     Marks(MarkedShare),
-    /// Refused before it gets here.
+    /// Refused by the checks before.
     Nothing,
 }
 
@@ -71,7 +71,7 @@ impl Watch {
 
     pub(super) fn observe(&mut self, seen: &Observation) -> Option<Signal> {
         match self {
-            // The engines count attempts: more than one is a collision.
+            // The engine expects attempts: more than one means a collision.
             Self::Collisions(collisions) if seen.collisions > 0 => {
                 Some(collisions.observe(seen.at, 2))
             }
@@ -84,8 +84,8 @@ impl Watch {
     }
 }
 
-/// Takes what came back since the look before as two packets. There is a signal once for each window,
-/// as in the engines' own composition.
+/// Feeds the octets that came back since the previous observation as two packets. Returns a signal
+/// once per window, as in the engines' own composition.
 fn came_back(share: &mut MarkedShare, seen: &Observation) -> Option<Signal> {
     let is_new = share.is_complete(seen.at);
     let plain = Bytes::new(seen.returned.get().saturating_sub(seen.marked.get()));
@@ -97,23 +97,23 @@ fn came_back(share: &mut MarkedShare, seen: &Observation) -> Option<Signal> {
     signal.filter(|_| is_new)
 }
 
-/// A detector that counts in windows, and what it takes to give each window its share of what was
-/// counted from one look to the next, which may be late.
+/// A detector that counts in windows, with the state to divide the octets counted between two
+/// observations, which may be late, among the windows.
 #[derive(Debug)]
 pub(super) struct Medium {
     detector: Utilization,
-    /// Windows begin here, one behind the other.
+    /// Start of the first window; the others follow without gaps.
     start: Instant,
     window: Duration,
     last: Instant,
 }
 
-/// Earlier windows than these have no say any more.
+/// Windows before the last three have no influence.
 const WINDOWS: i64 = 3;
 
 impl Medium {
-    /// Takes what was heard as if it had come evenly. Whoever is interrupted while reading counters
-    /// takes it for less than it was, never for more.
+    /// Processes what was heard, assuming it arrived evenly. If the thread is interrupted between
+    /// reading the counters and the clock, the load is underestimated, never overestimated.
     fn hear(&mut self, seen: &Observation) -> Signal {
         let now = seen.at;
         let mut from = seen.heard_since.max(self.last);
@@ -141,7 +141,7 @@ impl Medium {
     }
 }
 
-/// Returns such a part of an amount.
+/// Returns `amount` times `part` / `whole`.
 fn share(amount: u64, part: Duration, whole: Duration) -> u64 {
     let [part, whole] = [part, whole].map(|span| u128::try_from(span.as_ps()).unwrap_or(0));
     let share = u128::from(amount) * part / whole.max(1);
@@ -156,10 +156,11 @@ mod tests {
         Instant::ZERO + Duration::from_ms(ms)
     }
 
-    /// Oracle: shares by hand, for a thread that looks each millisecond, and for one that is late.
+    /// Oracle: shares by hand, for a thread that observes every millisecond, and for one that is
+    /// late.
     #[test]
     fn windows_get_their_share_however_late() {
-        // At 10 Mbit/s 10 ms are 12 500 octets; the threshold of 50 % is 6250.
+        // At 10 Mbit/s, 10 ms are 12 500 octets; the threshold of 50 % is 6250.
         let medium = || Medium {
             detector: Utilization::new(at(0), BitRate::from_mbps(10), 50, Duration::from_ms(10)),
             start: at(0),
@@ -189,12 +190,13 @@ mod tests {
                 assert_eq!(last, expected, "{octets_each_ms} each ms in {steps}");
             }
         }
-        // Silence is no congestion, and what was heard long ago does not count.
+        // Silence is not congestion, and traffic heard long ago does not count.
         let mut medium = medium();
         assert_eq!(medium.hear(&seen(0, 10, 10_000)), Signal::Congestion);
         assert_eq!(medium.hear(&seen(10, 30, 0)), Signal::Clear);
         assert_eq!(medium.hear(&seen(30, 10_030, 1_000_000)), Signal::Clear);
-        // Interrupted for 20 ms between counters and clock: what came in 30 ms seems to be of 10.
+        // Interrupted for 20 ms between counters and clock: the traffic of 30 ms must not count as
+        // that of 10 ms.
         assert_eq!(medium.hear(&seen(10_030, 10_060, 6_000)), Signal::Clear);
         assert_eq!(medium.hear(&seen(10_040, 10_070, 18_000)), Signal::Clear);
     }

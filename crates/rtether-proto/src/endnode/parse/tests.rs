@@ -219,7 +219,7 @@ fn frames_that_are_not_ip() {
         ethertype,
         ..FrameKey::default()
     };
-    // ARP request (RFC 826): its addresses are not looked at.
+    // ARP request (RFC 826): its addresses are not read.
     let arp = [
         0x08, 0x06, 0x00, 0x01, 0x08, 0x00, 0x06, 0x04, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00,
         0x07, 0xC0, 0x00, 0x02, 0x01, 0, 0, 0, 0, 0, 0, 0xC0, 0x00, 0x02, 0x02,
@@ -356,7 +356,7 @@ proptest! {
 
 #[test]
 fn a_cut_frame_says_no_more_than_the_whole() {
-    // Oracle: a key of fewer octets has a field of the whole frame's key or none.
+    // Oracle: for a shorter frame, each field of the key is that of the whole frame or absent.
     let authentication = [17, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1];
     let whole = frame_v6([0, 24], 51, &[&authentication, &UDP]);
     let full = well_formed(&whole);

@@ -26,7 +26,7 @@ impl<F> Host<F> {
         }
     }
 
-    /// A frame comes; what is done before is done before.
+    /// A frame arrives, after completions that are due before it.
     fn arrive(&mut self, us: i64, frame: F, class: u8, cost_us: i64) {
         self.run_until(us);
         let cost = MICROSECOND * cost_us;
@@ -65,7 +65,7 @@ fn the_higher_class_interrupts() {
     assert_eq!(host.engine.preemptions(), 2);
     assert_eq!(host.engine.busy(), MICROSECOND * 150);
     assert_eq!(host.engine.running(), None);
-    // Waiting without service: l 50, m 30, h none.
+    // Waiting time excluding service: l 50, m 30, h 0.
     let waited = [0, 1, 2].map(|class| host.engine.stats(class).waited_ps / 1_000_000);
     assert_eq!(waited, [50, 30, 0]);
 }
@@ -95,7 +95,7 @@ fn an_interrupted_frame_goes_before_its_equals() {
 
 #[test]
 fn a_frame_that_is_done_is_not_interrupted() {
-    // Oracle: decision on equal times: the completion comes first, also if the host is late.
+    // Oracle: decision on equal times: the completion comes first, even if the host is late.
     let mut host = Host::new(&[4, 4]);
     host.engine.handle_frame(at(0), "l", 0, MICROSECOND * 10);
     host.engine.handle_frame(at(10), "h", 1, MICROSECOND * 5);
@@ -128,7 +128,7 @@ fn early_calls_and_frames_without_cost() {
 
 #[test]
 fn full_instances_drop_the_tail_and_give_it_back() {
-    // Oracle: by hand: one frame in service and one that waits.
+    // Oracle: by hand: one frame in service and one waiting.
     let mut host = Host::new(&[2, 2]);
     for frame in ["a", "b", "c"] {
         host.arrive(0, frame, 0, 10);
@@ -148,8 +148,8 @@ proptest! {
     fn agrees_with_a_schedule_made_slot_by_slot(
         arrivals in proptest::collection::vec((0_i64..12, 0_u8..4, 1_i64..15), 1..60),
     ) {
-        // Oracle: in every microsecond the first frame of the highest class gets one microsecond,
-        // found by search in one list.
+        // Oracle: each microsecond of processor time goes to the first frame of the highest class,
+        // found by searching one list.
         let mut host = Host::new(&[100; 4]);
         let mut list: Vec<(i64, u8, usize, i64)> = Vec::new();
         let mut now = 0;

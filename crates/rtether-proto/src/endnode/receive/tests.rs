@@ -158,7 +158,7 @@ fn literal_algorithm_c_starves_low_queues_without_top_traffic() {
     // One top frame lets one low frame pass.
     host.arrive(hour, "h1", 1);
     assert_eq!(host.select_all(hour), ["h1", "l1"]);
-    // Two top frames: LOW is looked at first and cleared, and the highest queue is the top one.
+    // Two top frames: LOW is checked first and cleared, and the highest queue is the top one.
     host.arrive(hour, "h2", 1);
     host.arrive(hour, "h3", 1);
     assert_eq!(host.select_all(hour), ["h2", "h3"]);
@@ -212,7 +212,7 @@ fn idle_release_of_algorithm_c() {
     assert_eq!(host.engine.stats(0).idle_releases, 0);
     host.engine.handle_timeout(at(1500));
     assert_eq!(host.select(at(1500)), Some("l2"));
-    // Still no top frame: the next low frame need not wait.
+    // There is still no top frame, so the next low frame need not wait.
     host.arrive(at(1700), "l3", 0);
     assert_eq!(host.select(at(1700)), Some("l3"));
     assert_eq!(host.events, [Event::IdleRelease { queue: 0 }; 2]);
@@ -222,14 +222,14 @@ fn idle_release_of_algorithm_c() {
 
 #[test]
 fn the_idle_clock_goes_by_arrivals() {
-    // Oracle: catalogue S8, C: a top frame that comes after 0.9 ms stops the idle clock even if the
-    // stack asks after 1.2 ms; LOW is off then, and on after it.
+    // Oracle: catalogue S8, C: a top frame that arrives after 0.9 ms stops the idle clock even if
+    // the stack polls after 1.2 ms; LOW is then off, and on afterwards.
     let mut host = Host::new(queues(ReceiveSelection::LOW_FLAG, 2, 8));
     host.arrive(at(100), "l", 0);
     host.arrive(at(900), "h", 1);
     assert_eq!(host.select_all(at(1200)), ["h", "l"]);
     assert_eq!(host.events, []);
-    // One that comes after 2.3 ms, 1.1 ms after the last, finds LOW on and uses it up.
+    // One that arrives after 2.3 ms, 1.1 ms after the last, finds LOW on and clears it.
     host.arrive(at(2300), "h", 1);
     host.arrive(at(2300), "l", 0);
     assert_eq!(host.select_all(at(2300)), ["h"]);
@@ -268,7 +268,7 @@ fn full_queues_drop_the_tail_and_give_it_back() {
 
 #[test]
 fn one_queue_is_the_standard_stack() {
-    // Oracle: R81: first come, first served, whatever the class.
+    // Oracle: R81: first come, first served, regardless of class.
     let mut host = Host::new(queues(ReceiveSelection::HighestFirst, 1, 8));
     for (frame, class) in [("a", 3), ("b", 7), ("c", 0)] {
         host.arrive(at(0), frame, class);
@@ -313,7 +313,7 @@ fn a_clock_that_goes_back_is_found() {
 #[test]
 #[cfg(not(debug_assertions))]
 fn events_left_behind_are_counted_and_not_kept() {
-    // Oracle: by hand; the drain rule is not asserted in release builds.
+    // Oracle: by hand; release builds do not assert the drain rule.
     let mut engine = queues(ReceiveSelection::HighestFirst, 1, 1);
     for frame in ["a", "b", "c"] {
         engine.handle_frame(at(0), frame, 0);
@@ -323,7 +323,7 @@ fn events_left_behind_are_counted_and_not_kept() {
     assert_eq!((engine.events_lost(), engine.poll_event()), (2, None));
 }
 
-/// One step of a random history: time passes, then a frame of a class comes or the stack asks.
+/// One step of a random history: time passes, then a frame arrives or the stack polls.
 type Step = (i64, Option<u8>);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -345,10 +345,10 @@ fn any_selection() -> impl Strategy<Value = ReceiveSelection> {
     ]
 }
 
-/// A frame: class and number of arrival.
+/// A frame: class and arrival number.
 type Numbered = (u8, u32);
 
-/// Plays a history; returns the host, what was selected, and the time of the last step.
+/// Plays a history; returns the host, the frames selected, and the time of the last step.
 fn play(
     engine: ReceiveQueues<Numbered>,
     steps: &[Step],
@@ -384,8 +384,8 @@ proptest! {
         limit in 1_u32..6,
         steps in steps(),
     ) {
-        // Oracles: in = out + waiting + dropped; a frame in a higher queue, or before another in
-        // the same queue, leaves first, which promotion keeps.
+        // Oracles: in = out + waiting + dropped; a frame in a higher queue, or ahead in the same
+        // queue, leaves first, which promotion preserves.
         let (host, selected, _) = play(queues(selection, 4, limit), &steps);
         let waiting = usize::try_from(host.engine.waiting()).unwrap();
         prop_assert_eq!(arrivals(&steps), selected.len() + waiting + host.dropped());
@@ -395,8 +395,8 @@ proptest! {
 
     #[test]
     fn algorithm_a_agrees_with_a_sorted_list(steps in steps()) {
-        // Oracle: the waiting frame of highest class, and of these the first that came, found by
-        // search in one list.
+        // Oracle: the waiting frame of the highest class that arrived first, found by searching one
+        // list.
         let mut host = Host::new(queues(ReceiveSelection::HighestFirst, 4, 1000));
         let mut list: Vec<Numbered> = Vec::new();
         for (number, &(_, class)) in (0_u32..).zip(&steps) {
@@ -413,8 +413,8 @@ proptest! {
 
     #[test]
     fn algorithm_b_moves_each_frame_up_one_step_a_round(n in 1_u32..6, steps in steps()) {
-        // Oracle: catalogue S8, B: rounds come after every N-th pick, go from high to low, and move
-        // one frame a queue.
+        // Oracle: catalogue S8, B: a round follows every N-th pick, runs from high to low, and
+        // moves one frame per queue.
         let mut host = Host::new(queues(picks(n), 4, 3));
         let mut picked = 0;
         for (number, &(_, class)) in (0_u32..).zip(&steps) {
@@ -439,8 +439,8 @@ proptest! {
         n in 1_u32..6,
         limits in proptest::collection::vec(1_u32..5, 2..5),
     ) {
-        // Oracle: the bound of the module page: `picks` times the limits below the top, plus the
-        // limit of the top queue. The top queue is full before every selection.
+        // Oracle: the bound in the module documentation: `picks` times the limits below the top,
+        // plus the limit of the top queue. The top queue is full before every selection.
         let top = u8::try_from(limits.len() - 1).unwrap();
         let config = ReceiveConfig {
             input_limit: 1000,
@@ -470,8 +470,8 @@ proptest! {
         below in any::<bool>(),
         steps in steps(),
     ) {
-        // Oracle: catalogue S8, C, open point 1; without idle release two frames below the top
-        // class never follow each other.
+        // Oracle: catalogue S8, C, open point 1; without idle release, two frames below the top
+        // class are never consecutive.
         let low_turn = if below { LowTurn::BelowTop } else { LowTurn::AllQueues };
         let selection = ReceiveSelection::LowFlag { idle_release: None, low_turn };
         let (_, selected, _) = play(queues(selection, 4, 50), &steps);
@@ -485,8 +485,8 @@ proptest! {
         idle in 0_i64..3000,
         steps in steps(),
     ) {
-        // Oracle: the bound of the module page: once arrivals stop, a stack that is always ready
-        // has everything after one idle release.
+        // Oracle: the bound in the module documentation: once arrivals stop, a stack that is always
+        // ready has everything after one idle release.
         let low_turn = if below { LowTurn::BelowTop } else { LowTurn::AllQueues };
         let span = Duration::from_us(idle);
         let selection = ReceiveSelection::LowFlag { idle_release: Some(span), low_turn };

@@ -21,7 +21,7 @@ fn config(strategy: TransmitStrategy, classes: usize, ring_limit: u32) -> Transm
     }
 }
 
-/// Queues with a driver that takes what enters, in order.
+/// Queues with a driver that takes frames as they enter, in order.
 struct Host<F> {
     engine: TransmitQueues<F>,
     entered: Vec<Transmit<F>>,
@@ -88,7 +88,7 @@ fn fifo_looks_at_no_class() {
 
 #[test]
 fn moderate_waits_for_an_empty_ring() {
-    // Oracle: catalogue S9, "whenever the hardware queue is empty": none waits, none is sent.
+    // Oracle: catalogue S9, "whenever the hardware queue is empty": none waits, none is being sent.
     let mut host = Host::new(&config(TransmitStrategy::MODERATE, 2, 4));
     for (frame, class) in [("l1", 0), ("l2", 0), ("h1", 1), ("l3", 0)] {
         host.enqueue(at(0), frame, class);
@@ -155,7 +155,7 @@ fn strict_keeps_its_order_in_a_small_ring() {
 
 #[test]
 fn idle_release_of_strict() {
-    // Oracle: catalogue S9: one low frame whenever none has entered for 1 ms; times in us.
+    // Oracle: catalogue S9: one low frame whenever no frame has entered for 1 ms; times in us.
     let mut host = Host::new(&config(TransmitStrategy::STRICT, 2, 16));
     let due = |us| Some((at(us), Timeout::IdleRelease));
     assert_eq!(host.engine.poll_timeout(), None);
@@ -300,7 +300,7 @@ fn a_host_that_leaves_frames_behind_is_found() {
 #[test]
 #[cfg(not(debug_assertions))]
 fn a_frame_that_was_not_handed_out_is_not_completed() {
-    // Oracle: by hand; the drain rule is not asserted in release builds.
+    // Oracle: by hand; release builds do not assert the drain rule.
     let mut engine = TransmitQueues::new(&config(TransmitStrategy::Fifo, 1, 2)).unwrap();
     engine.enqueue(at(0), "a", 0);
     assert!(!engine.handle_completion(at(0), 0));
@@ -312,7 +312,7 @@ fn a_frame_that_was_not_handed_out_is_not_completed() {
     engine.invariants();
 }
 
-/// One step of a random history: time passes, then a frame of a class comes, or a ring is done.
+/// One step of a random history: time passes, then a frame arrives or a ring completes one.
 type Step = (i64, Result<u8, u8>);
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -335,10 +335,10 @@ fn any_strategy() -> impl Strategy<Value = TransmitStrategy> {
     ]
 }
 
-/// A frame: class and number of arrival.
+/// A frame: class and arrival number.
 type Numbered = (u8, u32);
 
-/// Plays a history, with every timeout at its time; returns the host and the time it ends.
+/// Plays a history with every timeout on time; returns the host and the time of the end.
 fn play(config: &TransmitConfig, steps: &[Step]) -> (Host<Numbered>, u32, Instant) {
     let mut host = Host::new(config);
     let mut completed = 0;
@@ -399,7 +399,8 @@ proptest! {
         ring_limit in 1_u32..5,
         steps in steps(),
     ) {
-        // Oracle: catalogue S9; classes 0 to 2 are low, so none of them is first or follows a low.
+        // Oracle: catalogue S9; classes 0 to 2 are low, so none of them is first or follows a low
+        // one.
         let (host, _, _) = play(&config(TransmitStrategy::STRICT_LITERAL, 4, ring_limit), &steps);
         let frames = host.frames();
         prop_assert!(frames.first().is_none_or(|first| first.0 == 3));
@@ -411,7 +412,7 @@ proptest! {
         ring_limit in 1_u32..5,
         steps in steps(),
     ) {
-        // Oracle: catalogue S9: the descriptors in use when the frame entered, counted outside.
+        // Oracle: catalogue S9: the descriptors in use when the frame entered, counted by the test.
         let mut host = Host::new(&config(TransmitStrategy::MODERATE, 4, ring_limit));
         let mut completed = 0;
         for (number, &(_, action)) in (0_u32..).zip(&steps) {
@@ -429,8 +430,8 @@ proptest! {
 
     #[test]
     fn idle_release_leaves_no_frame_behind(idle in 1_i64..2000, steps in steps()) {
-        // Oracle: the bound of the module page: the k-th low frame enters no later than k times the
-        // idle release after the last arrival, if the driver is prompt.
+        // Oracle: the bound in the module documentation: with a prompt driver, the k-th low frame
+        // enters at most k idle releases after the last arrival.
         let span = Duration::from_us(idle);
         let strategy = TransmitStrategy::Strict { idle_release: Some(span) };
         let (mut host, _, stopped) = play(&config(strategy, 4, 4), &steps);

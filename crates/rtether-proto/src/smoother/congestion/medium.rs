@@ -1,15 +1,15 @@
-//! What a station learns of the medium and the path: utilization, delay, marks.
+//! Detectors for medium and path: utilization, delay, marks.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
 use super::{CongestionSignal, Signal};
 
-/// Share of the medium's time that all frames heard in promiscuous mode took in the last complete
+/// Share of time that all frames heard in promiscuous mode occupied the medium in the last complete
 /// window: congestion above a threshold.
 #[derive(Clone, Debug)]
 pub struct Utilization {
     window: Duration,
-    /// What the threshold allows in a window.
+    /// Wire octets that the threshold allows per window.
     allowed: Bytes,
     started: Instant,
     heard: Bytes,
@@ -17,8 +17,8 @@ pub struct Utilization {
 }
 
 impl Utilization {
-    /// Half is a good threshold on shared Ethernet, where delays grow steeply above it. The window
-    /// must be longer than nothing; 10 ms are some ten full frames at 10 Mbit/s.
+    /// 50 % is a good threshold on shared Ethernet, where delays grow steeply above it. `window`
+    /// must be positive; 10 ms are some ten full frames at 10 Mbit/s.
     pub fn new(now: Instant, rate: BitRate, threshold_percent: u8, window: Duration) -> Self {
         let window = window.max(Duration::from_ps(1));
         let whole = rate.bytes_floor(window).get();
@@ -32,7 +32,7 @@ impl Utilization {
         }
     }
 
-    /// Returns windows that are complete at `now` and not yet judged.
+    /// Returns the number of windows that are complete at `now` but not yet judged.
     fn complete(&self, now: Instant) -> i64 {
         (now - self.started).as_ps() / self.window.as_ps()
     }
@@ -57,17 +57,17 @@ impl CongestionSignal for Utilization {
         match self.complete(now) {
             0 => self.last,
             1 => Signal::congestion_if(self.heard > self.allowed),
-            // A whole window passed in silence.
+            // A whole window passed without a frame.
             _ => Signal::Clear,
         }
     }
 }
 
-/// One-way delay of probes in the bulk class: congestion if the last one took longer than the
-/// shortest recent one by more than a threshold.
+/// One-way delay of probes in the bulk class: congestion if the last delay exceeds the shortest
+/// recent one by more than a threshold.
 ///
-/// Only differences count, so the clocks need not agree; the shortest is taken over one to two
-/// epochs, so they may drift.
+/// Only differences count, so the clocks need not agree; the minimum is taken over one to two
+/// epochs, so the clocks may drift.
 #[derive(Clone, Debug)]
 pub struct ProbeDelay {
     excess: Duration,
@@ -79,7 +79,7 @@ pub struct ProbeDelay {
 }
 
 impl ProbeDelay {
-    /// The time of four full frames is a good threshold, 10 s a good epoch.
+    /// Four full frame times are a good threshold, and 10 s a good epoch.
     pub fn new(now: Instant, excess: Duration, epoch: Duration) -> Self {
         Self {
             excess,
@@ -93,8 +93,8 @@ impl ProbeDelay {
 }
 
 impl CongestionSignal for ProbeDelay {
-    /// Delay by the clocks of both ends, so possibly negative; `None` if the probe was lost, which
-    /// is congestion.
+    /// Delay by the clocks of both ends, so possibly negative; `None` for a lost probe, which
+    /// counts as congestion.
     type Observation = Option<Duration>;
 
     fn observe(&mut self, now: Instant, delay: Option<Duration>) -> Signal {
@@ -119,17 +119,17 @@ impl CongestionSignal for ProbeDelay {
     }
 }
 
-/// Congestion marks on the packets that came back (ECN): congestion if at least so many of the
+/// Congestion marks on the packets that came back (ECN): congestion if at least `at_least` of the
 /// last 64 were marked.
 #[derive(Clone, Debug)]
 pub struct EcnMarks {
     at_least: u32,
-    /// One bit per packet, the latest lowest.
+    /// One bit per packet, the latest in bit 0.
     recent: u64,
 }
 
 impl EcnMarks {
-    /// A single mark is a good threshold where switches mark early.
+    /// One mark is a good threshold where switches mark early.
     pub const fn new(at_least: u32) -> Self {
         Self {
             at_least,
@@ -153,20 +153,20 @@ impl CongestionSignal for EcnMarks {
     }
 }
 
-/// An octet count with or without a congestion mark.
+/// The size of a packet, with or without a congestion mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {
-    /// Octets of the packet, by whatever measure, as long as it is always the same.
+    /// Octets of the packet; any measure will do if it is used consistently.
     pub size: Bytes,
-    /// Whether they carried the mark.
+    /// Whether the packet carried the mark.
     pub is_marked: bool,
 }
 
 /// Share of marked octets (ECN, RFC 3168) in windows of time: congestion if it was above a
-/// threshold in the last complete window in which anything came back.
+/// threshold in the last complete window in which any packet came back.
 ///
-/// Octets count, as in RFC 8257, 3.2, so that many small acknowledgements weigh as much as few
-/// large ones. A window without packets says nothing, and the state stays.
+/// Octets count, as in RFC 8257, 3.2, so that many small acknowledgments weigh as much as a few
+/// large ones. A window without packets leaves the state unchanged.
 #[derive(Clone, Debug)]
 pub struct MarkedShare {
     threshold_percent: u8,
@@ -178,8 +178,8 @@ pub struct MarkedShare {
 }
 
 impl MarkedShare {
-    /// A round trip is a good window, and zero a good threshold where switches mark early. The
-    /// window must be longer than nothing.
+    /// A round trip is a good window, and zero a good threshold where switches mark early. `window`
+    /// must be positive.
     pub fn new(now: Instant, threshold_percent: u8, window: Duration) -> Self {
         Self {
             threshold_percent,
@@ -191,8 +191,8 @@ impl MarkedShare {
         }
     }
 
-    /// Returns whether the window that began last is over at `now`, so that the next observation
-    /// begins another.
+    /// Returns whether the current window is over at `now`, so that the next observation starts
+    /// another.
     pub fn is_complete(&self, now: Instant) -> bool {
         now - self.started >= self.window
     }
@@ -265,7 +265,7 @@ mod tests {
             (2, Some(us(201)), Congestion),
             (3, None, Congestion),
             (4, Some(us(-400)), Clear),
-            // The shortest of the epoch before still counts.
+            // The minimum of the previous epoch still counts.
             (10_000, Some(us(101)), Congestion),
             // Two epochs later it is forgotten.
             (20_000, Some(us(201)), Clear),
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn marked_octets_count_by_window() {
-        // By hand: windows of 10 ms, threshold 20 %. In the first 300 of 1800 octets are marked,
+        // By hand: windows of 10 ms, threshold 20 %. In the first, 300 of 1800 octets are marked,
         // 16.7 %; in the second 400 of 1900, 21.05 %; in 20..30 nothing comes; then 1 of 5 octets,
         // which is not above 20 %.
         let mut share = MarkedShare::new(at(0), 20, Duration::from_ms(10));
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(feed(36, 1, true), Congestion);
         assert_eq!(share.signal(at(39)), Congestion);
         assert_eq!(share.signal(at(40)), Clear, "the fourth window");
-        // Silence says nothing.
+        // Silence changes nothing.
         assert_eq!(share.signal(at(400)), Clear);
     }
 }

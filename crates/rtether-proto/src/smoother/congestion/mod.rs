@@ -1,9 +1,9 @@
-//! Detectors: how a station notices that the medium is congested (002 Kweon 2.1).
+//! Detectors of congestion on the medium (002 Kweon 2.1).
 //!
-//! The paper uses the station's own collisions and names the buffer-clearing rate of the driver and
-//! the utilization heard in promiscuous mode. Where no medium collides any more, backlog, the delay
-//! of a probe in the bulk class and congestion marks (ECN) serve. Each detector is fed what the
-//! driver observes and answers with a [`Signal`] for [`super::Smoother::handle_signal`].
+//! The paper uses the station's own collisions, and mentions the buffer-clearing rate of the driver
+//! and the utilization heard in promiscuous mode. On media without collisions, backlog, the delay
+//! of a probe in the bulk class and congestion marks (ECN) serve. The driver feeds its observations
+//! to a detector, which returns a [`Signal`] for [`super::Smoother::handle_signal`].
 
 mod medium;
 mod own;
@@ -13,12 +13,12 @@ pub use own::{Backlog, Cleared, ClearingRate, OwnCollisions};
 
 use rtether_model::quantity::Instant;
 
-/// What a detector says.
+/// Output of a detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// The medium is congested.
     Congestion,
-    /// It is not.
+    /// The medium is not congested.
     Clear,
 }
 
@@ -32,15 +32,15 @@ impl Signal {
     }
 }
 
-/// Something that notices congestion.
+/// A detector of congestion.
 pub trait CongestionSignal {
-    /// What it is fed.
+    /// Its input.
     type Observation;
 
-    /// Takes an observation made at `now` and returns what follows from all so far. `now` never
+    /// Processes an observation made at `now` and returns the resulting signal. `now` never
     /// decreases.
     fn observe(&mut self, now: Instant, observation: Self::Observation) -> Signal;
 
-    /// Returns what the observations so far mean at `now`.
+    /// Returns the signal at `now` from the observations so far.
     fn signal(&self, now: Instant) -> Signal;
 }

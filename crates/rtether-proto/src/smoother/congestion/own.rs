@@ -1,12 +1,11 @@
-//! What a station sees of its own traffic: collisions, clearing rate, backlog.
+//! Detectors that use a station's own traffic: collisions, clearing rate, backlog.
 
 use rtether_model::quantity::{BitRate, Bytes, Duration, Instant};
 
 use super::super::random::Random;
 use super::{CongestionSignal, Signal};
 
-/// Collisions of the packet that was transmitted last: congestion if it needed more than one
-/// attempt.
+/// Collisions of the last transmitted packet: congestion if it needed more than one attempt.
 #[derive(Clone, Debug)]
 pub struct OwnCollisions {
     visibility_per_million: u32,
@@ -20,8 +19,8 @@ impl OwnCollisions {
         Self::with_visibility(1_000_000, 0)
     }
 
-    /// Sees a collision with this probability, as a program does that polls the card's counters
-    /// while further packets are queued. A quarter fits the NT experiments of the paper.
+    /// Sees a collision with this probability, like a program that polls the card's counters while
+    /// further packets are queued. A quarter fits the NT experiments of the paper.
     pub const fn with_visibility(per_million: u32, seed: u64) -> Self {
         Self {
             visibility_per_million: per_million,
@@ -38,7 +37,7 @@ impl Default for OwnCollisions {
 }
 
 impl CongestionSignal for OwnCollisions {
-    /// Attempts that the completed packet needed; 1 is none too many.
+    /// Attempts of the completed packet; 1 means no collision.
     type Observation = u32;
 
     fn observe(&mut self, _: Instant, attempts: u32) -> Signal {
@@ -53,21 +52,21 @@ impl CongestionSignal for OwnCollisions {
     }
 }
 
-/// A packet that the network card has transmitted.
+/// A packet transmitted by the network card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cleared {
     /// Size on the wire.
     pub wire_size: Bytes,
-    /// From when it was first in the card's queue to when it was transmitted.
+    /// Time at the head of the card's queue until transmitted.
     pub busy: Duration,
 }
 
-/// Packets over which the clearing rate is taken.
+/// Number of packets over which the clearing rate is computed.
 const CLEARED_MAX: usize = 8;
 
-/// Rate at which the driver's buffer clears while it holds something: congestion below a floor.
+/// Rate at which the driver's buffer empties while it is not empty: congestion below a floor.
 ///
-/// Taken over the last eight packets, and over fewer at the start.
+/// Computed over the last eight packets, or fewer at the start.
 #[derive(Clone, Debug)]
 pub struct ClearingRate {
     floor: BitRate,
@@ -76,7 +75,7 @@ pub struct ClearingRate {
 }
 
 impl ClearingRate {
-    /// Half the rate of the link is a good floor: then somebody else has the other half.
+    /// Half the link rate is a good floor: other stations then have the other half.
     pub const fn new(floor: BitRate) -> Self {
         let nothing = Cleared {
             wire_size: Bytes::ZERO,
@@ -106,8 +105,7 @@ impl CongestionSignal for ClearingRate {
     }
 }
 
-/// Octets that wait below the smoother: congestion from a high mark on, until a low mark is
-/// reached.
+/// Octets waiting below the smoother: congestion from a high mark on, until a low mark is reached.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     low: Bytes,
@@ -116,7 +114,7 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Four full frames and one are good marks for a queue that should be short.
+    /// Four full frames and one are good marks for a queue that should stay short.
     pub const fn new(low: Bytes, high: Bytes) -> Self {
         Self {
             low,
@@ -127,7 +125,7 @@ impl Backlog {
 }
 
 impl CongestionSignal for Backlog {
-    /// Octets that wait now.
+    /// Octets waiting now.
     type Observation = Bytes;
 
     fn observe(&mut self, _: Instant, backlog: Bytes) -> Signal {
@@ -172,8 +170,8 @@ mod tests {
 
     #[test]
     fn a_slow_buffer_is_congestion() {
-        // By hand: 1538 octets take 1.2304 ms at 10 Mbit/s. At 2.4 ms each the rate is above
-        // 5 Mbit/s, at 2.5 ms below.
+        // By hand: 1538 octets take 1.2304 ms at 10 Mbit/s. At 2.4 ms each, the rate is above 5
+        // Mbit/s, at 2.5 ms below.
         let cleared = |us| Cleared {
             wire_size: Bytes::new(1538),
             busy: Duration::from_us(us),
@@ -185,7 +183,7 @@ mod tests {
             rate.observe(NOW, cleared(2_500));
         }
         assert_eq!(rate.signal(NOW), Congestion);
-        // Eight fast ones push the slow ones out.
+        // Eight fast ones displace the slow ones.
         for _ in 0..8 {
             rate.observe(NOW, cleared(1_231));
         }

@@ -1,8 +1,8 @@
-//! The end of the control socket that is asked.
+//! The server side of the control socket.
 //!
-//! Nothing here waits: all clients are looked at in turn, each has its own time to say what it
-//! wants and to take the answer, and the caller waits for whatever comes first. So a client that
-//! says nothing costs the others nothing.
+//! Nothing here blocks: all clients are polled in turn, each with its own time limit for sending
+//! the request and taking the answer, and the caller waits for whichever event comes first. A
+//! silent client therefore does not delay the others.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -16,52 +16,52 @@ use rtether_live::process::{Interest, is_short_of_descriptors};
 use super::{Answer, Line, Request, Wrong, line_of};
 use crate::shim::place::Place;
 
-/// In which a request has to be there, and its answer to be taken.
+/// Time limit for receiving a request, and for delivering its answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
-/// Clients at a time. One more takes the place of the one that has kept silent longest.
+/// Largest number of clients. A further one replaces the one that has been silent longest.
 pub(super) const CLIENTS_MAX: usize = 16;
-/// Octets read of one client before the next one has its turn.
+/// Octets read from one client before the next one's turn.
 const PIECE: usize = 64 << 10;
-/// When the system has no descriptor left, nobody is accepted for so long.
+/// How long no client is accepted after the system has run out of descriptors.
 const REST: Duration = Duration::from_millis(200);
 
-/// The end of a shim that is asked.
+/// The server side of a shim's control socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
-    /// In the order in which they came.
+    /// In order of arrival.
     clients: Vec<Client>,
-    /// Until when nobody is accepted.
+    /// No client is accepted before this time.
     rests_until: Option<Instant>,
 }
 
-/// Somebody who asks.
+/// A client.
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
     step: Step,
-    /// When the step has to be over.
+    /// Time limit of the step.
     until: Instant,
 }
 
-/// How far a client is.
+/// Progress of a client.
 #[derive(Debug)]
 enum Step {
-    /// Its request is on the way.
+    /// Its request is arriving.
     Asks(Line),
-    /// Its request is there.
+    /// Its request is complete.
     HasAsked(Vec<u8>),
-    /// What it has not taken yet of its answer.
+    /// The rest of its answer.
     Hears(Vec<u8>),
 }
 
-/// What became of a client in its turn.
+/// Result of a client's turn.
 enum Turn {
-    /// It has its answer.
+    /// It has received its answer.
     Done,
-    /// It is not there yet.
+    /// It has not finished.
     Waits,
-    /// It is gone, or was too slow.
+    /// It is gone, or exceeded its time limit.
     Lost,
 }
 
@@ -69,7 +69,7 @@ impl Listener {
     /// Opens the socket of a place whose lock is held.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn open(place: &Place) -> io::Result<Self> {
         let path = place.socket();
         match fs::remove_file(&path) {
@@ -86,7 +86,7 @@ impl Listener {
         })
     }
 
-    /// Returns what to wait for before the next call of [`serve`](Self::serve).
+    /// Returns the descriptors to wait for before the next call of [`serve`](Self::serve).
     pub fn awaited(&self) -> Vec<(BorrowedFd<'_>, Interest)> {
         let newcomers = (self.socket.as_fd(), Interest::Readable);
         let newcomers = self.rests_until.is_none().then_some(newcomers);
@@ -100,7 +100,7 @@ impl Listener {
         newcomers.into_iter().chain(clients).collect()
     }
 
-    /// Returns how long to wait at most; `None` if nobody is there.
+    /// Returns how long to wait at most; `None` if there are no clients.
     pub fn pause(&self) -> Option<Duration> {
         let now = Instant::now();
         let due = |client: &Client| match client.step {
@@ -112,12 +112,12 @@ impl Listener {
         Some(first.saturating_duration_since(now))
     }
 
-    /// Takes in what is there and answers one request, so that whoever asks again and again does
-    /// not keep the shim from its other work. Returns how many clients did not get to ask, or to
-    /// hear: they were too slow or gone.
+    /// Reads from the clients and answers one request, so that repeated requests do not keep the
+    /// shim from its other work. Returns how many clients were dropped because they were too slow
+    /// or gone.
     pub fn serve(&mut self, answer: impl FnOnce(Request) -> Answer) -> u64 {
         let mut lost = self.take_turns();
-        // Who has asked is served before somebody else could take the place.
+        // Answer a complete request before a new client can replace its client.
         let asked = self.clients.iter().position(Client::has_asked);
         if let Some(client) = asked.map(|index| &mut self.clients[index]) {
             client.answer(answer);
@@ -126,7 +126,7 @@ impl Listener {
         lost + self.accept()
     }
 
-    /// Reads and writes what can be read and written.
+    /// Reads and writes as far as possible without blocking.
     fn take_turns(&mut self) -> u64 {
         let now = Instant::now();
         let mut lost = 0;
@@ -141,7 +141,7 @@ impl Listener {
         lost
     }
 
-    /// Lets in who waits outside, up to as many as there are places.
+    /// Accepts waiting clients, up to the limit.
     fn accept(&mut self) -> u64 {
         let now = Instant::now();
         if self.rests_until.is_some_and(|until| now < until) {
@@ -153,7 +153,7 @@ impl Listener {
             let stream = match self.socket.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) => {
-                    // Nobody is there, or the system has no descriptor for whoever is.
+                    // No client is waiting, or the system has no descriptor left.
                     if is_short_of_descriptors(&error) {
                         lost += self.make_room();
                         self.rests_until = Some(now + REST);
@@ -177,7 +177,7 @@ impl Listener {
         lost
     }
 
-    /// Lets go who has been here longest without having asked, or else longest of all.
+    /// Drops the oldest client without a complete request, or else the oldest of all.
     fn make_room(&mut self) -> u64 {
         let silent = self.clients.iter().position(|client| !client.has_asked());
         let leaves = silent.unwrap_or(0);
@@ -194,7 +194,7 @@ impl Client {
         matches!(self.step, Step::HasAsked(_))
     }
 
-    /// Answers who has asked.
+    /// Answers a complete request.
     fn answer(&mut self, answer: impl FnOnce(Request) -> Answer) {
         if let Step::HasAsked(line) = &self.step {
             let answer = Request::read(line).and_then(answer);
@@ -225,7 +225,7 @@ impl Client {
                 Err(_) => return Turn::Lost,
             }
         }
-        // Who has asked waits for the shim, and not the shim for them.
+        // A client whose request is complete waits for the shim, so its time limit does not apply.
         if now >= self.until && !self.has_asked() {
             return Turn::Lost;
         }
@@ -233,7 +233,7 @@ impl Client {
     }
 }
 
-/// Reads what is there of a line; returns whether it is complete.
+/// Reads the available part of a line; returns whether it is complete.
 fn read(mut stream: &UnixStream, line: &mut Line) -> io::Result<bool> {
     let mut octets = [0; 4096];
     for _ in 0..PIECE / octets.len() {
@@ -250,7 +250,7 @@ fn read(mut stream: &UnixStream, line: &mut Line) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Writes what the client takes now; returns whether that is all.
+/// Writes as much as the client takes now; returns whether everything is written.
 fn write(mut stream: &UnixStream, left: &mut Vec<u8>) -> io::Result<bool> {
     while !left.is_empty() {
         match stream.write(left) {

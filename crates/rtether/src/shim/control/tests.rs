@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::listener::{CLIENTS_MAX, PATIENCE};
 use super::*;
 
-/// A listener in a folder of its own, served by a thread until it is dropped.
+/// A listener in its own folder, served by a thread until it is dropped.
 struct Served {
     place: Place,
     folder: PathBuf,
@@ -45,13 +45,13 @@ impl Served {
         }
     }
 
-    /// Sends octets and returns what comes back until the other end closes.
+    /// Sends octets and returns the answer up to the end of the connection.
     fn send(&self, octets: &[u8]) -> Vec<u8> {
         let mut stream = UnixStream::connect(self.place.socket()).expect("there is one");
         stream
             .set_read_timeout(Some(Duration::from_secs(20)))
             .expect("a timeout");
-        // The other end may have heard enough.
+        // The other end may have closed already.
         drop(stream.write_all(octets));
         let mut back = Vec::new();
         drop(stream.read_to_end(&mut back));
@@ -88,7 +88,7 @@ fn what_is_asked_is_answered() {
 
 #[test]
 fn what_is_too_large_or_too_slow_is_dropped() {
-    // Oracle: the limits above. The next one is served all the same.
+    // Oracle: the limits above. The next client is served all the same.
     let served = Served::new("limits");
     let set = Request::Set {
         name: String::new(),
@@ -98,12 +98,12 @@ fn what_is_too_large_or_too_slow_is_dropped() {
     let text = String::from_utf8_lossy(&answer);
     assert!(text.contains("256 KiB at most"), "{text}");
     assert!(matches!(ask(&served.place, &set), Err(AskError::Wrong(_))));
-    // Endless lines end.
+    // Endless lines are cut off.
     let answer = served.send(&vec![b'x'; MAX_LINE + 5000]);
     assert!(answer.is_empty() || answer.starts_with(b"{\"error\""));
     let answer = served.send(b"{\"verb\":\"stop\"}\n{\"verb\":\"stop\"}\n");
     assert!(String::from_utf8_lossy(&answer).contains("nothing behind it"));
-    // So does silence, and a line that has no end.
+    // So are silence, and a line without an end.
     let begin = Instant::now();
     assert_eq!(served.send(b"{\"verb\":"), b"");
     assert!(begin.elapsed() >= PATIENCE);
@@ -112,13 +112,13 @@ fn what_is_too_large_or_too_slow_is_dropped() {
     assert_eq!(served.end(), 1, "the silent one");
 }
 
-/// Oracle: the limit above; a client is patient for 5 s, and the silent ones need longer together.
+/// Oracle: the limit above; a client waits for 5 s, and the silent ones together need longer.
 #[test]
 fn silent_clients_keep_nobody_waiting() {
     let served = Served::new("silent");
     let connect = || UnixStream::connect(served.place.socket()).expect("there is one");
     let mut silent: Vec<UnixStream> = (0..3 * CLIENTS_MAX).map(|_| connect()).collect();
-    // One of them begins and goes no further, and one does not take its answer.
+    // One starts a line and goes no further, and one does not take its answer.
     let begins = silent.last_mut().expect("there are some");
     begins
         .write_all(b"{\"verb\":")
@@ -133,7 +133,7 @@ fn silent_clients_keep_nobody_waiting() {
         let ok = ask(&served.place, &Request::Status(Form::Table));
         assert_eq!(ok.expect("others do not matter"), "a table\n");
     }
-    // Each of them is let go, sooner or later.
+    // Each of them is dropped eventually.
     silent.push(deaf);
     for mut stream in silent {
         let limit = Some(Duration::from_secs(20));
@@ -165,7 +165,7 @@ fn without_a_shim_the_remedy_is_named() {
 }
 
 proptest! {
-    /// Oracle: no panic, and no request out of what is none.
+    /// Oracle: no panic, and no request from invalid input.
     #[test]
     fn any_octets_have_an_answer(octets in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(request) = Request::read(&octets) {
@@ -174,7 +174,7 @@ proptest! {
         }
     }
 
-    /// Oracle: what is sent is what arrives.
+    /// Oracle: the request sent.
     #[test]
     fn requests_arrive_as_they_were(name: String, text: String, form in 0usize..3) {
         for request in [

@@ -21,13 +21,13 @@ pub fn metrics(report: &Report) -> String {
     page.out
 }
 
-/// A page that grows by one metric after the other.
+/// A page to which metrics are added one by one.
 struct Page {
     out: String,
     device: String,
 }
 
-/// Labels of a sample besides the device.
+/// Labels of a sample in addition to the device.
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Page {
@@ -38,12 +38,12 @@ impl Page {
         }
     }
 
-    /// Begins a metric that only grows.
+    /// Starts a counter.
     fn counter(&mut self, name: &str, help: &str) {
         self.head(name, "counter", help);
     }
 
-    /// Begins a metric that goes up and down.
+    /// Starts a gauge.
     fn gauge(&mut self, name: &str, help: &str) {
         self.head(name, "gauge", help);
     }
@@ -175,7 +175,7 @@ fn queues(page: &mut Page, queues: &[QueueStatus]) {
     each(page, queues, "queue_dropped_total", |queue| {
         Some(queue.dropped)
     });
-    // A kernel does not tell how long frames waited.
+    // The kernel does not measure waiting times.
     if queues.iter().any(|queue| queue.waited.is_some()) {
         let help = "Mean wait of the frames that left.";
         page.gauge("queue_wait_mean_seconds", help);

@@ -30,11 +30,11 @@ pub struct Report {
     pub config: String,
     /// Rate of the link.
     pub rate: BitRate,
-    /// What tells the smoother of congestion.
+    /// The smoother's congestion detector.
     pub detector: Option<Detector>,
-    /// How long it has been there.
+    /// Time since the shim was set up.
     pub up: std::time::Duration,
-    /// Configurations taken since then, and refused.
+    /// Configurations accepted since then, and refused.
     pub reloads: (u64, u64),
     /// Whether a watchdog restores the device if the process dies.
     pub is_watched: bool,
@@ -42,7 +42,7 @@ pub struct Report {
     pub status: Status,
 }
 
-/// What is said of a shim whose thread has no real-time priority.
+/// Warning about a shim whose thread has no real-time priority.
 pub(crate) const NOT_REAL_TIME: &str = "no real-time priority: on a busy host frames wait for the shim's thread, for milliseconds each; \
      `priority: 40` in the configuration gives it one";
 
@@ -68,7 +68,7 @@ pub fn json(report: &Report) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns counters and states as a JSON object.
+/// Returns the counters and states as a JSON object.
 pub(crate) fn of_status(status: &Status) -> Value {
     let queues: Vec<Value> = status.queues.iter().map(queue).collect();
     let drops = status.drops.named();
@@ -165,7 +165,7 @@ fn ns(time: Duration) -> f64 {
     time.as_ns_f64()
 }
 
-/// Returns contradictions in frames with their numbers, by names in the style of the other members.
+/// Returns the number of malformed frames by reason, with names in the style of the other members.
 fn malformed(status: &Status) -> impl Iterator<Item = (&'static str, u64)> + '_ {
     MalformedReason::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! The status as a table for people.
+//! The status as a table for the terminal.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use super::{
     NOT_REAL_TIME, Report, detector_name, direction_name, malformed, mode_name, signal_name,
 };
 
-/// Returns the status for people.
+/// Returns the status as a table.
 pub fn table(report: &Report) -> String {
     let status = &report.status;
     let mut out = head(report);
@@ -151,7 +151,7 @@ fn smoother_text(report: &Report, smoother: &SmootherStatus) -> String {
     out
 }
 
-/// Returns what was lost and what was malformed, without what was not.
+/// Returns dropped and malformed frames, omitting counts of zero.
 fn losses(status: &Status) -> String {
     let list = |counts: &mut dyn Iterator<Item = (&'static str, u64)>| {
         let some = counts.filter(|(_, count)| *count > 0);

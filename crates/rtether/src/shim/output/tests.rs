@@ -1,5 +1,5 @@
-//! Oracles: the documents' own formats, read back; every counter has a value of its own, so none can
-//! stand for another.
+//! Oracles: the documents' own formats, read back; every counter has a distinct value, so that none
+//! can be mistaken for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,8 +137,8 @@ fn json_holds_every_counter() {
     }
 }
 
-/// Reads the text format as its description says it (exposition formats of Prometheus): a sample is
-/// a name, labels, a value; its type comes before it, and all samples of a name stand together.
+/// Reads the text format by its description (exposition formats of Prometheus): a sample is a name,
+/// labels and a value; its type precedes it, and all samples of a name are contiguous.
 fn read(page: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     let mut types: BTreeMap<&str, &str> = BTreeMap::new();

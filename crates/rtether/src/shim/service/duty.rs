@@ -1,4 +1,4 @@
-//! What the calling thread does while the shim forwards: it answers, and tells how things are.
+//! What the calling thread does while the shim forwards: it answers requests and reports the state.
 
 use std::time::{Duration, Instant};
 
@@ -13,26 +13,27 @@ use crate::shim::control::{Answer, Form, Request, Wrong};
 use crate::shim::notify::News;
 use crate::shim::output::{self, Report};
 
-/// Without anything to do, the loop comes round so often.
+/// Interval of the loop when there is nothing to do.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A thread that has not told how it is for so long does not go on; it does so every 0.1 s.
+/// A thread that has not published its status for this long is stuck; it normally does so every 0.1
+/// s.
 const STALE: Duration = Duration::from_secs(1);
 
-/// In which another configuration is in force, on a machine that does other things as well; whoever
-/// asks for it waits for longer than that.
+/// Time limit for applying a new configuration on a busy machine; shorter than that of the client
+/// that requests it.
 const SET_PATIENCE: Duration = Duration::from_secs(3);
 
-/// A shim at work as its own process sees it.
+/// State of a running shim in its own process.
 pub(super) struct Duty<'a> {
     options: &'a Options<'a>,
     handle: Handle,
     backend: Backend,
     settings: Settings,
-    /// Of the configuration in force.
+    /// Name of the configuration in force.
     name: String,
     begun: Instant,
-    /// How often the shim's thread has told how it is, and when that was seen last.
+    /// The thread's publication count, and when it last changed.
     published: (u64, Instant),
     reloads: (u64, u64),
     is_watched: bool,
@@ -40,7 +41,7 @@ pub(super) struct Duty<'a> {
 }
 
 impl<'a> Duty<'a> {
-    /// Begins with the configuration of the options in force.
+    /// Starts with the configuration of the options.
     pub(super) fn new(options: &'a Options<'a>, handle: Handle) -> Self {
         Self {
             options,
@@ -56,26 +57,26 @@ impl<'a> Duty<'a> {
         }
     }
 
-    /// Returns whether somebody wants the shim to end.
+    /// Returns whether the shim has been asked to end.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Returns how long nothing may be told.
+    /// Returns the longest time between two notifications.
     pub(super) fn pause(&self) -> Duration {
         let manager = self.options.manager.as_ref();
         let interval = manager.and_then(|(_, interval)| *interval);
         interval.map_or(IDLE, |interval| interval.min(IDLE))
     }
 
-    /// Tells the manager of services, if there is one. One that does not hear is its own affair.
+    /// Notifies the service manager, if there is one; failures are ignored.
     pub(super) fn tell(&self, news: News<'_>) {
         if let Some((notifier, _)) = &self.options.manager {
             drop(notifier.tell(news));
         }
     }
 
-    /// Tells it what is in force.
+    /// Notifies it of the configuration in force.
     pub(super) fn tell_state(&self) {
         let (taken, refused) = self.reloads;
         let line = format!(
@@ -86,7 +87,7 @@ impl<'a> Duty<'a> {
         self.tell(News::Status(&line));
     }
 
-    /// Tells it that the shim is alive, if its thread goes on.
+    /// Notifies it that the shim is alive, unless its thread is stuck.
     pub(super) fn tell_alive(&mut self) {
         let published = self.handle.published();
         if published != self.published.0 {
@@ -107,7 +108,7 @@ impl<'a> Duty<'a> {
         self.is_watched = is_watched;
     }
 
-    /// Does what a signal asks for.
+    /// Carries out a signal's request.
     pub(super) fn obey(&mut self, signal: Signal) {
         match signal {
             Signal::Interrupt | Signal::Terminate => self.is_over = true,
@@ -123,7 +124,7 @@ impl<'a> Duty<'a> {
         }
     }
 
-    /// Does what is asked over the socket.
+    /// Carries out a request from the socket.
     pub(super) fn answer(&mut self, request: Request) -> Answer {
         match request {
             Request::Status(form) => {
@@ -148,7 +149,7 @@ impl<'a> Duty<'a> {
         }
     }
 
-    /// Returns how things are.
+    /// Returns the current report.
     pub(super) fn report(&self) -> Report {
         let smoother = self.settings.layer.smoother.as_ref();
         Report {
@@ -164,7 +165,7 @@ impl<'a> Duty<'a> {
         }
     }
 
-    /// Puts another configuration in force, or leaves everything as it was.
+    /// Applies another configuration, or leaves everything unchanged.
     fn set(&mut self, name: &str, loaded: Loaded) -> Result<(), Wrong> {
         let done = match self.try_set(loaded) {
             Ok(settings) => {
@@ -202,8 +203,8 @@ impl<'a> Duty<'a> {
         }
     }
 
-    /// Waits until the thread of the shim has told twice how it is, so that what was set before is
-    /// in force.
+    /// Waits until the shim's thread has published its status twice, so that the settings are in
+    /// force.
     fn await_set(&self, published: u64) -> Result<(), Wrong> {
         let begun = Instant::now();
         while self.handle.published() < published + 2 {
@@ -215,7 +216,7 @@ impl<'a> Duty<'a> {
         Ok(())
     }
 
-    /// Tries in another thread what the shim's own thread would otherwise fail of.
+    /// Tries a new placement in another thread first, since a failure would end the shim's thread.
     fn try_placement(&self, settings: &Settings) -> Result<(), Wrong> {
         let placement = settings.placement();
         let present = self.settings.placement();
@@ -247,7 +248,7 @@ impl<'a> Duty<'a> {
     }
 }
 
-/// Returns a name without what could steer a terminal, and not too long.
+/// Returns a name without control characters, truncated to 200 characters.
 fn printable(name: &str) -> String {
     let chars = name.chars().filter(|c| !is_unseen(*c));
     chars.take(200).collect()

@@ -1,8 +1,9 @@
-//! The part of the ingress program that counts what TCP says of congestion marks (RFC 3168, 6.1.3).
+//! The part of the ingress program that counts the echoes of congestion marks in TCP (RFC 3168,
+//! 6.1.3).
 //!
-//! It agrees with `echoed_mark` of the other back end: octets from the IP header to the end of the
-//! frame, of segments with ACK and without SYN; behind extension headers, and behind more than one
-//! tag, nobody looks.
+//! It matches `echoed_mark` of the other back end: it counts the octets from the IP header to the
+//! end of the frame, for segments with ACK and without SYN. It does not look behind extension
+//! headers, nor behind more than one tag.
 
 use super::super::assembler::{
     ADD, AND_VALUE, Assembler, IF_ABOVE, IF_BELOW, IF_EQUAL, IF_OTHER, LOAD_8, Label,
@@ -11,17 +12,17 @@ use super::super::assembler::{
 use super::{LOAD_BYTES, PACKET, SKB_LEN};
 use crate::bpf::{ADD_VALUE, ATOMIC_ADD_64, LOAD_32, MOVE, Numbers, in_frame, op};
 
-/// Octets that came back, and of these those that echo a mark.
+/// Octets of the segments counted, and of those that echo a mark.
 pub(in super::super) type Echoes = Numbers<2>;
 
 /// Offset in `struct __sk_buff`.
 const SKB_PROTOCOL: i16 = 16;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86DD;
-/// Octets of the Ethernet header without a tag, which the kernel keeps beside it.
+/// Octets of the Ethernet header without a tag, which the kernel keeps beside the frame.
 const HEADER: i32 = 14;
 const IPV6_HEADER: i32 = 40;
-/// Where an octet is: the protocol in both headers, and the flags of TCP.
+/// Offsets of the protocol in both IP headers and of the flags in TCP.
 const PROTOCOL_4: i32 = 9;
 const PROTOCOL_6: i32 = 6;
 const FLAGS: i32 = 13;
@@ -29,13 +30,14 @@ const TCP: i32 = 6;
 const SYN_ACK: i32 = 0x12;
 const ACK: i32 = 0x10;
 const ECHO: i32 = 0x40;
-/// A place in the stack for one octet.
+/// Stack slot for one octet.
 const OCTET: i16 = -8;
-/// Where the segment begins; then its octets.
+/// Register for the offset of the segment, later its flags; and for the octet read, later the
+/// length.
 const START: u8 = 7;
 const FOUND: u8 = 8;
 
-/// Writes it; register 1 is the packet, before and after.
+/// Writes this part; register 1 holds the packet before and after.
 pub(super) fn write(program: &mut Assembler, echoes: &Echoes) {
     let (four, six, segment) = (program.label(), program.label(), program.label());
     let done = program.label();
@@ -49,7 +51,7 @@ pub(super) fn write(program: &mut Assembler, echoes: &Echoes) {
     load(program, None, HEADER + PROTOCOL_4, done);
     program.jump_if(IF_OTHER, FOUND, TCP, done);
     load(program, None, HEADER, done);
-    // Version 4, and in the lower half the length of the header in words, of which it has five.
+    // Upper four bits: version 4; lower four: header length in words, at least five.
     program.jump_if(IF_BELOW, FOUND, 0x45, done);
     program.jump_if(IF_ABOVE, FOUND, 0x4F, done);
     program.value(AND_VALUE, FOUND, 0x0F);
@@ -77,7 +79,7 @@ pub(super) fn write(program: &mut Assembler, echoes: &Echoes) {
     program.registers(MOVE, 1, PACKET);
 }
 
-/// Reads an octet of the frame, or goes on elsewhere if there is none.
+/// Loads an octet of the frame, or jumps to `otherwise` if the frame is too short.
 fn load(program: &mut Assembler, from: Option<u8>, offset: i32, otherwise: Label) {
     program.registers(MOVE, 1, PACKET);
     program.set(2, offset);
@@ -106,7 +108,7 @@ mod tests {
     use crate::bpf::{self, Kind, test_run};
     use crate::shim::frames::echoed_mark;
 
-    /// Returns a frame with an IP header of so many octets and a segment with these flags.
+    /// Returns a frame with an IP header of `words` 32-bit words and a segment with these flags.
     fn frame(ethertype: u16, protocol: u8, words: u8, flags: u8, padding: usize) -> Vec<u8> {
         let mut frame = [&[2; 12][..], &ethertype.to_be_bytes()].concat();
         let mut packet = vec![
@@ -133,7 +135,7 @@ mod tests {
         frame
     }
 
-    /// Oracle: what the other back end reads of the same frames.
+    /// Oracle: `echoed_mark` of the other back end, on the same frames.
     #[test]
     fn octets_are_those_of_the_other_back_end() {
         if !is_possible("octets_are_those_of_the_other_back_end") {
@@ -162,7 +164,7 @@ mod tests {
                     }
                 }
             }
-            // A quarter of all flags says ACK and not SYN, and half of these echo a mark.
+            // A quarter of all flag values have ACK without SYN, and half of these echo a mark.
             assert!(
                 marked * 2 == all && others > 1_000,
                 "{marked} of {all}, {others}"

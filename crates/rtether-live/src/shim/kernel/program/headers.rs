@@ -1,6 +1,7 @@
-//! Reads the headers of a frame into the stack, step by step as `rtether_proto::endnode::parse`.
+//! Reads the headers of a frame into the stack, in the same steps as
+//! `rtether_proto::endnode::parse`.
 //!
-//! Wherever the frame contradicts itself, what was read up to there stands.
+//! On a malformed frame, the fields read so far are kept.
 
 use rtether_proto::endnode::{MAX_EXTENSIONS, MAX_TAGS, MalformedReason};
 
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::bpf::{ADD_VALUE, AND_VALUE_32, LOAD_16, LOAD_32, MOVE, op};
 
-/// Two addresses.
+/// Length of the two MAC addresses.
 const ADDRESSES: i32 = 12;
 /// IEEE 802.3-2022, 3.2.6.
 const MAX_LENGTH: i32 = 1500;
@@ -33,13 +34,13 @@ const AUTHENTICATION: i32 = 51;
 /// TCP, UDP, DCCP, SCTP and UDP-Lite begin with two ports.
 const WITH_PORTS: [i32; 5] = [6, 17, 33, 132, 136];
 
-/// Writes it: from there the program goes on at `done`, with the reason set.
+/// Writes the parser, which continues at `done` with the reason set.
 pub(super) fn write(program: &mut Assembler, done: Label) {
     let [ip_v4, ip_v6, ports] = [(); 3].map(|()| program.label());
     clear(program);
     program.push(op(LOAD_32, END, PACKET, SKB_LEN, 0));
     tags(program, done);
-    // The type is in register 5.
+    // Register 5 holds the type.
     program.value(ADD_VALUE, OFFSET, 2);
     no_reason(program);
     program.jump_if(IF_BELOW, 5, MAX_LENGTH + 1, done);
@@ -57,7 +58,7 @@ pub(super) fn write(program: &mut Assembler, done: Label) {
     read_ports(program, done);
 }
 
-/// Nothing has been found yet.
+/// Clears all fields.
 fn clear(program: &mut Assembler) {
     program.set(1, 0);
     for slot in [ETHERTYPE, VERSION, TOS, PROTOCOL, TAG] {
@@ -74,14 +75,14 @@ fn clear(program: &mut Assembler) {
     }
 }
 
-/// Reads the tags; then register 5 has the type behind them, which stands at the offset.
+/// Reads the tags, and leaves the type behind them in register 5 and its position in the offset.
 fn tags(program: &mut Assembler, done: Label) {
     let no_more = program.label();
     let counted = [(); MAX_TAGS + 1].map(|()| program.label());
     program.set(OFFSET, ADDRESSES);
     read(program, 2, MalformedReason::ShortFrame, done);
     program.load_big(LOAD_16, 5, BUFFER, 16);
-    // The kernel may have taken the outermost tag off.
+    // The kernel may have moved the outermost tag into the packet's metadata.
     program.push(op(LOAD_32, 1, PACKET, SKB_VLAN_PRESENT, 0));
     program.jump_if(IF_EQUAL, 1, 0, counted[0]);
     program.push(op(LOAD_32, 1, PACKET, SKB_VLAN_TCI, 0));
@@ -107,7 +108,7 @@ fn tags(program: &mut Assembler, done: Label) {
     program.bind(no_more);
 }
 
-/// Checks the control information in register 1, and keeps it if this is the outermost tag.
+/// Checks the tag control information in register 1, and stores it if this is the outermost tag.
 fn keep_tag(program: &mut Assembler, is_outermost: bool, done: Label) {
     reason(program, MalformedReason::ReservedVid);
     program.registers(MOVE, 2, 1);
@@ -119,7 +120,7 @@ fn keep_tag(program: &mut Assembler, is_outermost: bool, done: Label) {
     }
 }
 
-/// The fixed header and, unless this is a later fragment, how to find the ports.
+/// Reads the fixed header, and finds the ports unless this is a later fragment.
 fn read_ipv4(program: &mut Assembler, ports: Label, done: Label) {
     read(program, 20, MalformedReason::ShortIpHeader, done);
     read_version(program, 4, done);
@@ -145,7 +146,7 @@ fn read_ipv4(program: &mut Assembler, ports: Label, done: Label) {
     program.jump(ports);
 }
 
-/// The fixed header and the extension headers.
+/// Reads the fixed header and the extension headers.
 fn read_ipv6(program: &mut Assembler, ports: Label, done: Label) {
     let extensions = program.label();
     read(program, 40, MalformedReason::ShortIpHeader, done);
@@ -163,11 +164,12 @@ fn read_ipv6(program: &mut Assembler, ports: Label, done: Label) {
     }
     program.value(ADD_VALUE, OFFSET, 40);
     program.load_big(LOAD_16, 2, BUFFER + 4, 16);
-    // The protocol stands also where the length is wrong.
+    // The protocol is kept even if the length is wrong.
     program.store(STORE_32, PROTOCOL, 5);
     program.registers(MOVE, 3, 2);
     program.registers(OR, 3, 5);
-    // No length and hop-by-hop options, which are number 0: a jumbogram, up to the frame's end.
+    // Length 0 with hop-by-hop options (protocol 0): a jumbogram, which extends to the end of the
+    // frame.
     program.jump_if(IF_EQUAL, 3, HOP_BY_HOP, extensions);
     end_at(program, 2, done);
     program.bind(extensions);
@@ -178,8 +180,8 @@ fn read_ipv6(program: &mut Assembler, ports: Label, done: Label) {
     program.jump(done);
 }
 
-/// Goes on at `ports` unless the protocol in register 5 is an extension header; else puts the
-/// protocol behind it there.
+/// Jumps to `ports` unless the protocol in register 5 is an extension header; otherwise skips the
+/// header and leaves the next protocol in register 5.
 fn skip_extension(program: &mut Assembler, ports: Label, done: Label) {
     let [is_extension, fragment, authentication, skipped] = [(); 4].map(|()| program.label());
     program.store(STORE_32, PROTOCOL, 5);
@@ -207,7 +209,7 @@ fn skip_extension(program: &mut Assembler, ports: Label, done: Label) {
     program.value(AND_VALUE_32, 3, 0xFFF8);
     program.set(2, 8);
     program.jump_if(IF_EQUAL, 3, 0, skipped);
-    // A later fragment has no further headers.
+    // Only the first fragment carries the headers behind this one.
     program.store(STORE_32, PROTOCOL, 5);
     no_reason(program);
     program.jump(done);
@@ -216,7 +218,7 @@ fn skip_extension(program: &mut Assembler, ports: Label, done: Label) {
     program.jump_if_register(IF_REGISTER_ABOVE, OFFSET, END, done);
 }
 
-/// The ports behind the offset, if the protocol in register 5 has any.
+/// Reads the ports at the offset, if the protocol in register 5 has ports.
 fn read_ports(program: &mut Assembler, done: Label) {
     let has_ports = program.label();
     for number in WITH_PORTS {
@@ -234,7 +236,7 @@ fn read_ports(program: &mut Assembler, done: Label) {
     no_reason(program);
 }
 
-/// Leaves the first octet in register 1.
+/// Checks and stores the IP version; leaves the first octet in register 1.
 fn read_version(program: &mut Assembler, version: i32, done: Label) {
     program.load(LOAD_8, 1, BUFFER);
     program.registers(MOVE, 2, 1);
@@ -244,7 +246,7 @@ fn read_version(program: &mut Assembler, version: i32, done: Label) {
     program.store(STORE_32, VERSION, 2);
 }
 
-/// The packet ends as many octets behind the offset as this register says.
+/// Ends the packet `length` (a register) octets behind the offset, if the frame is that long.
 fn end_at(program: &mut Assembler, length: u8, done: Label) {
     program.registers(MOVE, 3, OFFSET);
     program.registers(ADD, 3, length);
@@ -254,7 +256,7 @@ fn end_at(program: &mut Assembler, length: u8, done: Label) {
     no_reason(program);
 }
 
-/// So many octets behind the offset belong to the packet.
+/// Checks that the packet has `octets` octets from the offset on.
 fn within(program: &mut Assembler, octets: i32, short: MalformedReason, done: Label) {
     program.registers(MOVE, 1, OFFSET);
     program.value(ADD_VALUE, 1, octets);
@@ -262,7 +264,7 @@ fn within(program: &mut Assembler, octets: i32, short: MalformedReason, done: La
     program.jump_if_register(IF_REGISTER_ABOVE, 1, END, done);
 }
 
-/// Copies octets at the offset into the buffer; registers 1 to 5 are lost.
+/// Copies octets at the offset into the buffer; clobbers registers 1 to 5.
 fn read(program: &mut Assembler, octets: i32, short: MalformedReason, done: Label) {
     program.registers(MOVE, 1, PACKET);
     program.registers(MOVE, 2, OFFSET);
@@ -273,7 +275,7 @@ fn read(program: &mut Assembler, octets: i32, short: MalformedReason, done: Labe
     program.jump_if(IF_OTHER, 0, 0, done);
 }
 
-/// Sets the reason with which the program goes on if the next check fails.
+/// Sets the reason to report if the next check fails.
 fn reason(program: &mut Assembler, reason: MalformedReason) {
     let number = i32::try_from(reason as usize).unwrap_or(0) + 1;
     program.set(REASON, number);

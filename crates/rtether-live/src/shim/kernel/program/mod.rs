@@ -1,5 +1,5 @@
-//! The programs at the device's `clsact` hooks, written from the same table and rules that
-//! [`rtether_proto::endnode::Classifier`] is made of.
+//! The programs at the device's `clsact` hooks, generated from the same table and rules as
+//! [`rtether_proto::endnode::Classifier`].
 //!
 //! ```text
 //! egress:    read the headers, as rtether_proto::endnode::parse does     (headers)
@@ -10,13 +10,12 @@
 //!            a tag of our VLAN or of none? pop it
 //! ```
 //!
-//! The egress program follows as many tags and extension headers as the parser does; the test
-//! compares both on arbitrary frames, by running the program in the kernel. Frames that contradict
-//! themselves are counted by reason and keep the class that was found up to there.
+//! The egress program follows as many tags and extension headers as the parser does; a test runs it
+//! in the kernel and compares both on arbitrary frames. Malformed frames are counted by reason and
+//! classified by the fields read so far.
 //!
-//! The kernel keeps the outermost tag of a frame beside its octets if the device can write it
-//! itself; the program looks there first. Both programs leave the decision about the frame to the
-//! filters behind them.
+//! If the device can insert tags itself, the kernel keeps a frame's outermost tag in metadata; the
+//! program looks there first. Both programs leave the fate of the frame to the filters after them.
 
 mod echoes;
 mod headers;
@@ -36,7 +35,7 @@ use crate::shim::Tags;
 use crate::shim::strip::{self, GO_ON};
 pub(super) use echoes::Echoes;
 
-/// What the egress program decides by.
+/// Configuration of the egress program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Policy<'a> {
     pub(super) table: &'a PriorityTable,
@@ -44,37 +43,39 @@ pub(super) struct Policy<'a> {
     pub(super) icmp_unclassified: bool,
     /// Which packets are real-time; `None` without a smoother.
     pub(super) real_time: Option<smoother::Rule>,
-    /// Transmit queues; a higher class uses the highest.
+    /// Number of transmit queues; higher classes use the highest queue.
     pub(super) queues: u8,
     pub(super) tags: Tags,
 }
 
-/// Well-formed frames, then malformed ones by reason, then those for whose tag there was no memory.
+/// Counters: well-formed frames, malformed ones by reason, and frames left untagged for lack of
+/// memory.
 pub(super) type Counts = Numbers<{ REASONS + 2 }>;
 pub(super) const REASONS: usize = MalformedReason::ALL.len();
-/// Position in the counts.
+/// Position of the last of these counters.
 pub(super) const UNTAGGED: usize = REASONS + 1;
 
-/// Registers that calls leave alone.
+/// Register of the packet, preserved across calls.
 const PACKET: u8 = 6;
-/// While headers are read: where; then the class.
+/// Position while headers are read; afterwards the class.
 const OFFSET: u8 = 7;
-/// What is wrong with the frame; 0 for nothing.
+/// Why the frame is malformed; 0 if it is not.
 const REASON: u8 = 8;
 /// End of the frame, or of the IP packet in it.
 const END: u8 = 9;
 
-/// Places in the stack, from its end on downwards. Of a number at a multiple of 8 the kernel
-/// remembers what comparisons have told of it, and looks at what follows once for each outcome:
-/// seconds for a hundred rules, and too often for more. So none stands there.
+/// Stack slots, from the end of the stack downwards. For a slot at a multiple of 8, the verifier
+/// tracks what comparisons reveal about its value and explores the code behind them once per
+/// outcome: seconds for a hundred rules, and beyond its limit for more. So no slot is at a multiple
+/// of 8.
 const ETHERTYPE: i16 = -4;
-/// 4 or 6, 0 for no IP.
+/// 4 or 6; 0 if the frame is not IP.
 const VERSION: i16 = -12;
 const TOS: i16 = -20;
 const PROTOCOL: i16 = -28;
 const SOURCE_PORT: i16 = -36;
 const DESTINATION_PORT: i16 = -44;
-/// Control information of the outermost tag and [`HAS_TAG`].
+/// Control information of the outermost tag, with [`HAS_TAG`] set.
 const TAG: i16 = -52;
 /// 16 octets each.
 const SOURCE: i16 = -72;
@@ -94,10 +95,10 @@ const SKB_PRIORITY: i16 = 32;
 /// Numbers of helper functions (`enum bpf_func_id`).
 const VLAN_PUSH: i32 = 18;
 const LOAD_BYTES: i32 = 26;
-/// The type of a tag.
+/// EtherType of a tag.
 const TAG_TYPE: u16 = 0x8100;
 
-/// Returns the program for packets that leave the device.
+/// Returns the program for outgoing packets.
 pub(super) fn egress(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
     let mut program = Assembler::default();
     program.registers(MOVE, PACKET, 1);
@@ -105,8 +106,8 @@ pub(super) fn egress(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
     program.finish()
 }
 
-/// Returns the program for packets that come in: counts echoes of marks, and takes tags of this VLAN
-/// and of none off.
+/// Returns the program for incoming packets: counts echoes of marks, and removes tags of this VLAN
+/// and priority tags.
 pub(super) fn ingress(echoes: Option<&Echoes>, strip: Option<Vid>) -> Vec<Instruction> {
     let mut program = Assembler::default();
     if let Some(echoes) = echoes {
@@ -121,7 +122,7 @@ pub(super) fn ingress(echoes: Option<&Echoes>, strip: Option<Vid>) -> Vec<Instru
     program.finish()
 }
 
-/// Register 6 is the packet.
+/// Register 6 holds the packet.
 fn write_egress(program: &mut Assembler, policy: &Policy<'_>, counts: &Counts) {
     let classify = program.label();
     headers::write(program, classify);
@@ -136,10 +137,10 @@ fn write_egress(program: &mut Assembler, policy: &Policy<'_>, counts: &Counts) {
     program.value(EXIT, 0, 0);
 }
 
-/// Counts the frame by what is wrong with it.
+/// Counts the frame by its reason.
 fn count(program: &mut Assembler, counts: &Counts) {
     program.extend(counts.address(1, 0));
-    // So that the kernel knows that it stays inside.
+    // Bounds the index for the verifier.
     program.value(AND_VALUE, REASON, 15);
     program.value(SHIFT_LEFT_VALUE, REASON, 3);
     program.registers(ADD, 1, REASON);
@@ -153,7 +154,7 @@ fn add_one(program: &mut Assembler, counts: &Counts, index: usize) {
     program.registers(ATOMIC_ADD_64, 1, 2);
 }
 
-/// Puts a tag on a frame that has none.
+/// Tags an untagged frame.
 fn push_tag(program: &mut Assembler, priorities: [u8; 8], vid: Vid, counts: &Counts) {
     let done = program.label();
     program.load(LOAD_32, 1, TAG);

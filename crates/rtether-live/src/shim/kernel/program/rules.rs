@@ -1,4 +1,4 @@
-//! From what was read to the class, and from the class to the queue.
+//! Maps header fields to a class, and the class to a queue.
 
 use std::net::IpAddr;
 
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::bpf::{AND_VALUE_32, LOAD_32, MOVE, op};
 
-/// The class, once headers are read.
+/// Register of the class, once headers are read.
 const CLASS: u8 = OFFSET;
-/// The queue, once the reason is counted.
+/// Register of the queue, once the reason is counted.
 const QUEUE: u8 = REASON;
 const ICMP: i32 = 1;
 const ICMP_V6: i32 = 58;
 
-/// Writes the decision of the classifier: tag, rules, untagged entry.
+/// Writes the classifier's decision: tag, rules, untagged entry.
 pub(super) fn write_class(program: &mut Assembler, policy: &Policy<'_>) {
     let [by_rules, by_default, decided] = [(); 3].map(|()| program.label());
     program.load(LOAD_32, 2, TAG);
@@ -51,7 +51,7 @@ pub(super) fn write_class(program: &mut Assembler, policy: &Policy<'_>) {
         program.set(CLASS, rule.class.into());
         program.jump(decided);
         program.bind(next);
-        // The kernel refuses instructions that are never reached.
+        // The verifier rejects unreachable instructions.
         is_open = program.is_target(next);
         if !is_open {
             break;
@@ -64,11 +64,11 @@ pub(super) fn write_class(program: &mut Assembler, policy: &Policy<'_>) {
     program.bind(decided);
 }
 
-/// Goes on at `next` unless the frame has all that the rule asks for.
+/// Jumps to `next` unless the frame matches the rule.
 fn write_rule(program: &mut Assembler, rule: &Rule, next: Label) {
     if let Some(ethertype) = rule.ethertype {
         program.load(LOAD_32, 1, ETHERTYPE);
-        // No frame has type 0, which stands for none.
+        // A stored type of 0 means that the frame has none; no frame has type 0.
         let never = if ethertype == 0 { -1 } else { ethertype.into() };
         program.jump_if(IF_OTHER, 1, never, next);
     }
@@ -144,7 +144,7 @@ pub(super) fn write_priority(program: &mut Assembler, policy: &Policy<'_>) {
     program.push(op(STORE_32, PACKET, 1, SKB_PRIORITY, 0));
 }
 
-/// Leaves the HTB class of the kind's lowest queue in register 1.
+/// Leaves the HTB class of the lowest queue of the packet's kind in register 1.
 fn write_kind(program: &mut Assembler, rule: smoother::Rule) {
     let [real_time, done] = [(); 2].map(|()| program.label());
     let set = |program: &mut Assembler, kind| {
@@ -173,8 +173,8 @@ fn write_kind(program: &mut Assembler, rule: smoother::Rule) {
     program.bind(done);
 }
 
-/// Sets register `to` to the entry of a table of numbers below 16 that register `index` says; the
-/// index is lost.
+/// Sets register `to` to the entry of `table`, whose entries are below 16, at the index in register
+/// `index`; clobbers `index`.
 pub(super) fn look_up(program: &mut Assembler, to: u8, index: u8, table: [u8; 8]) {
     let entries = table.into_iter().rev();
     let packed = entries.fold(0, |packed: u32, entry| packed << 4 | u32::from(entry & 0xF));

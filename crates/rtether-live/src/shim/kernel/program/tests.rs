@@ -1,4 +1,4 @@
-//! The program, run by the kernel, against the parser and the classifier of `rtether-proto`.
+//! The program, run by the kernel, compared with parser and classifier of `rtether-proto`.
 
 mod random;
 
@@ -18,12 +18,12 @@ use crate::bpf::{self, Kind as ProgramKind, test_run};
 use crate::shim::strip::VLAN_POP;
 use random::{Random, frame, rule};
 
-/// A program in the kernel, and what it must agree with.
+/// A program in the kernel, and the classifier it must agree with.
 struct Pair {
     classifier: Classifier,
     real_time: Option<smoother::Rule>,
     queues: u8,
-    /// Takes the frame as it is, and with the outermost tag beside it.
+    /// One takes the frame as it is, the other with the outermost tag in metadata.
     programs: [OwnedFd; 2],
     counts: [Counts; 2],
 }
@@ -89,8 +89,8 @@ impl Pair {
     }
 }
 
-/// Returns a program that first takes a tag off, upon which the kernel also moves the next one out
-/// of the octets.
+/// Returns a program that first removes a tag, upon which the kernel moves the next one into
+/// metadata.
 fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
     let mut program = Assembler::default();
     program.registers(MOVE, PACKET, 1);
@@ -99,7 +99,7 @@ fn behind_a_tag(policy: &Policy<'_>, counts: &Counts) -> Vec<Instruction> {
     program.finish()
 }
 
-/// Returns whether programs can be loaded here; says why not.
+/// Returns whether programs can be loaded here; prints the reason if not.
 pub(super) fn is_possible(test: &str) -> bool {
     let empty = bpf::load(
         ProgramKind::Classifier,
@@ -111,8 +111,8 @@ pub(super) fn is_possible(test: &str) -> bool {
     empty.is_ok()
 }
 
-/// Runs the program; `None` for an untagged packet without a whole header, which the kernel takes
-/// from a device, but not for such a run.
+/// Runs the program; `None` for an untagged packet with a truncated header, which the kernel
+/// accepts from a device but not in a test run.
 fn run(program: &OwnedFd, frame: &[u8]) -> Option<bpf::Ran> {
     match test_run(program, frame, 1) {
         Ok(ran) => Some(ran),
@@ -162,7 +162,7 @@ fn class_and_reason_are_those_of_the_engine() {
             assert_eq!(counts[UNTAGGED], 0);
         }
     }
-    // Every way through the program was taken.
+    // Every path through the program was taken.
     for reason in MalformedReason::ALL {
         let is_possible = reason != MalformedReason::ShortFrame;
         assert_eq!(reasons.count(reason) > 10, is_possible, "{reason:?}");
@@ -170,7 +170,7 @@ fn class_and_reason_are_those_of_the_engine() {
     assert!(reasons.well_formed() > 10_000);
 }
 
-/// Returns the program for two queues and a smoother, and what it counts in.
+/// Returns the program for two queues and a smoother, and its counters.
 fn with_rules(rules: &[Rule]) -> (Vec<Instruction>, Counts) {
     let policy = Policy {
         table: &PriorityTable::HIGH_LOW,
@@ -206,8 +206,8 @@ fn the_longest_program_is_accepted() {
     bpf::load(ProgramKind::Classifier, &code).unwrap();
 }
 
-/// Oracle: the kernel's verifier, which gives up behind a million instructions; each outcome of a
-/// comparison that it remembers is a way of its own through the rules behind it.
+/// Oracle: the kernel's verifier, which gives up after a million instructions; each outcome of a
+/// comparison that it tracks is a separate path through the rules that follow.
 #[test]
 fn as_many_different_rules_are_accepted() {
     if !is_possible("as_many_different_rules_are_accepted") {
@@ -235,7 +235,7 @@ fn as_many_different_rules_are_accepted() {
     bpf::load(ProgramKind::Classifier, &code).unwrap();
 }
 
-/// What the program costs each frame: not a limit, a figure (`--ignored --nocapture`).
+/// The program's cost per frame: a figure, not a limit (`--ignored --nocapture`).
 #[test]
 #[ignore = "long"]
 #[allow(clippy::print_stderr, reason = "figures are printed")]

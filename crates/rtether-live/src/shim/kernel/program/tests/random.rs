@@ -1,8 +1,8 @@
-//! Frames and rules at random.
+//! Random frames and rules.
 
 use super::*;
 
-/// A generator of numbers (xorshift, 64 bits).
+/// Pseudo-random number generator (xorshift, 64 bits).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -44,7 +44,7 @@ fn address_v4(random: &mut Random) -> Ipv4Addr {
     )
 }
 
-/// Few addresses, so that long prefixes match too; they differ in any of the four words.
+/// Few distinct addresses, so that long prefixes match too; they differ in any of the four words.
 fn address_v6(random: &mut Random) -> Ipv6Addr {
     let word = random.below(5);
     let bit = random.pick(&[0, 1, 31]);
@@ -61,7 +61,7 @@ fn ports(random: &mut Random, into: &mut Vec<u8>) {
     into.extend((0..rest).map(|_| random.octet()));
 }
 
-/// Returns a length that mostly is the right one.
+/// Returns a length that is usually correct.
 fn length(random: &mut Random, right: usize) -> [u8; 2] {
     let length = match random.below(12) {
         0 => right.saturating_sub(random.below(right + 1)),
@@ -144,7 +144,7 @@ fn packet_v6(random: &mut Random) -> Vec<u8> {
     packet
 }
 
-/// Returns a frame, mostly well-formed, of 14 octets at least: no device takes shorter ones.
+/// Returns a frame, usually well-formed, of at least 14 octets: devices accept no shorter ones.
 pub(super) fn frame(random: &mut Random) -> Vec<u8> {
     let mut frame: Vec<u8> = (0..12).map(|_| random.octet()).collect();
     for _ in 0..random.pick(&[0, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6]) {
@@ -194,7 +194,7 @@ pub(super) fn rule(random: &mut Random, classes: u8) -> Rule {
         PortRange { first: a, last: b }
     };
     let types = [0x0800, 0x86DD, 0x0806, 0x88BA, 0, 1500, 1536];
-    // Rules that ask for one thing show best whether it is compared.
+    // A rule with a single condition best shows whether it is compared.
     let wanted = match random.below(30) {
         0 => 0,
         1..10 => random.below(128),
