@@ -1,7 +1,7 @@
 //! Scenario files: syntax, diagnostics and lowering to the model.
 //!
 //! [`load`] reads a file and returns the [`Scenario`] that the engines use, together with every
-//! mistake and its place. The format is a table of keys (`keys`), from which the [`schema`] for
+//! mistake and its place. The format is a table of keys (`keys`), from which the [`schema()`] for
 //! editors and the [`reference`](mod@reference) are made. Stages: `tree` (YAML with places),
 //! `overrides`, `reader` (typed values), `lower` (to the model), `generate`, `check` (the plant as
 //! a whole).
