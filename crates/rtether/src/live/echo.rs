@@ -1,4 +1,4 @@
-//! The side that answers.
+//! The responder.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -15,34 +15,34 @@ use serde_json::json;
 
 use super::{LiveError, Marks, PORT, Thread, Via, address, keep_cores_awake, topics};
 
-/// What to answer, and how.
+/// Options of a responder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EchoOptions {
-    /// Address to listen at, with a port if not the usual one.
+    /// Address to listen on, with a port if not the default.
     pub listen: String,
-    /// How payloads travel; ICMP is answered by the kernel.
+    /// How payloads travel; the kernel answers ICMP.
     pub via: Via,
     /// Device for raw frames.
     pub device: Option<String>,
-    /// Domain of topics, and where in the network.
+    /// Domain of topics, and network address.
     pub place: topics::Place,
     /// DSCP, PCP, VLAN of the answers.
     pub marks: Marks,
     /// Core, priority, waiting.
     pub thread: Thread,
-    /// Between a request and its answer: what a board's stack and program take (CNDEP).
+    /// Time between a request and its answer: the stack and program of a board (CNDEP).
     pub delay: Duration,
     /// CNDEP octet values.
     pub profile: Profile,
     /// CNDEP parameters.
     pub board: Board,
-    /// Whether the kernel stamps what comes and goes, for those who ask.
+    /// Whether the kernel stamps packets, for requesters that want time stamps.
     pub stamps: bool,
-    /// What to give up once requests can be taken; nothing if not given.
+    /// What to give up once the responder is ready; `None` for nothing.
     pub confinement: Option<Confinement>,
-    /// TCP: connections of one address at a time.
+    /// TCP: largest number of connections from one address at a time.
     pub of_peer: usize,
-    /// TCP: a connection that asks nothing for so long is closed.
+    /// TCP: a connection idle for this long is closed.
     pub idle: Duration,
 }
 
@@ -69,7 +69,7 @@ impl Default for EchoOptions {
 /// Schema of what [`echo_json`] writes.
 const SCHEMA: &str = "rtether.echo/1";
 
-/// Returns what was done as one JSON document.
+/// Returns the counters as one JSON document.
 pub fn echo_json(answered: &Answered) -> String {
     let turned = answered.turned;
     let document = json!({
@@ -84,7 +84,7 @@ pub fn echo_json(answered: &Answered) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns what was done as a line for people.
+/// Returns the counters as one line of text.
 pub fn echo_line(answered: &Answered, via: Via) -> String {
     let Answered {
         answered,
@@ -103,10 +103,10 @@ pub fn echo_line(answered: &Answered, via: Via) -> String {
     format!("{answered} answered, {malformed} malformed, {unsent} not sent{more}\n")
 }
 
-/// Answers until `stop`; `ready` is told where, once requests are taken.
+/// Answers until `stop`; once ready, calls `ready` with the address.
 ///
 /// # Errors
-/// If nothing can be answered, or not any more.
+/// If the responder cannot start, or fails later.
 pub fn echo(
     options: &EchoOptions,
     stop: &AtomicBool,
@@ -177,7 +177,7 @@ fn run<S: Service>(
     (at, ready): (&str, impl FnOnce(&str)),
 ) -> Result<io::Result<Answered>, LiveError> {
     if options.thread.awake {
-        // Who asks for it and is to know whether it works has called it before.
+        // A caller that needs to know the result has called it before.
         let _ = keep_cores_awake();
     }
     options.thread.placement.apply()?;
@@ -202,7 +202,7 @@ fn run<S: Service>(
     Ok(ended.map(|()| responder.counters()))
 }
 
-/// Gives up what a service that is at work does not need.
+/// Gives up the privileges that a running service no longer needs.
 pub(super) fn give_up(
     confinement: Option<&Confinement>,
     thread: Thread,
@@ -210,7 +210,7 @@ pub(super) fn give_up(
     let Some(confinement) = confinement else {
         return Ok(None);
     };
-    // Memory that is taken later is to stay resident, too, which takes a limit or a right.
+    // Memory allocated later must stay resident too, which takes a limit or a right.
     if let Some(priority) = thread.placement.priority
         && !privileges::allow_real_time(priority)
     {

@@ -10,20 +10,19 @@ use rtether_proto::probe::Event;
 use super::{EchoOptions, LiveError, Marks, PingOptions, Thread, Via, Waiting, echo, ping};
 use crate::meter::{Costs, Given, Measurement, Valentim};
 
-/// Where loopback is answered: a port that no other `rtether echo` uses.
+/// Address of the loopback responder: a port that no other `rtether echo` uses.
 const LOOPBACK: &str = "127.0.0.1:7256";
-/// The device, and the address that all stations on it have.
+/// The loopback device, and the address that all stations on it share.
 const DEVICE: &str = "lo";
 const ADDRESS: &str = "00:00:00:00:00:00";
 
 /// Measures over the network as [`ping`] does, then over loopback, and splits half a round trip for
 /// a wire of `rate`; the parts are in the measurement of the network.
 ///
-/// Means are those of round trips during which the host did not stand still, or of all if it stood
-/// still during each.
+/// Means are over round trips without a stall of the host, or over all if each had one.
 ///
 /// # Errors
-/// As for [`ping`]; also for ways other than UDP and raw Ethernet.
+/// As for [`ping`]; also for any `via` other than UDP and raw Ethernet.
 pub fn valentim(
     options: &PingOptions,
     rate: BitRate,
@@ -65,7 +64,7 @@ pub fn valentim(
     Ok(measurement)
 }
 
-/// Measures over loopback alone, with a responder of this process.
+/// Measures over loopback alone, with a responder in this process.
 ///
 /// # Errors
 /// As for [`ping`].
@@ -88,10 +87,11 @@ pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measure
         marks: Marks::default(),
         place: options.place.clone(),
         thread: if options.via == Via::Rtps && options.thread.waiting == Waiting::Block {
-            // One node is one processor, to which the caller may keep both.
+            // One node is one processor; the caller may keep both ends on it.
             options.thread
         } else {
-            // Free to run on another core: on the same one, a spinning meter would never let it answer.
+            // Free to run on another core: a spinning meter on the same one would never let it
+            // answer.
             Thread::default()
         },
         ..EchoOptions::default()
@@ -107,7 +107,7 @@ pub fn over_loopback(options: &PingOptions, stop: &AtomicBool) -> Result<Measure
             drop(is_ready);
             said
         });
-        // Without a message the responder has failed, and says why below.
+        // Without a message the responder has failed; the join below gives the reason.
         let measured = ready.recv().ok().map(|()| ping(&near, stop, |_| {}));
         is_over.store(true, Ordering::Relaxed);
         let answered = responder.join();

@@ -1,4 +1,4 @@
-//! Measuring on this host: the engines on real sockets (Linux).
+//! Measurements on this host: the engines on real sockets (Linux).
 
 pub mod calibrate;
 pub mod doctor;
@@ -34,7 +34,7 @@ pub use rtether_model::quantity::{BitRate, Duration};
 pub use rtether_proto::probe::cndep::{Board, Profile};
 pub use rtether_proto::probe::{Command, Config, Event, Interval};
 
-/// Port of the meter where none is named.
+/// Default port of the meter.
 pub const PORT: u16 = 7_254;
 
 /// How payloads travel.
@@ -45,7 +45,7 @@ pub enum Via {
     Udp,
     /// Raw Ethernet.
     Raw,
-    /// Raw Ethernet past the network stack, by `AF_XDP`.
+    /// Raw Ethernet that bypasses the network stack, by `AF_XDP`.
     Xdp,
     /// ICMP echo, answered by any host.
     Icmp,
@@ -77,9 +77,9 @@ impl Via {
 pub struct Marks {
     /// DSCP of IP packets.
     pub dscp: u8,
-    /// PCP of the tag of raw frames; for UDP the priority inside the host.
+    /// PCP in the tag of raw frames; for UDP the priority inside the host.
     pub pcp: Option<Pcp>,
-    /// VLAN of the tag of raw frames.
+    /// VLAN in the tag of raw frames.
     pub vid: Option<Vid>,
 }
 
@@ -108,22 +108,22 @@ impl Marks {
 pub struct Thread {
     /// Core, priority and memory.
     pub placement: Placement,
-    /// Asleep or spinning.
+    /// Blocking or spinning.
     pub waiting: Waiting,
-    /// All cores are kept from deep sleep meanwhile, if the system lets us; [`keep_cores_awake`] says
-    /// whether it does.
+    /// Keeps all cores out of deep sleep meanwhile, if the system permits; [`keep_cores_awake`]
+    /// tells whether it does.
     pub awake: bool,
 }
 
-/// Why nothing can be measured.
+/// Why a measurement is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The target means nothing to this way.
+    /// The target does not suit `via`.
     #[error("`{target}` is no target for `--via {via}`: {help}")]
     Target {
         /// What was given.
         target: String,
-        /// The way.
+        /// How payloads would travel.
         via: &'static str,
         /// What to write.
         help: String,
@@ -131,30 +131,30 @@ pub enum LiveError {
     /// Raw frames need a device.
     #[error("`--via {via}` needs `--device NAME`; `ip -br link` lists the devices")]
     NoDevice {
-        /// The way.
+        /// How payloads would travel.
         via: &'static str,
     },
-    /// A payload does not fit a frame.
+    /// The payload does not fit a frame.
     #[error("{payload} octets of payload do not fit a frame of `{device}`; at most {max} do")]
     TooLarge {
         /// The device.
         device: String,
-        /// Octets wished for.
+        /// Payload size asked for, in octets.
         payload: usize,
-        /// Octets that fit.
+        /// Largest payload that fits, in octets.
         max: usize,
     },
-    /// Something was asked for that this way does not have.
+    /// An option that `via` does not support.
     #[error("`{option}` is not possible with `--via {via}`: {help}")]
     Unsuited {
         /// The option.
         option: &'static str,
-        /// The way.
+        /// How payloads would travel.
         via: &'static str,
         /// What to do.
         help: &'static str,
     },
-    /// One-way delays cannot be told.
+    /// One-way delays cannot be measured.
     #[error("one-way delays to `{target}`: {why}")]
     OneWay {
         /// The peer.
@@ -165,32 +165,32 @@ pub enum LiveError {
     /// The schedule is not possible.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A wish for the thread is not granted.
+    /// A placement of the thread was refused.
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// The device cannot be used.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// There can be no participant.
+    /// The participant cannot be created.
     #[error(transparent)]
     Domain(#[from] DomainError),
-    /// No endpoint can be like that.
+    /// An endpoint cannot have these properties.
     #[error("{0}")]
     Topic(String),
-    /// The socket cannot be had.
+    /// The socket cannot be opened or used.
     #[error("{doing}: {source}{remedy}")]
     Socket {
-        /// What was tried.
+        /// What was attempted.
         doing: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
-        /// What to do about it, with a separator.
+        /// What to do about it, with a leading separator.
         remedy: &'static str,
     },
 }
 
 impl LiveError {
-    /// Returns whether the command was wrong, rather than the machine unfit.
+    /// Returns whether the command was wrong, rather than the host unfit.
     pub fn is_wrong_input(&self) -> bool {
         matches!(
             self,
@@ -241,7 +241,7 @@ impl LiveError {
     }
 }
 
-/// Says why there are no kernel time stamps.
+/// Returns why there are no kernel time stamps.
 fn no_stamps(via: Via, error: &io::Error) -> LiveError {
     if error.kind() == io::ErrorKind::Unsupported {
         return LiveError::Unsuited {
@@ -254,7 +254,7 @@ fn no_stamps(via: Via, error: &io::Error) -> LiveError {
     LiveError::socket(doing, io::Error::from(error.kind()))
 }
 
-/// Says why a measurement ended before it was complete.
+/// Returns why a measurement ended early.
 fn why_ended(error: &io::Error) -> String {
     let remedies = [
         (
@@ -277,10 +277,10 @@ fn why_ended(error: &io::Error) -> String {
     format!("{error}{remedy}")
 }
 
-/// `ENXIO`: what a socket says whose device is gone.
+/// `ENXIO`: error of a socket whose device is gone.
 const NO_DEVICE: i32 = 6;
 
-/// Returns the address of a host, with a port behind a colon or the usual one.
+/// Returns the address of a host, with the port after a colon or the default one.
 fn address(target: &str, port: u16, via: Via) -> Result<SocketAddr, LiveError> {
     let wrong = |help: String| LiveError::Target {
         target: target.to_owned(),
@@ -298,7 +298,7 @@ fn address(target: &str, port: u16, via: Via) -> Result<SocketAddr, LiveError> {
     let found =
         found.map_err(|error| wrong(format!("{error}; write an address or a host name")))?;
     let mut found: Vec<SocketAddr> = found.collect();
-    // IPv4 first: what plants speak.
+    // IPv4 first, which plants use.
     found.sort_by_key(SocketAddr::is_ipv6);
     let first = found.into_iter().next();
     first.ok_or_else(|| wrong("the name has no address".into()))

@@ -1,5 +1,5 @@
-//! Where requests and replies were when: from the drivers to the measurement, and whether clocks
-//! allow delays of one direction.
+//! When requests and replies passed each point: from the drivers to the measurement, and whether
+//! the clocks permit one-way delays.
 
 use std::sync::atomic::AtomicBool;
 
@@ -14,10 +14,10 @@ use rtether_proto::probe::{Codec, Config, Interval, Prober, details};
 use super::{LiveError, PingOptions};
 use crate::meter::{Clocks, Measurement, Path, PeerPath};
 
-/// Requests that ask the peer about its clock, before it counts as silent.
+/// Requests sent to ask the peer about its clock before it counts as silent.
 const TRIES: u32 = 5;
 
-/// Asks the peer who it is and refuses if delays of one direction would mean nothing.
+/// Asks the peer for its identity, and refuses if one-way delays would mean nothing.
 pub(super) fn ask<L: Link>(
     options: &PingOptions,
     link: L,
@@ -56,7 +56,7 @@ pub(super) fn ask<L: Link>(
     Ok(meter.into_link())
 }
 
-/// Returns the format with another session: what is still under way must not be taken for a reply of
+/// Returns the format with another session: packets still under way must not count as replies of
 /// the measurement.
 fn another_session(codec: &Codec) -> Codec {
     match codec {
@@ -65,7 +65,7 @@ fn another_session(codec: &Codec) -> Codec {
     }
 }
 
-/// Returns how far the clocks of both hosts may be apart, or why that is not known.
+/// Returns how far apart the clocks of the two hosts may be, or why that is unknown.
 fn clocks(
     peer: &PeerTrack,
     own: Option<[u8; 16]>,
@@ -86,7 +86,7 @@ fn clocks(
     }
 }
 
-/// Puts what was collected into the measurement.
+/// Puts the collected tracks into the measurement.
 pub(super) fn take(options: &PingOptions, collector: Collector, measurement: &mut Measurement) {
     let (tracks, dropped, steps) = collector.finish();
     measurement
@@ -146,7 +146,7 @@ mod tests {
             why.contains("the peer's clock") && why.contains("PTP"),
             "{why}"
         );
-        // A host that does not know who it is cannot be the same.
+        // A host without a known identity cannot be the same.
         assert!(clocks(&peer(None), None, None).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The requester.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -31,15 +31,15 @@ pub struct PingOptions {
     pub device: Option<String>,
     /// Series, samples, interval, pause and timeout.
     pub config: Config,
-    /// Octets of the payload; as many as the format needs if fewer.
+    /// Octets of payload; raised to the least size of the format.
     pub payload: usize,
-    /// Domain of topics, and where in the network.
+    /// Domain of topics, and network address.
     pub place: topics::Place,
     /// DSCP, PCP, VLAN.
     pub marks: Marks,
     /// Core, priority, waiting.
     pub thread: Thread,
-    /// Largest round trip that is no miss.
+    /// Largest round trip that meets the deadline.
     pub deadline: Option<Duration>,
     /// CNDEP command and octet values.
     pub command: Command,
@@ -47,9 +47,9 @@ pub struct PingOptions {
     pub profile: Profile,
     /// Kernel time stamps on this side, and on the other if it has them.
     pub stamps: bool,
-    /// Delays of each direction, if clocks allow it.
+    /// One-way delays, if the clocks permit.
     pub one_way: bool,
-    /// The peer is on this host, so that stalls of all its cores count.
+    /// The peer is on this host, so stalls of all its cores count.
     pub is_same_host: bool,
 }
 
@@ -80,19 +80,19 @@ impl Default for PingOptions {
     }
 }
 
-/// Measures until all samples are there, until `stop`, or until the socket fails; what was
-/// measured is returned in any case.
+/// Measures until all samples are taken, `stop` is set, or the socket fails; what was measured is
+/// returned in every case.
 ///
-/// `watch` sees each event as it happens; it must be quick.
+/// `watch` is called with each event and must be quick.
 ///
 /// # Errors
-/// If nothing could be measured at all.
+/// If nothing could be measured.
 pub fn ping(
     options: &PingOptions,
     stop: &AtomicBool,
     mut watch: impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
-    // Mistakes of the user first.
+    // Report mistakes of the user first.
     Prober::new(options.config, Instant::ZERO)?;
     check(options)?;
     let message = Codec::Message { session: session() };
@@ -140,7 +140,7 @@ pub fn ping(
     }
 }
 
-/// Refuses what the way does not have.
+/// Refuses options that `via` does not support.
 fn check(options: &PingOptions) -> Result<(), LiveError> {
     let unsuited = |option, help| LiveError::Unsuited {
         option,
@@ -148,7 +148,7 @@ fn check(options: &PingOptions) -> Result<(), LiveError> {
         help,
     };
     match options.via {
-        // Topics check for themselves.
+        // Topics have checks of their own.
         Via::Udp | Via::Raw | Via::Rtps => Ok(()),
         Via::Xdp | Via::Tcp if options.stamps => Err(unsuited(
             "--stamps",
@@ -191,7 +191,7 @@ fn opening(options: &PingOptions, error: io::Error) -> LiveError {
     LiveError::socket(doing, error)
 }
 
-/// Returns a number that tells this run from others, of this host and of others.
+/// Returns a number that distinguishes this run from others, on this host and elsewhere.
 pub(super) fn session() -> u32 {
     let now = std::time::SystemTime::now();
     let since = now.duration_since(std::time::UNIX_EPOCH);
@@ -199,7 +199,7 @@ pub(super) fn session() -> u32 {
     ns.rotate_left(8) ^ std::process::id()
 }
 
-/// Returns the octets of payload of a request.
+/// Returns the payload size of a request, in octets.
 fn payload(options: &PingOptions, codec: &Codec) -> usize {
     let least = if options.stamps || options.one_way {
         details::SIZE
@@ -211,7 +211,7 @@ fn payload(options: &PingOptions, codec: &Codec) -> usize {
         sequence: 0,
         series: 0,
     };
-    // A command has the length it needs.
+    // A command has a fixed length.
     codec.write(first, &mut request);
     request.len()
 }
@@ -224,10 +224,10 @@ fn measure<L: Link>(
     watch: &mut impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
     if options.thread.awake {
-        // Who asks for it and is to know whether it works has called it before.
+        // A caller that needs to know the result has called it before.
         let _ = keep_cores_awake();
     }
-    // Of those that there are before this thread keeps to one.
+    // Listed before this thread is pinned to one.
     let cores = cores();
     options.thread.placement.apply()?;
     let payload = payload(options, &codec);
@@ -266,7 +266,7 @@ fn measure<L: Link>(
     Ok(measurement)
 }
 
-/// Starts what notices stalls that the measuring thread does not notice itself.
+/// Starts watchers for stalls that the measuring thread cannot notice itself.
 pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> Vec<Watcher> {
     let own = options.thread.placement;
     if options.is_same_host {
@@ -283,7 +283,7 @@ pub(super) fn watchers(options: &PingOptions, cores: &[usize], clock: Clock) -> 
         .collect()
 }
 
-/// Ends them and returns all stalls.
+/// Stops the watchers and returns all stalls.
 pub(super) fn gaps(mut stalls: Stalls, watchers: Vec<Watcher>) -> Vec<Gap> {
     for watcher in watchers {
         stalls.extend(watcher.finish());

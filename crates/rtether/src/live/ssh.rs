@@ -1,10 +1,10 @@
-//! Running rtether on another host by ssh.
+//! Runs rtether on another host by ssh.
 
 use crate::characters::is_unseen;
 use std::io::{self, Read};
 
-/// Arguments before the host. Nobody is there to be asked; and a master of shared connections that
-/// is started here would hold our pipes open when the command is over.
+/// Arguments before the host: no prompts, and no shared-connection master, which would hold our
+/// pipes open after the command has ended.
 pub(super) const OPTIONS: [&str; 6] = [
     "-o",
     "BatchMode=yes",
@@ -17,36 +17,36 @@ pub(super) const OPTIONS: [&str; 6] = [
 pub(super) const SSH_FAILED: i32 = 255;
 /// The shell does not know the command, or may not run it.
 pub(super) const NO_COMMAND: [i32; 2] = [127, 126];
-/// Characters of a message from another host.
+/// Characters kept of a message from another host.
 const CHARACTERS: usize = 500;
-/// Octets that are taken from another host at once.
+/// Octets accepted from another host at once.
 const LIMIT: u64 = 4 << 20;
 
-/// Returns whether ssh would take a text for a host, and not for an option or a list of words.
+/// Returns whether ssh would take a text as a host, rather than an option or several words.
 pub(super) fn is_host(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
-/// Reads everything up to the limit; what is beyond is read too, lest the peer waits for ever.
+/// Reads up to the limit, then discards the rest so that the peer does not block.
 pub(super) fn drain(from: Option<impl Read>) -> String {
     let mut octets = Vec::new();
     if let Some(mut from) = from {
-        // A connection that breaks shows in the exit code.
+        // A broken connection shows in the exit code.
         drop(from.by_ref().take(LIMIT).read_to_end(&mut octets));
         drop(io::copy(&mut from, &mut io::sink()));
     }
     String::from_utf8_lossy(&octets).into_owned()
 }
 
-/// Returns the last line with text on it, without what could upset a terminal.
+/// Returns the last non-blank line, without control characters that could upset a terminal.
 pub(super) fn last_line(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     harmless(line.unwrap_or_default())
 }
 
-/// Returns the beginning of a text from outside, on one line and without control characters.
+/// Returns the start of a text from outside, on one line and without control characters.
 pub(super) fn harmless(text: &str) -> String {
     let characters = text.trim().chars();
     let characters = characters.map(|c| if is_unseen(c) { ' ' } else { c });

@@ -1,10 +1,11 @@
-//! A line and a distribution through measured costs.
+//! Fits a line and a jitter distribution to measured costs.
 
 use rtether_model::empirical::{Quantile, Quantiles, WHOLE};
 use rtether_model::network::Cost;
 use rtether_model::quantity::{Bytes, Duration};
 
-/// Shares at which the distribution is kept, in parts of a million; dense where deadlines are.
+/// Shares at which the distribution is kept, in parts per million; denser in the tail, where
+/// deadlines matter.
 const SHARES: [u32; 21] = [
     0, 10_000, 50_000, 100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 700_000, 800_000,
     900_000, 950_000, 970_000, 980_000, 990_000, 995_000, 998_000, 999_000, 999_500, WHOLE,
@@ -13,17 +14,17 @@ const SHARES: [u32; 21] = [
 /// A cost with its measured jitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fit {
-    /// What every packet costs at least: the line through the medians of the sizes, lowered until
-    /// nothing lies below it.
+    /// Least cost of a packet: a line through the medians of the sizes, lowered until no measured
+    /// cost lies below it.
     pub cost: Cost,
-    /// What comes on top.
+    /// Additional cost above [`Fit::cost`], as a distribution.
     pub additions: Quantiles,
 }
 
-/// Fits costs of several frame sizes; `None` without values.
+/// Fits the costs of several frame sizes; `None` without values.
 ///
-/// The additions of all sizes are one distribution, so that a jitter that grows with the size shows
-/// as a mean over the sizes.
+/// The additions of all sizes form one distribution, so a jitter that grows with the size appears
+/// as its mean over the sizes.
 pub fn fit(sizes: &[(Bytes, Vec<Duration>)]) -> Option<Fit> {
     let medians: Vec<(i128, i128)> = sizes
         .iter()
@@ -34,7 +35,7 @@ pub fn fit(sizes: &[(Bytes, Vec<Duration>)]) -> Option<Fit> {
             Some((i128::from(size.get()), i128::from(median)))
         })
         .collect();
-    // Not so steep that a base below zero would be needed: a packet costs no negative time.
+    // Limits the slope: a steeper line would need a negative base cost.
     let steepest = sizes.iter().filter_map(|(size, values)| {
         let least = values.iter().map(|value| i128::from(value.as_ps())).min();
         least?.checked_div(i128::from(size.get()))
@@ -60,7 +61,7 @@ pub fn fit(sizes: &[(Bytes, Vec<Duration>)]) -> Option<Fit> {
     })
 }
 
-/// Returns the least-squares slope in picoseconds per octet, which is not negative.
+/// Least-squares slope in picoseconds per octet, at least zero.
 fn slope(points: &[(i128, i128)]) -> i128 {
     let count = i128::try_from(points.len()).unwrap_or(0);
     let sum = |of: fn(&(i128, i128)) -> i128| points.iter().map(of).sum::<i128>();
@@ -70,7 +71,7 @@ fn slope(points: &[(i128, i128)]) -> i128 {
     slope.unwrap_or(0).max(0)
 }
 
-/// Returns the quantiles of values in order, nearest rank.
+/// Returns the quantiles of sorted values, by nearest rank.
 fn quantiles(values: &[i64]) -> Option<Quantiles> {
     let count = values.len();
     let points = SHARES.iter().map(|&per_million| {
@@ -93,7 +94,7 @@ mod tests {
 
     const SIZES: [u64; 4] = [64, 300, 800, 1_500];
 
-    /// Costs of 5 us and 2 ns an octet with what `addition` says, a thousand of each size.
+    /// Costs of 5 us plus 2 ns per octet plus `addition`, a thousand of each size.
     fn costs(addition: impl Fn(i64) -> i64) -> Vec<(Bytes, Vec<Duration>)> {
         let of = |size: u64| {
             let octets = i64::try_from(size).expect("small");
@@ -132,7 +133,8 @@ mod tests {
 
     #[test]
     fn costs_that_fall_with_the_size_have_no_slope() {
-        // Oracle: every measured cost is at least the base and at most base and largest addition.
+        // Oracle: every measured cost is at least the base and at most the base plus the largest
+        // addition.
         let falling = [(64, 9_000), (1_500, 7_000)].map(|(size, ns)| {
             let value = Duration::from_ns(ns);
             (Bytes::new(size), vec![value])
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_lies_below_a_steep_line() {
-        // Oracle: the measured costs themselves. The medians alone would ask for a base below zero.
+        // Oracle: the measured costs themselves. The medians alone would give a base below zero.
         let steep = [
             (64, [1_000, 1_100, 1_200]),
             (1_500, [4_000, 60_000, 61_000]),

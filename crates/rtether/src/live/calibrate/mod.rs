@@ -1,4 +1,4 @@
-//! What the stack of this host costs, and a profile of it for scenarios.
+//! Measures the cost of this host's network stack and derives a profile of it for scenarios.
 
 mod fit;
 mod output;
@@ -24,29 +24,30 @@ pub use rtether_live::calibrate::{
 };
 pub use yaml::yaml;
 
-/// Priority of `SCHED_FIFO` where the user names none and the system grants it.
+/// Priority of `SCHED_FIFO` used if the user gives none and the system grants it.
 pub const PRIORITY: u8 = 50;
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CalibrateOptions {
-    /// Over what.
+    /// Paths to measure over.
     pub paths: Vec<Path>,
-    /// How payloads travel.
+    /// Protocols that carry the payload.
     pub protocols: Vec<Protocol>,
-    /// Asleep, spinning or both.
+    /// Blocking, spinning or both.
     pub waitings: Vec<Waiting>,
-    /// Octets of payload.
+    /// Payload sizes, in octets.
     pub sizes: Vec<usize>,
-    /// Round trips of each combination.
+    /// Round trips per combination.
     pub samples: u32,
-    /// Between requests.
+    /// Time between requests.
     pub interval: Duration,
-    /// Cores of both ends; the first two that are allowed if `None`.
+    /// Cores of the two ends; `None` for the first two allowed ones.
     pub cores: Option<[usize; 2]>,
-    /// Priority of `SCHED_FIFO`; `None` for [`PRIORITY`] if it is granted, 0 for an ordinary task.
+    /// Priority of `SCHED_FIFO`; `None` for [`PRIORITY`] if granted, 0 for an ordinary task.
     pub priority: Option<u8>,
-    /// All cores are kept from deep sleep meanwhile, as in a test bed, if the system lets us.
+    /// Keeps all cores out of deep sleep during the measurement, as in a test bed, if the system
+    /// permits.
     pub awake: bool,
 }
 
@@ -66,59 +67,59 @@ impl Default for CalibrateOptions {
     }
 }
 
-/// What was measured of one combination.
+/// Result of one combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Over what.
+    /// Path measured over.
     pub path: Path,
-    /// How payloads travelled.
+    /// Protocol that carried the payload.
     pub protocol: Protocol,
-    /// Asleep or spinning.
+    /// Blocking or spinning.
     pub waiting: Waiting,
-    /// Octets of payload.
+    /// Payload size, in octets.
     pub size: usize,
     /// The round trips.
     pub measured: Measured,
 }
 
-/// All that was measured.
+/// Result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
     /// Name of the host.
     pub host: String,
     /// Version of its kernel.
     pub kernel: String,
-    /// Processors that it has.
+    /// Number of processors.
     pub processors: usize,
-    /// Priority of `SCHED_FIFO` that the ends had, if any.
+    /// Priority of `SCHED_FIFO` of the two ends, if any.
     pub priority: Option<u8>,
-    /// Cores of both ends, if they were fixed.
+    /// Cores of the two ends, if they were pinned.
     pub cores: Option<[usize; 2]>,
-    /// Between requests.
+    /// Time between requests.
     pub interval: Duration,
-    /// One for each combination.
+    /// One row per combination.
     pub rows: Vec<Row>,
-    /// Whether it was ended early.
+    /// Whether the calibration was stopped early.
     pub is_partial: bool,
-    /// Whether all cores were kept from deep sleep.
+    /// Whether all cores were kept out of deep sleep.
     pub is_awake: bool,
 }
 
 impl Row {
-    /// Returns the round trips in which the host did not stand still.
+    /// Returns the round trips without a stall of the host.
     pub fn totals(&self) -> impl Iterator<Item = Duration> + '_ {
         let all = self.measured.round_trips.iter();
         all.map(|round_trip| Duration::from_ns(round_trip.total))
     }
 
-    /// Returns the costs of sending, both ends together.
+    /// Returns the costs of sending, of both ends.
     pub fn sends(&self) -> impl Iterator<Item = Duration> + '_ {
         self.parts()
             .flat_map(|parts| parts.send)
             .map(Duration::from_ns)
     }
 
-    /// Returns the costs of receiving, both ends together.
+    /// Returns the costs of receiving, of both ends.
     pub fn receives(&self) -> impl Iterator<Item = Duration> + '_ {
         self.parts()
             .flat_map(|parts| parts.receive)
@@ -130,7 +131,7 @@ impl Row {
         all.filter_map(|round_trip| round_trip.parts)
     }
 
-    /// Returns the untagged frame that the payload was in, addresses to FCS.
+    /// Returns the size of the untagged frame that carried the payload, from addresses to FCS.
     pub fn frame(&self) -> Bytes {
         let encapsulation = match self.protocol {
             Protocol::Udp => Encapsulation::Udp,
@@ -166,10 +167,11 @@ pub const fn waiting_name(waiting: Waiting) -> &'static str {
     }
 }
 
-/// Measures every combination; `watch` is told what comes next and how much is done.
+/// Measures every combination; `watch` gets the number of combinations done, their total and the
+/// name of the next one.
 ///
 /// # Errors
-/// If the system refuses what is needed, or nothing comes back. What was made is removed.
+/// If the system refuses a resource or no reply arrives. What was created is removed.
 pub fn calibrate(
     options: &CalibrateOptions,
     stop: &AtomicBool,
@@ -181,7 +183,7 @@ pub fn calibrate(
         Some(priority) => Some(priority),
         None => try_fifo(PRIORITY).is_ok().then_some(PRIORITY),
     };
-    // Spinning ends of one priority would starve each other on one core, and the system does not
+    // Spinning ends of equal priority would starve each other on one core, and the system does not
     // always move them apart.
     let apart = || match cores().as_slice() {
         [near, far, ..] => Some([*near, *far]),
@@ -231,12 +233,12 @@ pub fn calibrate(
     })
 }
 
-/// Returns all combinations that make sense.
+/// Returns all combinations that can be measured.
 fn plans(options: &CalibrateOptions, placements: [Placement; 2]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for &path in &options.paths {
         for &protocol in &options.protocols {
-            // Both ends would see each other's frames on the one loopback device.
+            // On the single loopback device both ends would see each other's frames.
             if path == Path::Loopback && protocol == Protocol::Raw {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What was measured as table, JSON and CSV.
+//! Calibration results as table, JSON and CSV.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::meter::Statistics;
 use crate::report::text::{exact_ns, time};
 use crate::sheet::Sheet;
 
-/// What is told of one way and size.
+/// Statistics of one combination: round trip, send and receive.
 fn parts(row: &Row) -> [(&'static str, Option<Statistics>); 3] {
     [
         ("round_trip", Statistics::of(row.totals())),
@@ -20,7 +20,7 @@ fn parts(row: &Row) -> [(&'static str, Option<Statistics>); 3] {
     ]
 }
 
-/// Figures of a distribution with the name for programs.
+/// Figures of a distribution with their names in JSON and CSV.
 fn figures(of: &Statistics) -> [(&'static str, Duration); 7] {
     [
         ("min_ns", of.min),
@@ -42,7 +42,7 @@ fn head(row: &Row) -> [String; 4] {
     ]
 }
 
-/// Counters of what is not in the distributions.
+/// Counters of round trips that the distributions leave out.
 fn counters(row: &Row) -> [(&'static str, u32); 4] {
     let measured = &row.measured;
     [
@@ -53,7 +53,7 @@ fn counters(row: &Row) -> [(&'static str, u32); 4] {
     ]
 }
 
-/// Returns a table of the distributions and a line on what is not in them.
+/// Returns a table of the distributions and a line about what they leave out.
 pub fn table(calibration: &Calibration) -> String {
     let priority = calibration.priority.map_or_else(
         || "ordinary priority; see `rtether doctor --for realtime`".to_owned(),
@@ -93,7 +93,7 @@ pub fn table(calibration: &Calibration) -> String {
     text
 }
 
-/// Returns one line for each way and size.
+/// Returns one line per combination and part.
 fn distributions(rows: &[Row]) -> Table {
     let mut table = Table::new();
     let rule = LineStyle::none().fill('\u{2500}').junction('\u{2500}');
@@ -179,7 +179,7 @@ pub fn json(calibration: &Calibration) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one CSV row for each distribution.
+/// Returns one CSV row per distribution.
 pub fn csv(calibration: &Calibration) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
     let names = [
@@ -201,7 +201,7 @@ pub fn csv(calibration: &Calibration) -> String {
         "lost",
         "unstamped",
     ];
-    // Writing into memory does not fail.
+    // Writing to memory cannot fail.
     drop(writer.write_record(names));
     for row in &calibration.rows {
         let known = parts(row).into_iter();

@@ -11,8 +11,8 @@ use rtether_model::quantity::{Bytes, Duration};
 use super::{Calibration, Fit, Protocol, Row, fit, path_name, protocol_name, waiting_name};
 use crate::report::text::exact_ns;
 
-/// Returns a `stacks:` entry for each way that was measured with both ends; `name` begins the names
-/// of all. Times are exact, so that nothing is lost between measuring and simulating.
+/// Returns a `stacks:` entry for each combination measured with both ends; the names of all start
+/// with `name`. Times are exact, so no precision is lost between measurement and simulation.
 pub fn yaml(calibration: &Calibration, name: &str) -> String {
     let mut text = String::new();
     let priority = calibration.priority.map_or_else(
@@ -73,7 +73,7 @@ pub fn yaml(calibration: &Calibration, name: &str) -> String {
 }
 
 fn stack(text: &mut String, [send, receive]: [&Fit; 2], processors: usize) {
-    // With one processor, sending waits for receiving.
+    // With one processor, sending and receiving share a server.
     let servers = if processors > 1 {
         "per-direction"
     } else {
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// A host whose costs are known.
+    /// A host with known costs.
     fn calibration() -> Calibration {
         let row = |size: usize| {
             let round_trip = |number: i64| {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_scenario_takes_the_profile() {
-        // Oracle: the costs that the round trips were made from. A payload is 46 octets shorter
+        // Oracle: the costs from which the round trips were made. A payload is 46 octets shorter
         // than its frame.
         let profile = yaml(&calibration(), "host");
         let text = format!(

@@ -5,9 +5,9 @@ use rtether_live::host::files::Files;
 
 use super::{Finding, State};
 
-/// Devices that are looked at; a host may have thousands of virtual ones.
+/// Largest number of devices examined; a host may have thousands of virtual ones.
 const MOST: usize = 16;
-/// Frames that wait longer than so for their interrupt are a problem, in microseconds.
+/// Interrupt delay of a frame, in microseconds, above which it counts as a problem.
 const WAIT_LIMIT: u32 = 20;
 
 pub(super) fn findings(files: &Files) -> Vec<Finding> {
@@ -26,7 +26,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
     findings
 }
 
-/// Whether any device stamps frames; loopback and veth do so in software without saying it.
+/// Whether any device stamps frames; loopback and veth stamp in software without reporting it.
 pub(super) fn stamping(devices: &[(String, Settings)]) -> Vec<Finding> {
     let having = |has: fn(Stamping) -> bool| {
         let with = devices
@@ -116,7 +116,7 @@ pub(super) fn moderation(name: &str, of: Coalescing) -> Finding {
     }
 }
 
-/// On which cores the interrupts of a device run.
+/// Cores that serve the interrupts of a device.
 fn interrupts(files: &Files, name: &str) -> Option<Finding> {
     let numbers = files.names(&format!("sys/class/net/{name}/device/msi_irqs"));
     let cores: Vec<String> = numbers

@@ -1,15 +1,15 @@
-//! Whether something can be done on a host.
+//! What can be done on a host.
 
 use super::{Finding, Report};
 
-/// Something that needs more than a program.
+/// A task that needs more of a host than the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// What the task is.
     pub description: &'static str,
-    /// Findings of things that have to be there.
+    /// Ids of the findings that must be there.
     needs: &'static [&'static str],
 }
 
@@ -105,22 +105,22 @@ pub const GOALS: [Goal; 11] = [
     },
 ];
 
-/// Returns the goal of this name.
+/// Returns the goal named `name`.
 pub fn goal(name: &str) -> Option<&'static Goal> {
     GOALS.iter().find(|goal| goal.name == name)
 }
 
-/// Something that is missing for a goal.
+/// A requirement of a goal that is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Obstacle<'a> {
-    /// What is missing.
+    /// Id of the finding.
     pub need: &'static str,
-    /// What was found instead; `None` if it was not looked at.
+    /// What was found instead; `None` if it was not examined.
     pub finding: Option<&'a Finding>,
 }
 
 impl Goal {
-    /// Returns what is missing; nothing if the goal is possible.
+    /// Returns what is missing; empty if the goal is possible.
     pub fn obstacles<'a>(&self, report: &'a Report) -> Vec<Obstacle<'a>> {
         let needs = self.needs.iter().map(|need| Obstacle {
             need,

@@ -1,4 +1,4 @@
-//! The kernel and what its network has.
+//! The kernel and its network features.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,7 +8,7 @@ use rtether_live::host::files::Files;
 use super::{Finding, State};
 use crate::live::testbed::DOCTOR;
 
-/// What a feature is for, and what brings it.
+/// Id of a feature, its use, and how to get it.
 const FEATURES: [(&str, &str, &str); 33] = [
     ("link.namespace", "hosts of a test bed", "CONFIG_NET_NS"),
     ("link.veth", "links of a test bed", "CONFIG_VETH"),

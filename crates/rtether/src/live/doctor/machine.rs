@@ -1,4 +1,4 @@
-//! Clock, processors, and what the machine takes away.
+//! Clock, processors, and time lost to the hypervisor or firmware.
 
 use rtether_live::host::clock::{Discipline, discipline};
 use rtether_live::host::files::Files;
@@ -22,7 +22,7 @@ pub(super) fn findings(files: &Files) -> Vec<Finding> {
 pub(super) fn source(files: &Files) -> Finding {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let found = files.text(path).unwrap_or_else(|| "unknown".into());
-    // Those that are read without entering the kernel.
+    // Clock sources that are read without entering the kernel.
     let is_quick = [
         "tsc",
         "kvm-clock",
@@ -169,7 +169,7 @@ fn threads(files: &Files) -> Option<Finding> {
     })
 }
 
-/// Ticks of all processors: all of them, and those that the hypervisor took.
+/// Ticks of all processors: total, and stolen by the hypervisor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ticks {
     pub(super) all: u64,
@@ -183,7 +183,8 @@ pub(super) fn ticks(files: &Files) -> Option<Ticks> {
         .split_whitespace()
         .map_while(|word| word.parse().ok())
         .collect();
-    // user nice system idle iowait irq softirq steal; the rest is in user and nice already.
+    // user nice system idle iowait irq softirq steal; the rest is already included in user and
+    // nice.
     let first = numbers.get(..8)?;
     Some(Ticks {
         all: first.iter().sum(),

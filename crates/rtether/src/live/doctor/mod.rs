@@ -1,6 +1,6 @@
-//! Whether this host is fit for measuring, and what to do where it is not.
+//! Whether this host is fit for measurements, and how to fix what is not.
 //!
-//! Every finding says what is there, what that means for measuring, and its remedy.
+//! Every finding says what was found, what it means for measurements, and its remedy.
 
 mod devices;
 mod goals;
@@ -22,14 +22,14 @@ pub use goals::{GOALS, Goal, Obstacle, goal};
 pub use output::{csv, json, obstacles_text, parse, table};
 pub use remote::{RemoteError, examine_remote};
 
-/// How good a finding is for measuring.
+/// Effect of a finding on measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// As it should be.
     Ok,
-    /// Good to know.
+    /// Worth knowing.
     Note,
-    /// Spoils measurements, or forbids them.
+    /// Spoils or prevents measurements.
     Problem,
 }
 
@@ -44,25 +44,25 @@ impl State {
     }
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Group and name: `rights.net-raw`.
+    /// Group and name, such as `rights.net-raw`.
     pub id: String,
-    /// Whether the thing is there, works, or is granted.
+    /// Whether it is present, works, or is granted.
     pub is_there: bool,
-    /// How good that is.
+    /// Effect on measurements.
     pub state: State,
     /// What was found.
     pub found: String,
-    /// What it means for measuring.
+    /// What it means for measurements.
     pub meaning: String,
-    /// What to do about it; nothing where all is well.
+    /// What to do about it; `None` if there is nothing to do.
     pub remedy: Option<String>,
 }
 
 impl Finding {
-    /// Returns a finding that all is well.
+    /// Returns a finding in state [`State::Ok`].
     fn ok(id: impl Into<String>, found: impl Into<String>, meaning: &str) -> Self {
         Self {
             id: id.into(),
@@ -74,7 +74,7 @@ impl Finding {
         }
     }
 
-    /// Returns one that the thing is there, but not as it should be.
+    /// Returns a finding that is there, but not as it should be.
     fn note(id: impl Into<String>, found: impl Into<String>, meaning: &str, remedy: &str) -> Self {
         Self {
             state: State::Note,
@@ -83,7 +83,7 @@ impl Finding {
         }
     }
 
-    /// Returns one that the thing is missing.
+    /// Returns a finding that is missing.
     fn missing(
         id: impl Into<String>,
         state: State,
@@ -106,7 +106,7 @@ impl Finding {
     }
 }
 
-/// Everything that was looked at.
+/// All findings of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Name of the host.
@@ -116,7 +116,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the finding of this name.
+    /// Returns the finding with this id.
     pub fn find(&self, id: &str) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.id == id)
     }
@@ -125,7 +125,7 @@ impl Report {
 /// What to examine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoctorOptions {
-    /// How long to watch for gaps; zero for not at all.
+    /// How long to watch for gaps; zero to skip.
     pub watch: Duration,
     /// Whether to try features in a scratch namespace.
     pub probe: bool,
@@ -140,8 +140,8 @@ impl Default for DoctorOptions {
     }
 }
 
-/// Examines this host; `step` is told what is being done. What is not done yet when `stop` is set
-/// is left out.
+/// Examines this host and calls `step` with the name of each check. Once `stop` is set, the
+/// remaining checks are skipped.
 pub fn examine(
     options: &DoctorOptions,
     stop: &AtomicBool,

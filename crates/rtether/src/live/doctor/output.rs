@@ -11,11 +11,11 @@ use crate::sheet::Sheet;
 
 /// Schema of the JSON document.
 const SCHEMA: &str = "rtether.doctor/1";
-/// Findings and characters of each text that are taken from another host.
+/// Limits on the findings, and on the characters of each text, accepted from another host.
 const FINDINGS: usize = 1_000;
 const CHARACTERS: usize = 500;
 
-/// Returns all findings as a table, and what can be done about those that are not as they should.
+/// Returns all findings as a table, followed by the remedies.
 pub fn table(report: &Report) -> String {
     let mut text = format!("{}\n", report.host);
     let mut table = Table::new();
@@ -58,7 +58,7 @@ pub fn table(report: &Report) -> String {
     text
 }
 
-/// Says what is missing for a goal, with remedies.
+/// Lists what is missing for a goal, with remedies.
 pub fn obstacles_text(goal: &Goal, obstacles: &[Obstacle<'_>]) -> String {
     let mut text = format!("{} ({}) is not possible:", goal.name, goal.description);
     for obstacle in obstacles {
@@ -94,10 +94,10 @@ pub fn json(report: &Report) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one CSV row a finding.
+/// Returns one CSV row per finding.
 pub fn csv(report: &Report) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
-    // Writing into memory does not fail.
+    // Writing to memory cannot fail.
     drop(writer.write_record(["id", "is_there", "state", "found", "meaning", "remedy"]));
     for finding in &report.findings {
         drop(writer.write_record([
@@ -112,11 +112,11 @@ pub fn csv(report: &Report) -> String {
     writer.into_text()
 }
 
-/// Reads what [`json`] wrote, perhaps on another host: texts are cut to size and lose control
-/// characters, which could steer a terminal.
+/// Reads the output of [`json`], possibly from another host: texts are truncated and control
+/// characters removed, since they could steer a terminal.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// What is wrong with the document, in words.
 pub fn parse(text: &str) -> Result<Report, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if document["schema"] != SCHEMA {

@@ -1,4 +1,4 @@
-//! Another host, through ssh.
+//! Examines another host through ssh.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use crate::live::ssh::{NO_COMMAND, OPTIONS, SSH_FAILED, drain, is_host, last_lin
 /// Why another host could not be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// Not a host.
+    /// Not a host name.
     #[error("`{0}` is no host; write a name, an address, or USER@HOST")]
     NoHost(String),
-    /// There is no ssh here.
+    /// No ssh on this host.
     #[error("cannot run ssh: {0}; install an ssh client")]
     NoSsh(io::Error),
     /// No connection.
@@ -23,16 +23,16 @@ pub enum RemoteError {
     NoConnection {
         /// The host.
         host: String,
-        /// What ssh said.
+        /// What ssh reported.
         message: String,
     },
-    /// There is no rtether there.
+    /// The host has no rtether.
     #[error(
         "`{0}` has no rtether in the path of ssh; copy the program there, for example \
          `scp $(command -v rtether) {0}:/usr/local/bin/`"
     )]
     NoProgram(String),
-    /// It answered something else.
+    /// The output is not a report.
     #[error("the answer of `{host}` is not a list of findings: {message}")]
     BadAnswer {
         /// The host.
@@ -45,7 +45,7 @@ pub enum RemoteError {
 /// Examines another host by `ssh HOST rtether doctor --json`.
 ///
 /// # Errors
-/// If there is no answer of rtether.
+/// If rtether on the host gives no answer.
 pub fn examine_remote(host: &str, options: &DoctorOptions) -> Result<Report, RemoteError> {
     if !is_host(host) {
         return Err(RemoteError::NoHost(host.to_owned()));

@@ -6,7 +6,7 @@ use rtether_live::host::rights::{Rights, capability, lockable, try_fifo};
 
 use super::{Finding, State};
 
-/// Name, number, name in commands, and what it is for.
+/// Name, number, name for commands, and use.
 const CAPABILITIES: [(&str, u32, &str, &str); 6] = [
     (
         "rights.net-raw",
@@ -46,7 +46,7 @@ const CAPABILITIES: [(&str, u32, &str, &str); 6] = [
     ),
 ];
 
-/// Real-time tasks may run for so much of each second by default, in microseconds.
+/// Default share of each second that real-time tasks may run, in microseconds.
 const RUNTIME_DEFAULT: i64 = 950_000;
 
 pub(super) fn findings(files: &Files) -> Vec<Finding> {
@@ -86,7 +86,7 @@ pub(super) fn of_process(rights: Rights) -> Vec<Finding> {
     [user].into_iter().chain(each).collect()
 }
 
-/// Returns the control group of this process, if it is not the root.
+/// Returns the control group of this process; `/` for the root.
 fn cgroup(files: &Files) -> String {
     let text = files.text("proc/self/cgroup").unwrap_or_default();
     let path = text.lines().next().and_then(|line| line.rsplit(':').next());
@@ -99,7 +99,7 @@ fn real_time(tried: Result<(), String>, cgroup: &str) -> Finding {
     match tried {
         Ok(()) => Finding::ok("realtime.fifo", "SCHED_FIFO is granted", MEANING),
         Err(error) => {
-            // A group without a share of real-time time refuses even root.
+            // A control group without real-time bandwidth refuses even root.
             let remedy = if cgroup == "/" {
                 "run as root, or `sudo setcap cap_sys_nice+ep` on the program".to_owned()
             } else {

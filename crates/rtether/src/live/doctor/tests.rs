@@ -1,4 +1,4 @@
-//! Oracle: made-up hosts whose state is written down in the test.
+//! Oracle: made-up hosts whose state the test writes down.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use rtether_live::host::rights::{Rights, capability};
 use super::machine::Ticks;
 use super::*;
 
-/// A tree of files that goes away with the test.
+/// A directory tree removed at the end of the test.
 struct Tree(PathBuf);
 
 impl Tree {
@@ -158,8 +158,8 @@ fn a_goal_is_possible_when_all_it_needs_is_there() {
 
 #[test]
 fn what_goals_need_is_looked_at() {
-    // Oracle: the findings of this host, with everything tried. As an ordinary user features
-    // cannot be tried, and then they are not asked for.
+    // Oracle: the findings on this host, with all probes. An ordinary user cannot try features, so
+    // they are then not expected.
     let options = DoctorOptions {
         watch: Duration::from_ms(5),
         probe: true,

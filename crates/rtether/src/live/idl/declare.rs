@@ -10,7 +10,7 @@ use crate::scenario::{Diagnostic, quote};
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Annotations that change nothing on the wire.
+/// Annotations without effect on the wire.
 const HARMLESS: [&str; 13] = [
     "topic",
     "nested",
@@ -27,10 +27,10 @@ const HARMLESS: [&str; 13] = [
     "ignore_literal_names",
 ];
 
-/// Names and numbers of members, with where they stand.
+/// Names and ids of members, with their places in the text.
 type Places = Vec<(String, u32, Place)>;
 
-/// What annotations say of a member.
+/// What annotations say about a member.
 #[derive(Default)]
 struct OfMember {
     is_key: bool,
@@ -48,7 +48,7 @@ impl Parser<'_> {
             return Err(mistake("idl-unsupported", what, token.place, "", help));
         }
         if token.text == ";" {
-            // A body may follow.
+            // A forward declaration; the body may follow.
             return match self.meanings.get(&self.full(name.text)) {
                 None => self.declare(name, Meaning::Open),
                 Some(_) => Ok(()),
@@ -102,7 +102,7 @@ impl Parser<'_> {
         Ok((members, places))
     }
 
-    /// Marks the members that a pragma lists.
+    /// Marks the members listed by a `#pragma keylist`.
     fn listed_keys(
         &mut self,
         full: &str,
@@ -205,7 +205,7 @@ fn refused(name: &str, error: &TypeError, place: Place) -> Box<Diagnostic> {
     mistake("idl-type", what, place, "", help)
 }
 
-/// Returns where the member is that is wrong: the last one, since it contradicts those before.
+/// Returns the place of the offending member: the last match, since it contradicts an earlier one.
 fn place_of(error: &TypeError, places: &[(String, u32, Place)]) -> Option<Place> {
     let is_meant = |name: &str, id: u32| match error {
         TypeError::Twice(wrong) => wrong == name,
@@ -221,7 +221,7 @@ fn place_of(error: &TypeError, places: &[(String, u32, Place)]) -> Option<Place>
     found.map(|(_, _, place)| *place)
 }
 
-/// Returns how a type may change.
+/// Returns the extensibility of a type.
 fn extensibility(annotations: &[Annotation<'_>]) -> Parsed<Extensibility> {
     let mut said = Extensibility::Appendable;
     for annotation in annotations {
@@ -269,7 +269,7 @@ fn of_member(annotations: &[Annotation<'_>]) -> Parsed<OfMember> {
     Ok(said)
 }
 
-/// Returns the number that an annotation has between its parentheses.
+/// Returns the number between the parentheses of an annotation.
 fn number(annotation: &Annotation<'_>) -> Parsed<i32> {
     let text: String = annotation
         .arguments

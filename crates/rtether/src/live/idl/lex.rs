@@ -4,21 +4,21 @@ use crate::scenario::{Diagnostic, quote};
 
 use super::mistake;
 
-/// A place in the text, in octets.
+/// A place in the text: start and end, in octets.
 pub(super) type Place = (usize, usize);
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name or a keyword.
     Word,
     /// A whole number.
     Number,
-    /// A text in quotes.
+    /// A quoted text.
     Text,
-    /// One of the signs; `::` is one.
+    /// A sign; `::` is one.
     Sign,
-    /// Nothing follows.
+    /// End of the text.
     End,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct Keys<'a> {
     pub(super) is_used: bool,
 }
 
-/// A text in tokens.
+/// The tokens and key lists of a text.
 #[derive(Debug)]
 pub(super) struct Lexed<'a> {
     pub(super) tokens: Vec<Token<'a>>,
     pub(super) keys: Vec<Keys<'a>>,
 }
 
-/// Splits a text.
+/// Splits a text into tokens.
 pub(super) fn lex(text: &str) -> Result<Lexed<'_>, Box<Diagnostic>> {
     let mut lexer = Lexer {
         text,
@@ -71,7 +71,7 @@ struct Lexer<'a> {
     text: &'a str,
     at: usize,
     keys: Vec<Keys<'a>>,
-    /// Nothing but blanks stands before in this line.
+    /// Only blanks precede on this line.
     is_line_start: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Takes as long as characters fit.
+    /// Takes characters while `fits` holds.
     fn take(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let len = rest.find(|c| !fits(c)).unwrap_or(rest.len());
@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Takes a text, which only annotations have.
+    /// Takes a quoted text; only annotations have them.
     fn text_in_quotes(&mut self) -> Result<(), Box<Diagnostic>> {
         let start = self.at;
         self.at += 1;
@@ -182,7 +182,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Takes a line for the preprocessor.
+    /// Takes a preprocessor line.
     fn directive(&mut self) -> Result<(), Box<Diagnostic>> {
         let start = self.at;
         let line = self.take(|c| c != '\n');
@@ -205,7 +205,7 @@ impl<'a> Lexer<'a> {
                 });
                 Ok(())
             }
-            // Guards against reading a file twice.
+            // Include guards.
             ("ifndef" | "define", Some(_)) if words.next().is_none() => Ok(()),
             ("endif" | "pragma", _) => Ok(()),
             _ => {

@@ -1,12 +1,11 @@
 //! Types in the OMG's interface definition language, as far as topics need them.
 //!
 //! The part of IDL 4.2 (formal/2018-01-05) that controllers use: modules, structures, enumerations,
-//! typedefs, constants that are whole numbers, numbers, strings, sequences and arrays, with the
-//! annotations of DDS-XTypes 1.3, 7.3.1.2 that change what goes over the wire, and `#pragma keylist` of
-//! older files. A structure without a word is appendable, as the standard has it (7.3.3.1).
+//! typedefs, integer constants, numbers, strings, sequences and arrays, with the annotations of
+//! DDS-XTypes 1.3, 7.3.1.2 that affect the wire, and the `#pragma keylist` of older files. A
+//! structure without annotation is appendable, as the standard says (7.3.3.1).
 //!
-//! There is no preprocessor; guards against reading a file twice are let through. Parsing ends at the
-//! first mistake.
+//! There is no preprocessor; include guards are accepted. Parsing ends at the first mistake.
 
 mod declare;
 mod lex;
@@ -22,27 +21,27 @@ use rtether_rtps::dynamic::Structure;
 
 use crate::scenario::{Diagnostic, Label, Severity, Source, Span};
 
-/// Octets of a file, at most.
+/// Largest size of a file, in octets.
 pub const FILE_MAX: usize = 1 << 20;
-/// Modules, or types without a name, within each other, at most.
+/// Deepest nesting of modules, or of types without a name.
 const NESTED_MAX: usize = 16;
-/// Names that a file declares, at most.
+/// Largest number of names in a file.
 const NAMES_MAX: usize = 10_000;
 
 /// The structures of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Library {
     structures: BTreeMap<String, Arc<Structure>>,
-    /// In the order of the file.
+    /// In file order.
     names: Vec<String>,
 }
 
 impl Library {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// If it is not IDL, or more of it than is known here; [`crate::scenario::text`] shows the place in
-    /// `source`.
+    /// If it is not IDL, or uses a part of IDL that is not supported; [`crate::scenario::text`]
+    /// shows the place in `source`.
     pub fn parse(source: &Source) -> Result<Self, Box<Diagnostic>> {
         if source.text.len() > FILE_MAX {
             let what = format!("the file has {} octets", source.text.len());
@@ -53,8 +52,7 @@ impl Library {
         parse::parse(lexed)
     }
 
-    /// Returns a structure by its full name, such as `Cell::Axis`, or by the end of it where that is
-    /// enough to tell it from others.
+    /// Returns a structure by its full name, such as `Cell::Axis`, or by an unambiguous suffix.
     pub fn structure(&self, name: &str) -> Option<&Arc<Structure>> {
         let exact = self.structures.get(name);
         exact.or_else(|| {
@@ -68,7 +66,7 @@ impl Library {
         })
     }
 
-    /// Returns the full names of all structures, in the order of the file.
+    /// Returns the full names of all structures, in file order.
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -9,16 +9,16 @@ use super::lex::{Keys, Kind, Lexed, Place, Token};
 use super::{Library, NAMES_MAX, NESTED_MAX, mistake};
 use crate::scenario::{Diagnostic, quote};
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Clone, Debug)]
 pub(super) enum Meaning {
     Type(Type),
     Constant(i64),
-    /// A structure of which the body has not ended, or is yet to come.
+    /// A structure whose body is unfinished or still to come.
     Open,
 }
 
-/// An annotation: its name and what stands between parentheses.
+/// An annotation: its name and its arguments.
 pub(super) struct Annotation<'a> {
     pub(super) name: &'a str,
     pub(super) arguments: Vec<Token<'a>>,
@@ -29,7 +29,7 @@ pub(super) struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     pub(super) keys: Vec<Keys<'a>>,
-    /// The modules around.
+    /// The enclosing modules.
     pub(super) modules: Vec<&'a str>,
     pub(super) meanings: BTreeMap<String, Meaning>,
     structures: BTreeMap<String, Arc<Structure>>,
@@ -38,7 +38,7 @@ pub(super) struct Parser<'a> {
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Reads all declarations.
+/// Parses all declarations.
 pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
     let mut parser = Parser {
         tokens: lexed.tokens,
@@ -71,7 +71,7 @@ pub(super) fn parse(lexed: Lexed<'_>) -> Parsed<Library> {
 
 impl<'a> Parser<'a> {
     pub(super) fn peek(&self) -> Token<'a> {
-        // The last one is the end, and stays.
+        // The last token is `End` and is never passed.
         let last = self.tokens.len().saturating_sub(1);
         let token = self.tokens.get(self.at.min(last)).copied();
         token.unwrap_or(Token {
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// Takes a sign or a keyword if it is there.
+    /// Takes the sign or keyword `text` if it is next.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let token = self.peek();
         let is_there = token.text == text && matches!(token.kind, Kind::Sign | Kind::Word);
@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         is_there
     }
 
-    /// Takes a sign that has to be there.
+    /// Takes a sign, or fails.
     pub(super) fn expect(&mut self, sign: &str, why: &str) -> Parsed<()> {
         if self.eat(sign) {
             return Ok(());
@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         ))
     }
 
-    /// Returns a name with the modules around it.
+    /// Prefixes a name with the enclosing modules.
     pub(super) fn full(&self, name: &str) -> String {
         let mut full: String = self
             .modules
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
         full
     }
 
-    /// Gives a name a meaning.
+    /// Declares a name.
     pub(super) fn declare(&mut self, name: Token<'a>, meaning: Meaning) -> Parsed<()> {
         let full = self.full(name.text);
         if self.meanings.len() >= NAMES_MAX {
@@ -166,7 +166,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Enters a structure that is complete.
+    /// Enters a complete structure.
     pub(super) fn enter(&mut self, name: Token<'a>, structure: Structure) -> Parsed<()> {
         let structure = Arc::new(structure);
         self.declare(name, Meaning::Type(Type::Structure(Arc::clone(&structure))))?;
@@ -176,7 +176,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Finds what a name means from here, and takes it: `A`, `A::B` or `::A`.
+    /// Takes a name (`A`, `A::B` or `::A`) and resolves it from the current module.
     pub(super) fn meaning(&mut self) -> Parsed<(String, Meaning, Place)> {
         let start = self.peek().place.0;
         let is_absolute = self.eat("::");
@@ -210,7 +210,7 @@ impl<'a> Parser<'a> {
         Err(mistake("idl-unknown-name", what, place, why, help))
     }
 
-    /// Takes the annotations that stand here.
+    /// Takes all annotations at this place.
     pub(super) fn annotations(&mut self) -> Parsed<Vec<Annotation<'a>>> {
         let mut all = Vec::new();
         while self.eat("@") {
@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
             (Kind::Word, "enum") => self.enumeration(&annotations)?,
             (Kind::Word, "typedef") => self.typedef()?,
             (Kind::Word, "const") => self.constant()?,
-            // An empty declaration, as after the brace of a module.
+            // An empty declaration, as after the closing brace of a module.
             (Kind::Sign, ";") if annotations.is_empty() => return Ok(()),
             (Kind::Word, "union" | "bitmask" | "bitset" | "interface" | "valuetype" | "native") => {
                 let what = format!("`{}` is not known here", token.text);
@@ -315,7 +315,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Returns that one thing is there instead of another.
+/// Returns a text that says what was found instead of `expected`.
 pub(super) fn found(token: Token<'_>, expected: &str) -> String {
     match token.kind {
         Kind::End => format!("the file ends where {expected} is expected"),

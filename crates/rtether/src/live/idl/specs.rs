@@ -1,4 +1,4 @@
-//! Types as they are written at members, and whole numbers.
+//! Type specifications of members, and integers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::scenario::{Diagnostic, quote};
 
 type Parsed<T> = Result<T, Box<Diagnostic>>;
 
-/// Returns whether a type has whole numbers.
+/// Returns whether a type is an integer.
 pub(super) const fn is_whole(kind: &Type) -> bool {
     use Primitive::{Int8, Int16, Int32, Int64, Octet, Uint16, Uint32, Uint64};
     matches!(
@@ -21,7 +21,7 @@ pub(super) const fn is_whole(kind: &Type) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes a type: a word or several, a string, a sequence, or a name.
+    /// Takes a type: one or several keywords, a string, a sequence, or a name.
     pub(super) fn specification(&mut self, depth: usize) -> Parsed<Type> {
         let token = self.peek();
         if depth >= NESTED_MAX {
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the words of a number, a truth value or a character, if they stand here.
+    /// Takes the keywords of a number, Boolean or character, if they are next.
     fn primitive(&mut self) -> Parsed<Option<Primitive>> {
         let token = self.peek();
         let one = match token.text {
@@ -148,7 +148,7 @@ impl<'a> Parser<'a> {
         Ok(Type::Sequence(Arc::new(element), bound))
     }
 
-    /// Takes a name and the dimensions after it.
+    /// Takes a name and its dimensions.
     pub(super) fn declarator(&mut self, kind: &Type) -> Parsed<(Token<'a>, Type)> {
         let name = self.name()?;
         let mut dimensions = Vec::new();
@@ -164,8 +164,8 @@ impl<'a> Parser<'a> {
         let kind = if dimensions.is_empty() {
             kind.clone()
         } else if let Type::Array(element, inner) = kind {
-            // An array of a typedef that is an array is one of more dimensions: so does Cyclone DDS
-            // 0.10.2 take it in XCDR2, where it makes a difference.
+            // An array of a typedef that is itself an array has the dimensions of both: Cyclone DDS
+            // 0.10.2 does this in XCDR2, where it makes a difference.
             dimensions.extend(inner);
             Type::Array(Arc::clone(element), dimensions)
         } else {
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         Ok((name, kind))
     }
 
-    /// Takes a number of elements.
+    /// Takes the size of an array or the bound of a sequence or string.
     fn bound(&mut self) -> Parsed<usize> {
         let (value, place) = self.number()?;
         let bound = u32::try_from(value).ok().filter(|bound| *bound > 0);
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Takes a whole number, or the name of a constant.
+    /// Takes an integer, or the name of a constant.
     pub(super) fn number(&mut self) -> Parsed<(i64, Place)> {
         let sign = self.peek();
         let is_negative = self.eat("-");

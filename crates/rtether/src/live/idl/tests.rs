@@ -30,7 +30,7 @@ fn structure(text: &str, name: &str) -> Arc<Structure> {
     Arc::clone(library(text).structure(name).unwrap())
 }
 
-/// The type of the peers of `interop/`.
+/// The type of the peers in `interop/`.
 const PEER: &str = include_str!("../../../../../interop/peer.idl");
 
 #[test]
@@ -53,7 +53,7 @@ fn the_types_of_the_peers() {
     same(&value, shape).unwrap();
 }
 
-/// Octets and hashes of a value are those of the derived type, in all representations.
+/// Octets and hashes of a value equal those of the derived type, in all representations.
 fn same<T: Data>(value: &T, kind: &Structure) -> Result<(), TestCaseError> {
     for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
         for order in [ByteOrder::Little, ByteOrder::Big] {
@@ -180,7 +180,7 @@ proptest! {
         same(&value, &robot())?;
     }
 
-    /// Whatever comes: a library or a mistake that can be shown, and no panic.
+    /// Any input gives a library or a mistake that can be shown, never a panic.
     #[test]
     fn mutated_text_is_read_or_refused(
         edits in vec((any::<prop::sample::Index>(), "[ -~\\n\u{e9}]{0,3}|struct|@|::|>|\\{"), 1..6),
@@ -209,7 +209,7 @@ proptest! {
         }
     }
 
-    /// Any text at all.
+    /// The same for arbitrary text.
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
         drop(Library::parse(&source(&text)));
@@ -219,7 +219,7 @@ proptest! {
 #[test]
 fn members_are_as_they_are_written() {
     // Oracle: IDL 4.2, table 7-13 and 7.4.1.4.4: dimensions belong to the declarator, and one
-    // specification has several.
+    // specification may have several.
     let text =
         "typedef long Row[3]; struct A { long x, grid[2][3]; Row rows[2]; unsigned short s; };";
     let kind = structure(text, "A");
@@ -232,7 +232,7 @@ fn members_are_as_they_are_written() {
     let expected = [
         Type::Primitive(Primitive::Int32),
         Type::Array(Arc::clone(&int32), vec![2, 3]),
-        // As Cyclone DDS 0.10.2 has it on the wire.
+        // As Cyclone DDS 0.10.2 puts it on the wire.
         Type::Array(int32, vec![2, 3]),
         Type::Primitive(Primitive::Uint16),
     ];
@@ -252,7 +252,7 @@ fn keys_are_listed_by_pragmas_as_well() {
     assert_eq!(library(annotated), library(inside));
 }
 
-/// What `idlc` of Cyclone DDS 0.10.2 takes, too.
+/// Accepted by `idlc` of Cyclone DDS 0.10.2, too.
 const CELL: &str = "
 module Cell {
     enum Mode { OFF, @value(7) SLOW, FAST };
@@ -270,7 +270,7 @@ module Cell {
     };
 };";
 
-/// What Cyclone DDS 0.10.2 sent of both in XCDR2.
+/// What Cyclone DDS 0.10.2 sent for both in XCDR2.
 const CYCLONE_AXIS: &str = "00090000d0000000f9ffffff0d0000000500000005000000746f6f6c000000000700000019000000 \
      02000000000000000000f83f020000000000000000000ac0040000000c0000000200000008000000 \
      070000000500000061786973000000000000000001000000020000000a0000000b0000000c000000 \
@@ -284,7 +284,7 @@ const CYCLONE_MUT: &str = "000b0003910000005a0000a00400000003000040110000000d000
 
 #[test]
 fn values_are_those_that_cyclone_dds_sends() {
-    // Oracle: what a program on Cyclone DDS 0.10.2 wrote, and the octets that it sent of it.
+    // Oracle: values written by a program on Cyclone DDS 0.10.2, and the octets it sent for them.
     let axis = "{number: -7, gear: {n: 5, s: tool}, state: SLOW, path: [{x: 1.5, y: 2},
         {x: -3.25, y: 4}], modes: [FAST, SLOW], name: axis, grid: [[0, 1, 2], [10, 11, 12]],
         rows: [[0, 1, 2], [100, 101, 102]], tools: [{n: 1, s: x}, {n: 2, s: yz}],
@@ -301,7 +301,7 @@ fn values_are_those_that_cyclone_dds_sends() {
             .collect();
         assert_eq!(kind.from_payload(&theirs).as_ref(), Ok(&value), "{name}");
         if name == "Mut" {
-            // That a member must be understood, which they say of keys, is not said here.
+            // Cyclone sets the must-understand bit for keys; we do not.
             theirs[11] &= 0x7F;
         }
         let mut ours = Vec::new();
@@ -313,7 +313,8 @@ fn values_are_those_that_cyclone_dds_sends() {
 
 #[test]
 fn names_are_found_from_the_inside_out() {
-    // Oracle: IDL 4.2, 7.5.2; the last part of a name is enough for a structure that has no namesake.
+    // Oracle: IDL 4.2, 7.5.2; the last part of a name is enough for a structure whose name is
+    // unique.
     let text = "module A { struct S { long a; }; module B { struct S { char a; }; struct T { S s; A::S t; }; }; };";
     let library = library(text);
     let name = |member: usize| {
@@ -333,7 +334,7 @@ fn names_are_found_from_the_inside_out() {
 
 #[test]
 fn a_mistake_shows_its_place_and_what_to_do() {
-    // Oracle: the house's form of diagnostics.
+    // Oracle: the format of diagnostics in this project.
     let source = source("struct A {\n    long x;\n    Colour c;\n};\nenum Color { RED };\n");
     let mistake = Library::parse(&source).unwrap_err();
     let text = render::text(&mistake, std::slice::from_ref(&source), Style::Plain);
@@ -348,7 +349,7 @@ fn a_mistake_shows_its_place_and_what_to_do() {
 #[test]
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn mistakes_of_all_kinds_are_refused() {
-    // Oracle: the codes, and the words of the text in the title.
+    // Oracle: the codes, and words of the text in the title.
     let deep = format!(
         "struct A {{ {}long{} a; }};",
         "sequence<".repeat(17),

@@ -1,4 +1,4 @@
-//! Background load: bulk transfers, greedy connections and floods of datagrams, and their sink.
+//! Background load: bulk transfers, greedy connections and datagram floods, and their sink.
 
 mod output;
 
@@ -24,25 +24,25 @@ pub use rtether_live::load::sink::{Limits, Taken};
 pub use rtether_live::load::task::Urgency;
 pub use rtether_model::quantity::{BitRate as Rate, Bytes};
 
-/// Port of the sink where none is named.
+/// Default port of the sink.
 pub const PORT: u16 = 7_255;
-/// Connections of one load at most.
+/// Largest number of connections of one load.
 pub const CONNECTIONS_MAX: u32 = 256;
-/// Who comes late may send so much at once.
+/// How far a flood that is behind schedule may catch up at once.
 const SLACK: Duration = Duration::from_ms(1);
-/// Octets of UDP payload that fit one frame.
+/// Largest UDP payload that fits one frame, in octets.
 const DATAGRAM_MAX: u64 = Encapsulation::Udp.max_payload().get();
 
-/// What kind of load.
+/// Kind of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Files to the sink, one after the other, each over a connection of its own as with FTP.
+    /// Files to the sink, one after another, each over a connection of its own as with FTP.
     FtpUp,
     /// Files from the sink.
     FtpDown,
-    /// Both at a time.
+    /// Both at once.
     FtpBoth,
-    /// Octets over one connection, as many as TCP lets through.
+    /// Octets over one connection, as many as TCP permits.
     Greedy,
     /// Datagrams.
     Udp,
@@ -61,26 +61,27 @@ impl Kind {
     }
 }
 
-/// What load to make.
+/// Options of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
-    /// Address or host name of the sink, with a port if not the usual one.
+    /// Address or host name of the sink, with a port if not the default.
     pub target: String,
     /// What kind.
     pub kind: Kind,
-    /// Octets of a file, or of the payload of a datagram.
+    /// Size of a file, or of the payload of a datagram.
     pub size: Bytes,
-    /// Rate of all datagrams together, on the wire with preamble and gap; `None` for as many as go.
+    /// Rate of all datagrams together, on the wire with preamble and gap; `None` for as fast as
+    /// possible.
     pub rate: Option<BitRate>,
-    /// How many at a time.
+    /// Number of simultaneous connections.
     pub connections: u32,
-    /// Files of each connection; `None` for as many as fit the time.
+    /// Files per connection; `None` for as many as fit the time.
     pub files: Option<u64>,
-    /// How long; `None` until the files are done or `stop`.
+    /// Duration; `None` to run until the files are done or `stop`.
     pub duration: Option<Duration>,
-    /// How urgent its threads are.
+    /// How urgent the threads are.
     pub urgency: Urgency,
-    /// On which core they run.
+    /// Core that the threads run on.
     pub core: Option<usize>,
     /// DSCP of all packets.
     pub dscp: u8,
@@ -103,13 +104,13 @@ impl Default for LoadOptions {
     }
 }
 
-/// Why there is no load.
+/// Why a load or sink failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Not what is needed.
+    /// Options that contradict each other or exceed a limit.
     #[error("{0}")]
     Wrong(String),
-    /// The target means nothing.
+    /// The target is not an address or host name.
     #[error("`{target}` is no sink: {help}; write an address or a host name")]
     Target {
         /// What was given.
@@ -117,67 +118,67 @@ pub enum LoadError {
         /// What is wrong.
         help: String,
     },
-    /// A wish for the threads is not granted.
+    /// A placement of the threads was refused.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-    /// No transfer came about.
+    /// No transfer took place.
     #[error("load to `{target}`: {source}; is `rtether load --sink` running there?")]
     Sink {
         /// The sink.
         target: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The sink cannot serve.
+    /// The sink cannot listen.
     #[error("a sink at `{at}`: {source}; another program may listen there, choose another port")]
     Listen {
-        /// Where.
+        /// The address.
         at: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
 impl LoadError {
-    /// Returns whether the command was wrong, rather than the machine unfit.
+    /// Returns whether the command was wrong, rather than the host unfit.
     pub fn is_wrong_input(&self) -> bool {
         matches!(self, Self::Wrong(_) | Self::Target { .. })
     }
 }
 
-/// One connection's part.
+/// One connection's transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// To the sink, or from it.
+    /// Whether it went to the sink.
     pub is_upload: bool,
-    /// What came of it.
+    /// Its outcome.
     pub transfer: Transfer,
 }
 
-/// What load there was.
+/// Outcome of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What was asked for.
+    /// Options it ran with.
     pub options: LoadOptions,
     /// How long it lasted.
     pub elapsed: Duration,
     /// Transfers over TCP.
     pub parts: Vec<Part>,
-    /// Floods, one a connection.
+    /// Floods, one per connection.
     pub floods: Vec<Flood>,
-    /// Why a connection ended before its time.
+    /// Why connections ended early.
     pub failures: Vec<String>,
 }
 
-/// Failures that are kept; more say nothing new.
+/// Largest number of failures kept; more add no information.
 const FAILURES: usize = 8;
-/// Files that are kept one by one.
+/// Largest number of files kept individually.
 const PARTS: usize = 1_000_000;
 
-/// Makes load until the time is over, the files are done, or `stop`.
+/// Generates load until the time is over, the files are done, or `stop` is set.
 ///
 /// # Errors
-/// If no connection came about at all.
+/// If no connection was established.
 pub fn load(
     options: &LoadOptions,
     stop: &AtomicBool,
@@ -242,7 +243,7 @@ enum Failure {
     Socket(#[from] io::Error),
 }
 
-/// What the threads have found.
+/// Results of the threads.
 #[derive(Default)]
 struct Found {
     parts: Vec<Part>,
@@ -252,7 +253,7 @@ struct Found {
 }
 
 impl Found {
-    /// Returns how long the load lasted: without the time in which the sink waits for stragglers.
+    /// Returns how long the load lasted, without the time in which the sink waits for stragglers.
     fn elapsed(&self, all: Duration) -> Duration {
         let floods = self.floods.iter().map(|flood| flood.time);
         floods.max().map_or(all, from_std)
@@ -266,7 +267,7 @@ impl Found {
     }
 }
 
-/// Which ways a kind of load goes.
+/// Directions of a kind of load.
 fn directions(kind: Kind) -> &'static [Direction] {
     match kind {
         Kind::FtpUp | Kind::Greedy => &[Direction::Up],
@@ -283,7 +284,7 @@ enum Direction {
     Datagrams,
 }
 
-/// One connection's work.
+/// Runs one connection.
 fn work(
     options: &LoadOptions,
     peer: SocketAddr,
@@ -341,7 +342,7 @@ fn work(
     Ok(())
 }
 
-/// Returns one connection's share of a rate; the shares add up to it.
+/// Returns one connection's share of a rate; the shares add up to the rate.
 fn share(rate: BitRate, number: u32, connections: u32) -> BitRate {
     let (all, count) = (rate.as_bps(), u64::from(connections));
     BitRate::from_bps(all / count + u64::from(u64::from(number) < all % count))
@@ -398,7 +399,7 @@ fn resolve(target: &str) -> Result<SocketAddr, LoadError> {
     first.ok_or_else(|| wrong("the name has no address".into()))
 }
 
-/// Takes load at an address until `stop`; `ready` is told where.
+/// Serves as a sink until `stop`; calls `ready` with the address.
 ///
 /// # Errors
 /// If the port is taken, or a socket fails.
@@ -421,30 +422,30 @@ pub fn sink(
 }
 
 fn from_std(time: std::time::Duration) -> Duration {
-    // A load lasts no 106 days.
+    // Overflows after 106 days, longer than any load.
     Duration::from_ns(i64::try_from(time.as_nanos()).unwrap_or(i64::MAX / 1_000))
 }
 
 /// Sums of an outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Octets that have arrived at the sink.
+    /// Octets that arrived at the sink.
     pub up: u64,
-    /// Octets that have arrived from it.
+    /// Octets that arrived from the sink.
     pub down: u64,
-    /// Files that are complete.
+    /// Complete files.
     pub files: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
     /// Datagrams sent.
     pub sent: u64,
-    /// Datagrams that the system did not take.
+    /// Datagrams that the system refused.
     pub unsent: u64,
-    /// Distinct datagrams that have arrived; `None` if a sink's last word is missing.
+    /// Distinct datagrams that arrived; `None` if a sink's final report is missing.
     pub received: Option<u64>,
-    /// Further copies.
+    /// Duplicates.
     pub duplicates: u64,
-    /// Datagrams that were overtaken.
+    /// Datagrams overtaken by later ones.
     pub reordered: u64,
 }
 
@@ -480,14 +481,14 @@ impl Outcome {
         totals
     }
 
-    /// Returns octets in the time of the load as a rate of payload.
+    /// Returns `octets` over the duration of the load as a rate of payload.
     pub fn rate(&self, octets: u64) -> BitRate {
         let ps = u128::from(self.elapsed.as_ps().unsigned_abs()).max(1);
         let bits = u128::from(octets) * 8 * 1_000_000_000_000 / ps;
         BitRate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX))
     }
 
-    /// Returns the times of complete files, in the order of their ends.
+    /// Returns the times of complete files, in order of completion.
     pub fn file_times(&self) -> impl Iterator<Item = Duration> + '_ {
         let complete = self.parts.iter().filter(|part| part.transfer.is_complete);
         complete.map(|part| from_std(part.transfer.time))
@@ -508,7 +509,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_sent_is_refused() {
-        // Oracle: the limits in the text of the options.
+        // Oracle: the limits in the texts of the options.
         let udp = |size, rate: Option<u64>| {
             check(&LoadOptions {
                 kind: Kind::Udp,

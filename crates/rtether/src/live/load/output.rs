@@ -1,4 +1,4 @@
-//! An outcome of a load as table, JSON and CSV.
+//! The outcome of a load as table, JSON and CSV.
 
 use std::fmt::Write;
 
@@ -82,7 +82,7 @@ fn megabits(rate: BitRate) -> String {
     format!("{}.{:02} Mbit/s", hundredths / 100, hundredths % 100)
 }
 
-/// Name for programs and value of each figure.
+/// Name and value of each figure, for JSON and CSV.
 fn figures(outcome: &Outcome) -> Vec<(&'static str, Value)> {
     let totals = outcome.totals();
     let times = Statistics::of(outcome.file_times());
@@ -137,7 +137,7 @@ pub fn csv(outcome: &Outcome) -> String {
     let options = &outcome.options;
     let figures = figures(outcome);
     let names = figures.iter().map(|(name, _)| *name);
-    // Writing into memory does not fail.
+    // Writing to memory cannot fail.
     drop(writer.write_record(["kind", "target", "connections"].into_iter().chain(names)));
     let values = figures.iter().map(|(_, value)| {
         if value.is_null() {

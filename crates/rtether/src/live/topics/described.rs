@@ -1,4 +1,4 @@
-//! Values of types that are described: from YAML or JSON, and to JSON.
+//! Values of described types: read from YAML or JSON, written as JSON.
 
 use std::io::BufRead;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,31 +10,31 @@ use serde_json::{Map, Number, json};
 use super::Member;
 use crate::scenario::{self, Data, Diagnostic, Span, nearest_name, quote};
 
-/// Values of a file, at most.
+/// Largest number of values in a file.
 const VALUES_MAX: usize = 100_000;
-/// Octets of a line, at most.
+/// Longest line, in octets.
 const LINE_MAX: usize = 16 << 20;
-/// Values that wait to be written, at most; who feeds more waits.
+/// Largest number of values waiting to be written; the feed blocks beyond it.
 const WAITING_MAX: usize = 16;
 
-/// Where the values of a publication come from.
+/// Source of the values of a publication.
 #[derive(Debug, Default)]
 pub enum Values {
-    /// Made here: shapes that move, numbers that grow; of types that are described, zeros.
+    /// Generated: moving shapes, counting numbers; zeros for described types.
     #[default]
     Made,
-    /// These, in turn.
+    /// These, cyclically.
     Given(Vec<Value>),
-    /// Those that come, until no more can; an error ends it.
+    /// Values as they arrive, until the feed ends; an error ends it.
     Fed(Receiver<Result<Value, ValueError>>),
 }
 
-/// Why a text is no value of a type.
+/// Why a text is not a value of a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}{place}; {help}")]
 pub struct ValueError {
     what: String,
-    /// With ` at `, or empty.
+    /// Begins with ` at `, or is empty.
     place: String,
     help: String,
 }
@@ -55,7 +55,7 @@ impl ValueError {
         Self::new(mistake.title.clone(), help).at(mistake.primary.span, text)
     }
 
-    /// Says where it is, unless that is known.
+    /// Adds the place, unless it is known already.
     fn at(mut self, span: Span, text: &str) -> Self {
         if self.place.is_empty() {
             let start = usize::try_from(span.start).unwrap_or(0);
@@ -69,10 +69,11 @@ impl ValueError {
     }
 }
 
-/// Reads the values of a text: members, or a list of such. Braces around members may be left out.
+/// Reads the values in a text: the members of one value, or a list of values. Braces around members
+/// may be left out.
 ///
 /// # Errors
-/// If the text is no YAML, or not of the type.
+/// If the text is not YAML, or its values are not of the type.
 pub fn values_of(text: &str, structure: &Structure) -> Result<Vec<Value>, ValueError> {
     let first = text.trim_start();
     let is_inline = !first.contains('\n') && !first.starts_with(['{', '[', '-']);
@@ -91,10 +92,10 @@ pub fn values_of(text: &str, structure: &Structure) -> Result<Vec<Value>, ValueE
     }
 }
 
-/// Reads values line by line in a thread of its own, which ends with the input.
+/// Reads values line by line in a separate thread, which ends with the input.
 pub fn lines_of(mut input: impl BufRead + Send + 'static, structure: Structure) -> Values {
     let (sender, receiver) = sync_channel(WAITING_MAX);
-    // It may wait for a line for ever, and ends with the process.
+    // Not joined: it may block on a line forever, and ends with the process.
     drop(thread::spawn(move || feed(&mut input, &structure, &sender)));
     Values::Fed(receiver)
 }
@@ -122,7 +123,7 @@ fn feed(
             }
         };
         let is_over = value.is_err();
-        // Nobody writes any more: nothing to do either.
+        // A closed channel means the publication has ended.
         if sender.send(value).is_err() || is_over {
             return;
         }
@@ -156,7 +157,7 @@ fn read_structure(
         Data::Null => &[],
         Data::Scalar(_) | Data::List(_) => return Err(wrong(expected("members", "`name: value`"))),
     };
-    // Members that are not said are zero or empty, as for a reader that gets an older type.
+    // Members that are not given are zero or empty, as when a reader receives an older type.
     let mut value = structure.missing();
     let Value::Structure(members) = &mut value else {
         return Ok(value);
@@ -253,7 +254,7 @@ fn read_text(word: &str, max: Option<usize>) -> Result<Value, ValueError> {
     Ok(Value::Text(word.to_owned()))
 }
 
-/// Takes the elements of an array out of lists within lists, or out of one list of all.
+/// Takes the elements of an array from nested lists, or from one flat list.
 fn flatten<'a>(
     tree: &'a scenario::Value,
     dimensions: &[usize],
@@ -357,7 +358,7 @@ fn whole(word: &str) -> Option<i128> {
     }
 }
 
-/// Returns the members of a value as they are shown; with `is_key` those of the key alone.
+/// Returns the members of a value for display; with `is_key` only those of the key.
 pub(super) fn members(value: &Value, structure: &Structure, is_key: bool) -> Vec<Member> {
     let Value::Structure(values) = value else {
         return Vec::new();
@@ -378,7 +379,7 @@ fn shown(value: &Value, kind: &Type) -> serde_json::Value {
         (Value::Boolean(value), _) => json!(value),
         (Value::Signed(value), _) => json!(value),
         (Value::Unsigned(value), _) => json!(value),
-        // The shortest digits that are this number and no other of its width.
+        // The shortest digits that round-trip at this width.
         (Value::Float(value), _) => number(value.to_string().parse().unwrap_or(f64::NAN)),
         (Value::Double(value), _) => number(*value),
         (Value::Character(value), _) => json!(value),
@@ -405,17 +406,18 @@ fn shown(value: &Value, kind: &Type) -> serde_json::Value {
                 members.map(|(member, value)| (member.name.clone(), shown(value, &member.kind)));
             serde_json::Value::Object(members.collect::<Map<_, _>>())
         }
-        // Nothing that was read is another value than its type has.
+        // Unreachable: a value that was read has the type of its member.
         (Value::List(_) | Value::Structure(_), _) => serde_json::Value::Null,
     }
 }
 
-/// Returns a number; those that JSON does not have, as texts that are read again.
+/// Returns a JSON number; NaN and infinities, which JSON lacks, as texts that [`values_of`]
+/// accepts.
 fn number(value: f64) -> serde_json::Value {
     Number::from_f64(value).map_or_else(|| json!(value.to_string()), serde_json::Value::Number)
 }
 
-/// Returns the elements of an array in lists within lists.
+/// Returns the elements of an array as nested lists.
 fn nested(mut elements: Vec<serde_json::Value>, dimensions: &[usize]) -> serde_json::Value {
     for dimension in dimensions.iter().skip(1).rev() {
         let chunks = elements.chunks((*dimension).max(1));

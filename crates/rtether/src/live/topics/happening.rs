@@ -1,4 +1,4 @@
-//! What happens besides samples, in words.
+//! Events other than samples, in words.
 
 use std::fmt::{self, Display};
 
@@ -7,14 +7,14 @@ use rtether_rtps::locator::{Locator, Origin};
 
 use super::relation::Reason;
 
-/// Something that happened in the domain.
+/// An event in the domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// The participant is there.
+    /// Our participant was opened.
     Opened {
-        /// Where.
+        /// Its address.
         address: String,
-        /// In which domain.
+        /// Its domain.
         domain: u16,
         /// What it gave up.
         confined: Option<Confined>,
@@ -24,16 +24,16 @@ pub enum Happening {
         /// Its name and place.
         who: String,
     },
-    /// A participant is no longer there.
+    /// A participant has gone.
     Gone {
         /// Its name and place.
         who: String,
-        /// Whether it has said good-bye.
+        /// Whether it announced its departure.
         has_left: bool,
     },
-    /// A participant has a writer or a reader of a topic.
+    /// A participant has a writer or a reader.
     Endpoint {
-        /// The name and place of the participant.
+        /// Name and place of the participant.
         who: String,
         /// `writes` or `reads`.
         does: &'static str,
@@ -42,41 +42,41 @@ pub enum Happening {
         /// The type.
         type_name: String,
     },
-    /// Samples go between here and there.
+    /// Two endpoints matched.
     Matched {
         /// The other side.
         who: String,
     },
-    /// They no longer do.
+    /// Two endpoints no longer match.
     Unmatched {
         /// The other side.
         who: String,
     },
-    /// They would, but for the reason.
+    /// Two endpoints on the topic do not match.
     Apart {
         /// The other side.
         who: String,
         /// Why not.
         reason: Reason,
     },
-    /// Instances have had no sample within the deadline.
+    /// Instances had no sample within the deadline.
     DeadlineMissed {
-        /// How many.
+        /// Number of instances.
         overdue: u32,
     },
-    /// There was no room for a participant.
+    /// No room for a participant.
     Refused {
-        /// The address that it announced itself from.
+        /// Address from which it announced itself.
         address: String,
-        /// Participants and endpoints that were refused so far.
+        /// Participants and endpoints refused so far.
         refused: u64,
     },
-    /// Data was not sent, since nobody has answered from where it was to go.
+    /// Data was withheld because its destination has never answered.
     Withheld {
-        /// Where it was to go.
+        /// Its destination.
         address: String,
     },
-    /// A writer has not said within its lease that it is alive.
+    /// A writer has not asserted its liveliness within its lease.
     Silent {
         /// The writer.
         who: String,
@@ -94,7 +94,7 @@ impl Happening {
         Self::Withheld { address }
     }
 
-    /// Returns whether it is a warning: something is wrong on the network or with its configuration.
+    /// Returns whether it is a warning: a fault of the network or its configuration.
     pub fn is_warning(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Withheld { .. })
     }

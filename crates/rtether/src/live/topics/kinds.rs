@@ -1,4 +1,4 @@
-//! The types that are built in: how a value is made, and how it is shown.
+//! The built-in types: how a value is generated and shown.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::text::clean;
 /// A type of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// A colored shape, whose key is its color; known to many implementations.
+    /// A colored shape, keyed by its color; known to many implementations.
     #[default]
     Shape,
-    /// Octets that mean nothing.
+    /// Octets without meaning.
     Octets,
     /// A number, a session and a time stamp.
     Ping,
-    /// A type that is described, as by a file of IDL.
+    /// A described type, such as from a file of IDL.
     Described(Arc<Structure>),
 }
 
 impl Kind {
-    /// Returns its name, as other participants know it.
+    /// Returns the type name, as announced to other participants.
     pub fn type_name(&self) -> &str {
         match self {
             Self::Shape => ShapeType::NAME,
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Returns the names of the members as they are shown.
+    /// Returns the member names, as shown.
     pub fn columns(&self) -> Vec<&str> {
         match self {
             Self::Shape => vec!["color", "x", "y", "shapesize", "payload_bytes"],
@@ -47,16 +47,16 @@ impl Kind {
     }
 }
 
-/// A member of a value as it is shown; of octets their number.
+/// A member of a value for display; of octets only their number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Member {
     /// A text, fit for a terminal.
     Text(String),
     /// A number.
     Number(i64),
-    /// Whatever a type that is described has.
+    /// A member of a described type.
     Tree(serde_json::Value),
-    /// Nothing, since only the key is known.
+    /// Unknown, since only the key was received.
     Absent,
 }
 
@@ -64,28 +64,28 @@ fn size(octets: &[u8]) -> Member {
     Member::Number(i64::try_from(octets.len()).unwrap_or(i64::MAX))
 }
 
-/// Octets that show where a part is missing or misplaced.
+/// Octets whose pattern reveals missing or misplaced parts.
 fn payload(size: usize) -> Vec<u8> {
     (0..=250).cycle().take(size).collect()
 }
 
-/// A value that can be made and shown.
+/// A value that can be generated and shown.
 pub(super) trait Show: Data {
     /// Returns the value before the first one.
     fn first(size: usize, color: &str) -> Self;
 
-    /// Turns it into the next value: number, from 1 on, and time by the clock of the day.
+    /// Advances to the next value: its number, counted from 1, and the time of day.
     fn advance(&mut self, number: u64, wall_ns: i64);
 
-    /// Returns its members, one for each column of its type.
+    /// Returns the members, one for each column of the type.
     fn members(&self) -> Vec<Member>;
 }
 
-/// Pixels of the area in which shapes move.
+/// Size of the area in which shapes move, in pixels.
 const WIDTH: u64 = 240;
 const HEIGHT: u64 = 270;
 
-/// Returns where something is after so many steps that goes to and fro.
+/// Returns the position, after `step` steps, of a point that moves back and forth over `length`.
 fn bounce(step: u64, length: u64) -> i32 {
     let phase = step % (2 * length);
     i32::try_from(phase.min(2 * length - phase)).unwrap_or(0)

@@ -1,7 +1,7 @@
-//! Topics of a domain over RTPS: publish them, subscribe to them, and see who else does.
+//! Topics of a domain over RTPS: publish, subscribe, and list who else does.
 //!
-//! Everything runs in the calling thread, which also takes what is said: whoever shows samples slowly
-//! measures slowly.
+//! Everything runs in the calling thread, including the callbacks: a slow callback falsifies the
+//! latency it reports.
 
 mod described;
 mod happening;
@@ -50,9 +50,10 @@ pub(super) use round_trip::{answer, ask};
 use super::echo::give_up;
 use super::{LiveError, Thread, keep_cores_awake};
 
-/// Octets that make a sample larger, at most; with the rest it stays below what the engine takes.
+/// Largest extra size of a sample, in octets; with the rest it stays within the limit of the
+/// engine.
 pub const SIZE_MAX: u32 = 16_000_000;
-/// The longest name of a topic, in octets.
+/// Longest topic name, in octets.
 const TOPIC_MAX: usize = 255;
 
 /// Where in the network a participant is.
@@ -60,28 +61,28 @@ const TOPIC_MAX: usize = 255;
 pub struct Place {
     /// The domain.
     pub domain: u16,
-    /// The address whose network it talks to; the first that is not loopback, if none.
+    /// Address of the network it uses; `None` for the first that is not loopback.
     pub interface: Option<Ipv4Addr>,
-    /// Who is not reached by groups.
+    /// Peers that multicast does not reach.
     pub peers: Vec<Peer>,
-    /// Whether it announces itself to the group of the domain.
+    /// Whether it announces itself to the multicast group of the domain.
     pub multicast: bool,
     /// Frames on a device instead of UDP.
     pub ethernet: Option<EthernetOptions>,
-    /// Whether anybody may speak for a participant, from any address.
+    /// Whether to accept data for a participant from any source address.
     pub any_source: bool,
-    /// Where all that it sends and receives is written.
+    /// File for everything it sends and receives.
     pub trace: Option<Trace>,
-    /// What to give up once its sockets are open; nothing if not given.
+    /// What to give up once its sockets are open; `None` for nothing.
     pub confinement: Option<Confinement>,
 }
 
-/// Who is not reached by groups.
+/// A peer that multicast does not reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// A host, over UDP.
     Host(Ipv4Addr),
-    /// A station on the link of the device, in frames.
+    /// A station on the link of the device, by frames.
     Station(MacAddress),
 }
 
@@ -110,15 +111,14 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Opens a participant, and makes the calling thread as it was wished for; returns what was given
-    /// up, too.
+    /// Opens a participant, and places the calling thread; also returns what was given up.
     pub(super) fn open(
         &self,
         name: &str,
         thread: Thread,
     ) -> Result<(Domain, Option<Confined>), LiveError> {
         if thread.awake {
-            // Who asks for it and is to know whether it works has called it before.
+            // A caller that needs to know the result has called it before.
             let _ = keep_cores_awake();
         }
         thread.placement.apply()?;
@@ -157,10 +157,10 @@ impl Place {
     }
 }
 
-/// A topic, and how much of it.
+/// A topic, and how many of its samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicOptions {
-    /// Where.
+    /// Where to join.
     pub place: Place,
     /// Core, priority, waiting.
     pub thread: Thread,
@@ -170,14 +170,14 @@ pub struct TopicOptions {
     pub kind: Kind,
     /// The policies of the writer or reader.
     pub qos: Qos,
-    /// How many samples; no end if none.
+    /// Number of samples; `None` for no limit.
     pub count: Option<u64>,
-    /// For how long; no end if none.
+    /// Duration; `None` for no limit.
     pub duration: Option<Duration>,
 }
 
 impl TopicOptions {
-    /// Refuses what no endpoint can have.
+    /// Refuses what an endpoint cannot have.
     fn check(&self) -> Result<(), LiveError> {
         let wrong = |why: &str| Err(LiveError::Topic(why.to_owned()));
         if self.topic.is_empty() || self.topic.len() > TOPIC_MAX {
@@ -196,71 +196,71 @@ impl TopicOptions {
     }
 }
 
-/// How a publication or a subscription went.
+/// Outcome of a publication or subscription.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Whether samples were written, not read.
+    /// Whether it was a publication.
     pub is_writer: bool,
-    /// Samples written or read, without those that only say that an instance has ended.
+    /// Samples written or read, without those that only report the end of an instance.
     pub samples: u64,
     /// Endpoints of others that matched.
     pub matched: u64,
-    /// Endpoints of others on the topic that did not.
+    /// Endpoints of others on the topic that did not match.
     pub mismatched: u64,
-    /// Samples that will never come.
+    /// Samples lost for good.
     pub lost: u64,
-    /// Samples that found no room.
+    /// Samples rejected for lack of room.
     pub rejected: u64,
-    /// Samples of a weaker writer, or too soon after another.
+    /// Samples dropped because a stronger writer owns the instance, or because of the minimum
+    /// separation.
     pub filtered: u64,
-    /// Samples that were too old to be read.
+    /// Samples expired before they were read.
     pub expired: u64,
-    /// Samples that are no values of the type.
+    /// Samples that are not values of the type.
     pub malformed: u64,
     /// Deadlines missed.
     pub deadlines_missed: u64,
-    /// Parts of datagrams that came from addresses which the participant that they name has not announced.
+    /// Parts of datagrams from source addresses that the named participant has not announced.
     pub impostors: u64,
-    /// Datagrams that came over other devices than the chosen one.
+    /// Datagrams received over other devices than the chosen one.
     pub elsewhere: u64,
-    /// Fragments for which there was no room, and samples that were given up for others.
+    /// Fragments without room, and samples given up for others.
     pub crowded: u64,
-    /// Samples of which some reliable reader has not said within the time to linger that it has them; of
-    /// writers.
+    /// Writers: samples that a reliable reader had not acknowledged by the end of the linger time.
     pub unacknowledged: u64,
-    /// Whether every reliable reader has said that it has everything; of writers.
+    /// Writers: whether every reliable reader has acknowledged everything.
     pub is_acknowledged: bool,
     /// Why it ended early, if it did.
     pub ended: Option<String>,
 }
 
-/// A sample that was written or read.
+/// A sample written or read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Since the participant was opened.
+    /// Time since the participant was opened.
     pub at: Duration,
-    /// Its number at the writer.
+    /// Sequence number of the writer.
     pub sequence: i64,
-    /// Who has written it.
+    /// Its writer.
     pub writer: String,
-    /// From writing to reading, by the clocks of both hosts; of samples read.
+    /// Time from writing to reading, by the clocks of both hosts; samples read only.
     pub latency: Option<Duration>,
-    /// What has become of the instance: `alive`, `disposed`, `no writers`.
+    /// State of the instance: `alive`, `disposed`, `no writers`.
     pub state: &'static str,
-    /// The members; only the key if the instance has ended, none if not even that is known.
+    /// The members; only the key if the instance has ended, empty if even that is unknown.
     pub members: Vec<Member>,
 }
 
-/// What is said while it runs.
+/// What a running publication or subscription reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said<'a> {
     /// A sample was written or read.
     Sample(&'a Sample),
-    /// Something else has happened.
+    /// Another event.
     Happening(&'a Happening),
 }
 
-/// Returns a span as the engine counts it; no time becomes none, all else at least a nanosecond.
+/// Returns a duration in the unit of the engine; zero stays zero, anything else is at least 1 ns.
 pub fn span(span: Duration) -> time::Duration {
     if span == Duration::ZERO {
         return time::Duration::ZERO;
@@ -268,7 +268,7 @@ pub fn span(span: Duration) -> time::Duration {
     time::Duration::from_ns(span.as_ns_floor().max(1))
 }
 
-/// Returns a span of the engine as it is shown.
+/// Returns a duration of the engine for display.
 fn shown(span: time::Duration) -> Duration {
     Duration::from_ps(span.as_ns().saturating_mul(1_000))
 }

@@ -1,4 +1,4 @@
-//! Writers and readers of a topic, whatever its type.
+//! Writers and readers of a topic of any type.
 
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
@@ -25,37 +25,37 @@ pub(super) enum Next {
     Over,
 }
 
-/// A writer with the value that is next.
+/// A writer and its current value.
 pub(super) trait Outlet {
     fn id(&self) -> WriterId;
 
-    /// Goes on to the next value: its number, from 1 on, and the time of day. An error says why there
-    /// are no more.
+    /// Advances to the next value: its number, counted from 1, and the time of day. An error says
+    /// why the feed ended.
     fn advance(&mut self, number: u64, wall_ns: i64) -> Result<Next, String>;
 
-    /// Writes the value at hand.
+    /// Writes the current value.
     fn publish(
         &mut self,
         participant: &mut Participant,
         now: Instant,
     ) -> Result<SequenceNumber, PublishError>;
 
-    /// Returns the members of the value at hand.
+    /// Returns the members of the current value.
     fn members(&self) -> Vec<Member>;
 }
 
-/// A reader that shows what it reads.
+/// A reader that displays its samples.
 pub(super) trait Inlet {
     fn id(&self) -> ReaderId;
 
-    /// Takes the next sample with its members.
+    /// Takes the next sample and its members.
     fn take(
         &mut self,
         participant: &mut Participant,
         now: Instant,
     ) -> Option<(SampleInfo, Vec<Member>)>;
 
-    /// Returns how many samples were no values of the type.
+    /// Returns how many samples were not values of the type.
     fn malformed(&self) -> u64;
 }
 
@@ -113,7 +113,7 @@ fn built_in<T: Show + 'static>(
     Ok(Box::new(subscription.ok_or_else(no_room)?))
 }
 
-/// A writer of a type that is built in.
+/// A writer of a built-in type.
 struct BuiltIn<T> {
     publication: Publication<T>,
     value: T,
@@ -168,7 +168,7 @@ impl<T: Show> Inlet for Subscription<T> {
         let received = Self::take(self, participant, now)?;
         let mut members = received.value.as_ref().map(T::members).unwrap_or_default();
         if !received.info.is_valid {
-            // The rest has no value; the key of the types here is their first member.
+            // Only the key has a value: in these types the first member.
             members.truncate(1);
         }
         Some((received.info, members))
@@ -179,13 +179,13 @@ impl<T: Show> Inlet for Subscription<T> {
     }
 }
 
-/// A writer of a type that is described.
+/// A writer of a described type.
 struct Described {
     publication: dynamic::Publication,
     kind: Arc<Structure>,
     values: Values,
     value: Value,
-    /// Which of those that are given is next.
+    /// Index of the next of the given values.
     at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Samples as lines of a table, of CSV or of JSON, and the summary.
+//! Samples as lines of a table, CSV or JSON, and the summary.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use crate::characters::is_unseen;
 use crate::report::text::{plural, time};
 use crate::sheet::Sheet;
 
-/// How samples are shown.
+/// Output format of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Columns for people.
+    /// Aligned columns.
     #[default]
     Table,
     /// One CSV row per sample.
@@ -23,10 +23,10 @@ pub enum Form {
     Json,
 }
 
-/// Turns samples of a type into lines.
+/// Formats samples of a type as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    /// The form.
+    /// The format.
     pub form: Form,
     /// The type of the samples.
     pub kind: Kind,
@@ -41,7 +41,7 @@ const HEAD: [(&str, &str); 5] = [
     ("state", "state"),
 ];
 
-/// Width of a column of the table.
+/// Width of a table column, in characters.
 fn width(name: &str) -> usize {
     match name {
         "state" | "color" => 10,
@@ -52,7 +52,7 @@ fn width(name: &str) -> usize {
 }
 
 impl Lines {
-    /// Returns what comes before all samples.
+    /// Returns the header.
     pub fn head(&self) -> Option<String> {
         let members = self.kind.columns().into_iter();
         match self.form {
@@ -125,7 +125,7 @@ impl Lines {
             let text = if *member == Member::Absent {
                 "-".to_owned()
             } else {
-                // Of what is long, the beginning.
+                // Long texts are cut off.
                 clean(&text(member))
             };
             cells.push_str(&cell(name, &text));
@@ -133,7 +133,7 @@ impl Lines {
         line(&cells)
     }
 
-    /// Returns the summary: a line for people, or an object.
+    /// Returns the summary: a line of text, or a JSON object.
     pub fn summary(&self, summary: &Summary) -> String {
         if self.form == Form::Json {
             return format!("{}\n", object(summary));
@@ -217,9 +217,8 @@ fn text(member: &Member) -> String {
     }
 }
 
-/// Writes control characters, which could do anything to a terminal, and others that nobody sees as
-/// JSON has them; it leaves some
-/// as they are.
+/// Escapes control characters, which could upset a terminal, and other invisible characters, in the
+/// notation of JSON.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -244,10 +243,10 @@ fn line(text: &str) -> String {
     format!("{}\n", text.trim_end())
 }
 
-/// Returns a row of CSV.
+/// Returns a CSV row.
 pub(super) fn row(cells: impl Iterator<Item = String>) -> String {
     let mut writer = Sheet::from_writer(Vec::new());
-    // A vector takes everything.
+    // Writing to memory cannot fail.
     drop(writer.write_record(cells));
     writer.into_text()
 }

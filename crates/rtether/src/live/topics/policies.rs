@@ -1,4 +1,4 @@
-//! Policies in words, as far as they differ from the standard's defaults.
+//! Policies in words, where they differ from the standard's defaults.
 
 use rtether_rtps::discovery::EndpointData;
 use rtether_rtps::qos::{
@@ -12,7 +12,7 @@ use super::shown;
 use super::text::clean;
 use crate::report::text::time as in_words;
 
-/// A policy: whether it differs, its name, its value.
+/// A policy: whether it differs, name, value.
 type Policy = (bool, &'static str, String);
 
 /// Returns the policies of an endpoint that differ from the standard's defaults.
@@ -36,7 +36,7 @@ pub(super) fn differences(endpoint: &EndpointData, is_writer: bool) -> Vec<(&'st
         .collect()
 }
 
-/// What is kept and sent again.
+/// Policies on retention and retransmission.
 fn kept(qos: &Qos, usual: &Qos) -> [Policy; 3] {
     [
         (
@@ -57,7 +57,7 @@ fn kept(qos: &Qos, usual: &Qos) -> [Policy; 3] {
     ]
 }
 
-/// What has to do with time.
+/// Policies on time.
 fn timely(qos: &Qos, usual: &Qos) -> [Policy; 5] {
     [
         (
@@ -88,7 +88,7 @@ fn timely(qos: &Qos, usual: &Qos) -> [Policy; 5] {
     ]
 }
 
-/// What has to do with others.
+/// Policies that concern other endpoints.
 fn shared(qos: &Qos, usual: &Qos, is_writer: bool) -> [Policy; 6] {
     let is_usual = matches!(qos.representations.as_slice(), [] | [Representation::Xcdr1]);
     [

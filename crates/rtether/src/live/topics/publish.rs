@@ -1,4 +1,4 @@
-//! The side that writes.
+//! The publishing side.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -14,9 +14,9 @@ use super::session::Session;
 use super::{Happening, Said, Sample, Summary, TopicOptions, Values, shown, span};
 use crate::live::{LiveError, why_ended};
 
-/// From the first match to the first sample: the other side may need longer to know of it.
+/// From the first match to the first sample: the reader may learn of the match later.
 const SETTLE: time::Duration = time::Duration::from_ms(500);
-/// Between two looks whether there is room again, or a value.
+/// Interval at which to check again for room, or for a value.
 const FULL: time::Duration = time::Duration::from_ms(1);
 
 /// What to write, and how often.
@@ -24,23 +24,23 @@ const FULL: time::Duration = time::Duration::from_ms(1);
 pub struct PublishOptions {
     /// The topic.
     pub topic: TopicOptions,
-    /// Between samples.
+    /// Time between samples.
     pub period: Duration,
-    /// Octets that make each sample larger.
+    /// Extra octets of each sample.
     pub size: u32,
-    /// Longest wait for acknowledgments in the end.
+    /// Longest wait for acknowledgments at the end.
     pub linger: Duration,
     /// The color of shapes.
     pub color: String,
 }
 
-/// Writes until all samples are written, the time is over, or until `stop`.
+/// Writes until all samples are written, the time is over, or `stop` is set.
 ///
-/// A volatile writer begins when somebody reads: nobody would ever see what it wrote before. Others
-/// begin at once and, where a time is given, stay for those who come later.
+/// A volatile writer starts at the first match, since earlier samples would reach no reader. Others
+/// start at once and, if a duration is given, stay for late readers.
 ///
 /// # Errors
-/// If nothing can be written at all.
+/// If nothing could be written.
 pub fn publish(
     options: &PublishOptions,
     values: Values,
@@ -98,7 +98,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes all there is to write; an error says why it ended early.
+    /// Writes all values; an error says why it ended early.
     fn run(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<(), String> {
         let failed = |error: io::Error| why_ended(&error);
         let qos = &self.options.topic.qos;
@@ -114,7 +114,7 @@ impl Writer<'_> {
         let session = &mut self.session;
         let patience = session.domain.now() + span(self.options.linger);
         session.domain.flush().map_err(failed)?;
-        // The time to write may be over.
+        // The linger time may extend beyond the end of writing.
         let end = std::mem::replace(&mut session.end, patience);
         while is_reliable
             && !session
@@ -169,7 +169,7 @@ impl Writer<'_> {
                 let tell = &mut |happening: &Happening| on(Said::Happening(happening));
                 let waited = self.session.wait(due, tell);
                 waited.map_err(|error| why_ended(&error))?;
-                // Without a period there is no waiting, but something may have come.
+                // With a period of zero there is no wait; process what has arrived.
                 let now = self.session.domain.now();
                 let stepped = self.session.step(now, tell);
                 stepped.map_err(|error| why_ended(&error))?;
@@ -178,7 +178,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the value at hand as soon as there is room for it; `None` if all is over before.
+    /// Writes the current value once there is room; `None` if the run ends first.
     fn write(&mut self, on: &mut impl FnMut(Said<'_>)) -> Result<Option<Sample>, String> {
         let failed = |error: io::Error| why_ended(&error);
         loop {

@@ -1,9 +1,9 @@
-//! How much the writers of a domain send, as a reader of all topics sees it.
+//! How much the writers of a domain send, seen by a reader of all topics.
 //!
-//! A best-effort reader for each topic, type and set of policies: it never asks for anything again, and
-//! no writer waits for it. It costs what each reader costs: writers send every sample to it as well, and
-//! volatile ones that wait for a reader begin. Values are counted and dropped, their type need not be
-//! known.
+//! One best-effort reader per topic, type and set of policies: it requests no retransmissions, and
+//! no writer waits for it. It costs as much as any reader: writers send every sample to it too, and
+//! volatile writers that wait for a reader start. Values are counted and dropped; their type need
+//! not be known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,46 +18,46 @@ use rtether_rtps::time::{self, Instant};
 
 use super::shown;
 
-/// Readers, at most; topics beyond have no rates.
+/// Largest number of readers; topics beyond it have no rates.
 const READERS_MAX: usize = 256;
-/// Writers that are counted, at most.
+/// Largest number of writers counted.
 const WRITERS_MAX: usize = 4_096;
-/// Samples that may wait in a reader: more than come between two looks.
+/// Queue of a reader, in samples: more than arrive between two looks.
 const DEPTH: u32 = 1_024;
 
 /// What a writer has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Samples that came after the first one, with which the time begins.
+    /// Samples after the first one, at which the time starts.
     pub samples: u64,
-    /// Octets of their payloads, with the four that say how they are encoded.
+    /// Octets of their payloads, including the four of the encapsulation header.
     pub octets: u64,
-    /// Samples between the first and the last that did not come.
+    /// Samples between the first and the last that did not arrive.
     pub missed: u64,
-    /// For how long was counted: since the first sample, or since the reader knows of the writer.
+    /// Time counted: since the first sample, or since the reader matched the writer.
     pub span: Duration,
 }
 
 impl Rate {
-    /// Returns a count for each second, in thousandths, rounded down.
+    /// Returns `count` per second, in thousandths, rounded down.
     fn per_second_milli(self, count: u64) -> u64 {
         let ns = u128::try_from(self.span.as_ns_floor()).unwrap_or(0);
         let milli = (u128::from(count) * 1_000_000_000_000).checked_div(ns);
         u64::try_from(milli.unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
-    /// Returns samples for each second, in thousandths, rounded down.
+    /// Returns samples per second, in thousandths, rounded down.
     pub fn samples_per_second_milli(self) -> u64 {
         self.per_second_milli(self.samples)
     }
 
-    /// Returns octets for each second, rounded down.
+    /// Returns octets per second, rounded down.
     pub fn octets_per_second(self) -> u64 {
         self.per_second_milli(self.octets) / 1_000
     }
 }
 
-/// Which writers one reader matches.
+/// What one reader must have to match its writers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Subject {
     topic: String,
@@ -77,7 +77,7 @@ struct Count {
     has_begun: bool,
 }
 
-/// The readers, and what they have counted.
+/// The readers and their counts.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     subjects: BTreeSet<Subject>,
@@ -86,7 +86,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Makes readers for topics that have none yet.
+    /// Creates readers for new topics.
     pub(super) fn look(&mut self, domain: &mut Domain) {
         let endpoints = domain.participant().endpoints();
         let writers = endpoints.filter(|(is_writer, _)| *is_writer);
@@ -100,7 +100,7 @@ impl Rates {
             if self.readers.len() >= READERS_MAX {
                 return;
             }
-            // Where the participant has no room for more, it never will.
+            // A subject that finds no room in the participant is tried again at the next look.
             if let Ok(reader) = domain.participant_mut().add_reader(now, subject.reader()) {
                 self.readers.push(reader);
                 self.subjects.insert(subject.clone());
@@ -108,7 +108,7 @@ impl Rates {
         }
     }
 
-    /// Takes note of what has happened.
+    /// Notes a match.
     pub(super) fn on_event(&mut self, now: Instant, event: &Event) {
         if let Event::WriterMatched { writer, .. } = event {
             self.begin(*writer, now);
@@ -129,7 +129,7 @@ impl Rates {
         }))
     }
 
-    /// Counts what has come.
+    /// Counts what has arrived.
     pub(super) fn count(&mut self, domain: &mut Domain) {
         let now = domain.now();
         for at in 0..self.readers.len() {
@@ -147,7 +147,7 @@ impl Rates {
         }
     }
 
-    /// Returns what a writer has sent until now; `None` if nobody counted.
+    /// Returns what a writer has sent until now; `None` if it was not counted.
     pub(super) fn of(&self, writer: Guid, now: Instant) -> Option<Rate> {
         let count = self.counts.get(&writer)?;
         let between = count.last.saturating_sub(count.first);
@@ -186,7 +186,7 @@ impl Subject {
         }
     }
 
-    /// Returns a reader that matches whatever the writers offer.
+    /// Returns a reader that matches any offered policies.
     fn reader(&self) -> NewReader<'_> {
         let qos = Qos {
             history: History::KeepLast(DEPTH),
@@ -206,7 +206,7 @@ impl Subject {
                 topic: &self.topic,
                 type_name: &self.type_name,
             },
-            // All are one instance: it is not known where the key is.
+            // All samples are one instance, since the place of the key is unknown.
             key_of: self
                 .has_key
                 .then_some(KeyOf::Function(|_, _, _| Some([0; 16]))),
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn rates_are_counts_over_the_time() {
-        // Oracle: by hand: after the first, 6 samples of 36 octets in 2 s; of the numbers 6 to 14 three are
-        // missing.
+        // Oracle: by hand: 6 samples of 36 octets in 2 s after the first; three of the numbers 6 to
+        // 14 are missing.
         let mut rates = Rates::default();
         let (writer, begin) = (Guid::default(), Instant::from_ns(1_000_000_000));
         assert_eq!(rates.of(writer, begin), None);
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(rate, Some(expected));
         assert_eq!(expected.samples_per_second_milli(), 3_000);
         assert_eq!(expected.octets_per_second(), 108);
-        // In no time there is no rate.
+        // In zero time there is no rate.
         let at_once = rates.of(writer, begin);
         assert_eq!(at_once.map(Rate::octets_per_second), Some(0));
     }

@@ -1,7 +1,7 @@
-//! Why a writer and a reader of one topic do not meet.
+//! Why a writer and a reader of one topic do not match.
 //!
-//! The engine says so only where policies differ. Types and partitions that differ are no mismatch by
-//! the standard, but they puzzle people more often.
+//! The engine reports only policies that differ. By the standard, differing types and partitions
+//! are not a mismatch, but in practice they are the more frequent puzzle.
 
 use std::fmt::{self, Display};
 
@@ -10,33 +10,33 @@ use rtether_rtps::matching::{Mismatch, mismatches, partitions_match};
 
 use super::text::clean;
 
-/// Why a writer and a reader of one topic do not meet.
+/// Why a writer and a reader of one topic do not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Their types have different names.
     Type {
-        /// That of the writer.
+        /// Type of the writer.
         offered: String,
-        /// That of the reader.
+        /// Type of the reader.
         requested: String,
     },
-    /// For one of them the topic has keys.
+    /// The topic has a key on one side only.
     Key {
-        /// Whether it is the writer.
+        /// Whether that side is the writer.
         is_writer: bool,
     },
     /// They have no partition in common.
     Partition {
-        /// Those of the writer.
+        /// Partitions of the writer.
         offered: String,
-        /// Those of the reader.
+        /// Partitions of the reader.
         requested: String,
     },
-    /// The reader asks for more than the writer offers.
+    /// The reader requests more than the writer offers.
     Policies(Vec<Mismatch>),
 }
 
-/// Returns why a writer and a reader of one topic do not meet; `None` if they do.
+/// Returns why a writer and a reader of one topic do not match; `None` if they do.
 pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
     if writer.type_name != reader.type_name {
         return Some(Reason::Type {
@@ -59,7 +59,7 @@ pub fn reason(writer: &EndpointData, reader: &EndpointData) -> Option<Reason> {
     (!policies.is_empty()).then_some(Reason::Policies(policies))
 }
 
-/// Returns names of partitions for people.
+/// Returns partition names for display.
 pub(super) fn names(partitions: &[String]) -> String {
     if partitions.is_empty() {
         return "the unnamed one".to_owned();

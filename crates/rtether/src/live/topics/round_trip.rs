@@ -1,7 +1,7 @@
-//! Round trips over two topics: what is published on one comes back on the other.
+//! Round trips over two topics: the responder returns each sample of one topic on the other.
 //!
-//! As in the measurements of Dolejs et al.: publisher and subscriber of the one side are subscriber and
-//! publisher of the other.
+//! As in the measurements of Dolejs et al.: each side publishes the topic to which the other
+//! subscribes.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,15 +27,15 @@ use crate::live::{
 };
 use crate::meter::{Measurement, Subject};
 
-/// The topics of requests and of answers.
+/// Topics of requests and answers.
 const REQUESTS: &str = "rtether/ping";
 const ANSWERS: &str = "rtether/pong";
-/// How long somebody is waited for who answers.
+/// How long to wait for a responder.
 const PATIENCE: time::Duration = time::Duration::from_s(10);
-/// From the match to the first request: the other side may need longer to know of it.
+/// From the match to the first request: the other side may learn of the match later.
 const SETTLE: time::Duration = time::Duration::from_ms(500);
 
-/// Both ends that a side has.
+/// Writer and reader of one side.
 struct Ends {
     out: Publication<Ping>,
     back: Subscription<Ping>,
@@ -63,7 +63,7 @@ impl Ends {
         participant.readers_of(self.out.id()) > 0 && participant.writers_of(self.back.id()) > 0
     }
 
-    /// Publishes a value and sends it; returns whether there was room for it.
+    /// Publishes and sends a value; returns whether there was room for it.
     fn send(&mut self, domain: &mut Domain, value: &Ping) -> io::Result<bool> {
         let now = domain.now();
         match self.out.publish(domain.participant_mut(), now, value) {
@@ -84,13 +84,13 @@ impl Ends {
     }
 }
 
-/// Returns the priority of samples as a DSCP, the upper three bits of which are the PCP.
+/// Returns the priority of samples as a DSCP, whose upper three bits are the PCP.
 fn priority(marks: Marks) -> i32 {
     let pcp = marks.pcp.map(|pcp| i32::from(pcp.get()) << 3);
     pcp.unwrap_or(marks.dscp.into())
 }
 
-/// Waits until something comes, or until `until`, but not long.
+/// Waits for an arrival, at most until `until` or the next look.
 fn step(domain: &mut Domain, until: time::Instant) -> io::Result<()> {
     let look = domain.now() + LOOK;
     domain.step(until.min(look))?;
@@ -98,7 +98,7 @@ fn step(domain: &mut Domain, until: time::Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses what topics do not have.
+/// Refuses options that topics do not support.
 fn check(options: &PingOptions) -> Result<(), LiveError> {
     let unsuited = |option, help| {
         Err(LiveError::Unsuited {
@@ -128,7 +128,7 @@ pub(in crate::live) fn ask(
     watch: &mut impl FnMut(&Event),
 ) -> Result<Measurement, LiveError> {
     check(options)?;
-    // Of those that there are before this thread keeps to one.
+    // Listed before this thread is pinned to one.
     let cores = cores();
     let (mut domain, _) = options.place.open("rtether ping", options.thread)?;
     let ends = Ends::open(&mut domain, REQUESTS, ANSWERS, options.marks)?;
@@ -153,7 +153,7 @@ pub(in crate::live) fn ask(
     };
     match asking.find(stop) {
         Ok(true) => {}
-        // The table says that nothing has answered.
+        // The table reports that there was no answer.
         Ok(false) => return Ok(measurement),
         Err(error) => {
             measurement.ended = Some(why_ended(&error));
@@ -183,7 +183,7 @@ pub(in crate::live) fn ask(
     Ok(measurement)
 }
 
-/// The side that asks.
+/// The requesting side.
 struct Asking {
     domain: Domain,
     ends: Ends,
@@ -193,7 +193,7 @@ struct Asking {
 }
 
 impl Asking {
-    /// Waits for somebody who answers; returns whether there is.
+    /// Waits for a responder; returns whether there is one.
     fn find(&mut self, stop: &AtomicBool) -> io::Result<bool> {
         let begin = self.domain.now();
         let mut until = begin + PATIENCE;
@@ -257,7 +257,7 @@ impl Asking {
     }
 }
 
-/// Sends back what comes, until `stop`.
+/// Returns every request as an answer, until `stop`.
 pub(in crate::live) fn answer(
     options: &EchoOptions,
     stop: &AtomicBool,

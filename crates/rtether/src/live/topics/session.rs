@@ -1,4 +1,4 @@
-//! A participant with one endpoint, and what is said of it.
+//! A participant with one endpoint, and the events reported about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,9 +16,9 @@ use super::relation::{Reason, reason};
 use super::text::{clean, place};
 use super::{Happening, TopicOptions, span};
 
-/// Longest time between two looks whether all is over.
+/// Longest time between two checks for the end.
 pub(super) const LOOK: Duration = Duration::from_ms(100);
-/// Endpoints of which it is remembered why they do not match.
+/// Largest number of mismatching endpoints remembered with their reason.
 const APART_MAX: usize = 1_024;
 
 /// Returns the name and place of a participant.
@@ -34,7 +34,7 @@ pub(super) fn named(data: &ParticipantData) -> String {
     }
 }
 
-/// Names of participants, also of those that have just gone.
+/// Names of participants, including those just gone.
 #[derive(Default)]
 pub(super) struct Names(BTreeMap<GuidPrefix, String>);
 
@@ -132,8 +132,8 @@ impl<'a> Session<'a> {
         !self.matched_now.is_empty()
     }
 
-    /// Waits until something comes or is due, but neither long nor beyond `until`, and says what has
-    /// happened.
+    /// Waits for an arrival or a due time, at most [`LOOK`] and not beyond `until`, and reports the
+    /// events.
     pub(super) fn step(
         &mut self,
         until: Instant,
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Waits until a time, or until all is over.
+    /// Waits until `until`, or until the run ends.
     pub(super) fn wait(
         &mut self,
         until: Instant,
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Says once why an endpoint does not match, and again if that changes.
+    /// Reports once why an endpoint does not match, and again if the reason changes.
     fn apart(&mut self, other: Guid, reason: Reason) -> Option<Happening> {
         let is_known = self.apart.get(&other) == Some(&reason);
         if is_known || (self.apart.len() >= APART_MAX && !self.apart.contains_key(&other)) {
@@ -237,7 +237,8 @@ impl<'a> Session<'a> {
         Some(Happening::Apart { who, reason })
     }
 
-    /// Finds endpoints on the topic of which the engine says nothing, since type or partition differ.
+    /// Finds endpoints on the topic that the engine does not report, since type or partition
+    /// differ.
     fn look_for_strangers(&mut self, tell: &mut dyn FnMut(&Happening)) {
         let own = &self.own;
         let others = self.domain.participant().endpoints();

@@ -1,4 +1,4 @@
-//! Who is in a domain, which topics there are, and which writers and readers do not meet.
+//! Lists the participants and topics of a domain, and the writers and readers that do not match.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -19,36 +19,36 @@ use super::text::{clean, place};
 use super::{Happening, Place, shown, span};
 use crate::live::{LiveError, Thread, why_ended};
 
-/// Pairs of writers and readers that are compared, and those that are listed: a domain can have
+/// Limits on pairs of a writer and a reader compared, and on those listed: a domain can have
 /// millions.
 const COMPARED_MAX: usize = 1_000_000;
 const LISTED_MAX: usize = 1_000;
 
-/// Where to look, and for how long.
+/// Where to look, and how long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpyOptions {
-    /// Where.
+    /// Where to join.
     pub place: Place,
-    /// For how long.
+    /// How long to look.
     pub duration: Duration,
-    /// Whether to read all topics, to see how much is written.
+    /// Whether to read all topics, to count what is sent.
     pub rates: bool,
 }
 
-/// Who and what is in a domain.
+/// Contents of a domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
     /// The domain.
     pub domain: u16,
-    /// Participants, in the order of their names on the wire.
+    /// Participants, in the order of their GUID prefixes.
     pub participants: Vec<ParticipantRow>,
     /// Writers and readers, by topic.
     pub endpoints: Vec<EndpointRow>,
-    /// Writers and readers of one topic that do not meet.
+    /// Writers and readers of one topic that do not match.
     pub apart: Vec<Pair>,
     /// Whether rates were asked for.
     pub has_rates: bool,
-    /// Parts of datagrams that came from addresses which the participant that they name has not announced.
+    /// Parts of datagrams from source addresses that the named participant has not announced.
     pub impostors: u64,
     /// Whether there are more pairs than were compared or listed.
     pub is_cut: bool,
@@ -59,56 +59,56 @@ pub struct Census {
 /// A participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantRow {
-    /// Its name on the wire.
+    /// Its GUID prefix.
     pub prefix: String,
-    /// Its name for people.
+    /// Its display name.
     pub name: String,
-    /// Who made the implementation.
+    /// Vendor of the implementation.
     pub vendor: String,
     /// Version of the protocol.
     pub version: String,
-    /// Where it takes data.
+    /// Address where it receives data.
     pub address: String,
-    /// How long it is alive after each announcement; `None` for ever.
+    /// Lease of each announcement; `None` for infinite.
     pub lease: Option<Duration>,
 }
 
 /// A writer or a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRow {
-    /// Its name on the wire.
+    /// Its GUID.
     pub guid: String,
     /// The topic.
     pub topic: String,
     /// The type.
     pub type_name: String,
-    /// Whether it writes.
+    /// Whether it is a writer.
     pub is_writer: bool,
     /// Name and place of its participant.
     pub who: String,
     /// Policies that differ from the standard's defaults, with their values.
     pub policies: Vec<(&'static str, String)>,
-    /// What it has sent, if that was counted.
+    /// What it has sent, if counted.
     pub rate: Option<Rate>,
 }
 
-/// A writer and a reader of one topic that do not meet.
+/// A writer and a reader of one topic that do not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The topic.
     pub topic: String,
-    /// Who writes.
+    /// Participant of the writer.
     pub writer: String,
-    /// Who reads.
+    /// Participant of the reader.
     pub reader: String,
-    /// Why they do not meet.
+    /// Why they do not match.
     pub reason: Reason,
 }
 
-/// Looks until the time is over or until `stop`; `tell` hears of what is found meanwhile.
+/// Looks until the time is over or `stop` is set; `tell` is called with each event.
 ///
 /// # Errors
-/// If there can be no participant.
+/// If the participant cannot be created.
 pub fn spy(
     options: &SpyOptions,
     stop: &AtomicBool,
@@ -135,7 +135,7 @@ pub fn spy(
     Ok(census)
 }
 
-/// What has been told already.
+/// What has been reported already.
 #[derive(Default)]
 struct Look {
     names: Names,
@@ -192,7 +192,7 @@ impl Look {
             }
             Event::Refused { origin, refused } => Some(Happening::refused(*origin, *refused)),
             Event::Withheld { to } => Some(Happening::withheld(*to)),
-            // Readers that only count have nothing to tell.
+            // Events of the counting readers are not reported.
             Event::ReaderMatched { .. }
             | Event::ReaderUnmatched { .. }
             | Event::WriterMatched { .. }
@@ -296,7 +296,7 @@ fn participant_row(data: &ParticipantData) -> ParticipantRow {
     }
 }
 
-/// Returns who has a vendor number, as far as that is known here.
+/// Returns the name of a vendor id, if known.
 pub fn vendor(id: [u8; 2]) -> String {
     let known = match id {
         [1, 0x01] => "RTI Connext",

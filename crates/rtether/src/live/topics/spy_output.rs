@@ -32,7 +32,7 @@ fn policies(endpoint: &EndpointRow) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns samples and octets for each second, and what was missed; of readers nothing.
+/// Returns samples per second, octets per second and missed samples; empty cells for readers.
 fn rate_cells(endpoint: &EndpointRow) -> [String; 3] {
     let Some(rate) = endpoint.rate else {
         return [const { String::new() }; 3];
@@ -48,7 +48,7 @@ fn thousandths(number: u64) -> String {
     format!("{}.{:03}", number / 1_000, number % 1_000)
 }
 
-/// Returns a rate as an object.
+/// Returns a rate as a JSON object.
 fn rate_object(rate: Rate) -> Value {
     json!({
         "samples": rate.samples,
@@ -64,7 +64,7 @@ const fn role(is_writer: bool) -> &'static str {
     if is_writer { "writer" } else { "reader" }
 }
 
-/// Returns tables of participants, of their endpoints, and of those that do not meet.
+/// Returns tables of participants, their endpoints, and the pairs that do not match.
 pub fn census_table(census: &Census) -> String {
     let mut text = format!(
         "Domain {}: {}, {}\n",
@@ -203,7 +203,7 @@ pub fn census_json(census: &Census) -> String {
     format!("{document:#}\n")
 }
 
-/// Returns one CSV row per endpoint; participants without any have a row as well.
+/// Returns one CSV row per endpoint, and one per participant without endpoints.
 pub fn census_csv(census: &Census) -> String {
     let header = [
         "topic",

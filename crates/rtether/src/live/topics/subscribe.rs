@@ -1,4 +1,4 @@
-//! The side that reads.
+//! The subscribing side.
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -11,10 +11,10 @@ use super::session::Session;
 use super::{Happening, Member, Said, Sample, Summary, TopicOptions, shown};
 use crate::live::{LiveError, why_ended};
 
-/// Reads until there are as many samples as wished for, the time is over, or until `stop`.
+/// Reads until the number of samples is reached, the time is over, or `stop` is set.
 ///
 /// # Errors
-/// If nothing can be read at all.
+/// If nothing could be read.
 pub fn subscribe(
     options: &TopicOptions,
     stop: &AtomicBool,

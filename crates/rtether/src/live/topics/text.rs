@@ -1,4 +1,4 @@
-//! Names and addresses of others, made fit for a terminal.
+//! Names and addresses of others, made safe for a terminal.
 
 use crate::characters::is_unseen;
 use std::fmt::Write;
@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 
 use rtether_rtps::locator::Locator;
 
-/// Characters of a name that are shown.
+/// Longest name shown, in characters.
 const SHOWN: usize = 80;
 
-/// Returns a name as it may be shown: control characters, which could do anything to a terminal, and
-/// others that nobody sees are written as escapes, and what is too long is cut off.
+/// Returns a name made safe to show: control characters, which could upset a terminal, and other
+/// invisible ones are escaped, and long names are cut off.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::new();
     for (index, character) in text.chars().enumerate() {
@@ -27,7 +27,7 @@ pub(super) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// Returns an address for people.
+/// Returns an address for display.
 pub(super) fn place(locator: &Locator) -> String {
     match locator {
         Locator::Udp(address) => SocketAddr::to_string(address),

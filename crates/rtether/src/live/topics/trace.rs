@@ -1,8 +1,8 @@
-//! What a participant sends and receives, in a file that packet tools open.
+//! Writes what a participant sends and receives to a file that packet tools open.
 //!
-//! Datagrams of UDP stand in frames that are made for them: addresses and ports of IP are those on the
-//! wire, the addresses of stations are not, checksums are right, and a datagram is never in fragments.
-//! Frames of `--device` stand as they were, without the padding and the tag that the kernel took.
+//! UDP datagrams are put into made-up frames: IP addresses and ports are those on the wire, station
+//! addresses are not, checksums are correct, and a datagram is never fragmented. Frames of
+//! `--device` are kept as they were, without the padding and the tag that the kernel removed.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,25 +12,25 @@ use rtether_live::rtps::{Envelope, Seen, Watch};
 use rtether_model::quantity::BitRate;
 use rtether_sim::trace::{Capture, InterfaceId, append_udp};
 
-/// Octets of a file, at most: then the trace ends, and the participant goes on.
+/// Largest size of a file, in octets: then the trace ends, and the participant continues.
 pub const TRACE_MAX: u64 = 1 << 30;
-/// Octets that are kept before they are written.
+/// Write buffer, in octets.
 const BUFFER: usize = 1 << 20;
 /// `EtherType` of tags (IEEE 802.1Q-2018, table 9-1).
 const TAG: u16 = 0x8100;
 
-/// A trace that is being written; copies write to the same file.
+/// A trace being written; clones write to the same file.
 #[derive(Clone)]
 pub struct Trace(Arc<Mutex<State>>);
 
-/// What a trace has become.
+/// Outcome of a trace.
 #[derive(Debug)]
 pub struct Traced {
     /// Datagrams in the file.
     pub datagrams: u64,
-    /// Datagrams that are not.
+    /// Datagrams missing from the file.
     pub missing: u64,
-    /// Why, if there are such.
+    /// Why some are missing.
     pub ended: Option<String>,
 }
 
@@ -39,7 +39,7 @@ struct State {
     interface: InterfaceId,
     frame: Vec<u8>,
     block: Vec<u8>,
-    /// None after an error, or when the file is as large as it may be.
+    /// `None` after an error, or once the file has its largest size.
     writer: Option<Box<dyn Write + Send>>,
     room: u64,
     traced: Traced,
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Trace {
     }
 }
 
-/// Two are equal that write to the same file.
+/// Equal if both write to the same file.
 impl PartialEq for Trace {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -61,7 +61,7 @@ impl PartialEq for Trace {
 impl Eq for Trace {}
 
 impl Trace {
-    /// Begins in a file that is open and empty.
+    /// Starts a trace in an open, empty file.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -90,13 +90,13 @@ impl Trace {
         }))))
     }
 
-    /// Returns what a participant shows its datagrams to.
+    /// Returns the callback for a participant's datagrams.
     pub(super) fn watch(&self) -> Watch {
         let this = self.clone();
         Box::new(move |seen| this.with(|state| state.add(seen)))
     }
 
-    /// Writes what is kept, and says what has become of it.
+    /// Flushes the file and returns the outcome.
     pub fn finish(&self) -> Traced {
         self.with(|state| {
             let written = state
@@ -151,7 +151,7 @@ impl State {
             Ok(()) => self.traced.datagrams += 1,
             Err(why) => {
                 self.traced.missing += 1;
-                // What is kept is written all the same; a second error says nothing new.
+                // Flush what is buffered anyway; a second error adds nothing.
                 drop(writer.flush());
                 self.writer = None;
                 self.traced.ended = Some(why);
@@ -160,7 +160,7 @@ impl State {
     }
 }
 
-/// Appends the frame of a datagram; returns whether it has one.
+/// Appends the frame of a datagram; returns whether there is one.
 fn append(frame: &mut Vec<u8>, seen: &Seen<'_>) -> bool {
     match seen.envelope {
         Envelope::Udp { from, to, dscp } => append_udp(frame, from, to, dscp, seen.message),
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes so many octets, then fails.
+    /// Accepts this many octets, then fails.
     struct Full(usize);
 
     impl Write for Full {
@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn an_error_ends_the_trace_and_nothing_else() {
-        // Oracle: the head of a file has 44 and 52 octets, a packet 32, the frame and its padding:
-        // 44 of frame and two of padding are 76 in all.
+        // Oracle: the file header has 44 and 52 octets; a packet 32, plus 44 of frame and two of
+        // padding: 76 in all.
         let trace = Trace::begin(Box::new(Full(44 + 52 + 76)), TRACE_MAX).unwrap();
         let mut watch = trace.watch();
         for _ in 0..3 {

@@ -45,7 +45,7 @@ fn json_of(value: &Value) -> serde_json::Value {
 
 #[test]
 fn what_is_shown_can_be_read_again() {
-    // Oracle: the text that was read, and that nothing is lost on the way over the wire.
+    // Oracle: the text that was read; nothing may be lost over the wire.
     let text = r#"{"color": "BLUE", "on": true, "letter": "x", "tiny": -128,
         "large": 18446744073709551615, "name": "a b", "raw": [0, 255],
         "path": [{"x": 0.1, "y": 0.1}], "grid": [[1, 2, 3], [4, 5, -6]]}"#;
@@ -66,7 +66,7 @@ fn what_is_shown_can_be_read_again() {
 
 #[test]
 fn what_is_not_said_is_zero() {
-    // Oracle: the documented values; braces may be left out, and numbers stand for names.
+    // Oracle: the documented values; braces are optional, and numbers may replace names.
     let structure = structure();
     let expected = r#"{"color": "BLUE", "on": false, "letter": "\u0000", "tiny": 7, "large": 0,
         "name": "", "raw": [], "path": [{"x": 0.0, "y": 2.0}], "grid": [[0, 0, 0], [0, 0, 0]]}"#;
@@ -136,7 +136,7 @@ fn mistakes_have_a_place_and_a_remedy() {
 
 #[test]
 fn numbers_that_json_does_not_have_are_texts() {
-    // Oracle: they are read again as what they were.
+    // Oracle: reading them again gives the same values.
     let structure = structure();
     let value = values_of("path: [{x: NaN, y: -inf}]", &structure)
         .unwrap()
